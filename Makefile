@@ -1,0 +1,35 @@
+# Everything runs in .venv, which `make setup` creates with nothing but Python >= 3.11 on the machine.
+PYTHON ?= python3
+BIN := .venv/bin
+UV := $(BIN)/uv
+ARGS ?=
+
+.PHONY: help setup check format test clean
+
+help: ## Show this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+setup: .venv/.installed ## Create .venv with everything needed
+
+.venv/.installed: pyproject.toml uv.lock
+	@$(PYTHON) -c 'import sys; sys.exit("Percept needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Set PYTHON=...") if sys.version_info < (3, 11) else None'
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@test -x $(UV) || $(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.8'
+	@VIRTUAL_ENV=$(CURDIR)/.venv $(UV) sync --locked --python $(BIN)/python
+	@touch $@
+
+check: setup ## Format, lint, types and layering
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+format: setup ## Format and mend what can be mended
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+test: setup ## All tests (ARGS="-k name" for some)
+	$(BIN)/pytest -n auto $(ARGS)
+
+clean: ## Remove .venv and caches
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,62 @@
+"""SQL expressions over one event and over the events a partial match has accepted.
+
+The pipeline: text -> `Expression.parse` -> `check` (types) -> `resolve` (which names are steps) ->
+`split` (what one event decides, and the rest) -> `compile_columnar` and `compile_predicate`, which
+agree on every value; `compile_aggregate` folds the accepted events.
+
+What values mean is told in `values` and `temporal` (comparing), `arithmetic`, `casting`, and
+`text_pattern`.
+"""
+
+from cep.expression.aggregate import CompiledAggregate, compile_aggregate
+from cep.expression.check import check
+from cep.expression.columnar import compile_columnar
+from cep.expression.errors import EvaluationError, ExpressionError, ExpressionTooLarge, Problem
+from cep.expression.expression import Expression
+from cep.expression.fields import FieldReader, mapping_reader
+from cep.expression.predicate import Predicate, compile_predicate, compile_scalar
+from cep.expression.resolve import resolve
+from cep.expression.scalar import Evaluator
+from cep.expression.split import Split, split
+from cep.expression.sql import to_sql
+from cep.expression.tree import (
+    Aggregate,
+    AggregateFunction,
+    Field,
+    Node,
+    aggregates_of,
+    columns_of,
+)
+from cep.expression.types import BOOLEAN, DataType, Kind, Schema
+
+__all__ = [
+    "BOOLEAN",
+    "Aggregate",
+    "AggregateFunction",
+    "CompiledAggregate",
+    "DataType",
+    "EvaluationError",
+    "Evaluator",
+    "Expression",
+    "ExpressionError",
+    "ExpressionTooLarge",
+    "Field",
+    "FieldReader",
+    "Kind",
+    "Node",
+    "Predicate",
+    "Problem",
+    "Schema",
+    "Split",
+    "aggregates_of",
+    "check",
+    "columns_of",
+    "compile_aggregate",
+    "compile_columnar",
+    "compile_predicate",
+    "compile_scalar",
+    "mapping_reader",
+    "resolve",
+    "split",
+    "to_sql",
+]

@@ -1,0 +1,43 @@
+"""Spark's SQL for sqlglot, reduced to what the parser can translate without loss.
+
+sqlglot's own tree drops arguments it has no place for (`FIRST(x, 1)` becomes `FIRST(x)`) and
+rewrites functions between dialects. Here every function call stays what was written: a name and its
+arguments, which the table in `functions` then judges. Only `CASE`, `CAST` and `EXTRACT` have a
+grammar of their own.
+"""
+
+from typing import Any, ClassVar
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokenizer_core import TokenType
+
+
+class ExpressionDialect(Spark):
+    """Spark 4's lexical rules, with the functions left alone."""
+
+    class Tokenizer(Spark.Tokenizer):
+        """A doubled quote is one quote, as in Spark 4 and in the SQL standard."""
+
+        STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'"]
+
+    class Parser(SparkParser):
+        """No function is known by name, and every constant keeps its place in the text."""
+
+        FUNCTIONS: ClassVar[dict[str, Any]] = {}
+        NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {}
+        FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+            name: SparkParser.FUNCTION_PARSERS[name] for name in ("CAST", "EXTRACT")
+        }
+        NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+            "CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]
+        }
+        PRIMARY_PARSERS: ClassVar[dict[Any, Any]] = {
+            **SparkParser.PRIMARY_PARSERS,
+            TokenType.NULL: lambda parser, token: parser.expression(exp.Null(), token),
+            TokenType.TRUE: lambda parser, token: parser.expression(exp.Boolean(this=True), token),
+            TokenType.FALSE: lambda parser, token: parser.expression(
+                exp.Boolean(this=False), token
+            ),
+        }

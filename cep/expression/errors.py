@@ -1,0 +1,88 @@
+"""Errors of expressions: where, what, and how to mend it.
+
+Every stage reports through here: the parser raises `ExpressionError`, the type check collects
+`Problem`s, the evaluators raise `EvaluationError`.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One mistake in an expression.
+
+    `line` and `column` count from 1 and point at the first wrong character; `snippet` is that line
+    with carets below the wrong part. `hint` says how to mend it and may be empty.
+    """
+
+    message: str
+    hint: str
+    line: int
+    column: int
+    snippet: str
+
+    def __str__(self) -> str:
+        hint = f"\n{self.hint}" if self.hint else ""
+        return f"line {self.line}, column {self.column}: {self.message}\n{self.snippet}{hint}"
+
+
+class ExpressionError(ValueError):
+    """The text is not an expression of this language, or does not fit the schema."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.message = problem.message
+        self.hint = problem.hint
+        self.line = problem.line
+        self.column = problem.column
+        self.snippet = problem.snippet
+
+    def __str__(self) -> str:
+        return str(self.problem)
+
+
+class ExpressionTooLarge(ExpressionError):
+    """The text is longer, or nested deeper, than the limit."""
+
+    def __init__(self, problem: Problem, *, given: int, limit: int) -> None:
+        super().__init__(problem)
+        self.given = given
+        self.limit = limit
+
+
+class EvaluationError(Exception):
+    """An expression met values it has no meaning for, such as a text compared with a number.
+
+    Possible only where no schema was checked; a checked expression never raises.
+    """
+
+
+def problem_at(text: str, span: tuple[int, int], message: str, hint: str = "") -> Problem:
+    """Return the problem with its place worked out.
+
+    Args:
+        text: the whole expression.
+        span: first character and the one behind the last, as indexes into `text`.
+        message: what is wrong.
+        hint: how to mend it.
+    """
+    start, end = span
+    line_start = text.rfind("\n", 0, start) + 1
+    line_end = text.find("\n", start)
+    source = text[line_start : len(text) if line_end < 0 else line_end]
+    column = start - line_start + 1
+    width = max(1, min(end - start, len(source) - column + 1))
+    # A tab must stay a tab, or the caret stands elsewhere.
+    indent = "".join("\t" if character == "\t" else " " for character in source[: column - 1])
+    snippet = f"  {source}\n  {indent}{'^' * width}"
+    return Problem(message, hint, text.count("\n", 0, start) + 1, column, snippet)
+
+
+def near_name(name: str, known: Iterable[str]) -> str:
+    """Return "did you mean ...?" for the nearest known names, or an empty text."""
+    spellings = {candidate.casefold(): candidate for candidate in known}
+    near = get_close_matches(name.casefold(), spellings, n=3, cutoff=0.6)
+    return f"did you mean {' or '.join(spellings[match] for match in near)}?" if near else ""

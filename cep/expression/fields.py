@@ -1,0 +1,41 @@
+"""How a field of an event is read: events can be mappings, objects, or whatever the caller has."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Event = Any
+"""An event of the caller's; only field readers look inside."""
+
+FieldReader = Callable[[tuple[str, ...]], Callable[[Event], Any]]
+"""Takes a path of names and returns the function that reads it; what is missing reads as `None`."""
+
+
+def mapping_reader(path: tuple[str, ...]) -> Callable[[Event], Any]:
+    """Return the reader of a path in events that are mappings, else objects with attributes.
+
+    The same holds for every value on the way: a mapping is asked for a key, anything else for an
+    attribute, and what is missing is `None`.
+    """
+    if len(path) == 1:
+        return _one(path[0])
+    steps = [_one(name) for name in path]
+
+    def read(event: Event) -> Any:
+        for step in steps:
+            event = step(event)
+            if event is None:
+                return None
+        return event
+
+    return read
+
+
+def _one(name: str) -> Callable[[Event], Any]:
+    def read(event: Event) -> Any:
+        if type(event) is dict:  # by far the most frequent, and the test is cheap
+            return event.get(name)
+        if isinstance(event, Mapping):
+            return event.get(name)
+        return getattr(event, name, None)
+
+    return read

@@ -1,0 +1,83 @@
+"""What one event decides, and what only a partial match can: the seam between the two stages.
+
+`event` reads no aggregates, so it is evaluated once per event, in columns. `residual` is tested per
+partial match, and only where `event` holds. Together they are true exactly where the condition is.
+"""
+
+from dataclasses import dataclass
+
+from cep.expression.tree import And, Node, Not, Or, aggregates_of
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The two parts of a condition; `None` stands for a part that is always true.
+
+    `(event AND residual) IS TRUE` exactly where the condition is, and `event IS TRUE` wherever it
+    is.
+    """
+
+    event: Node | None
+    residual: Node | None
+
+
+def split(node: Node) -> Split:
+    """Return the condition cut in two.
+
+    The event part holds the conjuncts without aggregates, and of every other conjunct the strongest
+    condition without aggregates that must be true for it to be true: of
+    `name = 'a' OR price > LAST(a.price) AND volume > 5` that is `name = 'a' OR volume > 5`.
+    """
+    event: list[Node] = []
+    residual: list[Node] = []
+    for conjunct in _conjuncts(node, holds=True):
+        needed = _needed(conjunct, holds=True)
+        if needed is not None:
+            event.append(needed)
+        if aggregates_of(conjunct):
+            residual.append(conjunct)
+    return Split(_joined(event, And), _joined(residual, And))
+
+
+def _conjuncts(node: Node, *, holds: bool) -> list[Node]:
+    """Return what must all be true for the node to be true (or, unless `holds`, to be false).
+
+    De Morgan's laws and double negation hold in three-valued logic too.
+    """
+    match node:
+        case Not(operand=operand):
+            return _conjuncts(operand, holds=not holds)
+        case And(operands=operands) if holds:
+            return [part for operand in operands for part in _conjuncts(operand, holds=True)]
+        case Or(operands=operands) if not holds:
+            return [part for operand in operands for part in _conjuncts(operand, holds=False)]
+        case _:
+            return [node if holds else Not(node, node.span)]
+
+
+def _needed(node: Node, *, holds: bool) -> Node | None:
+    """Return a condition without aggregates that is true wherever the node is true.
+
+    Unless `holds`: wherever the node is *false*, which is not the same as "not true" while there is
+    unknown. `None` if nothing can be said.
+    """
+    if not aggregates_of(node):
+        return node if holds else Not(node, node.span)
+    match node:
+        case Not(operand=operand):
+            return _needed(operand, holds=not holds)
+        case And(operands=operands) | Or(operands=operands):
+            parts = [_needed(operand, holds=holds) for operand in operands]
+            known = [part for part in parts if part is not None]
+            if isinstance(node, And) == holds:
+                return _joined(known, And)
+            # One of the operands must be so; if nothing is known of one of them, nothing is of all.
+            return _joined(known, Or) if len(known) == len(parts) else None
+        case _:
+            return None
+
+
+def _joined(nodes: list[Node], kind: type[And | Or]) -> Node | None:
+    if len(nodes) < 2:  # noqa: PLR2004 - one node needs no operator
+        return nodes[0] if nodes else None
+    return kind(tuple(nodes), (nodes[0].span[0], nodes[-1].span[1]))

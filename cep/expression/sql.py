@@ -1,0 +1,180 @@
+"""Trees back to text: for messages, and so that a tree can be parsed again to an equal one."""
+
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+
+from cep.expression.functions import OPERATORS
+from cep.expression.rewrite import rebuilt
+from cep.expression.temporal import INTERVAL_UNITS
+from cep.expression.tree import (
+    Aggregate,
+    And,
+    Call,
+    Case,
+    Cast,
+    Coalesce,
+    Comparison,
+    Constant,
+    Field,
+    In,
+    IsDistinct,
+    IsNull,
+    IsTruth,
+    Like,
+    Literal,
+    Node,
+    Not,
+    Or,
+    RegexLike,
+)
+
+_WORD_START = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def to_sql(node: Node) -> str:  # noqa: C901, PLR0911, PLR0912 - one line per kind of node
+    """Return the node as SQL text; every compound operand stands in brackets."""
+    match node:
+        case Literal(value=value):
+            return _constant(value)
+        case Field(path=path):
+            return ".".join(map(quoted_name, path))
+        case Aggregate(function=function, step=step, operand=operand):
+            inner = f"{quoted_name(step)}.*" if operand is None else _of_step(operand, step)
+            return f"{function}({inner})"
+        case And(operands=operands):
+            return " AND ".join(map(_bracketed, operands))
+        case Or(operands=operands):
+            return " OR ".join(map(_bracketed, operands))
+        case Not(operand=operand):
+            return f"NOT {_bracketed(operand)}"
+        case Comparison(operator=operator, left=left, right=right):
+            return f"{_bracketed(left)} {operator} {_bracketed(right)}"
+        case IsDistinct(left=left, right=right):
+            return f"{_bracketed(left)} IS DISTINCT FROM {_bracketed(right)}"
+        case IsNull(operand=operand):
+            return f"{_bracketed(operand)} IS NULL"
+        case IsTruth(operand=operand, value=value):
+            return f"{_bracketed(operand)} IS {str(value).upper()}"
+        case In(operand=operand, items=items):
+            return f"{_bracketed(operand)} IN ({', '.join(map(to_sql, items))})"
+        case Like(operand=operand, pattern=pattern, escape=escape):
+            escaping = "" if escape == "\\" else f" ESCAPE {_constant(escape)}"
+            return f"{_bracketed(operand)} LIKE {_constant(pattern)}{escaping}"
+        case RegexLike(operand=operand, pattern=pattern):
+            return f"{_bracketed(operand)} RLIKE {_constant(pattern)}"
+        case Case(branches=branches, default=default):
+            whens = " ".join(f"WHEN {to_sql(c)} THEN {to_sql(value)}" for c, value in branches)
+            return f"CASE {whens} ELSE {to_sql(default)} END"
+        case Coalesce(operands=operands):
+            return f"COALESCE({', '.join(map(to_sql, operands))})"
+        case Cast(operand=operand, data_type=data_type):
+            return f"CAST({to_sql(operand)} AS {data_type})"
+        case Call(function="NEGATE", arguments=(operand,)):
+            return f"-({to_sql(operand)})"
+        case Call(function=function, arguments=(left, right)) if function in OPERATORS:
+            return f"{_bracketed(left)} {function} {_bracketed(right)}"
+        case Call(function=function, arguments=arguments):
+            return f"{function}({', '.join(map(to_sql, arguments))})"
+
+
+def quoted_name(name: str) -> str:
+    """Return a name as it can be written, in backquotes unless it is a plain word."""
+    is_word = name[:1] in set(_WORD_START) and name.replace("_", "a").isalnum() and name.isascii()
+    return name if is_word and name.upper() not in _RESERVED else f"`{name.replace('`', '``')}`"
+
+
+# Words the parser does not read as a column.
+_RESERVED = frozenset(
+    [
+        "AND",
+        "OR",
+        "NOT",
+        "IN",
+        "IS",
+        "LIKE",
+        "RLIKE",
+        "BETWEEN",
+        "CASE",
+        "WHEN",
+        "THEN",
+        "ELSE",
+        "END",
+        "NULL",
+        "TRUE",
+        "FALSE",
+        "INTERVAL",
+        "DATE",
+        "TIMESTAMP",
+        "TIMESTAMP_NTZ",
+        "CAST",
+        "EXTRACT",
+        "DISTINCT",
+        "SELECT",
+        "FROM",
+        "WHERE",
+        "HAVING",
+        "UNION",
+        "EXCEPT",
+        "INTERSECT",
+        "VALUES",
+        "WITH",
+        "AS",
+        "ON",
+        "USING",
+        "JOIN",
+        "CROSS",
+        "GRANT",
+        "INTO",
+        "DIV",
+        "ESCAPE",
+        "EXISTS",
+    ]
+)
+
+
+def _bracketed(node: Node) -> str:
+    text = to_sql(node)
+    is_number = isinstance(node, Literal) and isinstance(node.value, int | float | Decimal)
+    simple = isinstance(node, Literal | Field | Aggregate | Coalesce | Cast)
+    return text if simple and not (is_number and text.startswith("-")) else f"({text})"
+
+
+def _of_step(operand: Node, step: str) -> str:
+    """The operand of an aggregate with the step name in front of its fields."""
+
+    def within(node: Node) -> Node:
+        return Field((step, *node.path)) if isinstance(node, Field) else rebuilt(node, within)
+
+    return to_sql(within(operand))
+
+
+def _constant(value: Constant) -> str:  # noqa: PLR0911 - one line per type
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return str(value).upper()
+        case float():
+            return _double(value)
+        case Decimal():
+            text = format(value, "f")
+            return text if "." in text else f"{text}BD"
+        case str():
+            escaped = value.replace("\\", "\\\\").replace("'", "''")
+            return f"'{escaped}'"
+        case datetime():
+            return f"TIMESTAMP '{value.isoformat(' ')}'"
+        case date():
+            return f"DATE '{value.isoformat()}'"
+        case timedelta():
+            return f"INTERVAL '{value // _MICROSECOND}' {INTERVAL_UNITS[-1]}"
+        case int():
+            return str(value)
+
+
+def _double(value: float) -> str:
+    text = repr(value)
+    if text in {"nan", "inf", "-inf"}:
+        return f"CAST('{text}' AS DOUBLE)"
+    return text if "e" in text else f"{text}e0"

@@ -1,0 +1,295 @@
+"""The frozen tree of an expression: what the parser makes and every later step reads.
+
+A closed union, `Node`. Sugar is gone: `BETWEEN`, `NULLIF`, `IFNULL`, `IS NOT NULL`, the short form
+of `CASE` and chains of `AND` and `OR` are written with fewer nodes. Every node keeps its span, the
+place in the source text, for errors; the span is not part of equality.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from enum import StrEnum
+
+from cep.expression.types import DataType
+
+Span = tuple[int, int]
+NOWHERE: Span = (0, 0)
+
+Constant = bool | int | float | Decimal | str | datetime | date | timedelta | None
+
+
+class ComparisonOperator(StrEnum):
+    """The comparisons that give unknown when a side is NULL."""
+
+    EQUAL = "="
+    NOT_EQUAL = "<>"
+    LESS = "<"
+    LESS_OR_EQUAL = "<="
+    GREATER = ">"
+    GREATER_OR_EQUAL = ">="
+
+    @property
+    def negated(self) -> "ComparisonOperator":
+        """The operator that is true exactly where this one is false."""
+        return _NEGATED[self]
+
+    @property
+    def mirrored(self) -> "ComparisonOperator":
+        """The operator with its sides exchanged."""
+        return _MIRRORED.get(self, self)
+
+
+_NEGATED = {
+    ComparisonOperator.EQUAL: ComparisonOperator.NOT_EQUAL,
+    ComparisonOperator.NOT_EQUAL: ComparisonOperator.EQUAL,
+    ComparisonOperator.LESS: ComparisonOperator.GREATER_OR_EQUAL,
+    ComparisonOperator.LESS_OR_EQUAL: ComparisonOperator.GREATER,
+    ComparisonOperator.GREATER: ComparisonOperator.LESS_OR_EQUAL,
+    ComparisonOperator.GREATER_OR_EQUAL: ComparisonOperator.LESS,
+}
+_MIRRORED = {
+    ComparisonOperator.LESS: ComparisonOperator.GREATER,
+    ComparisonOperator.LESS_OR_EQUAL: ComparisonOperator.GREATER_OR_EQUAL,
+    ComparisonOperator.GREATER: ComparisonOperator.LESS,
+    ComparisonOperator.GREATER_OR_EQUAL: ComparisonOperator.LESS_OR_EQUAL,
+}
+
+
+class AggregateFunction(StrEnum):
+    """The functions over the events a partial match has accepted for a step."""
+
+    SUM = "SUM"
+    COUNT = "COUNT"
+    AVG = "AVG"
+    MIN = "MIN"
+    MAX = "MAX"
+    FIRST = "FIRST"
+    LAST = "LAST"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Literal:
+    """A constant. `2.5` is a DECIMAL as in Spark, `2.5e0` a DOUBLE.
+
+    Two are equal only if their types are: to Python `1`, `1.0` and `True` are the same.
+    """
+
+    value: Constant
+    span: Span = NOWHERE
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Literal):
+            return NotImplemented
+        return type(self.value) is type(other.value) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), self.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column of the event, or a field inside it: `path` is its names from the outside in."""
+
+    path: tuple[str, ...]
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """A value over the accepted events of `step`; `operand` reads those, `None` stands for `*`."""
+
+    function: AggregateFunction
+    step: str
+    operand: "Node | None"
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """True when all of two or more operands are."""
+
+    operands: tuple["Node", ...]
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """True when any of two or more operands is."""
+
+    operands: tuple["Node", ...]
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """Three-valued negation."""
+
+    operand: "Node"
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`left operator right`, unknown when either side is NULL."""
+
+    operator: ComparisonOperator
+    left: "Node"
+    right: "Node"
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class IsDistinct:
+    """`left IS DISTINCT FROM right`: a comparison that takes NULL for a value, so never unknown."""
+
+    left: "Node"
+    right: "Node"
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    """`operand IS NULL`."""
+
+    operand: "Node"
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class IsTruth:
+    """`operand IS TRUE` or `operand IS FALSE`."""
+
+    operand: "Node"
+    value: bool
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """`operand IN (items)`."""
+
+    operand: "Node"
+    items: tuple["Node", ...]
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    """`operand LIKE pattern ESCAPE escape`; an empty `escape` switches escaping off."""
+
+    operand: "Node"
+    pattern: str
+    escape: str = "\\"
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RegexLike:
+    """`operand RLIKE pattern`: the pattern is found anywhere in the text."""
+
+    operand: "Node"
+    pattern: str
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """`CASE WHEN condition THEN value ... ELSE default END`."""
+
+    branches: tuple[tuple["Node", "Node"], ...]
+    default: "Node"
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Coalesce:
+    """The first operand that is not NULL."""
+
+    operands: tuple["Node", ...]
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """`CAST(operand AS data_type)`; NULL where the value does not fit."""
+
+    operand: "Node"
+    data_type: DataType
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function or arithmetic operator of the table in `functions`, NULL when any argument is."""
+
+    function: str
+    arguments: tuple["Node", ...]
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+Node = (
+    Literal
+    | Field
+    | Aggregate
+    | And
+    | Or
+    | Not
+    | Comparison
+    | IsDistinct
+    | IsNull
+    | IsTruth
+    | In
+    | Like
+    | RegexLike
+    | Case
+    | Coalesce
+    | Cast
+    | Call
+)
+
+
+def children(node: Node) -> tuple[Node, ...]:  # noqa: PLR0911 - one line per kind of node
+    """Return the nodes right below, in the order of the text; an aggregate has none.
+
+    Its operand reads other events, so a walk over what *this* event must have does not enter it.
+    """
+    match node:
+        case Literal() | Field() | Aggregate():
+            return ()
+        case And(operands=operands) | Or(operands=operands) | Coalesce(operands=operands):
+            return operands
+        case Comparison(left=left, right=right) | IsDistinct(left=left, right=right):
+            return (left, right)
+        case In(operand=operand, items=items):
+            return (operand, *items)
+        case Case(branches=branches, default=default):
+            return (*(part for branch in branches for part in branch), default)
+        case Call(arguments=arguments):
+            return arguments
+        case (
+            Not(operand=operand)
+            | IsNull(operand=operand)
+            | IsTruth(operand=operand)
+            | Like(operand=operand)
+            | RegexLike(operand=operand)
+            | Cast(operand=operand)
+        ):
+            return (operand,)
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """Yield the node and everything below it, parents first, but no operands of aggregates."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
+def aggregates_of(node: Node) -> tuple[Aggregate, ...]:
+    """Return the distinct aggregates below the node, in the order they are met."""
+    return tuple(dict.fromkeys(found for found in walk(node) if isinstance(found, Aggregate)))
+
+
+def columns_of(node: Node) -> set[str]:
+    """Return the names of the top-level columns the node reads from the event under test."""
+    return {found.path[0] for found in walk(node) if isinstance(found, Field)}

@@ -1,0 +1,1 @@
+"""Where processors come from: the driver side of a job."""

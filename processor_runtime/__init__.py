@@ -1,0 +1,1 @@
+"""Many processors over one stream of events."""

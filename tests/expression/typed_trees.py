@@ -1,0 +1,364 @@
+"""Random expression trees that fit a schema, and random rows of it, for Hypothesis."""
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from hypothesis import strategies as st
+
+from cep.expression import AggregateFunction, Kind, Schema
+from cep.expression.tree import (
+    Aggregate,
+    And,
+    Call,
+    Case,
+    Cast,
+    Coalesce,
+    Comparison,
+    ComparisonOperator,
+    Field,
+    In,
+    IsDistinct,
+    IsNull,
+    IsTruth,
+    Like,
+    Literal,
+    Node,
+    Not,
+    Or,
+    RegexLike,
+)
+from cep.expression.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INTERVAL,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    DataType,
+)
+
+SCHEMA = Schema.from_ddl(
+    "flag BOOLEAN, other BOOLEAN, small INT, count BIGINT, price DOUBLE, ratio FLOAT, "
+    "amount DECIMAL(10,2), big DECIMAL(38,10), name STRING, type STRING, ts TIMESTAMP, "
+    "local TIMESTAMP_NTZ, day DATE, gap INTERVAL, tags ARRAY<STRING>, numbers ARRAY<BIGINT>, "
+    "a STRUCT<b: BIGINT, c: STRUCT<d: STRING>>"
+)
+DECIMAL = DataType(Kind.DECIMAL, 10, 2)
+Rows = list[dict[str, Any]]
+
+_booleans = st.booleans()
+_integers = st.one_of(
+    st.integers(-3, 3),
+    st.integers(-(2**63), 2**63 - 1),
+    st.sampled_from([2**53 + 1, 2**63 - 1, -(2**63), 2**31]),
+)
+_small = st.one_of(st.integers(-3, 3), st.integers(-(2**31), 2**31 - 1))
+_doubles = st.one_of(
+    st.sampled_from(
+        [
+            0.0,
+            -0.0,
+            0.5,
+            -0.5,
+            1.5,
+            2.5,
+            1.005,
+            0.1,
+            float("nan"),
+            float("inf"),
+            -float("inf"),
+            1e300,
+        ]
+    ),
+    st.floats(),
+)
+_floats = st.floats(width=32)
+_amounts = st.one_of(
+    st.sampled_from([Decimal("0.00"), Decimal("2.50"), Decimal("-0.10")]),
+    st.decimals("-99999999.99", "99999999.99", places=2, allow_nan=False),
+)
+_bigs = st.one_of(
+    _amounts.map(lambda value: value.quantize(Decimal("1e-10"))),
+    st.integers(-(10**38) + 1, 10**38 - 1).map(
+        lambda n: Decimal((int(n < 0), tuple(map(int, str(abs(n)))), -10))
+    ),
+)
+_texts = st.one_of(
+    st.sampled_from(
+        ["", "a", "A", "ab", "aab", " a ", "1", "1.5", "true", "NaN", "é", "b%_\\", "😀", "\n"]
+    ),
+    st.sampled_from(["2024-01-31", "2024-01-31T10:00:00Z", "2024-01-31 10:00:00.5+02:00"]),
+    st.text("abAB ßéΣς%_\\'😀1\n", max_size=5),
+)
+_moments = st.one_of(
+    st.sampled_from([datetime(2024, 1, 31, 10), datetime(1, 1, 1), datetime(9999, 12, 31, 23)]),  # noqa: DTZ001 - naive on purpose
+    st.datetimes(datetime(1, 1, 1), datetime(9999, 12, 31)),  # noqa: DTZ001 - naive on purpose
+)
+_instants = _moments.map(lambda moment: moment.replace(tzinfo=UTC))
+_days = st.one_of(st.sampled_from([date(2024, 1, 31), date(2024, 2, 4)]), st.dates())
+_gaps = st.one_of(
+    st.sampled_from([timedelta(0), timedelta(minutes=10), timedelta(days=-1)]),
+    st.integers(-(2**63) + 1, 2**63 - 1).map(lambda n: timedelta(microseconds=n)),
+)
+
+CONSTANTS: dict[Kind, st.SearchStrategy[Any]] = {
+    Kind.BOOLEAN: _booleans,
+    Kind.BIGINT: _integers,
+    Kind.DOUBLE: _doubles,
+    Kind.DECIMAL: _amounts,
+    Kind.STRING: _texts,
+    Kind.TIMESTAMP: _instants,
+    Kind.TIMESTAMP_NTZ: _moments,
+    Kind.DATE: _days,
+    Kind.INTERVAL: _gaps,
+}
+COLUMNS: dict[Kind, list[tuple[str, ...]]] = {
+    Kind.BOOLEAN: [("flag",), ("other",)],
+    Kind.BIGINT: [("small",), ("count",), ("a", "b")],
+    Kind.DOUBLE: [("price",), ("ratio",)],
+    Kind.DECIMAL: [("amount",), ("big",)],
+    Kind.STRING: [("name",), ("type",), ("a", "c", "d")],
+    Kind.TIMESTAMP: [("ts",)],
+    Kind.TIMESTAMP_NTZ: [("local",)],
+    Kind.DATE: [("day",)],
+    Kind.INTERVAL: [("gap",)],
+}
+NUMBERS = [BIGINT, DOUBLE, DECIMAL]
+MOMENTS = [TIMESTAMP, TIMESTAMP_NTZ, DATE]
+
+
+def rows(maximum: int = 6) -> st.SearchStrategy[Rows]:
+    """Return rows of the schema in which every value may be missing."""
+    values: dict[str, st.SearchStrategy[Any]] = {
+        "flag": _booleans,
+        "other": _booleans,
+        "small": _small,
+        "count": _integers,
+        "price": _doubles,
+        "ratio": _floats,
+        "amount": _amounts,
+        "big": _bigs,
+        "name": _texts,
+        "type": _texts,
+        "ts": _instants,
+        "local": _moments,
+        "day": _days,
+        "gap": _gaps,
+        "tags": st.lists(st.none() | _texts, max_size=3),
+        "numbers": st.lists(st.none() | _integers, max_size=3),
+        "a": st.fixed_dictionaries(
+            {
+                "b": st.none() | _integers,
+                "c": st.none() | st.fixed_dictionaries({"d": st.none() | _texts}),
+            }
+        ),
+    }
+    nullable = {name: st.one_of(value, value, value, st.none()) for name, value in values.items()}
+    return st.lists(st.fixed_dictionaries(nullable), min_size=1, max_size=maximum)
+
+
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+
+
+class _Trees:
+    """Draws trees of a wanted type, at most so deep."""
+
+    def __init__(self, draw: Draw, *, aggregates: bool) -> None:
+        self.draw = draw
+        self.aggregates = aggregates
+
+    def pick(self, choices: list[Any]) -> Any:
+        return self.draw(st.sampled_from(choices))
+
+    def tree(self, data_type: DataType, depth: int) -> Node:
+        leaf = depth == 0 or self.draw(st.integers(0, 4)) == 0
+        if leaf:
+            return self.leaf(data_type)
+        kinds: dict[Kind, Callable[[int], Node]] = {
+            Kind.BOOLEAN: self.boolean,
+            Kind.BIGINT: self.integer,
+            Kind.DOUBLE: self.double,
+            Kind.DECIMAL: self.decimal,
+            Kind.STRING: self.text,
+            Kind.TIMESTAMP: lambda d: self.moment(TIMESTAMP, d),
+            Kind.TIMESTAMP_NTZ: lambda d: self.moment(TIMESTAMP_NTZ, d),
+            Kind.DATE: lambda d: Cast(self.tree(self.pick([TIMESTAMP, STRING]), d), DATE),
+            Kind.INTERVAL: self.interval,
+        }
+        shared = self.draw(st.integers(0, 9))
+        if shared == 0:
+            return Coalesce((self.tree(data_type, depth - 1), self.tree(data_type, depth - 1)))
+        if shared == 1:
+            condition = self.tree(BOOLEAN, depth - 1)
+            value, default = self.tree(data_type, depth - 1), self.tree(data_type, depth - 1)
+            return Case(((condition, value),), default)
+        return kinds[data_type.kind](depth - 1)
+
+    def leaf(self, data_type: DataType) -> Node:
+        choice = self.draw(st.integers(0, 11))
+        if choice == 0:
+            return Literal(None)
+        if choice < 4:
+            return Literal(self.draw(CONSTANTS[data_type.kind]))
+        path = self.pick(COLUMNS[data_type.kind])
+        if self.aggregates and choice < 8:
+            return Aggregate(AggregateFunction.LAST, self.pick(["s", "t"]), Field(path))
+        return Field(path)
+
+    def boolean(self, depth: int) -> Node:  # noqa: PLR0911 - one line per kind of node
+        tree = self.tree
+        many = self.draw(st.integers(2, 3))
+        match self.draw(st.integers(0, 13)):
+            case 0 | 1:
+                return And(tuple(tree(BOOLEAN, depth) for _ in range(many)))
+            case 2 | 3:
+                return Or(tuple(tree(BOOLEAN, depth) for _ in range(many)))
+            case 4 | 5:
+                return Not(tree(BOOLEAN, depth))
+            case 6:
+                return IsTruth(tree(BOOLEAN, depth), self.draw(st.booleans()))
+            case 7:
+                return IsNull(tree(self.pick([BOOLEAN, *NUMBERS, STRING, *MOMENTS]), depth))
+            case 8:
+                return IsDistinct(*self.comparables(depth))
+            case 9:
+                left, right = self.comparables(depth)
+                return In(left, (right, *self.more_like(left, right, depth)))
+            case 10:
+                return self.text_test(depth)
+            case 11:
+                return self.array_test(depth)
+            case _:
+                operator = self.pick(list(ComparisonOperator))
+                return Comparison(operator, *self.comparables(depth))
+
+    def comparables(self, depth: int) -> tuple[Node, Node]:
+        one = self.pick([BOOLEAN, *NUMBERS, *NUMBERS, STRING, STRING, *MOMENTS, INTERVAL])
+        group = NUMBERS if one in NUMBERS else [one]
+        if one in MOMENTS:
+            group = [DATE, one]
+        return self.tree(one, depth), self.tree(self.pick(group), depth)
+
+    def more_like(self, left: Node, right: Node, depth: int) -> list[Node]:
+        del depth
+        return [right, left, Literal(None)][: self.draw(st.integers(0, 3))]
+
+    def text_test(self, depth: int) -> Node:
+        operand = self.tree(STRING, depth)
+        match self.draw(st.integers(0, 2)):
+            case 0:
+                pattern = self.pick(["a%", "%a", "%a%", "a", "_%b", "", "%", "a%b%", "%é_", "\\%%"])
+                return Like(operand, pattern)
+            case 1:
+                patterns = [
+                    r"a+b?$",
+                    r"^\w*$",
+                    r"\d",
+                    r"[^a]",
+                    r"(a|b)+",
+                    r"\s",
+                    r".",
+                    r"\bA",
+                    r"a{2}",
+                ]
+                return RegexLike(operand, self.pick(patterns))
+            case _:
+                function = self.pick(["STARTSWITH", "ENDSWITH", "CONTAINS"])
+                return Call(function, (operand, self.tree(STRING, depth)))
+
+    def array_test(self, depth: int) -> Node:
+        if self.draw(st.booleans()):
+            return Call("ARRAY_CONTAINS", (Field(("tags",)), self.tree(STRING, depth)))
+        return Call("ARRAY_CONTAINS", (Field(("numbers",)), self.tree(self.pick(NUMBERS), depth)))
+
+    def integer(self, depth: int) -> Node:
+        match self.draw(st.integers(0, 5)):
+            case 0:
+                return Call("LENGTH", (self.tree(STRING, depth),))
+            case 1:
+                part = self.pick(["YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND", "DAYOFWEEK"])
+                return Call(part, (self.tree(self.pick(MOMENTS), depth),))
+            case 2:
+                kind = self.pick([Kind.BIGINT, Kind.INT, Kind.SMALLINT, Kind.TINYINT])
+                source = self.pick([BOOLEAN, STRING, *NUMBERS])
+                return Cast(self.tree(source, depth), DataType(kind))
+            case _:
+                return self.number(BIGINT, BIGINT, ["+", "-", "*", "%"], depth)
+
+    def double(self, depth: int) -> Node:
+        match self.draw(st.integers(0, 4)):
+            case 0:
+                target = self.pick([DOUBLE, DataType(Kind.FLOAT)])
+                return Cast(self.tree(self.pick([BOOLEAN, STRING, *NUMBERS]), depth), target)
+            case 1:
+                return Call("/", (self.tree(BIGINT, depth), self.tree(BIGINT, depth)))
+            case _:
+                return self.number(DOUBLE, self.pick(NUMBERS), ["+", "-", "*", "/", "%"], depth)
+
+    def decimal(self, depth: int) -> Node:
+        if self.draw(st.integers(0, 3)) == 0:
+            target = self.pick(
+                [DECIMAL, DataType(Kind.DECIMAL, 38, 18), DataType(Kind.DECIMAL, 3, 0)]
+            )
+            return Cast(self.tree(self.pick([BOOLEAN, STRING, *NUMBERS]), depth), target)
+        other = self.pick([BIGINT, DECIMAL])
+        return self.number(DECIMAL, other, ["+", "-", "*", "/", "%"], depth)
+
+    def number(self, one: DataType, other: DataType, operators: list[str], depth: int) -> Node:
+        match self.draw(st.integers(0, 3)):
+            case 0:
+                function = self.pick(["ABS", "FLOOR", "CEIL", "ROUND", "NEGATE"])
+                return Call(function, (self.tree(one, depth),))
+            case 1:
+                digits = Literal(self.draw(st.integers(-3, 20)))
+                return Call("ROUND", (self.tree(one, depth), digits))
+            case _:
+                operands = [self.tree(one, depth), self.tree(other, depth)]
+                if self.draw(st.booleans()):
+                    operands.reverse()
+                return Call(self.pick(operators), tuple(operands))
+
+    def text(self, depth: int) -> Node:
+        match self.draw(st.integers(0, 4)):
+            case 0:
+                return Call(self.pick(["LOWER", "UPPER", "TRIM"]), (self.tree(STRING, depth),))
+            case 1:
+                return Call("CONCAT", (self.tree(STRING, depth), self.tree(STRING, depth)))
+            case 2:
+                arguments = [self.tree(STRING, depth), Literal(self.draw(st.integers(-4, 4)))]
+                if self.draw(st.booleans()):
+                    arguments.append(self.tree(BIGINT, 0))
+                return Call("SUBSTRING", tuple(arguments))
+            case _:
+                source = self.pick([BOOLEAN, *NUMBERS, *MOMENTS])
+                return Cast(self.tree(source, depth), STRING)
+
+    def moment(self, data_type: DataType, depth: int) -> Node:
+        if self.draw(st.integers(0, 2)) == 0:
+            return Cast(self.tree(self.pick([STRING, *MOMENTS]), depth), data_type)
+        sources = [TIMESTAMP] if data_type == TIMESTAMP else [TIMESTAMP_NTZ, DATE]
+        operands = (self.tree(self.pick(sources), depth), self.tree(INTERVAL, depth))
+        return Call(self.pick(["+", "-"]), operands)
+
+    def interval(self, depth: int) -> Node:
+        match self.draw(st.integers(0, 2)):
+            case 0:
+                moment = self.pick(MOMENTS)
+                return Call("-", (self.tree(moment, depth), self.tree(moment, depth)))
+            case 1:
+                return Call("NEGATE", (self.tree(INTERVAL, depth),))
+            case _:
+                operands = (self.tree(INTERVAL, depth), self.tree(INTERVAL, depth))
+                return Call(self.pick(["+", "-"]), operands)
+
+
+@st.composite
+def trees(draw: Draw, data_type: DataType | None = None, *, aggregates: bool = False) -> Node:
+    """Return trees of a type, of any if it is `None`; `aggregates` puts LAST(step.field) into
+    them."""
+    wanted = data_type or draw(st.sampled_from([BOOLEAN, *NUMBERS, STRING, *MOMENTS, INTERVAL]))
+    return _Trees(draw, aggregates=aggregates).tree(wanted, draw(st.integers(1, 4)))
