@@ -2,8 +2,8 @@
 
 sqlglot's own tree drops arguments it has no place for (`FIRST(x, 1)` becomes `FIRST(x)`) and
 rewrites functions between dialects. Here every function call stays what was written: a name and its
-arguments, which the table in `functions` then judges. Only `CASE`, `CAST` and `EXTRACT` have a
-grammar of their own.
+arguments, which the table in `functions` then judges. Only `CASE`, `CAST`, `TRY_CAST` and
+`EXTRACT` have a grammar of their own.
 """
 
 from typing import Any, ClassVar
@@ -28,7 +28,7 @@ class ExpressionDialect(Spark):
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
         NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {}
         FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
-            name: SparkParser.FUNCTION_PARSERS[name] for name in ("CAST", "EXTRACT")
+            name: SparkParser.FUNCTION_PARSERS[name] for name in ("CAST", "EXTRACT", "TRY_CAST")
         }
         NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
             "CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]

@@ -449,8 +449,15 @@ def _cover(*nodes: Node) -> Span:
     return min(start for start, _ in spans), max(end for _, end in spans)
 
 
+_SPELLINGS: dict[type[exp.Expr], str] = {
+    exp.RegexpLike: "RLIKE",
+    exp.Bracket: "indexing with [ ]",
+    exp.Alias: "AS",
+}
+
+
 def _spelling(parsed: exp.Expr) -> str:
     """How the user would call one of sqlglot's nodes: `GROUP BY`, `SUBQUERY`, `BITWISE AND`."""
-    if isinstance(parsed, exp.RegexpLike):
-        return "RLIKE"
+    if type(parsed) in _SPELLINGS:
+        return _SPELLINGS[type(parsed)]
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(parsed).__name__).upper()

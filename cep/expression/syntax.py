@@ -103,7 +103,10 @@ def _check_tokens(text: str, tokens: list[Token]) -> None:
         if token.token_type is TokenType.SEMICOLON:
             raise refusal(text, span, "this is not one expression", "remove the semicolon")
         if token.token_type is TokenType.SELECT and before.token_type is not TokenType.DOT:
-            raise refusal(text, span, "subqueries are not part of the language")
+            raise refusal(text, span, "SELECT is not part of the language", "write a condition")
+        if token.token_type in _CURRENT_TIMES and before.token_type is not TokenType.DOT:
+            hint = "a rule must find the same in a replay; compare event times instead"
+            raise refusal(text, span, f"there is no {token.text.upper()}", hint)
         if token.token_type is TokenType.STRING and text[token.start] == '"':
             name = token.text
             hint = f"write '{name}' for a text, `{name}` for a column"
@@ -114,6 +117,13 @@ def _check_tokens(text: str, tokens: list[Token]) -> None:
     if deepest > MAX_BRACKET_DEPTH:
         raise too_large(text, "levels of brackets", deepest, MAX_BRACKET_DEPTH)
 
+
+_CURRENT_TIMES = {
+    TokenType.CURRENT_DATE,
+    TokenType.CURRENT_DATETIME,
+    TokenType.CURRENT_TIME,
+    TokenType.CURRENT_TIMESTAMP,
+}
 
 _ESCAPE = re.compile(r"''|\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", "'": "'", '"': '"'}

@@ -1,0 +1,68 @@
+"""Conditions of a step: reading one, and joining several with AND or OR."""
+
+from collections.abc import Callable
+from typing import Any
+
+from cep.expression import Expression, ExpressionError
+from cep.expression import Problem as ExpressionMistake
+from cep.pattern.problems import Problem
+from cep.pattern.tree import AllOf, AnyOf, Condition, PythonCondition
+
+
+def condition_of(condition: str | Expression | Callable[[Any, Any], bool]) -> Condition:
+    """Return the condition that a SQL text, an expression or a Python callable stands for.
+
+    Raises:
+        ExpressionError: the text is not a SQL expression.
+        TypeError: it is none of the three.
+    """
+    match condition:
+        case Expression():
+            return condition
+        case str():
+            return Expression.parse(condition)
+        case _ if callable(condition):
+            return PythonCondition(condition)
+        case _:
+            raise TypeError(f"A condition is SQL text or a callable, not {condition!r}.")
+
+
+def expression_problem(mistake: ExpressionMistake | ExpressionError, path: str) -> Problem:
+    """Return the problem that a mistake in a condition is in its pattern.
+
+    Its line and column are those inside the condition.
+    """
+    return Problem(
+        path,
+        f"{mistake.message}.",
+        mistake.hint[:1].upper() + mistake.hint[1:],
+        mistake.line,
+        mistake.column,
+        mistake.snippet,
+    )
+
+
+def both(first: Condition | None, second: Condition) -> Condition:
+    """Return the condition that holds when both do; `first` may be missing."""
+    match first, second:
+        case None, _:
+            return second
+        case Expression(), Expression():
+            return Expression.all_of([first, second])
+        case AllOf(conditions=conditions), _:
+            return AllOf((*conditions, second))
+        case _:
+            return AllOf((first, second))
+
+
+def either(first: Condition | None, second: Condition) -> Condition:
+    """Return the condition that holds when one of them does; `first` may be missing."""
+    match first, second:
+        case None, _:
+            return second
+        case Expression(), Expression():
+            return Expression.any_of([first, second])
+        case AnyOf(conditions=conditions), _:
+            return AnyOf((*conditions, second))
+        case _:
+            return AnyOf((first, second))

@@ -1,0 +1,185 @@
+"""YAML and JSON text: plain data, and the line and column of every key in it.
+
+The first stage of reading a document that came as text. Keys given twice are refused, and so are
+YAML aliases, with which a few lines can stand for gigabytes.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final
+
+import yaml
+
+from cep.pattern.problems import PatternError, Problem
+
+_TOO_DEEP: Final = Problem("", "nested too deeply to be read.", "Use fewer groups in groups.")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Where a key or list item stands, from 1; `text` is where its text starts, if known."""
+
+    line: int
+    column: int
+    text: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceDocument:
+    """A document as plain data; `marks` maps paths such as `steps[0].where` to places."""
+
+    data: Any
+    marks: Mapping[str, Mark] = field(default_factory=dict)
+
+    def mark(self, path: str) -> Mark | None:
+        """Return the place of a path, or of the nearest key around it that was written."""
+        while path not in self.marks:
+            if not path:
+                return None
+            path = path[: max(path.rfind("."), path.rfind("["), 0)]
+        return self.marks[path]
+
+
+def read_yaml_text(text: str) -> SourceDocument:
+    """Return the data and the places of a YAML document.
+
+    Raises:
+        PatternError: it is not YAML, has a key twice, or uses aliases.
+    """
+    with _refusing():
+        return _source(_Loader.compose_one(text))
+
+
+def read_yaml_documents(text: str) -> list[SourceDocument]:
+    """Return the data and the places of all YAML documents in a text; empty ones are left out.
+
+    A time without quotes is text, as it is in JSON.
+
+    Raises:
+        PatternError: it is not YAML, has a key twice, or uses aliases.
+    """
+    with _refusing():
+        return [_source(node) for node in _TextTimesLoader.compose_all(text)]
+
+
+def read_json_text(text: str) -> SourceDocument:
+    """Return the data and the places of a JSON document.
+
+    Raises:
+        PatternError: it is not JSON, or has a key twice.
+    """
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        problem = Problem("", f"not JSON: {error.msg}.", "", error.lineno, error.colno)
+        raise PatternError([problem]) from None
+    except RecursionError:
+        raise PatternError([_TOO_DEEP]) from None
+    # JSON is YAML but for tabs and a few characters in strings; spaces instead keep every place.
+    same_places = "".join(
+        character if character.isprintable() or character in "\r\n" else " " for character in text
+    )
+    return SourceDocument(data, read_yaml_text(same_places).marks)
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Turn the errors of PyYAML into refusals."""
+    try:
+        yield
+    except yaml.MarkedYAMLError as error:
+        raise PatternError([_yaml_problem(error)]) from None
+    except (yaml.YAMLError, ValueError) as error:  # such as a control character, or a 32nd of May
+        raise PatternError([Problem("", f"not YAML: {error}.", "")]) from None
+    except RecursionError:
+        raise PatternError([_TOO_DEEP]) from None
+
+
+def _source(node: yaml.Node) -> SourceDocument:
+    # The loader that composed the node has given it the tags that say what to make of it.
+    return SourceDocument(yaml.SafeLoader("").construct_document(node), dict(_marks(node, "")))
+
+
+class _Loader(yaml.SafeLoader):
+    @classmethod
+    def compose_one(cls, text: str) -> yaml.Node:
+        loader = cls(text)
+        node = loader.get_single_node()
+        if node is None:
+            raise yaml.MarkedYAMLError(
+                problem="the document is empty", problem_mark=loader.get_mark()
+            )
+        return node
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.MarkedYAMLError(
+                problem="aliases are not allowed; write the value again",
+                problem_mark=self.peek_event().start_mark,  # type: ignore[no-untyped-call] # PyYAML's stubs
+            )
+        return super().compose_node(parent, index)
+
+
+class _TextTimesLoader(_Loader):
+    """Leaves a time the text that was written, as it is in JSON."""
+
+    yaml_implicit_resolvers: ClassVar = {  # type: ignore[misc] # PyYAML's stubs
+        first: [(tag, form) for tag, form in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+    @classmethod
+    def compose_all(cls, text: str) -> Iterator[yaml.Node]:
+        loader = cls(text)
+        while loader.check_node():
+            node = loader.get_node()
+            if node is not None and node.value:
+                yield node
+
+
+def _marks(node: yaml.Node, path: str) -> Iterator[tuple[str, Mark]]:
+    match node:
+        case yaml.MappingNode():
+            seen = set()
+            for key, value in node.value:
+                name = str(key.value)
+                if name in seen:
+                    raise yaml.MarkedYAMLError(
+                        problem=f"the key '{name}' is given twice", problem_mark=key.start_mark
+                    )
+                seen.add(name)
+                child = f"{path}.{name}" if path else name
+                yield child, _mark(key, value)
+                yield from _marks(value, child)
+        case yaml.SequenceNode():
+            for index, item in enumerate(node.value):
+                yield f"{path}[{index}]", _mark(item, item)
+                yield from _marks(item, f"{path}[{index}]")
+        case _:
+            return
+
+
+def _mark(key: yaml.Node, value: yaml.Node) -> Mark:
+    start, end = value.start_mark, value.end_mark
+    quotes = 1 if isinstance(value, yaml.ScalarNode) and value.style in {"'", '"'} else 0
+    # Escapes and folded lines shift columns; then only the key's place is known.
+    is_plain = (
+        isinstance(value, yaml.ScalarNode)
+        and start.line == end.line
+        and end.column - start.column - 2 * quotes == len(value.value)
+    )
+    return Mark(
+        line=key.start_mark.line + 1,
+        column=key.start_mark.column + 1,
+        text=(start.line + 1, start.column + 1 + quotes) if is_plain else None,
+    )
+
+
+def _yaml_problem(error: yaml.MarkedYAMLError) -> Problem:
+    mark = error.problem_mark or error.context_mark
+    reasons = ", ".join(filter(None, (error.context, error.problem)))
+    if mark is None:
+        return Problem("", f"not YAML: {reasons}.", "")
+    return Problem("", f"{reasons}.", "", mark.line + 1, mark.column + 1)

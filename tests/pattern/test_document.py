@@ -1,0 +1,236 @@
+"""Documents: every problem at once, each with its path and place, and the JSON Schema."""
+
+from typing import Any
+
+import pytest
+
+from cep.expression import Schema
+from cep.pattern import Pattern, PatternError, document_json_schema
+from cep.pattern.tree import Subtype, Times, Window, WithinType
+
+Document = dict[str, Any]
+
+
+def problems_of(document: Document) -> dict[str, str]:
+    """Return the messages and remedies of a refused document by path."""
+    with pytest.raises(PatternError) as refusal:
+        Pattern.from_document(document)
+    return {each.path: f"{each.message} {each.remedy}" for each in refusal.value.problems}
+
+
+def places_of(text: str, *, is_json: bool = False) -> list[tuple[str, int | None, int | None]]:
+    """Return path, line and column of every problem of a refused text."""
+    with pytest.raises(PatternError) as refusal:
+        Pattern.from_json(text) if is_json else Pattern.from_yaml(text)
+    return [(each.path, each.line, each.column) for each in refusal.value.problems]
+
+
+def step(**keys: Any) -> Document:
+    return {"name": "a", **keys}
+
+
+def test_windows_may_be_written_in_three_ways() -> None:
+    for window in ({"within_ms": 600_000}, {"within": "10 minutes"}, {"within": "PT10M"}):
+        tree = Pattern.from_document({"steps": [step()], **window}).tree
+        assert tree.elements[0].within == (Window(600_000),)
+
+
+def test_the_window_of_the_pattern_joins_that_of_its_last_step() -> None:
+    last = step(contiguity="next", within_ms=5, within_type="previous_and_current", name="b")
+    tree = Pattern.from_document({"steps": [step(), last], "within_ms": 10}).tree
+    assert tree.elements[1].within == (Window(10), Window(5, WithinType.PREVIOUS_AND_CURRENT))
+
+
+def test_times_may_be_a_number_or_a_range() -> None:
+    forms = [3, {"from": 2, "to": 4}, {"from": 1, "to": None}]
+    times = [
+        Pattern.from_document({"steps": [step(times=t)]}).tree.elements[0].times for t in forms
+    ]
+    assert times == [Times(3, 3), Times(2, 4), Times(1, None)]
+
+
+def test_a_subtype_may_name_its_field() -> None:
+    for written, subtype in [
+        ("Sub", Subtype("Sub", "type")),
+        ({"field": "kind", "name": "Sub"}, Subtype("Sub", "kind")),
+    ]:
+        tree = Pattern.from_document({"steps": [step(subtype=written)]}).tree
+        assert next(tree.steps()).subtype == subtype
+
+
+def test_quirks_are_a_key_that_the_caller_may_override() -> None:
+    document = {"steps": [step(name="a:b")], "flink_quirks": True}
+    assert Pattern.from_document(document).tree.flink_quirks
+    with pytest.raises(PatternError, match="cuts 'a:b'"):
+        Pattern.from_document(document, flink_quirks=False)
+
+
+UNKNOWN_KEYS: dict[str, Document] = {
+    "steps[0].wehre": {"steps": [step(wehre="x = 1")]},
+    "stepps": {"steps": [step()], "stepps": []},
+    "after_match_skip.steb": {
+        "steps": [step()],
+        "after_match_skip": {"strategy": "no_skip", "steb": 1},
+    },
+    "steps[0].times.form": {"steps": [step(times={"from": 1, "to": 2, "form": 1})]},
+    "steps[0].group.steps[0].nam": {"steps": [{"group": {"steps": [step(nam="b")]}}]},
+    "steps[0].subtype.nme": {"steps": [step(subtype={"name": "x", "nme": "y"})]},
+}
+
+
+@pytest.mark.parametrize("path", UNKNOWN_KEYS)
+def test_an_unknown_key_is_refused_with_the_near_one(path: str) -> None:
+    told = problems_of(UNKNOWN_KEYS[path])
+    near = {"wehre": "where", "stepps": "steps", "steb": "step", "form": "from", "nam": "name"}
+    assert list(told) == [path]
+    assert (
+        told[path]
+        == f"unknown key. Did you mean '{near.get(path.rsplit('.', maxsplit=1)[-1], 'name')}'?"
+    )
+
+
+def test_shapes_that_do_not_fit_are_all_told_at_once() -> None:
+    told = problems_of(
+        {
+            "steps": [
+                {"where": 3},
+                {"name": "b", "contiguity": "folowed_by", "times": "3", "within": 10},
+                {"name": "c", "contiguity": "next", "greedy": "yes", "times": {"from": 1}},
+                {"group": {"steps": []}, "where": "x = 1"},
+            ],
+            "within": "ten minutes",
+            "after_match_skip": {"strategy": "skip_to_frist"},
+        }
+    )
+    assert told.keys() == {
+        "steps[0].name",
+        "steps[0].where",
+        "steps[1].contiguity",
+        "steps[1].times",
+        "steps[1].within",
+        "steps[2].greedy",
+        "steps[2].times.to",
+        "steps[3].group.steps",
+        "steps[3].where",
+        "within",
+        "after_match_skip.strategy",
+    }
+    assert "Did you mean 'followed_by'?" in told["steps[1].contiguity"]
+    assert "Did you mean 'skip_to_first'?" in told["after_match_skip.strategy"]
+    assert "without a unit" in told["steps[1].within"]
+    assert "a group has no where" in told["steps[3].where"]
+
+
+def test_values_and_rules_and_conditions_are_told_together() -> None:
+    told = problems_of(
+        {
+            "steps": [
+                step(where="x = = 1", greedy=True),
+                step(contiguity="next", where="SUM(aa.price) > 1", within="1 s", within_ms=5),
+                step(name="c", contiguity="next", within_type="previous_and_current"),
+            ],
+        }
+    )
+    assert told.keys() == {
+        "steps[0].where",
+        "steps[0].greedy",
+        "steps[1].where",
+        "steps[1].name",
+        "steps[1].within",
+        "steps[2].within_type",
+    }
+
+
+def test_a_condition_must_fit_the_schema_if_there_is_one() -> None:
+    pattern = Pattern.from_document({"steps": [step(where="price > 'x' AND prize = 1")]})
+    with pytest.raises(PatternError) as refusal:
+        pattern.validate(Schema.from_ddl("name STRING, price DOUBLE"))
+    assert {each.path for each in refusal.value.problems} == {"steps[0].where"}
+    assert "price" in str(refusal.value)
+
+
+YAML = """\
+steps:
+  - name: fail
+    where: action = = 'fail'
+    greedy: true
+  - contiguity: followed_by
+    group:
+      steps:
+        - name: fail
+          until: "x = 'é' AND y ="
+within: 10
+"""
+
+
+def test_problems_of_yaml_have_line_and_column() -> None:
+    assert places_of(YAML) == [("within", 10, 1)]
+    assert places_of(YAML.replace("within: 10", "within_ms: 10")) == [
+        ("steps[0].where", 3, 21),
+        ("steps[0].greedy", 4, 5),
+        ("steps[1].group.steps[0].name", 8, 11),
+        ("steps[1].group.steps[0].until", 9, 33),
+    ]
+
+
+def test_problems_of_json_have_line_and_column() -> None:
+    text = '{"steps": [\n\t{"name": "a\\u00e9", "greedy": true,\n\t "where": "x = = 1"}]}'
+    assert places_of(text, is_json=True) == [("steps[0].greedy", 2, 22), ("steps[0].where", 3, 17)]
+
+
+def test_a_problem_of_text_shows_the_place_and_the_caret() -> None:
+    with pytest.raises(PatternError) as refusal:
+        Pattern.from_yaml("steps:\n- name: a\n  where: x = = 1\n")
+    first, source, caret = str(refusal.value).splitlines()
+    assert first.startswith("steps[0].where (line 3, column 14): ")
+    assert source.index("= =") + 2 == caret.index("^")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("steps:\n- name: a\n  name: b\n", "'name' is given twice"),
+        ("steps: &s\n- name: a\nother: *s\n", "aliases are not allowed"),
+        ("steps: [", "expected the node content"),
+        ("", "empty"),
+        ("a: 1\n---\nb: 2\n", "expected a single document"),
+        ("steps: !!python/object:os.system {}", "could not determine a constructor"),
+        ("steps: 2024-99-99", "month must be in"),
+        ("steps: \x07", "special characters"),
+        ("[" * 5000, "nested too deeply"),
+        ("- a", "does not fit"),
+        ("1: x", "missing"),
+    ],
+)
+def test_text_that_is_no_document_is_refused_with_the_reason(text: str, reason: str) -> None:
+    with pytest.raises(PatternError, match=reason):
+        Pattern.from_yaml(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('{"steps": [], "steps": []}', "'steps' is given twice"),
+        ('{"steps": [}', r"line 1, column 12\): not JSON"),
+        ("[" * 100_000, "nested too deeply"),
+        ("3", "does not fit"),
+    ],
+)
+def test_text_that_is_no_json_document_is_refused_with_the_reason(text: str, reason: str) -> None:
+    with pytest.raises(PatternError, match=reason):
+        Pattern.from_json(text)
+
+
+def test_the_json_schema_describes_every_key_and_its_examples_are_valid() -> None:
+    schema = document_json_schema()
+    definitions = [schema, *schema["$defs"].values()]
+    undescribed = [
+        (definition["title"], key)
+        for definition in definitions
+        for key, value in definition.get("properties", {}).items()
+        if "description" not in value and "$ref" not in value
+    ]
+    assert undescribed == []
+    assert {"Pattern", "StepDocument"} <= {definition["title"] for definition in definitions}
+    for example in schema["examples"]:
+        assert Pattern.from_document(example).to_document() == example

@@ -1,0 +1,47 @@
+"""Builder, document and printed form show the same tree, without loss."""
+
+import json
+
+import yaml
+from hypothesis import given, settings
+
+from cep.pattern import Pattern, PatternTree
+from tests.conformance.cases import load
+from tests.pattern.random_trees import trees
+
+few = settings(max_examples=60, deadline=None)
+
+
+@few
+@given(trees())
+def test_a_document_makes_the_tree_it_was_made_of(tree: PatternTree) -> None:
+    assert Pattern.from_document(Pattern(tree).to_document()).tree == tree
+
+
+@few
+@given(trees())
+def test_yaml_and_json_make_the_tree_they_were_made_of(tree: PatternTree) -> None:
+    pattern = Pattern(tree)
+    assert Pattern.from_yaml(pattern.to_yaml()).tree == tree
+    assert Pattern.from_json(pattern.to_json()).tree == tree
+
+
+@few
+@given(trees())
+def test_the_printed_calls_build_the_tree_they_were_printed_from(tree: PatternTree) -> None:
+    assert Pattern.parse(str(Pattern(tree))).tree == tree
+
+
+@few
+@given(trees())
+def test_json_and_yaml_are_the_document(tree: PatternTree) -> None:
+    pattern = Pattern(tree)
+    assert json.loads(pattern.to_json()) == pattern.to_document()
+    assert yaml.safe_load(pattern.to_yaml()) == pattern.to_document()
+
+
+def test_patterns_of_the_conformance_cases_survive_every_form() -> None:
+    for case in (*load("docs"), *load("subtleties")):
+        pattern = Pattern.from_document(case.pattern, flink_quirks=True)
+        assert Pattern.from_document(pattern.to_document()) == pattern
+        assert Pattern.parse(str(pattern)) == pattern

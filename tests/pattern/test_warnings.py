@@ -1,0 +1,42 @@
+"""Warnings: what is allowed but rarely meant."""
+
+import pytest
+
+from cep.pattern import AfterMatchSkip, Pattern
+
+LOOP = Pattern.begin("a").next("b").one_or_more()
+GROUPS = Pattern.begin(Pattern.begin("a").next("b")).one_or_more()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "paths"),
+    [
+        (LOOP, ["steps[1].times", "within"]),
+        (LOOP.until("x = 1"), ["within"]),
+        (LOOP.within("1 h"), []),
+        (LOOP.within("1 h").greedy(), ["steps[1].greedy"]),
+        (LOOP.greedy().next("c").within("1 h"), []),
+        (Pattern.begin("a").times(2).greedy().next("b").within(5), ["steps[0].greedy"]),
+        (Pattern.begin("a"), []),
+        (Pattern.begin("a").within(0).next("b").within(5), ["steps[0].within"]),
+        (Pattern.begin("a").not_next("b").within(5), ["steps[1].contiguity"]),
+        (GROUPS.followed_by("c").within(5), ["steps[1].contiguity"]),
+        (GROUPS.next("c").within(5), []),
+        (
+            LOOP.until("x = 1").after_match(AfterMatchSkip.past_last_event()),
+            ["within", "after_match_skip"],
+        ),
+        (
+            LOOP.within(5).after_match(AfterMatchSkip.to_first("a", throw_on_miss=True)),
+            ["after_match_skip.throw_on_miss"],
+        ),
+        (
+            LOOP.within(5).optional().after_match(AfterMatchSkip.to_last("b", throw_on_miss=True)),
+            ["after_match_skip.throw_on_miss"],
+        ),
+    ],
+    ids=str,
+)
+def test_what_is_rarely_meant_is_told_where_it_stands(pattern: Pattern, paths: list[str]) -> None:
+    assert [warning.path for warning in pattern.warnings()] == paths
+    assert pattern.validate() is pattern
