@@ -4,7 +4,7 @@ BIN := .venv/bin
 UV := $(BIN)/uv
 ARGS ?=
 
-.PHONY: help setup check format test clean
+.PHONY: help setup check format test bench clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -30,6 +30,9 @@ format: setup ## Format and mend what can be mended
 
 test: setup ## All tests (ARGS="-k name" for some)
 	$(BIN)/pytest -n auto $(ARGS)
+
+bench: setup ## Benchmarks; prints ratios measured in one run
+	$(BIN)/python benchmarks/core.py $(ARGS)
 
 clean: ## Remove .venv and caches
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

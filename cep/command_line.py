@@ -1,0 +1,74 @@
+"""The `percept` command: one root, to which each package adds its own sub-commands.
+
+A package offers a sub-command as an entry point of the group `percept.commands`: its name, and a
+typer application or a plain function. It is imported only when it is used or listed.
+"""
+
+from importlib.metadata import entry_points, version
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from cep.match_command import match
+
+
+class PackageCommands(TyperGroup):
+    """The root's own commands, and those that installed packages offer."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return all names, sorted."""
+        offered = (point.name for point in entry_points(group="percept.commands"))
+        return sorted({*super().list_commands(ctx), *offered})
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command of this name, importing it if need be."""
+        own = super().get_command(ctx, cmd_name)
+        offered = entry_points(group="percept.commands", name=cmd_name)
+        if own is not None or not offered:
+            return own
+        return _click_command(cmd_name, next(iter(offered)).load())
+
+
+def _click_command(name: str, offered: Any) -> Any:
+    if not isinstance(offered, typer.Typer):
+        function, offered = offered, typer.Typer(pretty_exceptions_enable=False)
+        offered.command(name)(function)
+    command = typer.main.get_command(offered)
+    command.name = name
+    return command
+
+
+app = typer.Typer(
+    name="percept",
+    cls=PackageCommands,
+    help="Dynamic multi-pattern rules over live event streams.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("match")(match)
+
+
+def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it with the option's value
+    if wanted:
+        typer.echo(f"percept {version('percept')}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    *,
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """Dynamic multi-pattern rules over live event streams."""
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

@@ -1,0 +1,30 @@
+"""The matcher: a pattern compiled to a program, and run over the events of each key.
+
+    cep.pattern ──► compiler ──► program ──► decision ──► machine ──► matches
+                    (place, guards, automaton)            (runs, skip, conditions, codec)
+
+The program is immutable, the run state is separate and can be written to bytes at any event.
+"""
+
+from cep.nfa.compiler import CompiledPattern, compile_pattern
+from cep.nfa.errors import (
+    ConditionFailed,
+    EventTimeError,
+    LimitExceeded,
+    MatchingError,
+    SkipTargetMissing,
+    StateEncodingError,
+)
+from cep.nfa.machine import Limits
+
+__all__ = [
+    "CompiledPattern",
+    "ConditionFailed",
+    "EventTimeError",
+    "LimitExceeded",
+    "Limits",
+    "MatchingError",
+    "SkipTargetMissing",
+    "StateEncodingError",
+    "compile_pattern",
+]

@@ -1,0 +1,211 @@
+"""Binds the conditions of patterns to a machine: tests on the event alone, and the rest.
+
+Condition ──split──► event test (shared, evaluated once per event, columnar or scalar)
+└─► residual   (per partial match; reads aggregates kept on the cells)
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+from cep.expression import (
+    CompiledAggregate,
+    Expression,
+    FieldReader,
+    Node,
+    Schema,
+    aggregates_of,
+    compile_aggregate,
+    compile_predicate,
+    resolve,
+    split,
+)
+from cep.nfa.compiler import CompiledPattern
+from cep.nfa.errors import CodeNotLoaded, ConditionFailed
+from cep.nfa.reactions import Residual, RuleCondition
+from cep.nfa.runs import UNFOLDED, Cell, events_of_step
+from cep.pattern.tree import AllOf, AnyOf, Condition, PythonCondition, SignedCondition
+
+
+class EventTests:
+    """The distinct tests on the event alone, over all rules; a test's number is its index."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Node, int] = {}
+
+    def number(self, node: Node) -> int:
+        """Return the number of a test, a new one if it is not known yet."""
+        return self._numbers.setdefault(node, len(self._numbers))
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """All tests in the order of their numbers."""
+        return tuple(self._numbers)
+
+
+class Aggregates:
+    """The distinct aggregates of one machine. Their running states live on the cells.
+
+    An aggregate over n accepted events costs one fold per event, however many partial matches share
+    them.
+    """
+
+    def __init__(self, field_reader: FieldReader) -> None:
+        self._field_reader = field_reader
+        self._slots: dict[tuple[int, Node], int] = {}
+        self.compiled: list[tuple[int, CompiledAggregate]] = []
+
+    def slot(self, step: int, aggregate: Node) -> int:
+        """Return the slot of an aggregate over the events of one step."""
+        key = (step, aggregate)
+        if key not in self._slots:
+            self._slots[key] = len(self.compiled)
+            self.compiled.append((step, compile_aggregate(aggregate, self._field_reader)))
+        return self._slots[key]
+
+    def __len__(self) -> int:
+        return len(self.compiled)
+
+    def state(self, slot: int, cell: Cell | None) -> Any:
+        """Return the running state of an aggregate up to a cell, folding what is not folded yet."""
+        step, aggregate = self.compiled[slot]
+        missing: list[Cell] = []
+        state: Any = aggregate.initial
+        while cell is not None:
+            states = cell[4]
+            if states is not None and states[slot] is not UNFOLDED:
+                state = states[slot]
+                break
+            missing.append(cell)
+            cell = cell[0]
+        for behind in reversed(missing):
+            if behind[1] == step:
+                state = aggregate.fold(state, behind[3])
+            if behind[4] is not None:
+                behind[4][slot] = state
+        return state
+
+
+class _AggregateValues:
+    """The aggregates of one partial match, computed when read."""
+
+    __slots__ = ("_aggregates", "_cell")
+
+    def __init__(self, aggregates: Aggregates, cell: Cell | None) -> None:
+        self._aggregates = aggregates
+        self._cell = cell
+
+    def __getitem__(self, slot: int) -> Any:
+        aggregate = self._aggregates.compiled[slot][1]
+        return aggregate.result(self._aggregates.state(slot, self._cell))
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionContext:
+    """What a Python condition may ask about the partial match it is tested for.
+
+    `time_ms` is the event time of the event under test.
+    """
+
+    cell: Cell | None
+    step_names: tuple[str, ...]
+    time_ms: int
+
+    def events(self, step: str) -> list[Any]:
+        """Return the events accepted so far for a step, in order; the event under test is not in.
+
+        Raises:
+            KeyError: the pattern has no such step.
+        """
+        if step not in self.step_names:
+            known = ", ".join(self.step_names)
+            raise KeyError(f"no step named {step!r}; the pattern has {known}")
+        return events_of_step(self.cell, self.step_names.index(step))
+
+
+class ConditionBinder:
+    """Binds the conditions of one pattern after the other, sharing tests and aggregates.
+
+    Args:
+        tests: where tests on the event alone are numbered.
+        aggregates: the aggregates of the machine the patterns will run in.
+        field_reader: how to read a field of an event.
+        schema: the columns of an event; `None` where only each event knows.
+    """
+
+    def __init__(
+        self,
+        tests: EventTests,
+        aggregates: Aggregates,
+        field_reader: FieldReader,
+        schema: Schema | None,
+    ) -> None:
+        self._tests = tests
+        self._aggregates = aggregates
+        self._field_reader = field_reader
+        self._schema = schema
+
+    def bind(self, pattern: CompiledPattern, rule: str) -> list[RuleCondition]:
+        """Return the conditions of one rule, in the order of the program."""
+        return [self._bind(condition, pattern, rule) for condition in pattern.conditions]
+
+    def _bind(self, condition: Condition, pattern: CompiledPattern, rule: str) -> RuleCondition:
+        if isinstance(condition, Expression):
+            parts = split(resolve(condition, pattern.step_names, self._schema))
+            test = None if parts.event is None else self._tests.number(parts.event)
+            residual = None if parts.residual is None else self._residual(parts.residual, pattern)
+        else:
+            test, residual = None, self._full(condition, pattern)
+        if residual is not None:
+            residual = _naming_failure(residual, rule, str(condition))
+        return RuleCondition(test, residual)
+
+    def _full(self, condition: Condition, pattern: CompiledPattern) -> Residual:
+        """The whole of a condition as a test for one partial match."""
+        match condition:
+            case Expression():
+                node = resolve(condition, pattern.step_names, self._schema)
+                return self._residual(node, pattern)
+            case PythonCondition(function):
+                return _python_condition(function, pattern.step_names)
+            case SignedCondition(code):
+                raise CodeNotLoaded(code.name)
+            case AllOf(conditions):
+                tests = [self._full(inner, pattern) for inner in conditions]
+                return lambda event, cell, time_ms: all(
+                    test(event, cell, time_ms) for test in tests
+                )
+            case AnyOf(conditions):
+                tests = [self._full(inner, pattern) for inner in conditions]
+                return lambda event, cell, time_ms: any(
+                    test(event, cell, time_ms) for test in tests
+                )
+        assert_never(condition)
+
+    def _residual(self, node: Node, pattern: CompiledPattern) -> Residual:
+        aggregates = self._aggregates
+        for aggregate in aggregates_of(node):
+            aggregates.slot(pattern.step_names.index(aggregate.step), aggregate)
+        predicate = compile_predicate(
+            node,
+            self._field_reader,
+            lambda aggregate: aggregates.slot(pattern.step_names.index(aggregate.step), aggregate),
+        )
+        return lambda event, cell, _time_ms: predicate(event, _AggregateValues(aggregates, cell))
+
+
+def _python_condition(function: Callable[[Any, Any], bool], step_names: Sequence[str]) -> Residual:
+    names = tuple(step_names)
+    return lambda event, cell, time_ms: bool(
+        function(event, ConditionContext(cell, names, time_ms))
+    )
+
+
+def _naming_failure(residual: Residual, rule: str, text: str) -> Residual:
+    def test(event: Any, cell: Cell | None, time_ms: int) -> bool:
+        try:
+            return residual(event, cell, time_ms)
+        except Exception as error:
+            raise ConditionFailed(rule, text, error) from error
+
+    return test

@@ -1,0 +1,61 @@
+"""What can go wrong while matching; every message carries the numbers."""
+
+from typing import Any
+
+
+class MatchingError(Exception):
+    """The root of all errors of the matcher."""
+
+
+class LimitExceeded(MatchingError):
+    """A key holds more than its limits allow; the rule is too loose for the stream."""
+
+    def __init__(self, what: str, given: int, limit: int, remedy: str) -> None:
+        super().__init__(f"{given:,} {what}, the limit is {limit:,}; {remedy}")
+        self.what = what
+        self.given = given
+        self.limit = limit
+
+
+class SkipTargetMissing(MatchingError):
+    """A match cannot skip to its target step, and the strategy says to fail then.
+
+    `partial_result` holds what was found before, where the caller collects results.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.partial_result: Any = None
+
+
+class EventTimeError(MatchingError, ValueError):
+    """An event has no usable time, or is older than the one before it."""
+
+
+class ConditionFailed(MatchingError):
+    """A condition raised while it was tested."""
+
+    def __init__(self, rule: str, condition: str, cause: Exception, place: str = "") -> None:
+        told = f"condition {condition!r} raised {type(cause).__name__}: {cause}"
+        super().__init__(f"{place}: {told}" if place else told)
+        self.rule = rule
+        self.condition = condition
+        self.cause = cause
+
+    def at(self, place: str) -> "ConditionFailed":
+        """Return the same error with the place of the event in its message."""
+        return ConditionFailed(self.rule, self.condition, self.cause, place)
+
+
+class CodeNotLoaded(MatchingError):
+    """A pattern holds signed Python code that nobody has verified and loaded."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"the Python condition {name} is signed code that was not loaded; "
+            "`pattern.load_code(keys)` verifies and loads it"
+        )
+
+
+class StateEncodingError(MatchingError):
+    """Encoded state is corrupt, of a newer format, or of another program."""

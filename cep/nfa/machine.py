@@ -1,0 +1,252 @@
+"""Runs one program for many rules at once over the events of a key.
+
+    conditions that hold ──► Reactions (per state) ──► process(): next runs, finished matches
+    time ──► advance(): timeouts, matches of trailing NOTs
+
+Rules of equal shape share the program and, as long as their conditions agree, their partial
+matches: a run carries the set of rules it belongs to as bits and splits only where the rules'
+conditions differ. One rule is the special case of one bit.
+
+Source: Flink CEP `NFA.process` and `NFA.advanceTime`.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cep.nfa.decision import NO_EVENT, Outcome
+from cep.nfa.errors import LimitExceeded
+from cep.nfa.program import Program, StateKind
+from cep.nfa.reactions import Branch, Reactions, ReactionTable, RuleCondition
+from cep.nfa.runs import UNFOLDED, Cell, KeyRuns, Run
+from cep.nfa.skip import Emitted, Finished, emit
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much one key may hold.
+
+    `partial_matches` counts open and held-back matches, `events` the accepted events they keep
+    alive.
+    """
+
+    partial_matches: int = 100_000
+    events: int = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class TimedOut:
+    """Partial matches that ran out of time: the window of `rules` closed at `timeout_ms`."""
+
+    rules: int
+    cell: Cell
+    timeout_ms: int
+
+
+class _EventStep:
+    """One event on its way through the partial matches of a key."""
+
+    __slots__ = ("_aggregate_count", "event", "finished", "moved", "sequence", "time_ms")
+
+    def __init__(self, event: Any, sequence: int, time_ms: int, aggregate_count: int) -> None:
+        self.event = event
+        self.sequence = sequence
+        self.time_ms = time_ms
+        self.moved: list[Run] = []
+        self.finished: list[Finished] = []
+        self._aggregate_count = aggregate_count
+
+    def follow(self, outcome: Outcome, rules: int, run: Run) -> None:
+        """Let a partial match become what the outcome says, for some of its rules.
+
+        The partial match without events, which every event may start, only goes on by accepting.
+        """
+        _, _, start, start_ms, previous_ms, cell = run
+        taken: Cell | None = None
+        for target, step in outcome.successors:
+            if step != NO_EVENT:
+                if taken is None or taken[1] != step:
+                    taken = self.taken(cell, step)
+                self.moved.append((target, rules, start, start_ms, self.time_ms, taken))
+            elif cell is not None:
+                self.moved.append((target, rules, start, start_ms, previous_ms, cell))
+        for step in outcome.finished:
+            if step != NO_EVENT:
+                if taken is None or taken[1] != step:
+                    taken = self.taken(cell, step)
+                self.finished.append((rules, start, taken))
+            elif cell is not None:
+                self.finished.append((rules, start, cell))
+
+    def taken(self, previous: Cell | None, step: int) -> Cell:
+        """Return the cell of this event, accepted for a step behind `previous`."""
+        states = [UNFOLDED] * self._aggregate_count if self._aggregate_count else None
+        return (previous, step, self.sequence, self.event, states)
+
+
+class Machine:
+    """A program with the conditions of the rules that share it. Immutable but for its caches.
+
+    Args:
+        program: what to run.
+        rules: per rule, its conditions in the order of `CompiledPattern.conditions`.
+        aggregate_count: how many aggregate states a cell has room for.
+        limits: what one key may hold, over all rules of this machine.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        rules: Sequence[Sequence[RuleCondition]],
+        *,
+        aggregate_count: int = 0,
+        limits: Limits | None = None,
+    ) -> None:
+        self.program = program
+        self.limits = limits or Limits()
+        self.aggregate_count = aggregate_count
+        self.deadlines_can_come_nearer = program.has_previous_windows
+        self._events_checkpoint = self.limits.events + self.limits.events // 10
+        self._table = ReactionTable(program, rules)
+
+    def reactions(self, true_tests: Iterable[int]) -> Reactions:
+        """Return what an event does, given the event tests that hold for it."""
+        return self._table.reactions(true_tests)
+
+    def process(
+        self, key: KeyRuns, reactions: Reactions, event: Any, time_ms: int
+    ) -> list[Emitted]:
+        """Move the partial matches of a key by one event; return the matches that come out.
+
+        The key's time must have been advanced to `time_ms` before (see `advance`). An error leaves
+        the key as it was.
+
+        Raises:
+            LimitExceeded: the key would hold too much.
+            SkipTargetMissing: see `emit`.
+        """
+        key.events_bound += 1
+        if key.events_bound > self._events_checkpoint:
+            self._count_events(key)
+        sequence = key.sequence
+        step = _EventStep(event, sequence, time_ms, self.aggregate_count)
+        moved, finished = step.moved, step.finished
+        if reactions.rules & key.rules:
+            for run in key.runs:
+                reaction = reactions[run[0]]
+                if reaction is None or not reaction[0] & run[1]:
+                    moved.append(run)
+                else:
+                    self._move(step, run, reaction[1])
+        else:
+            moved.extend(key.runs)
+        start = reactions[self.program.start]
+        if start is not None:
+            nothing_yet = (self.program.start, start[0], sequence, time_ms, time_ms, None)
+            self._move(step, nothing_yet, start[1])
+            key.rules |= start[0]
+        held = len(moved)
+        if key.waiting:
+            held += sum(len(queue) for _, queue in key.waiting)
+        if held > self.limits.partial_matches:
+            raise LimitExceeded(
+                "partial matches of one key",
+                held,
+                self.limits.partial_matches,
+                "narrow the conditions, add within or until, or drop allow_combinations",
+            )
+        key.sequence = sequence + 1
+        key.runs = moved
+        return emit(self.program.skip, key, finished) if finished or key.waiting else _NOTHING
+
+    def _move(self, step: _EventStep, run: Run, branches: tuple[Branch, ...]) -> None:
+        rules, cell = run[1], run[5]
+        branch = branches[0]
+        if branch.sole_step != NO_EVENT and not rules & ~branch.rules:
+            # By far the most common case: all rules accept the event and go on together.
+            taken = step.taken(cell, branch.sole_step)
+            step.moved.append((branch.sole_target, rules, run[2], run[3], step.time_ms, taken))
+            return
+        for branch in branches:
+            concerned = rules & branch.rules
+            if not concerned:
+                continue
+            rules ^= concerned
+            if branch.outcome is not None:
+                step.follow(branch.outcome, concerned, run)
+            else:
+                outcomes = self._table.test_residuals(
+                    branch, concerned, run, step.event, step.time_ms
+                )
+                for outcome, agreeing in outcomes:
+                    step.follow(outcome, agreeing, run)
+        if rules and cell is not None:
+            step.moved.append((run[0], rules, *run[2:]))
+
+    def _count_events(self, key: KeyRuns) -> None:
+        """Count exactly what so far was only bounded; then the next count is a while off."""
+        key.events_bound = len({cell[2] for cell in key.cells()})
+        if key.events_bound > self.limits.events:
+            raise LimitExceeded(
+                "events kept for one key",
+                key.events_bound,
+                self.limits.events,
+                "add within or until, so that partial matches end",
+            )
+
+    # Time
+
+    def next_deadline_ms(self, key: KeyRuns) -> int | None:
+        """Return when the next window of the key closes; `None` if no open window does."""
+        if not key.runs:
+            return None
+        window_ms = self.program.window_ms
+        if not self.deadlines_can_come_nearer:
+            return key.runs[0][3] + window_ms if window_ms else None
+        deadlines = [
+            deadline for run in key.runs if (deadline := self._deadline_ms(run)) is not None
+        ]
+        return min(deadlines, default=None)
+
+    def _deadline_ms(self, run: Run) -> int | None:
+        window_ms = self.program.window_ms
+        first = run[3] + window_ms if window_ms else None
+        previous_window_ms = self.program.states[run[0]].previous_window_ms
+        if not previous_window_ms:
+            return first
+        previous = run[4] + previous_window_ms
+        return previous if first is None else min(first, previous)
+
+    def advance(self, key: KeyRuns, time_ms: int) -> tuple[list[Emitted], list[TimedOut]]:
+        """Tell a key that time has come to `time_ms`: every window up to it is closed.
+
+        Returns the matches this frees or completes, then the partial matches that timed out.
+        """
+        deadline_ms = self.next_deadline_ms(key)
+        if deadline_ms is None or deadline_ms > time_ms:
+            return _NOTHING, _NO_TIMEOUTS
+        kept: list[Run] = []
+        finished: list[Finished] = []
+        timed_out: list[TimedOut] = []
+        for run in key.runs:
+            deadline_ms = self._deadline_ms(run)
+            if deadline_ms is None or deadline_ms > time_ms:
+                kept.append(run)
+            elif self.program.states[run[0]].kind is StateKind.PENDING:
+                finished.append((run[1], run[2], run[5]))
+            else:
+                timed_out.append(TimedOut(run[1], run[5], self._timeout_ms(run, time_ms)))
+        key.runs = kept
+        key.bound_rules()
+        return emit(self.program.skip, key, finished), timed_out
+
+    def _timeout_ms(self, run: Run, time_ms: int) -> int:
+        """Where both windows have closed, the one since the previous event counts, as in Flink."""
+        previous_window_ms = self.program.states[run[0]].previous_window_ms
+        if previous_window_ms and run[4] + previous_window_ms <= time_ms:
+            return run[4] + previous_window_ms
+        return run[3] + self.program.window_ms
+
+
+_NOTHING: list[Emitted] = []
+_NO_TIMEOUTS: list[TimedOut] = []

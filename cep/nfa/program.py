@@ -1,0 +1,156 @@
+"""The immutable program a pattern compiles to: states, transitions and their guards.
+
+    pattern tree ──compiler──► Program ──decision──► outcomes ──machine──► matches
+
+A program is a *shape*: it numbers the steps and conditions of a pattern but does not hold them.
+Patterns that differ in names or conditions only share one program and can be run together.
+
+Source: Agrawal et al., "Efficient Pattern Matching over Event Streams" (SIGMOD 2008), as realised
+    by
+Flink CEP's `NFA`, `State` and `StateTransition`.
+"""
+
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from cep.pattern.tree import SkipKind
+
+
+class Action(Enum):
+    """What a transition does with the event under test."""
+
+    TAKE = auto()
+    """Accept the event and move on."""
+    IGNORE = auto()
+    """Leave the event out and move on."""
+    PROCEED = auto()
+    """Move on without an event (an epsilon transition), then test the same event there."""
+
+
+class StateKind(Enum):
+    """What being in a state means for a partial match."""
+
+    NORMAL = auto()
+    PENDING = auto()
+    """A match as soon as its window closes: a trailing `not_followed_by`."""
+    STOP = auto()
+    """A forbidden event came: the partial match is dropped."""
+    FINAL = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Always:
+    """The guard that holds for every event."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holds:
+    """The condition with this index is TRUE for the event."""
+
+    condition: int
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The inner guard does not hold; unknown counts as "does not hold", so this then does."""
+
+    inner: "Guard"
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """Both guards hold."""
+
+    left: "Guard"
+    right: "Guard"
+
+
+Guard = Always | Holds | Not | Both
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """One edge of the automaton; `target` is an index into `Program.states`."""
+
+    action: Action
+    target: int
+    guard: Guard
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """One state; `step` is the index of the step whose events it takes.
+
+    `previous_window_ms` limits the time since the event accepted last; `None` = no such window.
+    Transitions are tested in their order.
+    """
+
+    step: int
+    kind: StateKind
+    transitions: tuple[Transition, ...]
+    previous_window_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SkipPlan:
+    """An after-match skip strategy whose target step is known by index.
+
+    `target_step` is `None` where the strategy has no target, or one that is never part of a match.
+    """
+
+    kind: SkipKind
+    target_step: int | None
+    throw_on_miss: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """An automaton ready to run. Equal programs run equal patterns.
+
+    `window_ms` limits the time since the first event of a partial match; 0 = no window.
+    """
+
+    states: tuple[State, ...]
+    start: int
+    window_ms: int
+    skip: SkipPlan
+    condition_count: int
+    step_count: int
+
+    def is_waiting(self, state: int) -> bool:
+        """Return whether a partial match can be in this state between two events."""
+        return state != self.start and self.states[state].kind in {
+            StateKind.NORMAL,
+            StateKind.PENDING,
+        }
+
+    @property
+    def has_previous_windows(self) -> bool:
+        """Whether any state limits the time since the previous event."""
+        return any(state.previous_window_ms is not None for state in self.states)
+
+
+def guard_holds(guard: Guard, truth: int) -> bool:
+    """Return whether a guard holds where bit `i` of `truth` tells that condition `i` is TRUE."""
+    match guard:
+        case Always():
+            return True
+        case Holds(condition):
+            return bool(truth >> condition & 1)
+        case Not(inner):
+            return not guard_holds(inner, truth)
+        case Both(left, right):
+            return guard_holds(left, truth) and guard_holds(right, truth)
+
+
+def conditions_of(guard: Guard) -> int:
+    """Return the conditions a guard reads, as a bit set."""
+    match guard:
+        case Always():
+            return 0
+        case Holds(condition):
+            return 1 << condition
+        case Not(inner):
+            return conditions_of(inner)
+        case Both(left, right):
+            return conditions_of(left) | conditions_of(right)

@@ -1,0 +1,110 @@
+"""Run state: the partial matches of one key, apart from the program that moves them.
+
+The hot path reads and makes runs and cells by the million, so both are plain tuples with the layout
+written here. Cells are persistent and linked: partial matches that branched share what they
+accepted before.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+Cell = tuple[Any, int, int, Any, list[Any] | None]
+"""One accepted event: `(previous cell or None, step, sequence, event, aggregate states)`.
+
+`sequence` numbers the events of a key in order of processing; it orders events of equal time, too.
+The last item caches the aggregates up to and including this event, or is `None` if the program has
+none.
+"""
+
+Run = tuple[int, int, int, int, int, Any]
+"""One partial match: `(state, rules, start, start_ms, previous_ms, last cell)`.
+
+`rules` is the bit set of the rules that have this partial match in common; `start` and `start_ms`
+are the sequence and time of its first event, `previous_ms` is the time of its last. The last item
+is a `Cell`, and `None` only for the partial match without events that every event may start.
+"""
+
+UNFOLDED: Any = object()
+"""In place of an aggregate state that has not been worked out yet."""
+
+Completed = tuple[int, Cell]
+"""A finished match that waits for its turn: `(start, last cell)`."""
+
+
+class KeyRuns:
+    """The partial matches of one key.
+
+    `runs` is ordered by first event, ties in order of creation. `waiting` holds, per set of rules,
+    the finished matches held back by an earlier partial match, each a heap (see `cep.nfa.skip`).
+    `scheduled_ms` is the next time somebody will look at the key's windows; the key keeps at most
+    `events_bound` events.
+    """
+
+    __slots__ = ("events_bound", "rules", "runs", "scheduled_ms", "sequence", "waiting")
+
+    def __init__(self) -> None:
+        self.runs: list[Run] = []
+        self.waiting: list[tuple[int, list[Completed]]] = []
+        self.sequence = 0
+        self.scheduled_ms: int | None = None
+        self.events_bound = 0
+        self.rules = 0
+
+    def bound_rules(self) -> None:
+        """Work out exactly which rules have partial matches; in between `rules` only grows."""
+        self.rules = 0
+        for run in self.runs:
+            self.rules |= run[1]
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is under way, so that the key need not be kept."""
+        return not self.runs and not self.waiting
+
+    def partial_match_count(self) -> int:
+        """Return the number of open partial matches, over all rules."""
+        return sum(run[1].bit_count() for run in self.runs)
+
+    def held_back_count(self) -> int:
+        """Return the number of finished matches held back, over all rules."""
+        return sum(rules.bit_count() * len(queue) for rules, queue in self.waiting)
+
+    def cells(self) -> Iterator[Cell]:
+        """Yield every cell in use once: later events first along each partial match."""
+        seen: set[int] = set()
+        tips = [run[5] for run in self.runs]
+        tips += [cell for _, queue in self.waiting for _, cell in queue]
+        for tip in tips:
+            cell: Cell | None = tip
+            while cell is not None and id(cell) not in seen:
+                seen.add(id(cell))
+                yield cell
+                cell = cell[0]
+
+
+def accepted_events(cell: Cell | None) -> list[Cell]:
+    """Return the cells of a partial match in order of acceptance."""
+    cells: list[Cell] = []
+    while cell is not None:
+        cells.append(cell)
+        cell = cell[0]
+    cells.reverse()
+    return cells
+
+
+def events_of_step(cell: Cell | None, step: int) -> list[Any]:
+    """Return the events accepted for one step, in order."""
+    return [taken[3] for taken in accepted_events(cell) if taken[1] == step]
+
+
+def events_by_step(cell: Cell | None, step_names: tuple[str, ...]) -> dict[str, list[Any]]:
+    """Return the accepted events by step name; names in order of their first event.
+
+    With Flink's quirks a name counts up to its first ":" only, so that two steps may share one
+    entry.
+    """
+    steps: dict[str, list[Any]] = {}
+    for taken in accepted_events(cell):
+        name = step_names[taken[1]].partition(":")[0]
+        steps.setdefault(name, []).append(taken[3])
+    return steps

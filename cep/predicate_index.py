@@ -1,0 +1,200 @@
+"""Which tests hold for which rows of a frame, for any number of tests.
+
+    tests on the event alone ──► PredicateIndex.classify(frame) ──► rows and their kind
+
+Up to 63 tests are evaluated one by one and become the bits of one integer per row. With more, the
+usual case is one rule per customer, shop or device: tests of the form `column = constant AND rest`
+with few distinct rests. Those are found by one join per rest, whatever the number of constants;
+what is left is evaluated one by one.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import polars as pl
+
+from cep.expression import Field, Node, Schema, compile_columnar
+from cep.expression.tree import And, Comparison, ComparisonOperator, Literal
+
+Kind = TypeVar("Kind")
+
+_TESTS_IN_ONE_WORD = 63
+_WORTH_A_JOIN = 8
+"""From so many constants on, a join costs less than the tests one by one."""
+
+_INTEGER_BITS: dict[pl.DataType, int] = {
+    pl.Int8(): 8,
+    pl.Int16(): 16,
+    pl.Int32(): 32,
+    pl.Int64(): 64,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _EqualityTest:
+    """A test `column = value AND rest`; `rest` is `None` where there is no more."""
+
+    column: str
+    value: str | int
+    rest: Node | None
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Lookup:
+    """All equality tests on one column with one rest; `tests` maps values to test numbers."""
+
+    column: str
+    rest: pl.Expr | None
+    tests: pl.DataFrame
+
+
+class PredicateIndex:
+    """The tests of a set of rules, ready to be asked of frames.
+
+    Args:
+        tests: conditions on the event alone; a test's number is its index.
+        schema: the columns of the frames.
+    """
+
+    def __init__(self, tests: Sequence[Node], schema: Schema) -> None:
+        self._schema = schema
+        self._in_words = len(tests) <= _TESTS_IN_ONE_WORD
+        self._lookups = [] if self._in_words else self._find_lookups(tests)
+        looked_up = {number for lookup in self._lookups for number in lookup.tests["test"]}
+        self._singly = [
+            (number, compile_columnar(test, schema).fill_null(value=False))
+            for number, test in enumerate(tests)
+            if number not in looked_up
+        ]
+
+    def _find_lookups(self, tests: Sequence[Node]) -> list[_Lookup]:
+        by_column: defaultdict[str, list[_EqualityTest]] = defaultdict(list)
+        for number, test in enumerate(tests):
+            for found in _equality_tests(test, number, self._schema):
+                by_column[found.column].append(found)
+        lookups = []
+        covered: set[int] = set()
+        for column, candidates in sorted(by_column.items(), key=lambda item: -len(item[1])):
+            fresh = {test.number: test for test in candidates if test.number not in covered}
+            if len({test.value for test in fresh.values()}) < _WORTH_A_JOIN:
+                continue
+            covered |= fresh.keys()
+            lookups += self._lookups_on(column, list(fresh.values()))
+        return lookups
+
+    def _lookups_on(self, column: str, tests: list[_EqualityTest]) -> list[_Lookup]:
+        by_rest: defaultdict[Node | None, list[_EqualityTest]] = defaultdict(list)
+        for test in tests:
+            by_rest[test.rest].append(test)
+        dtype = self._schema.to_polars()[column]
+        return [
+            _Lookup(
+                column,
+                None if rest is None else compile_columnar(rest, self._schema),
+                pl.DataFrame(
+                    {
+                        column: pl.Series([test.value for test in members], dtype=dtype),
+                        "test": pl.Series([test.number for test in members], dtype=pl.UInt32),
+                    }
+                ),
+            )
+            for rest, members in by_rest.items()
+        ]
+
+    def classify(
+        self, frame: pl.DataFrame, kind_of: Callable[[tuple[int, ...]], Kind]
+    ) -> tuple[pl.Series, list[Kind]]:
+        """Return the rows whose kind is truthy, in order, and their kinds.
+
+        Args:
+            frame: the rows.
+            kind_of: from the numbers of the tests that hold for a row, ascending, to its kind.
+        """
+        if self._in_words:
+            return self._classify_by_word(frame, kind_of)
+        return self._classify_by_hits(frame, kind_of)
+
+    def _classify_by_word(
+        self, frame: pl.DataFrame, kind_of: Callable[[tuple[int, ...]], Kind]
+    ) -> tuple[pl.Series, list[Kind]]:
+        bits = (
+            test.cast(pl.UInt64) * pl.lit(1 << number, pl.UInt64) for number, test in self._singly
+        )
+        nothing = pl.repeat(0, pl.len(), dtype=pl.UInt64)
+        words = frame.select(pl.sum_horizontal(nothing, *bits)).to_series()
+        kinds = {
+            word: kind_of(tuple(number for number, _ in self._singly if word >> number & 1))
+            for word in words.unique().to_list()
+        }
+        concerned = pl.Series([word for word, kind in kinds.items() if kind], dtype=pl.UInt64)
+        rows = words.is_in(concerned.implode()).arg_true()
+        return rows, [kinds[word] for word in words[rows].to_list()]
+
+    def _classify_by_hits(
+        self, frame: pl.DataFrame, kind_of: Callable[[tuple[int, ...]], Kind]
+    ) -> tuple[pl.Series, list[Kind]]:
+        hits = pl.concat([*self._looked_up(frame), self._tested_singly(frame)])
+        by_row = hits.group_by("row").agg(pl.col("test").sort())
+        if kind_of(()):  # rows for which no test holds may matter, too: strict contiguity
+            every_row = pl.select(row=pl.int_range(len(frame), dtype=pl.UInt32))
+            by_row = every_row.join(by_row, on="row", how="left")
+        by_row = by_row.sort("row")
+        kinds = [kind_of(tuple(tests or ())) for tests in by_row.get_column("test").to_list()]
+        is_concerned = pl.Series([bool(kind) for kind in kinds], dtype=pl.Boolean)
+        rows = by_row.get_column("row").filter(is_concerned)
+        return rows, [kind for kind in kinds if kind]
+
+    def _looked_up(self, frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
+        numbered = frame.with_row_index("row")
+        for lookup in self._lookups:
+            rows = numbered if lookup.rest is None else numbered.filter(lookup.rest)
+            found = rows.select("row", lookup.column).join(lookup.tests, on=lookup.column)
+            yield found.select("row", "test")
+
+    def _tested_singly(self, frame: pl.DataFrame) -> pl.DataFrame:
+        if not self._singly:
+            return pl.DataFrame(schema={"row": pl.UInt32, "test": pl.UInt32})
+        # Lazy, so that what several tests have in common is evaluated once.
+        outcomes = frame.lazy().select(test.alias(str(number)) for number, test in self._singly)
+        return (
+            outcomes.collect()
+            .select(pl.all().arg_true().implode())
+            .unpivot(variable_name="test", value_name="row")
+            .explode("row")
+            .drop_nulls("row")
+            .select("row", pl.col("test").cast(pl.UInt32))
+        )
+
+
+def _equality_tests(test: Node, number: int, schema: Schema) -> Iterator[_EqualityTest]:
+    """Yield every reading of a test as `column = constant AND rest`."""
+    operands = test.operands if isinstance(test, And) else (test,)
+    for position, operand in enumerate(operands):
+        found = _column_and_value(operand, schema)
+        if found is not None:
+            others = operands[:position] + operands[position + 1 :]
+            rest = None if not others else others[0]
+            if len(others) > 1:
+                rest = And(others)
+            yield _EqualityTest(*found, rest, number)
+
+
+def _column_and_value(node: Node, schema: Schema) -> tuple[str, str | int] | None:
+    """Read `column = constant`; only where a join compares as the expression would."""
+    match node:
+        case Comparison(
+            ComparisonOperator.EQUAL, Field(path=(column,)), Literal(value=value)
+        ) | Comparison(ComparisonOperator.EQUAL, Literal(value=value), Field(path=(column,))):
+            pass
+        case _:
+            return None
+    dtype = schema.to_polars()[column]
+    if isinstance(value, str) and dtype == pl.String:
+        return column, value
+    if type(value) is int and dtype in _INTEGER_BITS:
+        half = 1 << (_INTEGER_BITS[dtype] - 1)
+        return (column, value) if -half <= value < half else None
+    return None

@@ -1,0 +1,235 @@
+"""What is done with matches: process functions, and the PatternProcessor that carries one.
+
+    Match | TimedOutMatch ──► PatternProcessFunction ──► outputs, side outputs
+
+Source: Flink CEP `PatternProcessFunction`, `TimedOutPartialMatchHandler`, `PatternStream.select`;
+FLIP-200 `PatternProcessor`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from cep.expression import (
+    CompiledAggregate,
+    Expression,
+    Node,
+    aggregates_of,
+    compile_aggregate,
+    compile_scalar,
+    mapping_reader,
+    resolve,
+)
+from cep.pattern import Pattern
+
+Steps = Mapping[str, Sequence[Any]]
+"""The events of a match by step name, in order of acceptance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One value a process function gave out; `tag` names a side output, `None` is the main one."""
+
+    value: Any
+    tag: str | None = None
+
+
+@dataclass(slots=True)
+class ProcessContext:
+    """What a process function may ask, and where it sends side outputs.
+
+    `event_time_ms` is the event time at which the match was found or timed out,
+    `processing_time_ms` the wall clock, both in milliseconds since 1970-01-01 UTC.
+    """
+
+    event_time_ms: int
+    processing_time_ms: int
+    side_outputs: list[Output] = field(default_factory=list)
+
+    def output(self, tag: str, value: Any) -> None:
+        """Send a value to the side output of this name."""
+        self.side_outputs.append(Output(value, tag))
+
+
+class PatternProcessFunction(ABC):
+    """Turns each match into any number of outputs."""
+
+    @abstractmethod
+    def process_match(self, match: Steps, context: ProcessContext) -> Iterable[Any] | None:
+        """Return (or yield) the outputs of one match; `None` for none."""
+
+
+class TimedOutPartialMatchHandler(ABC):
+    """Mixin of a `PatternProcessFunction` that wants partial matches which ran out of time, too."""
+
+    @abstractmethod
+    def process_timed_out_match(self, match: Steps, context: ProcessContext) -> None:
+        """Take one timed-out partial match; outputs go to side outputs only (`context.output`)."""
+
+
+class Found(Protocol):
+    """What was found: a match or a timed-out partial match, of a list, a stream or a frame."""
+
+    @property
+    def steps(self) -> Steps:
+        """The accepted events by step name."""
+
+    @property
+    def time_ms(self) -> int:
+        """The event time at which it was found."""
+
+    @property
+    def is_timeout(self) -> bool:
+        """Whether it is a partial match that ran out of time."""
+
+
+def process(
+    function: PatternProcessFunction, found: Found, *, processing_time_ms: int
+) -> Iterator[Output]:
+    """Run a process function on a match or timed-out partial match; yield its outputs.
+
+    Outputs come first, then side outputs. A timed-out partial match gives nothing if the function
+    does not handle them.
+    """
+    context = ProcessContext(found.time_ms, processing_time_ms)
+    if not found.is_timeout:
+        for value in function.process_match(found.steps, context) or ():
+            yield Output(value)
+    elif isinstance(function, TimedOutPartialMatchHandler):
+        function.process_timed_out_match(found.steps, context)
+    yield from context.side_outputs
+
+
+@dataclass(frozen=True, slots=True)
+class _Select(PatternProcessFunction):
+    function: Callable[[Steps], Any]
+
+    def process_match(self, match: Steps, context: ProcessContext) -> Iterable[Any]:
+        del context
+        return (self.function(match),)
+
+
+@dataclass(frozen=True, slots=True)
+class _FlatSelect(PatternProcessFunction):
+    function: Callable[[Steps], Iterable[Any]]
+
+    def process_match(self, match: Steps, context: ProcessContext) -> Iterable[Any]:
+        del context
+        return self.function(match)
+
+
+@dataclass(frozen=True, slots=True)
+class _WithTimeouts(PatternProcessFunction, TimedOutPartialMatchHandler):
+    function: PatternProcessFunction
+    tag: str
+    on_timeout: Callable[[Steps, int], Iterable[Any]]
+
+    def process_match(self, match: Steps, context: ProcessContext) -> Iterable[Any] | None:
+        return self.function.process_match(match, context)
+
+    def process_timed_out_match(self, match: Steps, context: ProcessContext) -> None:
+        for value in self.on_timeout(match, context.event_time_ms):
+            context.output(self.tag, value)
+
+
+def select(
+    function: Callable[[Steps], Any],
+    *,
+    timeout_tag: str | None = None,
+    on_timeout: Callable[[Steps, int], Any] | None = None,
+) -> PatternProcessFunction:
+    """Return a process function with one output per match.
+
+    Args:
+        function: from the match to its output.
+        timeout_tag: side output for timed-out partial matches.
+        on_timeout: from a timed-out partial match and its time in milliseconds to that output.
+    """
+    if on_timeout is None:
+        return _with_timeouts(_Select(function), timeout_tag, None)
+    single = on_timeout
+    return _with_timeouts(
+        _Select(function), timeout_tag, lambda match, time_ms: (single(match, time_ms),)
+    )
+
+
+def flat_select(
+    function: Callable[[Steps], Iterable[Any]],
+    *,
+    timeout_tag: str | None = None,
+    on_timeout: Callable[[Steps, int], Iterable[Any]] | None = None,
+) -> PatternProcessFunction:
+    """Return a process function with any number of outputs per match; else as `select`."""
+    return _with_timeouts(_FlatSelect(function), timeout_tag, on_timeout)
+
+
+def _with_timeouts(
+    function: PatternProcessFunction,
+    tag: str | None,
+    on_timeout: Callable[[Steps, int], Iterable[Any]] | None,
+) -> PatternProcessFunction:
+    if (tag is None) != (on_timeout is None):
+        raise ValueError("timeout_tag and on_timeout belong together; give both or none")
+    if tag is None or on_timeout is None:
+        return function
+    return _WithTimeouts(function, tag, on_timeout)
+
+
+class SelectExpressions(PatternProcessFunction):
+    """Declarative output: named SQL expressions over the match, like MEASURES of MATCH_RECOGNIZE.
+
+    `fail.user` is the field of the last event of step `fail`; `FIRST`, `LAST`, `SUM`, `AVG`, `MIN`,
+    `MAX` and `COUNT` range over all events of a step. Each match gives one mapping.
+
+    Args:
+        columns: expression text by output name, in order.
+        pattern: the pattern whose steps the expressions name.
+
+    Raises:
+        ExpressionError: a column is not a valid expression.
+
+    Source: ISO 9075-2, MATCH_RECOGNIZE, the MEASURES clause.
+    """
+
+    def __init__(self, columns: Mapping[str, str], pattern: Pattern) -> None:
+        steps = [step.name for step in pattern.tree.steps()]
+        self._aggregates: list[CompiledAggregate] = []
+        self._columns = {}
+        slots: dict[Node, int] = {}
+        for name, text in columns.items():
+            node = resolve(Expression.parse(text), steps)
+            for aggregate in aggregates_of(node):
+                if aggregate not in slots:
+                    slots[aggregate] = len(self._aggregates)
+                    self._aggregates.append(compile_aggregate(aggregate, mapping_reader))
+            self._columns[name] = compile_scalar(node, mapping_reader, slots.__getitem__)
+
+    def process_match(self, match: Steps, context: ProcessContext) -> Iterable[dict[str, Any]]:
+        """Return the one output row of a match."""
+        del context
+        values = []
+        for aggregate in self._aggregates:
+            state = aggregate.initial
+            for event in match.get(aggregate.step, ()):
+                state = aggregate.fold(state, event)
+            values.append(aggregate.result(state))
+        return ({name: column({}, values) for name, column in self._columns.items()},)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatternProcessor:
+    """A pattern with all that is needed to run it on a stream.
+
+    `key_by` holds columns or expressions, `None` means one global key. `effective_from_ms` is the
+    event time from which it applies, `None` = at once.
+
+    Source: FLIP-200, interface PatternProcessor.
+    """
+
+    id: str
+    version: int
+    pattern: Pattern
+    function: PatternProcessFunction
+    key_by: tuple[str, ...] | None = None
+    effective_from_ms: int | None = None

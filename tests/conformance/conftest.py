@@ -1,0 +1,26 @@
+"""Prints the conformance totals at the end of a pytest run, whichever workers ran the cases."""
+
+import pytest
+
+from tests.conformance.outcome import Agreement
+from tests.conformance.totals import Verdict, table
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    properties = [
+        dict(report.user_properties)
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if isinstance(report, pytest.TestReport) and report.when == "call"
+    ]
+    verdicts = [
+        Verdict(
+            str(found["file"]), Agreement(int(str(found["agreement"]))), bool(found["counts_agree"])
+        )
+        for found in properties
+        if "agreement" in found
+    ]
+    if verdicts:
+        terminalreporter.section("conformance to Flink CEP 2.3.0")
+        for line in sorted(table(verdicts)):
+            terminalreporter.write_line(line)

@@ -1,0 +1,176 @@
+"""Matching, feature by feature, on letters."""
+
+from typing import Any
+
+import pytest
+
+from cep import AfterMatchSkip, Limits, Pattern, find_matches
+from cep.nfa import ConditionFailed, EventTimeError, LimitExceeded, SkipTargetMissing
+from tests.nfa.letters import events, found, letter, match, spelled
+
+A = Pattern.begin("a").where(letter("a"))
+
+
+def test_each_start_is_matched_with_the_first_fitting_event() -> None:
+    assert match(A.followed_by("b").where(letter("b")), "aaxb") == ["a0 b3", "a1 b3"]
+
+
+def test_next_refuses_anything_in_between() -> None:
+    assert match(A.next("b").where(letter("b")), "axbab") == ["a3 b4"]
+
+
+def test_followed_by_any_also_skips_fitting_events() -> None:
+    assert match(A.followed_by_any("b").where(letter("b")), "abb") == ["a0 b1", "a0 b2"]
+
+
+def test_a_forbidden_event_ends_the_partial_match() -> None:
+    pattern = A.not_followed_by("n").where(letter("n")).followed_by("b").where(letter("b"))
+    assert match(pattern, "anbab") == ["a3 b4"]
+
+
+def test_absence_is_reported_when_time_advances_without_a_later_event() -> None:
+    pattern = A.not_followed_by("b").where(letter("b")).within(10)
+    result = find_matches(pattern, events("a"), final_watermark_ms=10)
+    assert [(spelled(m.steps), m.at, m.time_ms) for m in result.matches] == [("a0", None, 10)]
+    assert find_matches(pattern, events("a"), final_watermark_ms=9).matches == []
+
+
+def test_a_timeout_carries_the_end_of_the_window() -> None:
+    pattern = A.followed_by("b").where(letter("b")).within(3)
+    result = find_matches(pattern, events("axxxxb"))
+    assert [(spelled(t.steps), t.timeout_ms, t.at) for t in result.timed_out] == [("a0", 3, 3)]
+
+
+def test_another_key_advances_time_for_a_silent_one() -> None:
+    pattern = A.not_followed_by("b").where(letter("b")).within(3)
+    stream = [
+        {"name": "a", "user": 1, "ts": 0},
+        {"name": "x", "user": 2, "ts": 7},
+    ]
+    result = find_matches(pattern, stream, key_by="user")
+    assert [(m.key, m.at, m.time_ms) for m in result.matches] == [(1, 1, 3)]
+
+
+def test_keys_never_mix() -> None:
+    pattern = A.followed_by("b").where(letter("b"))
+    stream = [
+        {"name": "a", "user": 1, "shop": 1, "ts": 0},
+        {"name": "b", "user": 1, "shop": 2, "ts": 1},
+        {"name": "b", "user": 1, "shop": 1, "ts": 2},
+    ]
+    result = find_matches(pattern, stream, key_by=["user", "shop"])
+    assert [(m.key, m.at) for m in result.matches] == [((1, 1), 2)]
+
+
+def test_matches_hold_the_very_objects_given() -> None:
+    stream = events("ab")
+    result = find_matches(A.followed_by("b").where(letter("b")), stream)
+    assert result.matches[0].steps["b"][0] is stream[1]
+
+
+def test_an_aggregate_sees_only_what_its_own_partial_match_accepted() -> None:
+    pattern = A.one_or_more().followed_by("b").where("name = 'b' AND SUM(a.price) = 3")
+    assert match(pattern, "xaab") == ["a1 a2 b3"]  # 1 + 2; the later start alone has 2
+
+
+def test_a_python_condition_sees_the_event_and_what_was_accepted() -> None:
+    def dearer(event: dict[str, Any], context: Any) -> bool:
+        return bool(event["name"] == "b" and event["price"] > context.events("a")[0]["price"] + 1)
+
+    assert match(A.followed_by("b").where(dearer), "abb") == ["a0 b2"]
+
+
+def test_a_raising_condition_is_named_with_its_cause() -> None:
+    def broken(event: dict[str, Any], context: Any) -> bool:
+        del context
+        return bool(event["no such field"])
+
+    with pytest.raises(ConditionFailed, match=r"event 1: .*broken.*KeyError: 'no such field'"):
+        match(A.followed_by("b").where(broken), "ab")
+
+
+def test_skip_past_last_event_gives_matches_without_overlap() -> None:
+    pattern = A.followed_by("b").where(letter("b"))
+    assert match(pattern.after_match(AfterMatchSkip.past_last_event()), "aabab") == [
+        "a0 b2",
+        "a3 b4",
+    ]
+
+
+def test_a_match_waits_for_an_earlier_partial_match() -> None:
+    pattern = (
+        Pattern.begin("a")
+        .where("name IN ('a', 'c')")
+        .followed_by("b")
+        .where("name = 'b' AND price > LAST(a.price) + 1")
+        .after_match(AfterMatchSkip.to_next())
+    )
+    result = find_matches(pattern, events("acbb"))
+    assert found(result) == ["a0 b2", "c1 b3"]
+
+
+def test_throw_on_miss_fails_with_what_was_found_before() -> None:
+    pattern = (
+        A.followed_by("b")
+        .where(letter("b"))
+        .optional()
+        .followed_by("c")
+        .where(letter("c"))
+        .after_match(AfterMatchSkip.to_first("b", throw_on_miss=True))
+    )
+    with pytest.raises(SkipTargetMissing) as missing:
+        find_matches(pattern, events("abcac"))
+    assert found(missing.value.partial_result) == ["a0 b1 c2"]
+
+
+def test_combinations_over_many_events_end_in_an_error_with_numbers() -> None:
+    pattern = A.one_or_more().allow_combinations()
+    with pytest.raises(LimitExceeded) as exceeded:
+        match(pattern, "a" * 10_000)
+    assert exceeded.value.limit == Limits().partial_matches
+    assert exceeded.value.given > exceeded.value.limit
+    assert "within" in str(exceeded.value)
+
+
+def test_a_loop_without_end_does_not_keep_events_for_ever() -> None:
+    pattern = (
+        Pattern.begin("s").where(letter("s")).followed_by("a").where(letter("a")).one_or_more()
+    )
+    pattern = pattern.followed_by("b").where(letter("b"))
+    limits = Limits(events=100)
+    with pytest.raises(LimitExceeded, match="events kept"):
+        find_matches(pattern, events("s" + "a" * 200), limits=limits)
+    windowed = pattern.within(50)
+    assert find_matches(windowed, events("s" + "a" * 200), limits=limits).matches == []
+
+
+def test_a_group_that_may_be_empty_and_repeats_for_ever_does_not_hang() -> None:
+    group = A.optional().followed_by("b").where(letter("b")).optional()
+    pattern = Pattern.begin(group).one_or_more().followed_by("c").where(letter("c"))
+    result = find_matches(pattern.flink_quirks(), events("abc"))
+    assert "a0 b1 c2" in found(result)
+
+
+def test_events_out_of_order_are_refused_with_their_place() -> None:
+    with pytest.raises(EventTimeError, match=r"event 1 .* older than the one before"):
+        find_matches(A, [{"name": "a", "ts": 5}, {"name": "a", "ts": 4}], require_order=True)
+
+
+@pytest.mark.parametrize("time", [None, 1.5, True, "yesterday"])
+def test_an_unusable_time_is_refused_with_its_place(time: object) -> None:
+    with pytest.raises(EventTimeError, match="event 0: ts is"):
+        find_matches(A, [{"name": "a", "ts": time}])
+
+
+def test_order_by_orders_events_of_equal_time() -> None:
+    stream = [{"name": "b", "ts": 1, "n": 2}, {"name": "a", "ts": 1, "n": 1}]
+    pattern = A.followed_by("b").where(letter("b"))
+    assert find_matches(pattern, stream).matches == []
+    ordered = find_matches(pattern, stream, order_by="n").matches
+    assert [match.at for match in ordered] == [0]
+
+
+def test_counts_tell_what_is_under_way() -> None:
+    pattern = A.followed_by("b").where(letter("b")).within(5)
+    result = find_matches(pattern, events("aax"), final_watermark_ms=100)
+    assert (result.open_partial_matches, result.open_after_watermark) == (2, 0)

@@ -1,0 +1,109 @@
+"""What is done with matches: outputs, side outputs, timeouts."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from cep import (
+    Match,
+    Output,
+    Pattern,
+    PatternProcessFunction,
+    ProcessContext,
+    SelectExpressions,
+    TimedOutMatch,
+    TimedOutPartialMatchHandler,
+    find_matches,
+    flat_select,
+    process,
+    select,
+)
+from cep.expression import ExpressionError
+from cep.processor import Steps
+
+MATCH: dict[str, list[Any]] = {
+    "fail": [{"user": "u", "n": 1}, {"user": "u", "n": 4}],
+    "login": [{"user": "u"}],
+}
+
+
+def outputs(function: PatternProcessFunction, *, timed_out: bool = False) -> list[Output]:
+    found = TimedOutMatch(MATCH, 5, None) if timed_out else Match(MATCH, None, 5)
+    return list(process(function, found, processing_time_ms=7))
+
+
+class Alerts(PatternProcessFunction, TimedOutPartialMatchHandler):
+    def process_match(self, match: Steps, context: ProcessContext) -> Iterable[Any]:
+        context.output("log", f"at {context.event_time_ms}, seen {context.processing_time_ms}")
+        for event in match["fail"]:
+            yield event["n"]
+
+    def process_timed_out_match(self, match: Steps, context: ProcessContext) -> None:
+        context.output("late", len(match["fail"]))
+
+
+def test_a_process_function_gives_outputs_and_side_outputs() -> None:
+    assert outputs(Alerts()) == [Output(1), Output(4), Output("at 5, seen 7", "log")]
+
+
+def test_timed_out_matches_go_to_side_outputs() -> None:
+    assert outputs(Alerts(), timed_out=True) == [Output(2, "late")]
+
+
+def test_a_function_that_does_not_handle_timeouts_is_not_asked() -> None:
+    assert outputs(select(len), timed_out=True) == []
+
+
+def test_select_gives_one_output_and_flat_select_any_number() -> None:
+    assert outputs(select(lambda match: match["login"][0]["user"])) == [Output("u")]
+    assert outputs(flat_select(lambda match: [e["n"] for e in match["fail"]])) == [
+        Output(1),
+        Output(4),
+    ]
+
+
+def test_select_with_a_timeout_function_tags_its_output() -> None:
+    function = select(len, timeout_tag="late", on_timeout=lambda match, time_ms: time_ms)
+    assert outputs(function, timed_out=True) == [Output(5, "late")]
+    assert outputs(function) == [Output(2)]
+
+
+def test_flat_select_with_a_timeout_function_tags_each_output() -> None:
+    function = flat_select(
+        lambda match: [], timeout_tag="late", on_timeout=lambda match, time_ms: [1, 2]
+    )
+    assert outputs(function, timed_out=True) == [Output(1, "late"), Output(2, "late")]
+
+
+def test_a_timeout_tag_without_function_is_refused() -> None:
+    with pytest.raises(ValueError, match="belong together"):
+        select(len, timeout_tag="late")
+
+
+def test_declarative_output_computes_named_expressions_over_the_match() -> None:
+    columns = {
+        "user": "login.user",
+        "total": "SUM(fail.n)",
+        "first": "FIRST(fail.n)",
+        "last": "fail.n",
+        "many": "COUNT(fail.*) > 1",
+        "absent": "other.n",
+    }
+    three_steps = Pattern.begin("fail").followed_by("login").followed_by("other").optional()
+    function = SelectExpressions(columns, three_steps)
+    assert outputs(function) == [
+        Output({"user": "u", "total": 5, "first": 1, "last": 4, "many": True, "absent": None})
+    ]
+
+
+def test_a_malformed_output_expression_is_refused() -> None:
+    with pytest.raises(ExpressionError):
+        SelectExpressions({"x": "SUM(fail.n"}, Pattern.begin("fail"))
+
+
+def test_matches_found_can_be_processed() -> None:
+    pattern = Pattern.begin("fail").where("n = 1")
+    (match,) = find_matches(pattern, [{"ts": 3, "n": 1}]).matches
+    function = SelectExpressions({"n": "fail.n"}, pattern)
+    assert list(process(function, match, processing_time_ms=0)) == [Output({"n": 1})]
