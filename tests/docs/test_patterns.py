@@ -1,0 +1,182 @@
+"""docs/patterns.md: every example finds what the page says, in Python and as a document."""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from cep import Limits, Pattern, PatternError
+from cep.pattern.document import document_json_schema
+from cep.pattern.size_limits import MAXIMUM_DEPTH, MAXIMUM_STATES, MAXIMUM_STEPS
+from tests.docs.fences import ROOT, Fence, fences, rows
+from tests.docs.notation import found
+from tests.docs.sessions import run_sessions
+
+PAGE = "docs/patterns.md"
+SVG = "{http://www.w3.org/2000/svg}"
+STORY = "f1 f2 v3 f4 l5 l6"
+LOOP = (
+    Pattern.begin("fail")
+    .where("action = 'fail'")
+    .one_or_more()
+    .followed_by("login")
+    .where("action = 'login'")
+    .within("10 minutes")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A pattern in both forms, and the block of what it finds."""
+
+    python: Fence
+    document: Fence
+    matches: Fence
+
+    def __str__(self) -> str:
+        return f"line {self.matches.line}, {self.matches.heading}"
+
+
+def _examples() -> Iterator[Example]:
+    latest: dict[str, Fence] = {}
+    for fence in fences(PAGE):
+        latest[fence.language] = fence
+        if fence.language == "matches":
+            yield Example(latest["python"], latest["yaml"], fence)
+
+
+EXAMPLES = list(_examples())
+
+
+def test_the_page_has_examples() -> None:
+    assert len(EXAMPLES) > 20
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=str)
+def test_an_example_finds_what_the_page_says(example: Example) -> None:
+    pattern = Pattern.parse(example.python.text).validate()
+
+    assert found(pattern, example.matches.text.splitlines()[0]) == example.matches.text
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=str)
+def test_an_example_can_be_pasted_into_python(example: Example) -> None:
+    assert ast.parse(example.python.text)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=str)
+def test_both_forms_of_an_example_are_one_pattern(example: Example) -> None:
+    assert _spelled(Pattern.from_yaml(example.document.text)) == _spelled(
+        Pattern.parse(example.python.text)
+    )
+
+
+def _spelled(pattern: Pattern) -> str:
+    """`or_where` brackets what a document writes plainly."""
+    return re.sub(r"[()]", "", str(pattern))
+
+
+def test_the_limits_of_the_page_are_those_in_force() -> None:
+    limits = [
+        Limits().partial_matches,
+        Limits().events,
+        MAXIMUM_STEPS,
+        MAXIMUM_DEPTH,
+        MAXIMUM_STATES,
+    ]
+    (paragraph,) = re.findall(r"^\*\*Limits\.\*\*[^#]*", (ROOT / PAGE).read_text(), re.MULTILINE)
+
+    assert re.findall(r"\b[\d,]*\d\b", paragraph) == [f"{limit:,}" for limit in limits]
+
+
+def test_every_pattern_of_the_page_belongs_to_an_example() -> None:
+    shown = [fence for fence in fences(PAGE) if fence.language in {"python", "yaml"}]
+    run = [fence for example in EXAMPLES for fence in (example.python, example.document)]
+
+    assert [fence.line for fence in shown if fence not in run] == []
+
+
+@pytest.mark.parametrize(
+    "row",
+    rows(PAGE, "Strategy", "Drops partial matches begun", "Found"),
+    ids=lambda row: row["Strategy"],
+)
+def test_a_skip_strategy_leaves_what_its_row_says(row: dict[str, str]) -> None:
+    strategy = row["Strategy"].strip("`")
+    lines = _lines(Pattern.parse(f"{LOOP}.after_match({strategy})"))
+    matches = [re.sub(r"^.* → fail (.*) · login", r"\1", line) for line in lines]
+
+    assert matches == row["Found"].split(", ")
+
+
+@pytest.mark.parametrize(
+    "row", rows(PAGE, "Pattern", "What Flink does", "Instead"), ids=lambda row: row["Pattern"]
+)
+def test_a_quirk_of_flink_is_refused_unless_it_is_asked_for(row: dict[str, str]) -> None:
+    pattern = Pattern.parse(row["Pattern"].strip("`"))
+
+    with pytest.raises(PatternError, match="With flink_quirks it is accepted"):
+        pattern.validate()
+    assert pattern.flink_quirks().validate()
+
+
+def test_the_table_of_keys_is_that_of_the_document_schema() -> None:
+    schema = document_json_schema()
+    definitions = schema["$defs"]
+    on_steps = {
+        *definitions["StepDocument"]["properties"],
+        *definitions["GroupDocument"]["properties"],
+    }
+    keys = {row["Document"].strip("`") for row in rows(PAGE, "Document", "Python", "Meaning")}
+
+    assert keys == {*schema["properties"], *(f"steps[].{key}" for key in on_steps)}
+
+
+@pytest.mark.parametrize(
+    "row", rows(PAGE, "how often", "Python", "document"), ids=lambda row: row["how often"]
+)
+def test_both_forms_of_a_quantifier_are_one(row: dict[str, str]) -> None:
+    keys = re.findall(r"`(.*?)`", row["document"])
+    document = "\n    ".join(["steps:\n  - name: a", *keys])
+
+    assert Pattern.from_yaml(document) == Pattern.parse(
+        f'Pattern.begin("a"){row["Python"].strip("`")}'
+    )
+
+
+def test_the_sessions_of_the_page_run_as_shown() -> None:
+    tried, report = run_sessions(PAGE)
+
+    assert report == ""
+    assert tried > 5
+
+
+FAIL = Pattern.begin("fail").where("action = 'fail'")
+ROWS_OF_PICTURES = [
+    ("contiguity", "next", FAIL.next("login")),
+    ("contiguity", "followed_by", FAIL.followed_by("login")),
+    ("contiguity", "followed_by_any", FAIL.followed_by_any("login")),
+    ("inner_contiguity", "consecutive", FAIL.times(2).consecutive()),
+    ("inner_contiguity", "relaxed", FAIL.times(2)),
+    ("inner_contiguity", "allow_combinations", FAIL.times(2).allow_combinations()),
+]
+
+
+@pytest.mark.parametrize(("picture", "name", "pattern"), ROWS_OF_PICTURES)
+def test_the_arrows_of_a_picture_are_the_matches(picture: str, name: str, pattern: Pattern) -> None:
+    if picture == "contiguity":
+        pattern = pattern.where("action = 'login'")
+    image = ET.parse(ROOT / f"docs/images/{picture}.svg")  # noqa: S314 - a file of this repository
+    row = image.find(f"./{SVG}g[@id='{name}']")
+    assert row is not None
+    arrows = [title.text or "" for title in row.iter(f"{SVG}title")]
+    matches = [" → ".join(re.findall(r"[fl]\d", line)[1:]) for line in _lines(pattern)]
+
+    assert sorted(arrows) == sorted(matches)
+
+
+def _lines(pattern: Pattern) -> list[str]:
+    return found(pattern, STORY).splitlines()[1:]
