@@ -4,6 +4,7 @@ A package offers a sub-command as an entry point of the group `percept.commands`
 typer application or a plain function. It is imported only when it is used or listed.
 """
 
+from collections.abc import Callable
 from importlib.metadata import entry_points, version
 from typing import Annotated, Any
 
@@ -27,7 +28,10 @@ class PackageCommands(TyperGroup):
         offered = entry_points(group="percept.commands", name=cmd_name)
         if own is not None or not offered:
             return own
-        return _click_command(cmd_name, next(iter(offered)).load())
+        try:
+            return _click_command(cmd_name, next(iter(offered)).load())
+        except ImportError as error:
+            return _click_command(cmd_name, _not_installed(error))
 
 
 def _click_command(name: str, offered: Any) -> Any:
@@ -37,6 +41,15 @@ def _click_command(name: str, offered: Any) -> Any:
     command = typer.main.get_command(offered)
     command.name = name
     return command
+
+
+def _not_installed(error: ImportError) -> Callable[[], None]:
+    def explain() -> None:
+        typer.echo(f"percept: {error}; install percept with the extra that brings it", err=True)
+        raise typer.Exit(2)
+
+    explain.__doc__ = "Not installed: a package it needs is missing."
+    return explain
 
 
 app = typer.Typer(

@@ -12,7 +12,7 @@ from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from cep.expression import FieldReader, Schema, mapping_reader
 from cep.nfa.compiler import CompiledPattern, compile_pattern
@@ -24,9 +24,8 @@ from cep.nfa.runs import Cell, KeyRuns, events_by_step
 from cep.pattern import Pattern
 
 
-@dataclass(frozen=True, slots=True)
-class Detection:
-    """One match, or one partial match that timed out.
+class Detection(NamedTuple):
+    """One match, or one partial match that timed out. A tuple, as there may be very many.
 
     `time_ms` is the event time at which it was found: that of the event, or when the window closed.
     `cell` is the last of its linked events; `steps` materialises them.
@@ -145,9 +144,9 @@ class KeyedMatcher:
                 if not reactions.starts:
                     continue
                 runs = shape.keys[key] = KeyRuns()
-            elif not reactions.concerns(runs):
-                continue
             emitted = shape.machine.process(runs, reactions, event, time_ms)
+            if emitted is None:
+                continue
             self.settle(shape, key, runs)
             for rules, cell in emitted:
                 detections.extend(shape.detections(rules, key, cell, time_ms))
@@ -180,6 +179,10 @@ class KeyedMatcher:
             if runs is None or runs.scheduled_ms != deadline_ms:
                 continue
             runs.scheduled_ms = None
+            if shape.machine.next_deadline_ms(runs) != deadline_ms:
+                # The partial match that was waited for is gone; the next one has more time.
+                self.settle(shape, key, runs)
+                continue
             closing_ms = deadline_ms if self._in_deadline_order else time_ms
             emitted, timed_out = shape.machine.advance(runs, closing_ms)
             self.settle(shape, key, runs)

@@ -115,32 +115,35 @@ class Machine:
 
     def process(
         self, key: KeyRuns, reactions: Reactions, event: Any, time_ms: int
-    ) -> list[Emitted]:
+    ) -> list[Emitted] | None:
         """Move the partial matches of a key by one event; return the matches that come out.
 
-        The key's time must have been advanced to `time_ms` before (see `advance`). An error leaves
-        the key as it was.
+        Returns `None`, and leaves the key alone, if the event changes none of its partial matches
+        and starts none. The key's time must have been advanced to `time_ms` before (see `advance`).
+        An error leaves the key as it was.
 
         Raises:
             LimitExceeded: the key would hold too much.
             SkipTargetMissing: see `emit`.
         """
+        runs = key.runs
+        unmoved = reactions.unmoved(key)
+        start = reactions[self.program.start]
+        if start is None and unmoved == len(runs):
+            return None
         key.events_bound += 1
         if key.events_bound > self._events_checkpoint:
             self._count_events(key)
         sequence = key.sequence
         step = _EventStep(event, sequence, time_ms, self.aggregate_count)
         moved, finished = step.moved, step.finished
-        if reactions.rules & key.rules:
-            for run in key.runs:
-                reaction = reactions[run[0]]
-                if reaction is None or not reaction[0] & run[1]:
-                    moved.append(run)
-                else:
-                    self._move(step, run, reaction[1])
-        else:
-            moved.extend(key.runs)
-        start = reactions[self.program.start]
+        moved += runs[:unmoved]
+        for run in runs[unmoved:]:
+            reaction = reactions[run[0]]
+            if reaction is None or not reaction[0] & run[1]:
+                moved.append(run)
+            else:
+                self._move(step, run, reaction[1])
         if start is not None:
             nothing_yet = (self.program.start, start[0], sequence, time_ms, time_ms, None)
             self._move(step, nothing_yet, start[1])
@@ -225,20 +228,32 @@ class Machine:
         deadline_ms = self.next_deadline_ms(key)
         if deadline_ms is None or deadline_ms > time_ms:
             return _NOTHING, _NO_TIMEOUTS
-        kept: list[Run] = []
+        expired, key.runs = self._split_at(key.runs, time_ms)
+        key.bound_rules()
         finished: list[Finished] = []
         timed_out: list[TimedOut] = []
-        for run in key.runs:
-            deadline_ms = self._deadline_ms(run)
-            if deadline_ms is None or deadline_ms > time_ms:
-                kept.append(run)
-            elif self.program.states[run[0]].kind is StateKind.PENDING:
+        for run in expired:
+            if self.program.states[run[0]].kind is StateKind.PENDING:
                 finished.append((run[1], run[2], run[5]))
             else:
                 timed_out.append(TimedOut(run[1], run[5], self._timeout_ms(run, time_ms)))
-        key.runs = kept
-        key.bound_rules()
         return emit(self.program.skip, key, finished), timed_out
+
+    def _split_at(self, runs: list[Run], time_ms: int) -> tuple[list[Run], list[Run]]:
+        """Return the partial matches with a window closed by `time_ms`, and the others."""
+        expired: list[Run] = []
+        if not self.deadlines_can_come_nearer:  # windows close in the order of the first events
+            for position, run in enumerate(runs):
+                if run[3] + self.program.window_ms > time_ms:
+                    return expired, runs[position:]
+                expired.append(run)
+            return expired, []
+        kept: list[Run] = []
+        for run in runs:
+            deadline_ms = self._deadline_ms(run)
+            is_open = deadline_ms is None or deadline_ms > time_ms
+            (kept if is_open else expired).append(run)
+        return expired, kept
 
     def _timeout_ms(self, run: Run, time_ms: int) -> int:
         """Where both windows have closed, the one since the previous event counts, as in Flink."""

@@ -78,17 +78,14 @@ class Reactions(dict[int, Reaction | None]):
         reaction = self[state] = self._table.reaction(state, self._holds)
         return reaction
 
-    def concerns(self, key: KeyRuns) -> bool:
-        """Return whether such an event changes any partial match of the key or starts one."""
-        if self.starts:
-            return True
-        if not self.rules & key.rules:
-            return False
-        for run in key.runs:  # a generator would cost more than the test
-            reaction = self[run[0]]
-            if reaction is not None and reaction[0] & run[1]:
-                return True
-        return False
+    def unmoved(self, key: KeyRuns) -> int:
+        """Return how many partial matches of a key, from the first on, it leaves alone."""
+        if self.rules & key.rules:
+            for position, run in enumerate(key.runs):
+                reaction = self[run[0]]
+                if reaction is not None and reaction[0] & run[1]:
+                    return position
+        return len(key.runs)
 
 
 class ReactionTable:

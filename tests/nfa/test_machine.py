@@ -51,6 +51,12 @@ def test_another_key_advances_time_for_a_silent_one() -> None:
     assert [(m.key, m.at, m.time_ms) for m in result.matches] == [(1, 1, 3)]
 
 
+def test_an_absence_is_dated_by_its_own_window_not_by_one_that_is_gone() -> None:
+    pattern = A.not_followed_by("b").where(letter("b")).within(4)
+    (match,) = find_matches(pattern, events("aba"), final_watermark_ms=100).matches
+    assert (spelled(match.steps), match.time_ms) == ("a2", 6)
+
+
 def test_keys_never_mix() -> None:
     pattern = A.followed_by("b").where(letter("b"))
     stream = [
