@@ -15,14 +15,18 @@ setup: .venv/.installed ## Create .venv with everything needed
 	@$(PYTHON) -c 'import sys; sys.exit("Percept needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Set PYTHON=...") if sys.version_info < (3, 11) else None'
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@test -x $(UV) || $(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.8'
-	@VIRTUAL_ENV=$(CURDIR)/.venv $(UV) sync --locked --python $(BIN)/python
+	@VIRTUAL_ENV=$(CURDIR)/.venv $(UV) sync --locked --all-extras --python $(BIN)/python
 	@touch $@
 
-check: setup ## Format, lint, types and layering
+check: setup ## Format, lint, types, layering and migrations
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	rm -f .alembic-check.db
+	PERCEPT_DATABASE_URL=sqlite:///.alembic-check.db $(BIN)/alembic upgrade head
+	PERCEPT_DATABASE_URL=sqlite:///.alembic-check.db $(BIN)/alembic check
+	rm -f .alembic-check.db
 
 format: setup ## Format and mend what can be mended
 	$(BIN)/ruff format .
@@ -32,7 +36,8 @@ test: setup ## All tests (ARGS="-k name" for some)
 	$(BIN)/pytest -n auto $(ARGS)
 
 bench: setup ## Benchmarks; prints ratios measured in one run
-	$(BIN)/python benchmarks/core.py $(ARGS)
+	$(BIN)/python benchmarks/core.py
+	$(BIN)/python benchmarks/rule_service.py
 
 clean: ## Remove .venv and caches
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,1 +1,55 @@
-"""Where processors come from: the driver side of a job."""
+"""Where processors come from: the driver side of a job, without Spark and without web framework.
+
+    source ──► discoverer ──► checked, numbered snapshot ──► BackgroundDiscovery ──► job
+
+A job needs `create_discoverer` (by name, from its job file) and `BackgroundDiscovery` (one thread,
+the newest snapshot at any time). A discoverer of one's own is a
+`PeriodicPatternProcessorDiscoverer`.
+
+Source: FLIP-200, "Support Multiple Rule and Dynamic Rule Changing".
+"""
+
+from discoverers.background import BackgroundDiscovery, NoSnapshotError
+from discoverers.clock import Backoff, Clock
+from discoverers.discoverer import (
+    DiscovererSurroundings,
+    PatternProcessorDiscoverer,
+    PatternProcessorDiscovererFactory,
+    PatternProcessorManager,
+)
+from discoverers.factories import DiscovererConfigError, create_discoverer
+from discoverers.found import FoundProcessors, FoundVersion, ProcessorProblem, found_version
+from discoverers.health import DiscovererHealth, HealthStatus
+from discoverers.periodic import PeriodicPatternProcessorDiscoverer
+from discoverers.snapshot import (
+    Snapshot,
+    StreamDefinition,
+    content_hash,
+    read_snapshot,
+    snapshot_json,
+)
+
+__all__ = [
+    "BackgroundDiscovery",
+    "Backoff",
+    "Clock",
+    "DiscovererConfigError",
+    "DiscovererHealth",
+    "DiscovererSurroundings",
+    "FoundProcessors",
+    "FoundVersion",
+    "HealthStatus",
+    "NoSnapshotError",
+    "PatternProcessorDiscoverer",
+    "PatternProcessorDiscovererFactory",
+    "PatternProcessorManager",
+    "PeriodicPatternProcessorDiscoverer",
+    "ProcessorProblem",
+    "Snapshot",
+    "StreamDefinition",
+    "content_hash",
+    "create_discoverer",
+    "found_version",
+    "read_snapshot",
+    "snapshot_json",
+]

@@ -1,1 +1,1 @@
-"""Many processors over one stream of events."""
+"""Many processors over one stream of events: the streaming job will live here."""

@@ -5,6 +5,7 @@ YAML aliases, with which a few lines can stand for gigabytes.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ import yaml
 
 from cep.pattern.problems import PatternError, Problem
 
+_ITEM: Final = re.compile(r"\[(\d+)\]\.?")
 _TOO_DEEP: Final = Problem("", "nested too deeply to be read.", "Use fewer groups in groups.")
 
 
@@ -62,6 +64,19 @@ def read_yaml_documents(text: str) -> list[SourceDocument]:
     """
     with _refusing():
         return [_source(node) for node in _TextTimesLoader.compose_all(text)]
+
+
+def items_of(source: SourceDocument) -> Iterator[SourceDocument]:
+    """Yield the items of a list as documents, each with its places; or the one document."""
+    if not isinstance(source.data, list):
+        yield source
+        return
+    marks: list[dict[str, Mark]] = [{} for _ in source.data]
+    for path, mark in source.marks.items():
+        if found := _ITEM.match(path):
+            marks[int(found[1])][path[found.end() :]] = mark
+    for item, places in zip(source.data, marks, strict=True):
+        yield SourceDocument(item, places)
 
 
 def read_json_text(text: str) -> SourceDocument:

@@ -1,0 +1,92 @@
+"""The composition root of the web app: every part is made and joined here."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from fastapi import FastAPI
+
+from api.audit import endpoints as audit_endpoints
+from api.body_limit import BodyLimit
+from api.database import Database
+from api.jobs import endpoints as job_endpoints
+from api.jobs import running_endpoints
+from api.jobs.metrics import JobCollector
+from api.matches import endpoints as match_endpoints
+from api.matches.seats import Seats
+from api.notifications import EpochBell, hearing_others
+from api.observability import endpoints as observability_endpoints
+from api.observability.metrics import Metrics
+from api.observability.requests import RequestObserver
+from api.openapi import describe
+from api.problems import add_problem_handlers
+from api.processors import endpoints as processor_endpoints
+from api.processors import lifecycle_endpoints
+from api.rate_limits import RateLimits
+from api.runtime import Clock, Runtime, system_clock_ms
+from api.settings import Settings
+from api.snapshots import endpoints as snapshot_endpoints
+from api.snapshots.cache import SnapshotCache
+from api.streams import endpoints as stream_endpoints
+from api.tokens import endpoints as token_endpoints
+
+ROUTERS = (
+    stream_endpoints.router,
+    snapshot_endpoints.router,
+    processor_endpoints.router,
+    lifecycle_endpoints.router,
+    job_endpoints.router,
+    running_endpoints.router,
+    match_endpoints.router,
+    audit_endpoints.router,
+    token_endpoints.router,
+    observability_endpoints.router,
+)
+
+
+def create_app(settings: Settings, now_ms: Clock = system_clock_ms) -> FastAPI:
+    """Return the service on a store that has been migrated.
+
+    Args:
+        settings: what the operator has set.
+        now_ms: the wall clock, milliseconds since 1970.
+    """
+    runtime = Runtime(
+        settings=settings,
+        now_ms=now_ms,
+        database=Database(settings.database_url),
+        bell=EpochBell(),
+        snapshots=SnapshotCache(),
+        rate_limits=RateLimits(settings.requests_per_second),
+        metrics=Metrics(),
+        match_seats=Seats(settings.match_listeners),
+    )
+    runtime.metrics.registry.register(JobCollector(runtime.database, now_ms, settings))
+    app = FastAPI(
+        title="Percept rule service",
+        version=version("percept"),
+        summary="Versioned rules over live event streams.",
+        lifespan=_lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/openapi.json",
+    )
+    app.state.runtime = runtime
+    for router in ROUTERS:
+        app.include_router(router)
+    add_problem_handlers(app)
+    app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
+    app.add_middleware(RequestObserver, metrics=runtime.metrics)
+    describe(app)
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    runtime: Runtime = app.state.runtime
+    runtime.bell.start(asyncio.get_running_loop())
+    async with hearing_others(runtime.database, runtime.bell):
+        yield
+    runtime.bell.close()
+    runtime.database.close()

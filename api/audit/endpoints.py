@@ -1,0 +1,49 @@
+"""The change log is read: by stream, processor, action, actor."""
+
+from typing import Annotated
+
+from fastapi import Depends
+
+from api.audit.repository import ChangeFilter, changes_below
+from api.audit.schemas import ChangeView
+from api.audit.tables import Change
+from api.paging import Cursor, Limit, Page, decoded_cursor, encoded_cursor
+from api.routing import slice_router
+from api.security import Viewer
+from api.transactions import Read
+
+router = slice_router("/v1", "audit")
+
+_NEWEST = 2**62
+
+
+@router.get("/changes")
+def list_changes(
+    _principal: Viewer,
+    session: Read,
+    wanted: Annotated[ChangeFilter, Depends()],
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> Page[ChangeView]:
+    """Return what was changed, newest first."""
+    below_id = decoded_cursor(cursor, int)[0] if cursor else _NEWEST
+    found = changes_below(session, wanted, below_id, limit + 1)
+    next_cursor = encoded_cursor(found[limit - 1].id) if len(found) > limit else None
+    return Page(items=[_view(change) for change in found[:limit]], next_cursor=next_cursor)
+
+
+def _view(change: Change) -> ChangeView:
+    return ChangeView(
+        id=change.id,
+        at=change.at_ms,
+        actor=change.actor,
+        action=change.action,
+        stream=change.stream,
+        epoch=change.epoch,
+        processor_id=change.processor_id,
+        old_version=change.old_version,
+        new_version=change.new_version,
+        subject=change.subject,
+        comment=change.comment,
+        request_id=change.request_id,
+    )

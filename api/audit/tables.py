@@ -1,0 +1,31 @@
+"""The table of the change log."""
+
+from sqlalchemy import BigInteger, ForeignKey, Index, Integer, String, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from api.database import Name, Record
+
+
+class Change(Record):
+    """One change; `epoch` is set if it changed what runs on `stream`, and is unique there."""
+
+    __tablename__ = "changes"
+    __table_args__ = (
+        UniqueConstraint("stream", "epoch"),
+        Index(None, "processor_id", "id"),
+    )
+
+    id: Mapped[int] = mapped_column(
+        BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True
+    )
+    at_ms: Mapped[int] = mapped_column(BigInteger, index=True)
+    actor: Mapped[str] = mapped_column(String(100))
+    action: Mapped[str] = mapped_column(String(40))
+    stream: Mapped[str | None] = mapped_column(Name, ForeignKey("streams.name"))
+    epoch: Mapped[int | None] = mapped_column(BigInteger)
+    processor_id: Mapped[str | None] = mapped_column(Name)
+    old_version: Mapped[int | None]
+    new_version: Mapped[int | None]
+    subject: Mapped[str] = mapped_column(Text, default="")
+    comment: Mapped[str] = mapped_column(Text, default="")
+    request_id: Mapped[str] = mapped_column(String(64), default="")

@@ -1,0 +1,324 @@
+"""`Client`: everything the service does with streams and processors, from Python."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Self, Unpack
+from urllib.parse import quote
+
+import httpx2
+
+from api.client.connection import Connection, view_of
+from api.client.documents import ProcessorParts, processor_document
+from api.client.errors import Flaw, NotFound
+from api.client.views import (
+    Processor,
+    ProcessorLine,
+    Running,
+    Stream,
+    Version,
+    VersionLine,
+)
+from api.client.waiting import Patience, wait_until_running
+from cep.pattern import Pattern
+from cep.signing_keys import SigningKeys
+
+
+class Client:
+    """A connection to a rule service; may be shared by threads. Every call raises `ServiceError`.
+
+    Where a change takes `if_match`, it is the `etag` of what was read, or `*` for whatever is
+    there; `Outdated` is raised if somebody else has changed it since.
+
+    Args:
+        url: where the service is, such as `https://rules.example.com`.
+        token: an access token; publishing takes the role publisher.
+        signing_keys: the newest signs Python conditions and functions that are published.
+        timeout_seconds: how long to wait for an answer.
+        allow_plain_http: send the token unencrypted to other machines, too.
+        transport: sends a request; HTTP if left out.
+
+    Raises:
+        ValueError: the URL is none, or the token would cross a network unencrypted.
+    """
+
+    def __init__(  # noqa: PLR0913 - keyword options with defaults
+        self,
+        url: str,
+        token: str,
+        *,
+        signing_keys: SigningKeys | None = None,
+        timeout_seconds: float = 30,
+        allow_plain_http: bool = False,
+        transport: httpx2.BaseTransport | None = None,
+    ) -> None:
+        self._connection = Connection(
+            url,
+            token,
+            timeout_seconds=timeout_seconds,
+            allow_plain_http=allow_plain_http,
+            transport=transport,
+        )
+        self._signing_keys = signing_keys
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Client({self._connection.url!r})"
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    # --- streams
+
+    def streams(self) -> Iterator[Stream]:
+        """Yield all streams by name."""
+        return self._connection.pages(Stream, "/v1/streams")
+
+    def stream(self, name: str) -> Stream:
+        """Return a stream."""
+        return self._one_stream("GET", _stream(name))
+
+    def register_stream(self, document: Mapping[str, Any], *, comment: str = "") -> Stream:
+        """Register a stream and return it; takes the role admin."""
+        query = {"comment": comment}
+        return self._one_stream("POST", "/v1/streams", body=dict(document), query=query)
+
+    def redefine_stream(
+        self, document: Mapping[str, Any], *, if_match: str = "*", comment: str = ""
+    ) -> Stream:
+        """Give a stream a new definition and return it; takes the role admin.
+
+        Args:
+            document: the whole stream.
+            if_match: the ETag of the definition this replaces.
+            comment: why; kept in the log.
+        """
+        return self._one_stream(
+            "PUT",
+            _stream(document["name"]),
+            body=dict(document),
+            query={"comment": comment},
+            if_match=if_match,
+        )
+
+    # --- processors
+
+    def publish(  # noqa: PLR0913 - keyword options with defaults
+        self,
+        stream: str,
+        processor_id: str,
+        *,
+        pattern: Pattern | Mapping[str, Any],
+        comment: str = "",
+        paused: bool = False,
+        if_match: str | None = None,
+        **parts: Unpack[ProcessorParts],
+    ) -> Processor:
+        """Create a processor or publish its next version; the same content again makes none.
+
+        Python conditions and functions are pickled and signed with the newest signing key.
+
+        Args:
+            stream: the stream it watches.
+            processor_id: its id.
+            pattern: a pattern, or the document of one.
+            comment: why; kept in the log.
+            paused: do not run it until it is resumed, if it is new.
+            if_match: the ETag of the state this replaces; left out = the state it is in now.
+            parts: see `ProcessorParts`.
+
+        Raises:
+            PatternError: Python code without a signing key, or code that cannot be pickled.
+            CodeRefused: the function cannot be pickled, or is too large.
+            ServiceError: the service refuses it; `Invalid` says what is wrong where.
+        """
+        document = processor_document(stream, processor_id, pattern, parts, self._signing_keys)
+        if if_match is None:
+            try:
+                if_match = self.get(processor_id).etag
+            except NotFound:
+                return self.create(document, comment=comment, paused=paused)
+        return self.replace(document, if_match=if_match, comment=comment)
+
+    def create(
+        self, document: Mapping[str, Any], *, comment: str = "", paused: bool = False
+    ) -> Processor:
+        """Add the processor in a document and return it.
+
+        Raises:
+            Conflict: the id is taken.
+        """
+        query = {"comment": comment, "paused": "true" if paused else None}
+        return self._connection.read(
+            Processor, "POST", "/v1/processors", body=dict(document), query=query
+        )
+
+    def replace(
+        self, document: Mapping[str, Any], *, if_match: str, comment: str = ""
+    ) -> Processor:
+        """Publish a document as the next version of its processor and return it."""
+        return self._change(
+            "PUT", str(document["id"]), body=dict(document), if_match=if_match, comment=comment
+        )
+
+    def label(
+        self, processor_id: str, *, if_match: str = "*", comment: str = "", **labels: Any
+    ) -> Processor:
+        """Change labels (description, owner, tags) and return the processor; no version is made."""
+        return self._change("PATCH", processor_id, body=labels, if_match=if_match, comment=comment)
+
+    def validate(self, document: Mapping[str, Any]) -> list[Flaw]:
+        """Return the warnings for a document that would be taken; nothing is written.
+
+        Raises:
+            Invalid: it would not be taken.
+        """
+        response = self._connection.send("POST", "/v1/validate", body=dict(document))
+        return [Flaw.model_validate(warning) for warning in response.json()["warnings"]]
+
+    def get(self, processor_id: str) -> Processor:
+        """Return a processor with its newest version."""
+        return self._connection.read(Processor, "GET", _processor(processor_id))
+
+    def processors(  # noqa: PLR0913 - keyword options with defaults
+        self,
+        stream: str | None = None,
+        *,
+        state: str | None = None,
+        tag: str | None = None,
+        owner: str | None = None,
+        text: str | None = None,
+        problem: bool | None = None,
+        sort: str = "id",
+    ) -> Iterator[ProcessorLine]:
+        """Yield processors, all pages of them; deleted ones only with `state="deleted"`."""
+        query = {
+            "stream": stream,
+            "state": state,
+            "tag": tag,
+            "owner": owner,
+            "text": text,
+            "problem": None if problem is None else str(problem).lower(),
+            "sort": sort,
+        }
+        return self._connection.pages(ProcessorLine, "/v1/processors", query)
+
+    def versions(self, processor_id: str) -> Iterator[VersionLine]:
+        """Yield the versions of a processor, newest first; of a deleted one, too."""
+        return self._connection.pages(VersionLine, f"{_processor(processor_id)}/versions")
+
+    def version(self, processor_id: str, version: int) -> Version:
+        """Return one version, whole."""
+        path = f"{_processor(processor_id)}/versions/{version}"
+        return self._connection.read(Version, "GET", path)
+
+    def pause(self, processor_id: str, *, if_match: str = "*", comment: str = "") -> Processor:
+        """Stop a processor but keep it; doing so twice changes nothing."""
+        return self._change("POST", processor_id, "/pause", if_match=if_match, comment=comment)
+
+    def resume(self, processor_id: str, *, if_match: str = "*", comment: str = "") -> Processor:
+        """Let a paused processor run again; doing so twice changes nothing."""
+        return self._change("POST", processor_id, "/resume", if_match=if_match, comment=comment)
+
+    def roll_back(
+        self, processor_id: str, version: int, *, if_match: str = "*", comment: str = ""
+    ) -> Processor:
+        """Publish the content of an old version as a new one; a deleted processor comes back."""
+        return self._change(
+            "POST",
+            processor_id,
+            "/rollback",
+            body={"version": version},
+            if_match=if_match,
+            comment=comment,
+        )
+
+    def cancel(
+        self, processor_id: str, version: int, *, if_match: str = "*", comment: str = ""
+    ) -> Processor:
+        """Take back a scheduled version; what was published before it goes on."""
+        action = f"/versions/{version}/cancel"
+        return self._change("POST", processor_id, action, if_match=if_match, comment=comment)
+
+    def delete(self, processor_id: str, *, if_match: str = "*", comment: str = "") -> None:
+        """Take a processor out of what runs; its versions stay."""
+        self._connection.send(
+            "DELETE",
+            _processor(processor_id),
+            query={"comment": comment},
+            if_match=if_match,
+        )
+
+    # --- jobs
+
+    def running(self, stream: str, processor_id: str) -> Running:
+        """Return what the jobs of a stream really run of a processor."""
+        path = f"{_stream(stream)}/processors/{quote(processor_id, safe='')}/running"
+        return self._connection.read(Running, "GET", path)
+
+    def wait_until_running(  # noqa: PLR0913 - keyword options with defaults
+        self,
+        stream: str,
+        processor_id: str,
+        version: int,
+        timeout_seconds: float = 60,
+        *,
+        pending_is_enough: bool = False,
+        poll_seconds: float = 1,
+    ) -> Running:
+        """Return once every live job of the stream runs a version, at least one.
+
+        Args:
+            stream: the stream.
+            processor_id: the processor.
+            version: the version that was published.
+            timeout_seconds: how long to wait.
+            pending_is_enough: a job may also have taken it and wait for its first event time, as it
+                does with a scheduled version, and with any as long as no event comes.
+            poll_seconds: how often to ask.
+
+        Raises:
+            NotRunning: the time is up, or a job has stopped the version with an error.
+        """
+        return wait_until_running(
+            lambda: self.running(stream, processor_id),
+            version,
+            frozenset({"active", "pending"} if pending_is_enough else {"active"}),
+            Patience(timeout_seconds, poll_seconds),
+        )
+
+    def _one_stream(self, method: str, path: str, **request: Any) -> Stream:
+        response = self._connection.send(method, path, **request)
+        etag = response.headers.get("ETag", "").strip('"')
+        return view_of(Stream, response).model_copy(update={"etag": etag})
+
+    def _change(  # noqa: PLR0913 - a request has so many parts
+        self,
+        method: str,
+        processor_id: str,
+        action: str = "",
+        *,
+        if_match: str,
+        comment: str,
+        body: Any = None,
+    ) -> Processor:
+        return self._connection.read(
+            Processor,
+            method,
+            f"{_processor(processor_id)}{action}",
+            body=body,
+            query={"comment": comment},
+            if_match=if_match,
+        )
+
+
+def _stream(name: str) -> str:
+    return f"/v1/streams/{quote(name, safe='')}"
+
+
+def _processor(processor_id: str) -> str:
+    return f"/v1/processors/{quote(processor_id, safe='')}"

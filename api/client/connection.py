@@ -1,0 +1,147 @@
+"""One HTTP connection to the rule service: token, retries, errors, pages."""
+
+import ipaddress
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, TypeVar
+
+import httpx2
+from pydantic import BaseModel, ValidationError
+
+from api.client.errors import Unreachable, answer_not_understood, error_of
+from api.client.retries import RetryingTransport
+
+View = TypeVar("View", bound=BaseModel)
+Query = Mapping[str, str | int | bool | None]
+
+_PAGE: Final = 500
+
+
+class Connection:
+    """Sends requests with a token and returns answers, or raises what the service says is wrong.
+
+    Args:
+        url: where the service is, such as `https://rules.example.com`.
+        token: an access token.
+        timeout_seconds: how long to wait for an answer.
+        allow_plain_http: send the token unencrypted to other machines, too.
+        transport: sends a request; HTTP if left out.
+
+    Raises:
+        ValueError: the URL is none, or the token would cross a network unencrypted.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str,
+        *,
+        timeout_seconds: float,
+        allow_plain_http: bool,
+        transport: httpx2.BaseTransport | None,
+    ) -> None:
+        self.url = _checked_url(url, allow_plain_http=allow_plain_http)
+        self._http = httpx2.Client(
+            base_url=self.url,
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=timeout_seconds,
+            transport=RetryingTransport(transport or httpx2.HTTPTransport()),
+        )
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Query | None = None,
+        body: Any = None,
+        if_match: str | None = None,
+    ) -> httpx2.Response:
+        """Return a good answer (2xx).
+
+        Args:
+            method: of HTTP.
+            path: from `/v1` on.
+            query: parameters; those that are `None` or empty are left out.
+            body: plain JSON data.
+            if_match: an ETag without quotes, or `*`.
+
+        Raises:
+            ServiceError: no answer, or another one.
+        """
+        given = {name: value for name, value in (query or {}).items() if value not in {None, ""}}
+        headers = {}
+        if if_match is not None:
+            headers["If-Match"] = "*" if if_match == "*" else f'"{if_match}"'
+        try:
+            response = self._http.request(method, path, params=given, json=body, headers=headers)
+        except httpx2.HTTPError as error:
+            reason = str(error) or type(error).__name__
+            raise Unreachable(f"{self.url} did not answer: {reason}") from error
+        if not response.is_success:
+            raise error_of(response)
+        return response
+
+    def read(self, kind: type[View], method: str, path: str, **request: Any) -> View:
+        """Return an answer as a view; arguments as for `send`.
+
+        Raises:
+            ServiceError: no answer, or another one.
+        """
+        return view_of(kind, self.send(method, path, **request))
+
+    def pages(self, kind: type[View], path: str, query: Query | None = None) -> Iterator[View]:
+        """Yield every item of a list, asking for page after page.
+
+        Raises:
+            ServiceError: no answer, or another one.
+        """
+        cursor = None
+        while True:
+            asked = {**(query or {}), "limit": _PAGE, "cursor": cursor}
+            response = self.send("GET", path, query=asked)
+            try:
+                page = response.json()
+                items = [kind.model_validate(item) for item in page["items"]]
+                cursor = page["next_cursor"]
+            except (ValueError, KeyError, TypeError) as error:
+                raise answer_not_understood(response, error) from error
+            yield from items
+            if cursor is None:
+                return
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._http.close()
+
+
+def view_of(kind: type[View], response: httpx2.Response) -> View:
+    """Return an answer as a view.
+
+    Raises:
+        ServiceError: it is none.
+    """
+    try:
+        return kind.model_validate_json(response.content)
+    except ValidationError as error:
+        raise answer_not_understood(response, error) from error
+
+
+def _checked_url(url: str, *, allow_plain_http: bool) -> str:
+    parsed = httpx2.URL(url)
+    if parsed.scheme not in {"http", "https"} or not parsed.host:
+        raise ValueError(f"{url!r} is no address of a service; write https://rules.example.com")
+    if parsed.scheme == "http" and not allow_plain_http and not _is_this_machine(parsed.host):
+        raise ValueError(
+            f"the token would cross the network to {parsed.host} unencrypted; use https, or allow "
+            "plain HTTP if the network is your own"
+        )
+    return url.rstrip("/")
+
+
+def _is_this_machine(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

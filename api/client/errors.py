@@ -1,0 +1,140 @@
+"""What the service answered instead of what was asked for, as exceptions that say so in full.
+
+Source: RFC 9457, "Problem Details for HTTP APIs".
+"""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, Final
+
+import httpx2
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+_LONGEST_TEXT: Final = 500
+
+
+class Flaw(BaseModel):
+    """One thing that is wrong with a document; `pointer` says where (RFC 6901)."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    pointer: str
+    detail: str
+    remedy: str = ""
+    line: int | None = None
+    column: int | None = None
+    snippet: str = ""
+
+    def __str__(self) -> str:
+        place = self.pointer or "the whole"
+        if self.line is not None:
+            place += f" (line {self.line}, column {self.column})"
+        told = f"{place}: {self.detail} {self.remedy}".rstrip()
+        return f"{told}\n{self.snippet}" if self.snippet else told
+
+
+class _Problem(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    title: str = ""
+    detail: str = ""
+    request_id: str = ""
+    errors: tuple[Flaw, ...] = ()
+
+
+class ServiceError(Exception):
+    """The service did not do what was asked; the root of all errors of the client.
+
+    `status` is that of HTTP (0 = no answer), `flaws` every wrong place of the document that was
+    sent, `request_id` finds the request in the log of the service.
+    """
+
+    def __init__(
+        self,
+        detail: str,
+        *,
+        status: int = 0,
+        flaws: tuple[Flaw, ...] = (),
+        request_id: str = "",
+    ) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.status = status
+        self.flaws = flaws
+        self.request_id = request_id
+
+    def __str__(self) -> str:
+        head = f"{self.status} {self.detail}" if self.status else self.detail
+        if self.request_id:
+            head += f" (request {self.request_id})"
+        lines = [f"  {flaw}".replace("\n", "\n    ") for flaw in self.flaws]
+        return "\n".join([head, *lines])
+
+
+class Unreachable(ServiceError):
+    """There was no answer; whether a change was made is not known."""
+
+
+class NotAllowed(ServiceError):
+    """The token is not valid (401), or its role may not do this (403)."""
+
+
+class NotFound(ServiceError):
+    """There is no such stream, processor or version (404)."""
+
+
+class Conflict(ServiceError):
+    """It cannot be done in the state things are in, such as an id that is taken (409)."""
+
+
+class Outdated(ServiceError):
+    """Somebody else has changed it since it was read; nothing was written (412)."""
+
+
+class Invalid(ServiceError):
+    """The document is wrong or too large; `flaws` says where (400, 413, 422)."""
+
+
+class NotRunning(ServiceError):
+    """No job runs the version: the time is up, or a job has stopped it with an error."""
+
+
+_KINDS: Final[Mapping[int, type[ServiceError]]] = {
+    HTTPStatus.BAD_REQUEST: Invalid,
+    HTTPStatus.UNAUTHORIZED: NotAllowed,
+    HTTPStatus.FORBIDDEN: NotAllowed,
+    HTTPStatus.NOT_FOUND: NotFound,
+    HTTPStatus.CONFLICT: Conflict,
+    HTTPStatus.PRECONDITION_FAILED: Outdated,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: Invalid,
+    HTTPStatus.UNPROCESSABLE_ENTITY: Invalid,
+}
+
+
+def error_of(response: httpx2.Response) -> ServiceError:
+    """Return the error that an answer other than 2xx stands for."""
+    problem = _problem(response)
+    kind = _KINDS.get(response.status_code, ServiceError)
+    return kind(
+        problem.detail or problem.title,
+        status=response.status_code,
+        flaws=problem.errors,
+        request_id=problem.request_id,
+    )
+
+
+def _problem(response: httpx2.Response) -> _Problem:
+    try:
+        return _Problem.model_validate(response.json())
+    except (ValidationError, ValueError):
+        # Not the service but something in front of it, such as a proxy.
+        text = response.text.strip()[:_LONGEST_TEXT]
+        return _Problem(detail=text or response.reason_phrase)
+
+
+def answer_not_understood(response: httpx2.Response, reason: Any) -> ServiceError:
+    """Return the error for an answer that is no answer of the service."""
+    return ServiceError(
+        f"{response.request.url} is not a rule service this client knows: {reason}",
+        status=response.status_code,
+    )

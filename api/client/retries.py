@@ -1,0 +1,66 @@
+"""Sends a request again where that is safe: a read without a good answer, and anything put off.
+
+A change is sent again only if it never reached the service or was put off (429); else it might be
+made twice.
+"""
+
+import time
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Final
+
+import httpx2
+
+ATTEMPTS: Final = 4
+
+_FIRST_PAUSE_SECONDS: Final = 0.25
+_LONGEST_PAUSE_SECONDS: Final = 30.0
+_READS: Final = frozenset({"GET", "HEAD"})
+_PASSING: Final = frozenset(
+    {HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT}
+)
+
+
+class RetryingTransport(httpx2.BaseTransport):
+    """Tries a request up to four times, pausing 0.25 s, 0.5 s and 1 s or as `Retry-After` says."""
+
+    def __init__(
+        self, transport: httpx2.BaseTransport, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._transport = transport
+        self._sleep = sleep
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Return the answer to a request, that of the last attempt if none was good."""
+        for attempt in range(1, ATTEMPTS):
+            pause_seconds = _FIRST_PAUSE_SECONDS * 2 ** (attempt - 1)
+            try:
+                response = self._transport.handle_request(request)
+            except (httpx2.ConnectError, httpx2.ConnectTimeout):
+                self._sleep(pause_seconds)
+                continue
+            except httpx2.TransportError:
+                if request.method not in _READS:
+                    raise
+                self._sleep(pause_seconds)
+                continue
+            if not _is_worth_repeating(request, response):
+                return response
+            response.close()
+            self._sleep(max(pause_seconds, _asked_pause_seconds(response)))
+        return self._transport.handle_request(request)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._transport.close()
+
+
+def _is_worth_repeating(request: httpx2.Request, response: httpx2.Response) -> bool:
+    if response.status_code == HTTPStatus.TOO_MANY_REQUESTS:
+        return True
+    return request.method in _READS and response.status_code in _PASSING
+
+
+def _asked_pause_seconds(response: httpx2.Response) -> float:
+    asked = response.headers.get("Retry-After", "")
+    return min(float(asked), _LONGEST_PAUSE_SECONDS) if asked.isdecimal() else 0

@@ -1,0 +1,149 @@
+"""What the service shows, as its client sees it; keys a newer service adds are passed over."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from api.client.errors import Flaw
+from cep.instants import Instant
+from cep.processor_document import ProcessorId
+from discoverers.reporting import RunningState
+
+
+class _View(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Stream(_View):
+    """A stream; `etag` names its definition, for `if_match`, and is empty in lists."""
+
+    name: ProcessorId
+    ddl: str = Field(alias="schema")
+    event_time_column: str
+    allowed_delay_ms: int
+    order_by: list[str]
+    description: str
+    version: int
+    epoch: int
+    etag: str = ""
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The stream as its author writes it, without what is left at its default."""
+        optional = {
+            "allowed_delay_ms": self.allowed_delay_ms,
+            "order_by": self.order_by,
+            "description": self.description,
+        }
+        return {
+            "name": self.name,
+            "schema": self.ddl,
+            "event_time_column": self.event_time_column,
+            **{key: value for key, value in optional.items() if value},
+        }
+
+
+class ProcessorLine(_View):
+    """One line of a list of processors."""
+
+    id: ProcessorId
+    stream: ProcessorId
+    state: str = Field(description="published, scheduled, paused or deleted.")
+    version: int = Field(description="The newest version.")
+    revision: int = Field(description="Counts every change.")
+    description: str
+    owner: str
+    tags: list[str]
+    severity: str | None
+    warning_count: int
+    updated_at: Instant
+    updated_by: str
+
+    @property
+    def etag(self) -> str:
+        """The state this was read in, for `if_match`."""
+        return str(self.revision)
+
+
+class PublishedVersion(_View):
+    """A version that jobs are given; times are milliseconds of event time."""
+
+    version: int
+    effective_from: Instant | None
+    effective_until: Instant | None
+
+
+class Processor(ProcessorLine):
+    """A processor with its newest version."""
+
+    published: list[PublishedVersion]
+    warnings: list[Flaw]
+    document: dict[str, Any] = Field(description="The newest version, as `publish_document` takes.")
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether jobs do not run it."""
+        return self.state == "paused"
+
+    @property
+    def newest_is_published(self) -> bool:
+        """Whether jobs are given the newest version; not so once it was cancelled."""
+        return any(published.version == self.version for published in self.published)
+
+
+class VersionLine(_View):
+    """One line of the history of a processor."""
+
+    version: int
+    effective_from: Instant | None
+    effective_until: Instant | None
+    is_published: bool
+    restored_version: int | None
+    created_at: Instant
+    created_by: str
+    comment: str
+
+
+class Version(VersionLine):
+    """One version, whole."""
+
+    warnings: list[Flaw]
+    document: dict[str, Any]
+
+
+class RunningVersion(_View):
+    """What a job does with one version."""
+
+    version: int
+    state: RunningState
+    active_from: Instant | None
+    error: str
+    traceback: str
+
+
+class JobLine(_View):
+    """Which job, and whether it lives: starting, running, stale or stopped."""
+
+    id: str
+    name: str
+    state: str
+
+
+class RunningJob(_View):
+    """One processor in one job."""
+
+    job: JobLine
+    versions: list[RunningVersion]
+
+    def version(self, number: int) -> RunningVersion | None:
+        """Return what the job does with one version, if it has reported anything of it."""
+        return next((version for version in self.versions if version.version == number), None)
+
+
+class Running(_View):
+    """What the jobs of a stream really run of one processor."""
+
+    processor_id: str
+    stream: str
+    state: str
+    jobs: list[RunningJob]

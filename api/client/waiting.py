@@ -1,0 +1,72 @@
+"""Waits until jobs really run a version; publishing alone says only that they will."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from api.client.errors import NotRunning
+from api.client.views import Running, RunningJob
+
+_LIVE_JOBS: Final = frozenset({"starting", "running"})
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to wait, and how often to ask, in seconds."""
+
+    timeout_seconds: float
+    poll_seconds: float
+
+
+def wait_until_running(
+    read: Callable[[], Running], version: int, wanted: frozenset[str], patience: Patience
+) -> Running:
+    """Return what runs once every live job, at least one, has a version in a state that is wanted.
+
+    Args:
+        read: asks the service.
+        version: the version to wait for.
+        wanted: states of a version in a job.
+        patience: how long to wait.
+
+    Raises:
+        NotRunning: the time is up, or a job will not run the version any more.
+    """
+    ends_at = time.monotonic() + patience.timeout_seconds
+    while True:
+        running = read()
+        states = {
+            job.job.name: _state_in(job, version)
+            for job in running.jobs
+            if job.job.state in _LIVE_JOBS
+        }
+        if states and wanted.issuperset(states.values()):
+            return running
+        remaining_seconds = ends_at - time.monotonic()
+        if remaining_seconds <= 0:
+            told = ", ".join(f"{job}: {state}" for job, state in states.items())
+            raise NotRunning(
+                f"version {version} of {running.processor_id} does not run everywhere after "
+                f"{patience.timeout_seconds:g} s; "
+                f"{told or f'no job of stream {running.stream} is alive'}"
+            )
+        time.sleep(min(patience.poll_seconds, remaining_seconds))
+
+
+def _state_in(job: RunningJob, version: int) -> str:
+    """Return the state of a version in a job.
+
+    Raises:
+        NotRunning: the job will not run it any more.
+    """
+    held = job.version(version)
+    if held is None:
+        return "not taken yet"
+    name = job.job.name
+    if held.state == "quarantined":
+        told = f"job {name} stopped version {version}: {held.error}\n{held.traceback}"
+        raise NotRunning(told.rstrip())
+    if held.state in {"superseded", "draining"}:
+        raise NotRunning(f"job {name} has replaced version {version} ({held.state})")
+    return held.state

@@ -1,0 +1,152 @@
+"""`percept serve` and `percept token`: the composition roots on the command line."""
+
+import asyncio
+import socket
+from typing import Annotated, Any
+
+import typer
+import uvicorn
+from pydantic import ValidationError
+from rich.console import Console
+from rich.table import Table
+
+from api.app import create_app
+from api.database import Database, migrate
+from api.observability.logs import configure_logs
+from api.problems import Refusal
+from api.runtime import Runtime, system_clock_ms
+from api.security import Role
+from api.settings import Settings
+from api.tokens import repository, service
+from api.tokens.schemas import TokenDocument
+from api.transactions import Writing
+from cep.instants import instant_ms, iso_text
+
+token_app = typer.Typer(
+    name="token", help="Make, list and revoke access tokens.", no_args_is_help=True
+)
+
+DatabaseUrl = Annotated[
+    str | None,
+    typer.Option(help="sqlite:///file or postgresql://user@host/database [PERCEPT_DATABASE_URL]."),
+]
+
+
+class GracefulServer(uvicorn.Server):
+    """A server that lets long-polls go when it stops, instead of waiting for them."""
+
+    def __init__(self, config: uvicorn.Config, runtime: Runtime) -> None:
+        super().__init__(config)
+        self._runtime = runtime
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Answer every waiting reader, then stop as uvicorn does."""
+        self._runtime.bell.close()
+        await asyncio.sleep(0)
+        await super().shutdown(sockets)
+
+
+def serve(
+    *,
+    host: Annotated[str | None, typer.Option(help="Address to listen on [PERCEPT_HOST].")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on [PERCEPT_PORT].")] = None,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Run the rule service: migrate its store, then listen."""
+    settings = _settings(host=host, port=port, database_url=database_url)
+    configure_logs(settings.log_level)
+    _prepare_store(settings)
+    app = create_app(settings)
+    config = uvicorn.Config(
+        app,
+        host=settings.host,
+        port=settings.port,
+        timeout_graceful_shutdown=settings.stop_seconds,
+        access_log=False,
+        log_config=None,
+        server_header=False,
+    )
+    typer.echo(f"Percept listens on http://{settings.host}:{settings.port}", err=True)
+    GracefulServer(config, app.state.runtime).run()
+
+
+@token_app.command("create")
+def create_token(
+    name: Annotated[str, typer.Argument(help="Who or what will use it.")],
+    *,
+    role: Annotated[Role, typer.Option(help="What it may do.")],
+    expires_at: Annotated[
+        str | None, typer.Option(help="Such as 2027-01-01T00:00:00Z; never if left out.")
+    ] = None,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Make a token and print it, once."""
+    settings = _settings(database_url=database_url)
+    try:
+        expires_at_ms = instant_ms(expires_at) if expires_at else None
+        document = TokenDocument(name=name, role=role, expires_at=expires_at_ms)
+    except ValueError as error:
+        raise typer.BadParameter(_reason(error)) from None
+    with _store(settings).writing() as session:
+        try:
+            created = service.create(Writing(session, "command line", system_clock_ms()), document)
+        except Refusal as refusal:
+            raise typer.BadParameter(refusal.flaws[0].detail) from None
+    typer.echo(created.token)
+
+
+@token_app.command("list")
+def list_tokens(database_url: DatabaseUrl = None) -> None:
+    """List all tokens, without their texts."""
+    table = Table("id", "name", "role", "created", "expires", "revoked")
+    with _store(_settings(database_url=database_url)).reading() as session:
+        for token in repository.all_tokens(session):
+            times = (token.created_at_ms, token.expires_at_ms, token.revoked_at_ms)
+            shown = ("" if time_ms is None else iso_text(time_ms) for time_ms in times)
+            table.add_row(token.id, token.name, token.role, *shown)
+    Console().print(table)
+
+
+@token_app.command("revoke")
+def revoke_token(
+    token_id: Annotated[str, typer.Argument(help="The id that `percept token list` shows.")],
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Make a token invalid at once."""
+    with _store(_settings(database_url=database_url)).writing() as session:
+        try:
+            service.revoke(Writing(session, "command line", system_clock_ms()), token_id)
+        except Refusal as refusal:
+            raise typer.BadParameter(str(refusal.detail)) from None
+    typer.echo(f"Token {token_id} is revoked.")
+
+
+def _settings(**given: Any) -> Settings:
+    try:
+        return Settings(**{name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        raise typer.BadParameter(_reason(error)) from None
+
+
+def _store(settings: Settings) -> Database:
+    database = Database(settings.database_url)
+    migrate(database.engine)
+    return database
+
+
+def _prepare_store(settings: Settings) -> None:
+    database = _store(settings)
+    with database.writing() as session:
+        created = service.create_first(Writing(session, "first start", system_clock_ms()))
+    database.close()
+    if created is not None:
+        typer.echo(
+            f"This is the first start. The admin token, shown this once:\n\n  {created.token}\n",
+            err=True,
+        )
+
+
+def _reason(error: ValueError) -> str:
+    if isinstance(error, ValidationError):
+        return "; ".join(f"{each['loc'][0]}: {each['msg']}" for each in error.errors())
+    return str(error)

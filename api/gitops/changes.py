@@ -1,0 +1,96 @@
+"""What a plan is made of: `planning` makes it, `reporting` shows it, `execution` carries it out."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from api.client import Flaw, Processor, ProcessorLine, Stream
+from api.gitops.checking import WantedProcessor, WantedStream, WantedVersion
+
+
+class Action(StrEnum):
+    """What is done with one stream or processor, in the words of the plan."""
+
+    REGISTER = "register stream"
+    REDEFINE = "redefine stream"
+    CREATE = "create"
+    CREATE_PAUSED = "create, paused"
+    PAUSE = "pause"
+    VERSION = "new version"
+    CANCEL = "cancel scheduled version"
+    LABELS = "labels only"
+    RESUME = "resume"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One request to the service: `version` is what is published, `number` what is cancelled."""
+
+    action: Action
+    version: WantedVersion | None = None
+    number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamChange:
+    """A stream to register or redefine."""
+
+    wanted: WantedStream
+    current: Stream | None
+    diff: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The stream."""
+        return self.wanted.stream
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """What is done with it."""
+        return (Action.REGISTER if self.current is None else Action.REDEFINE,)
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessorChange:
+    """A processor to create or change; `steps` in the order in which they are taken."""
+
+    wanted: WantedProcessor
+    current: Processor | None
+    steps: tuple[Step, ...]
+    diff: tuple[str, ...] = ()
+    warnings: tuple[Flaw, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The processor."""
+        return self.wanted.id
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """What is done with it."""
+        return tuple(step.action for step in self.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """A processor that no file mentions."""
+
+    current: ProcessorLine
+    actions: tuple[Action, ...] = (Action.DELETE,)
+    diff: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The processor."""
+        return self.current.id
+
+
+Change = StreamChange | ProcessorChange | Deletion
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Every change, in the order in which they are made; `unchanged` counts the rest."""
+
+    changes: tuple[Change, ...]
+    unchanged: int

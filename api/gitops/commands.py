@@ -1,0 +1,189 @@
+"""`percept apply` and `percept export`: the composition root of rules in files.
+
+Exit codes: 0 = done, or nothing to do; 1 = something failed; 2 = what was given is wrong;
+3 = with `--dry-run --detailed-exitcode`, there is something to do.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+from rich.text import Text
+
+from api.client import Client, ServiceError
+from api.gitops.changes import Plan
+from api.gitops.checking import Wanted, check_documents
+from api.gitops.documents import FileProblem, read_documents
+from api.gitops.execution import carry_out
+from api.gitops.exporting import FileFormat
+from api.gitops.exporting import export as export_files
+from api.gitops.planning import make_plan
+from api.gitops.reporting import Reporter
+
+FAILED: Final = 1
+BAD_INPUT: Final = 2
+CHANGES_WAIT: Final = 3
+
+Url = Annotated[
+    str, typer.Option(envvar="PERCEPT_URL", help="Where the rule service is.", show_envvar=True)
+]
+Token = Annotated[
+    str,
+    typer.Option(
+        envvar="PERCEPT_TOKEN",
+        help="Access token; better given by the variable, since others see the arguments.",
+        show_envvar=True,
+    ),
+]
+PlainHttp = Annotated[
+    bool,
+    typer.Option(
+        "--allow-plain-http",
+        envvar="PERCEPT_ALLOW_PLAIN_HTTP",
+        help="Send the token unencrypted to another machine.",
+        show_envvar=True,
+    ),
+]
+OneStream = Annotated[str | None, typer.Option("--stream", help="Only what belongs to it.")]
+
+_DEFAULT_URL = "http://127.0.0.1:8321"
+
+
+def apply(  # noqa: PLR0913 - the options of one command
+    files: Annotated[
+        list[Path],
+        typer.Option(
+            "--file", "-f", help="File or folder of YAML or JSON documents; may be repeated."
+        ),
+    ],
+    token: Token,
+    url: Url = _DEFAULT_URL,
+    *,
+    stream: OneStream = None,
+    prune: Annotated[
+        bool,
+        typer.Option("--prune", help="Delete processors of these streams that no file mentions."),
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the plan and change nothing.")
+    ] = False,
+    detailed_exitcode: Annotated[
+        bool,
+        typer.Option("--detailed-exitcode", help="With --dry-run: exit code 3 if changes wait."),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    comment: Annotated[
+        str, typer.Option(help="Why; kept in the log of the service, such as a commit id.")
+    ] = "",
+    allow_plain_http: PlainHttp = False,
+) -> None:
+    """Make the rule service hold what files say: show a plan, then carry it out.
+
+    Nothing is changed unless every document is right. A processor stays paused or running as it is
+    unless its file says `paused: true` or `paused: false`.
+
+    Exit code 0 = done or nothing to do, 1 = something failed, 2 = a file or an option is wrong,
+    3 = changes wait (--dry-run --detailed-exitcode).
+    """
+    reporter = Reporter()
+    wanted, problems = _read(files, stream, reporter)
+    with _connected(url, token, reporter, allow_plain_http=allow_plain_http) as client:
+        try:
+            plan, refused = make_plan(client, wanted, stream, prune=prune)
+        except ServiceError:
+            if problems:
+                reporter.problems(problems)
+            raise
+        if problems or refused:
+            reporter.problems([*problems, *refused])
+            raise typer.Exit(BAD_INPUT)
+        reporter.plan(plan)
+        if dry_run:
+            raise typer.Exit(CHANGES_WAIT if detailed_exitcode and plan.changes else 0)
+        if plan.changes and _agreed(yes=yes):
+            _carry_out(client, plan, comment, reporter)
+
+
+def export(  # noqa: PLR0913 - the options of one command
+    folder: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to.")],
+    token: Token,
+    url: Url = _DEFAULT_URL,
+    *,
+    stream: OneStream = None,
+    file_format: Annotated[
+        FileFormat, typer.Option("--format", help="How files are written.")
+    ] = FileFormat.YAML,
+    allow_plain_http: PlainHttp = False,
+) -> None:
+    """Write streams and processors to files that `percept apply` finds unchanged.
+
+    Exit code 0 = done, 1 = something failed, 2 = an option is wrong.
+    """
+    reporter = Reporter()
+    before = set(folder.rglob(f"*.{file_format.value}"))
+    with _connected(url, token, reporter, allow_plain_http=allow_plain_http) as client:
+        try:
+            written = set(export_files(client, folder, stream, file_format))
+        except OSError as error:
+            reporter.err.print(Text(f"percept: cannot write: {error}", style="red"))
+            raise typer.Exit(FAILED) from None
+    reporter.out.print(Text(f"{len(written)} files written to {folder}"))
+    if stream is None and (others := sorted(before - written)):
+        reporter.err.print(Text("Not on the service, and left as they are:", style="yellow"))
+        for file in others:
+            reporter.err.print(Text(f"    {file}"))
+
+
+def _read(
+    files: list[Path], stream: str | None, reporter: Reporter
+) -> tuple[Wanted, list[FileProblem]]:
+    documents, problems = read_documents(files)
+    wanted, refused = check_documents(documents, stream)
+    found = [*problems, *refused]
+    if not wanted.streams and not wanted.processors:
+        # An empty folder is a mistake far more often than the wish to delete everything.
+        whose = f" of stream '{stream}'" if stream else ""
+        reporter.problems(
+            found or [FileProblem(file, f"there is no document{whose} in it.") for file in files]
+        )
+        raise typer.Exit(BAD_INPUT)
+    return wanted, found
+
+
+@contextmanager
+def _connected(
+    url: str, token: str, reporter: Reporter, *, allow_plain_http: bool
+) -> Iterator[Client]:
+    try:
+        client = Client(url, token, allow_plain_http=allow_plain_http)
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}.", param_hint="--url") from None
+    with client:
+        try:
+            yield client
+        except ServiceError as error:
+            reporter.err.print(Text(f"percept: {error}", style="red"))
+            raise typer.Exit(FAILED) from None
+
+
+def _agreed(*, yes: bool) -> bool:
+    """Return whether to go on; somebody is asked only if there is a terminal to answer on."""
+    if yes or not _has_terminal():
+        return True
+    return typer.confirm("Make these changes?", abort=True)
+
+
+def _has_terminal() -> bool:
+    return sys.stdin.isatty()
+
+
+def _carry_out(client: Client, plan: Plan, comment: str, reporter: Reporter) -> None:
+    outcomes = carry_out(client, plan, comment, reporter.outcome)
+    failed = sum(1 for outcome in outcomes if outcome.error)
+    if failed:
+        told = f"{failed} of {len(outcomes)} changes failed."
+        reporter.err.print(Text(told, style="bold red"))
+        raise typer.Exit(FAILED)

@@ -1,0 +1,148 @@
+"""Files → documents: what a folder of YAML and JSON files holds, with the place of every key.
+
+A file holds one document or many: YAML documents with `---` in between, or a list. A document with
+`pattern` is a processor, one with `schema` is a stream.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cep.pattern import PatternError
+from cep.pattern.document_text import (
+    Mark,
+    SourceDocument,
+    items_of,
+    read_json_text,
+    read_yaml_documents,
+)
+from discoverers.document_files import SUFFIXES
+
+
+@dataclass(frozen=True, slots=True)
+class FileProblem:
+    """One thing that is wrong in a file; `line` and `column` count from 1, `path` names the key."""
+
+    file: Path
+    message: str
+    path: str = ""
+    line: int | None = None
+    column: int | None = None
+    snippet: str = ""
+
+    def __str__(self) -> str:
+        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
+        told = f"{place}: {f'{self.path}: ' if self.path else ''}{self.message}"
+        return f"{told}\n{self.snippet}" if self.snippet else told
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """A place in a text that is itself a value of a document, such as a condition; from 1."""
+
+    line: int | None
+    column: int | None
+    snippet: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileDocument:
+    """One document of a file."""
+
+    file: Path
+    source: SourceDocument
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The document itself."""
+        data: dict[str, Any] = self.source.data
+        return data
+
+    def problem(
+        self, path: str, message: str, remedy: str = "", inside: Inside | None = None
+    ) -> FileProblem:
+        """Return a problem of this document with its place in the file.
+
+        Args:
+            path: such as `pattern.steps[0].where`; of a key that is missing, too.
+            message: what is wrong.
+            remedy: how to mend it.
+            inside: where in the text at the path it is.
+        """
+        end = "" if message.endswith((".", "?", "!")) else "."
+        told = f"{message}{end} {remedy[:1].upper()}{remedy[1:]}".rstrip()
+        snippet = inside.snippet if inside else ""
+        mark = self.source.mark(path) or self._first_mark()
+        if mark is None:
+            return FileProblem(self.file, told, path, snippet=snippet)
+        line, column = mark.line, mark.column
+        if mark.text is not None and inside is not None and inside.line == 1:
+            line, column = mark.text[0], mark.text[1] + (inside.column or 1) - 1
+        return FileProblem(self.file, told, path, line, column, snippet)
+
+    def _first_mark(self) -> Mark | None:
+        return min(
+            self.source.marks.values(), key=lambda mark: (mark.line, mark.column), default=None
+        )
+
+    def path_of_pointer(self, pointer: str) -> str:
+        """Return the path that a JSON Pointer into this document leads along (RFC 6901)."""
+        path, data = "", self.source.data
+        for part in pointer.split("/")[1:]:
+            key = part.replace("~1", "/").replace("~0", "~")
+            if isinstance(data, list) and key.isdecimal():
+                path += f"[{key}]"
+                data = data[int(key)] if int(key) < len(data) else None
+            else:
+                path += f".{key}" if path else key
+                data = data.get(key) if isinstance(data, Mapping) else None
+        return path
+
+
+def read_documents(paths: Iterable[Path]) -> tuple[list[FileDocument], list[FileProblem]]:
+    """Return the documents of files, and of all files in folders, in the order of their names."""
+    documents: list[FileDocument] = []
+    problems: list[FileProblem] = []
+    for path in paths:
+        if not path.exists():
+            problems.append(FileProblem(path, "there is no such file or folder."))
+            continue
+        for file in _files(path):
+            try:
+                documents += _documents(file)
+            except PatternError as error:
+                problems += [
+                    FileProblem(file, each.message, each.path, each.line, each.column)
+                    for each in error.problems
+                ]
+            except (OSError, UnicodeDecodeError) as error:
+                problems.append(FileProblem(file, f"cannot be read: {error}."))
+    mappings = []
+    for document in documents:
+        if isinstance(document.source.data, dict):
+            mappings.append(document)
+        else:
+            told = "a document is a mapping with keys such as id and pattern."
+            problems.append(document.problem("", told))
+    return mappings, problems
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    return sorted(
+        file
+        for file in path.rglob("*")
+        if file.suffix.lower() in SUFFIXES
+        and file.is_file()
+        and not any(part.startswith(".") for part in file.relative_to(path).parts)
+    )
+
+
+def _documents(file: Path) -> Iterator[FileDocument]:
+    text = file.read_text(encoding="utf-8")
+    is_json = file.suffix.lower() == ".json"
+    for source in [read_json_text(text)] if is_json else read_yaml_documents(text):
+        for document in items_of(source):
+            yield FileDocument(file, document)

@@ -1,0 +1,80 @@
+"""What the service has → files that `percept apply` finds unchanged.
+
+DIR/streams/NAME.yaml
+DIR/processors/STREAM/ID.yaml
+"""
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from api.client import Client, ProcessorLine
+from api.gitops.checking import content_of, labels_of
+from api.gitops.planning import REQUESTS_AT_ONCE
+from api.gitops.published import published_documents
+from api.gitops.text_diff import yaml_text
+from cep.pattern import Pattern
+from cep.processor_document import ProcessorDocument
+
+
+class FileFormat(StrEnum):
+    """How files are written."""
+
+    YAML = "yaml"
+    JSON = "json"
+
+
+def export(
+    client: Client, folder: Path, stream: str | None, file_format: FileFormat
+) -> Iterator[Path]:
+    """Write everything that is published; yield each file once it is written.
+
+    Args:
+        client: the service.
+        folder: where to; made if it is not there, files of the same name are replaced.
+        stream: the only stream; all if left out.
+        file_format: YAML or JSON.
+
+    Raises:
+        ServiceError: the service does not answer.
+        OSError: a file cannot be written.
+    """
+    streams = [client.stream(stream)] if stream else client.streams()
+    with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
+        for each in streams:
+            yield _write(folder / "streams" / each.name, [each.document], file_format)
+            lines = client.processors(each.name)
+            for line, documents in pool.map(lambda line: (line, _documents(client, line)), lines):
+                path = folder / "processors" / line.stream / line.id
+                yield _write(path, documents, file_format)
+
+
+def _documents(client: Client, line: ProcessorLine) -> list[dict[str, Any]]:
+    """Return a processor as documents, one per version; labels stand in the first."""
+    processor = client.get(line.id)
+    documents: list[dict[str, Any]] = []
+    for published in published_documents(client, processor):
+        document = ProcessorDocument.model_validate(published)
+        content = content_of(document, Pattern.from_document(document.pattern))
+        head = {key: content.pop(key) for key in ("id", "stream")}
+        if not documents:
+            head |= {key: value for key, value in labels_of(document).items() if value}
+            head |= {"paused": True} if processor.is_paused else {}
+        documents.append(head | content)
+    return documents
+
+
+def _write(path: Path, documents: list[dict[str, Any]], file_format: FileFormat) -> Path:
+    # An id may have dots in it: `with_suffix` would cut at the last one.
+    file = path.with_name(f"{path.name}.{file_format.value}")
+    if file_format is FileFormat.JSON:
+        one_or_all = documents[0] if len(documents) == 1 else documents
+        text = json.dumps(one_or_all, indent=2, ensure_ascii=False) + "\n"
+    else:
+        text = yaml_text(documents)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    return file

@@ -1,0 +1,71 @@
+"""Plans and outcomes on the terminal: in colour there, plain lines anywhere else."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+from rich.console import Console
+from rich.text import Text
+
+from api.gitops.changes import Action, Change, Plan, ProcessorChange, StreamChange
+from api.gitops.documents import FileProblem
+from api.gitops.execution import Outcome
+
+_STYLES: Final = {
+    Action.REGISTER: "green",
+    Action.CREATE: "green",
+    Action.CREATE_PAUSED: "green",
+    Action.DELETE: "red",
+}
+_DIFF_STYLES: Final = {"+": "green", "-": "red", "@": "cyan"}
+
+
+class Reporter:
+    """Writes what people read; `out` is for the plan, `err` for what is wrong."""
+
+    def __init__(self) -> None:
+        self.out = Console(highlight=False, soft_wrap=True)
+        self.err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+    def problems(self, problems: Iterable[FileProblem]) -> None:
+        """Write everything that is wrong with files."""
+        found = sorted(problems, key=lambda each: (str(each.file), each.line or 0))
+        for problem in found:
+            self.err.print(Text(str(problem)))
+        count = f"{len(found)} problem{'s' if len(found) != 1 else ''}"
+        self.err.print(Text(f"{count}; nothing was changed.", style="bold red"))
+
+    def plan(self, plan: Plan) -> None:
+        """Write every change with its diff, and how many there are of which kind."""
+        counts: Counter[str] = Counter()
+        for change in plan.changes:
+            told = _told(change)
+            counts[told] += 1
+            what = "stream" if isinstance(change, StreamChange) else "processor"
+            style = _STYLES.get(change.actions[0], "yellow")
+            self.out.print(Text(f"{told}: {what} {change.name}", style=f"bold {style}"))
+            for line in change.diff:
+                self.out.print(Text(f"    {line}", style=_DIFF_STYLES.get(line[:1], "")))
+            for warning in change.warnings if isinstance(change, ProcessorChange) else ():
+                told_warning = f"    warning: {warning}".replace("\n", "\n    ")
+                self.out.print(Text(told_warning, style="yellow"))
+        counted = [f"{count} × {told}" for told, count in counts.items()]  # noqa: RUF001 - "times"
+        told = ", ".join([*counted, f"{plan.unchanged} unchanged"])
+        self.out.print(Text(f"Plan: {told}", style="bold"))
+
+    def outcome(self, outcome: Outcome) -> None:
+        """Write how one change went."""
+        name, actions = outcome.change.name, _told(outcome.change)
+        if outcome.error is None:
+            self.out.print(Text(f"done: {actions} {name}"))
+            return
+        reason = "was changed by somebody else meanwhile; " if outcome.is_outdated else ""
+        told = f"failed: {actions} {name}: {reason}{outcome.error}"
+        self.err.print(Text(told, style="red"))
+        if outcome.is_outdated:
+            self.err.print(Text("    nothing of theirs was overwritten; run apply again"))
+
+
+def _told(change: Change) -> str:
+    """Return what is done in one change; a step that is taken again is named once."""
+    return " + ".join(dict.fromkeys(change.actions))

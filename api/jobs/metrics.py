@@ -1,0 +1,107 @@
+"""Prometheus metrics of jobs, read from the store at each scrape.
+
+Every process of a service exports the same values: aggregate with `max`. Points in time are
+exported as such, so that `time() - percept_job_watermark_timestamp_seconds` is the lag.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+import structlog
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+from sqlalchemy.exc import SQLAlchemyError
+
+from api.database import Database
+from api.jobs import repository
+from api.jobs.tables import Job
+from api.jobs.views import job_state
+from api.runtime import Clock
+from api.settings import Settings
+from api.streams.service import existing_stream
+
+_LABELS: Final = ("stream", "job")
+
+_log = structlog.get_logger("percept.jobs")
+
+
+class JobCollector(Collector):
+    """Collects what is worth an alert: a job is down, lags behind, or has quarantined something."""
+
+    def __init__(self, database: Database, now_ms: Clock, settings: Settings) -> None:
+        self._database = database
+        self._now_ms = now_ms
+        self._settings = settings
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Yield the metrics of all jobs."""
+        try:
+            with self._database.reading() as session:
+                jobs = [job for job in repository.all_jobs(session) if job.stopped_at_ms is None]
+                counted = repository.count_states(session, [job.id for job in jobs])
+                newest = {
+                    name: existing_stream(session, name).epoch
+                    for name in {job.stream for job in jobs}
+                }
+        except SQLAlchemyError as error:
+            # The other metrics are wanted most of all while the store is away.
+            _log.warning("no metrics of jobs: the store does not answer", error=str(error))
+            return
+        now_ms = self._now_ms()
+
+        def is_up(job: Job) -> bool:
+            return job_state(job, now_ms, self._settings) in {"starting", "running"}
+
+        yield _gauge(
+            "up",
+            "1 = it starts or runs, 0 = stale; a stopped one has no series.",
+            jobs,
+            is_up,
+        )
+        yield _gauge(
+            "heartbeat_timestamp_seconds",
+            "Time of the newest heartbeat.",
+            jobs,
+            lambda job: _seconds(job.heartbeat_at_ms),
+        )
+        yield _gauge(
+            "watermark_timestamp_seconds",
+            "Event time up to which everything is done.",
+            jobs,
+            lambda job: _seconds(job.watermark_ms),
+        )
+        yield _gauge(
+            "epochs_behind",
+            "Changes of the stream that its newest batch did not have.",
+            jobs,
+            lambda job: None if job.epoch is None else max(newest[job.stream] - job.epoch, 0),
+        )
+        yield _gauge(
+            "backlog_events",
+            "Events known at the source and not yet read.",
+            jobs,
+            lambda job: job.backlog_events,
+        )
+        versions = GaugeMetricFamily(
+            "percept_job_versions", "Versions of processors by state.", labels=(*_LABELS, "state")
+        )
+        for job in jobs:
+            for state in ("pending", "active", "draining", "paused", "quarantined"):
+                count = counted[job.id].get(state, 0)
+                versions.add_metric((job.stream, job.name, state), count)
+        yield versions
+
+
+def _gauge(
+    name: str, text: str, jobs: Sequence[Job], value_of: Callable[[Job], float | None]
+) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(f"percept_job_{name}", text, labels=_LABELS)
+    for job in jobs:
+        value = value_of(job)
+        if value is not None:
+            family.add_metric((job.stream, job.name), value)
+    return family
+
+
+def _seconds(time_ms: int | None) -> float | None:
+    return None if time_ms is None else time_ms / 1_000

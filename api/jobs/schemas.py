@@ -1,0 +1,130 @@
+"""What is shown of jobs and of what they run."""
+
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from api.processors.schemas import PublishedVersion, State
+from cep.instants import Instant
+from discoverers.reporting import Counters, RunningState
+
+JobState = Literal["starting", "running", "stale", "stopped"]
+
+
+class JobSummary(BaseModel):
+    """Which job, and whether what it reports is fresh."""
+
+    id: str
+    name: str
+    state: JobState = Field(
+        description="starting = registered, no heartbeat yet; stale = no heartbeat for too long."
+    )
+    epoch: int | None = Field(description="The epoch its newest batch ran with.")
+    watermark: Instant | None
+    heartbeat_at: Instant | None
+
+
+class JobView(JobSummary):
+    """A job as it last reported itself."""
+
+    stream: str
+    instance_id: str
+    properties: dict[str, str]
+    registered_at: Instant
+    stopped_at: Instant | None
+    stop_reason: str
+    newest_epoch: int = Field(description="The newest epoch of its stream.")
+    batch_id: int | None
+    newest_event_time: Instant | None
+    events_per_second: float
+    batch_duration_ms: int | None
+    backlog_events: int | None
+    counters: Counters = Field(description="Totals since this instance started.")
+    partial_matches: int
+    state_bytes: int
+    versions: dict[RunningState, int] = Field(description="How many versions are in which state.")
+
+
+class InstanceView(BaseModel):
+    """One start of a job."""
+
+    instance_id: str
+    registered_at: Instant
+    ended_at: Instant | None
+    end_reason: str
+
+
+class JobDetail(JobView):
+    """A job with its newest starts, the last one first."""
+
+    instances: list[InstanceView]
+
+
+class HeldVersionView(BaseModel):
+    """What a job really does with one version of a processor."""
+
+    processor_id: str
+    version: int
+    state: RunningState
+    since: Instant = Field(description="When the service first heard of this state.")
+    reported_at: Instant
+    active_from: Instant | None
+    active_until: Instant | None
+    counters: Counters
+    partial_matches: int
+    state_bytes: int
+    last_match: Instant | None
+    error: str
+    traceback: str
+
+
+class RunningInJob(BaseModel):
+    """One processor in one job: where it stands and how it fares, over all its versions."""
+
+    job: JobSummary
+    state: RunningState | None = Field(description="Null = the job has reported nothing of it.")
+    is_current: bool = Field(description="Whether the job has taken the processor's newest change.")
+    live_version: int | None = Field(description="The version that is active.")
+    next_version: int | None = Field(description="The next version that will be.")
+    next_from: Instant | None = Field(description="The event time from which it will be.")
+    matches_last_hour: int
+    last_match: Instant | None
+    partial_matches: int
+    state_bytes: int
+    errors: int
+    error: str
+
+
+class RunningSummary(BaseModel):
+    """One line of the comparison of what is published with what runs."""
+
+    processor_id: str
+    state: State
+    published: list[PublishedVersion] = Field(description="What jobs are given, lowest first.")
+    jobs: list[RunningInJob]
+
+
+class RunningVersionsInJob(RunningInJob):
+    """One processor in one job, version by version."""
+
+    versions: list[HeldVersionView]
+
+
+class RunningView(BaseModel):
+    """What is published of one processor, and what each job of its stream really runs of it."""
+
+    processor_id: str
+    stream: str
+    state: State
+    published: list[PublishedVersion]
+    jobs: list[RunningVersionsInJob]
+
+
+class History(BaseModel):
+    """Series over time, all as long as `times`: counters per bucket, gauges as they were last."""
+
+    bucket_seconds: int
+    times: list[Instant] = Field(description="The start of each bucket.")
+    series: dict[str, list[int | None]] = Field(
+        description="By name; null = no report of a gauge in that bucket."
+    )

@@ -1,0 +1,126 @@
+"""Posted matches are numbered and kept; of too many the oldest are let go."""
+
+import json
+from collections.abc import Sequence
+from typing import Final
+
+from sqlalchemy.orm import Session
+
+from api.matches import repository
+from api.matches.schemas import MatchSummary, MatchView
+from api.matches.tables import Match, MatchLog
+from api.notifications import notify_others
+from api.problems import not_found
+from api.settings import Settings
+from api.streams.service import existing_stream
+from api.transactions import Writing
+from discoverers.canonical import canonical_json
+from discoverers.reporting import MatchReceipt, MatchReport, ReportedMatch
+
+_KEY_TEXT_LENGTH: Final = 500
+
+
+def bell_name(stream: str) -> str:
+    """Return the name under which listeners of a stream's matches are rung; no stream has it."""
+    return f"matches/{stream}"
+
+
+def take_report(
+    writing: Writing, stream: str, report: MatchReport, settings: Settings
+) -> MatchReceipt:
+    """Add the matches that are not known yet, in the order given.
+
+    Raises:
+        Refusal: there is no such stream (404).
+    """
+    session = writing.session
+    log = _locked_log(writing, stream)
+    known = repository.known_ids(session, stream, [each.match_id for each in report.matches])
+    fresh = {each.match_id: each for each in report.matches if each.match_id not in known}
+    if fresh:
+        for number, each in enumerate(fresh.values(), start=log.newest + 1):
+            session.add(_record(stream, report.job, number, each, writing.now_ms))
+        log.newest += len(fresh)
+        session.flush()
+        repository.forget_up_to(session, stream, log.newest - settings.matches_per_stream)
+        for processor_id in {each.processor_id for each in fresh.values()}:
+            repository.forget_all_but(session, stream, processor_id, settings.matches_per_processor)
+        notify_others(session, bell_name(stream))
+    return MatchReceipt(added=len(fresh), known=len(report.matches) - len(fresh))
+
+
+def existing_match(session: Session, stream: str, match_id: str) -> Match:
+    """Return a match.
+
+    Raises:
+        Refusal: there is no such stream, or the match is not known, or not any more (404).
+    """
+    existing_stream(session, stream)
+    match = repository.match_of(session, stream, match_id)
+    if match is None:
+        raise not_found("match", match_id, "Only recent ones are kept.")
+    return match
+
+
+def match_view(match: Match) -> MatchView:
+    """Return a match with its events."""
+    return MatchView(**match_summary(match).model_dump(), events=json.loads(match.events))
+
+
+def match_summary(match: Match) -> MatchSummary:
+    """Return a match without its events."""
+    return MatchSummary.model_validate(
+        {
+            "number": match.number,
+            "match_id": match.match_id,
+            "stream": match.stream,
+            "job": match.job,
+            "kind": match.kind,
+            "processor_id": match.processor_id,
+            "version": match.version,
+            "epoch": match.epoch,
+            "key": json.loads(match.key),
+            "start": match.start_ms,
+            "end": match.end_ms,
+            "received_at": match.received_at_ms,
+            "output": json.loads(match.output),
+            "event_count": match.event_count,
+        }
+    )
+
+
+def _locked_log(writing: Writing, stream: str) -> MatchLog:
+    # The row of the stream is never locked here: whoever publishes locks it first.
+    existing_stream(writing.session, stream)
+    log = repository.locked_log(writing.session, stream)
+    if log is None:
+        repository.begin_log(writing.session, stream)
+        log = repository.locked_log(writing.session, stream)
+    assert log is not None  # noqa: S101 - logs are never deleted
+    return log
+
+
+def _record(stream: str, job: str, number: int, match: ReportedMatch, now_ms: int) -> Match:
+    return Match(
+        stream=stream,
+        number=number,
+        match_id=match.match_id,
+        job=job,
+        kind=match.kind,
+        processor_id=match.processor_id,
+        version=match.version,
+        epoch=match.epoch,
+        key=canonical_json(match.key),
+        key_text=_key_text(match.key),
+        start_ms=match.start_ms,
+        end_ms=match.end_ms,
+        received_at_ms=now_ms,
+        output=canonical_json(match.output),
+        events=canonical_json(match.events),
+        event_count=sum(map(len, match.events.values())),
+    )
+
+
+def _key_text(key: Sequence[str | float | bool | None]) -> str:
+    texts = (value if isinstance(value, str) else json.dumps(value) for value in key)
+    return ", ".join(texts)[:_KEY_TEXT_LENGTH]

@@ -1,0 +1,1 @@
+"""What operators see of the service: health, metrics, logs with request ids."""

@@ -1,0 +1,61 @@
+"""Gives every request an id, logs it when it is answered, and counts it."""
+
+import re
+import secrets
+import time
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api.observability.metrics import Metrics
+
+_log = structlog.get_logger("percept.request")
+_GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+
+class RequestObserver:
+    """ASGI middleware around everything else; a sane `X-Request-ID` of the caller is the id."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on and say how it went."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        given = Headers(scope=scope).get("x-request-id", "")
+        request_id = given if _GIVEN_ID.fullmatch(given) else secrets.token_hex(8)
+        scope.setdefault("state", {})["request_id"] = request_id
+        status = 500
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                MutableHeaders(scope=message)["X-Request-ID"] = request_id
+            await send(message)
+
+        began = time.perf_counter()
+        with structlog.contextvars.bound_contextvars(request_id=request_id):
+            try:
+                await self._app(scope, receive, send_with_id)
+            finally:
+                self._observe(scope, status, time.perf_counter() - began)
+
+    def _observe(self, scope: Scope, status: int, seconds: float) -> None:
+        # The template, not the path: one series per route, whatever ids are asked for.
+        route = getattr(scope.get("route"), "path", "none")
+        waited = "yes" if b"wait=" in scope["query_string"] else "no"
+        labels = (scope["method"] if route != "none" else "none", route, str(status), waited)
+        self._metrics.requests.labels(*labels).observe(seconds)
+        _log.info(
+            "request",
+            method=scope["method"],
+            path=scope["path"],
+            status=status,
+            ms=round(seconds * 1000, 2),
+            token=scope["state"].get("principal"),
+        )

@@ -1,0 +1,69 @@
+"""Cursor paging: a page and, if there is more, the cursor of the next one.
+
+A cursor holds the sort values of the last item, so that pages stay right while rows come and go.
+"""
+
+import base64
+import binascii
+import json
+from http import HTTPStatus
+from typing import Annotated, Any, Generic, TypeVar
+
+from fastapi import Query
+from pydantic import BaseModel, Field
+
+from api.problems import Flaw, Refusal
+
+Item = TypeVar("Item")
+
+Limit = Annotated[int, Query(ge=1, le=500, description="Items on a page.")]
+Cursor = Annotated[
+    str | None,
+    Query(max_length=2_000, description="`next_cursor` of the page before; none = first page."),
+]
+
+
+class Page(BaseModel, Generic[Item]):
+    """Some items of a list."""
+
+    items: list[Item]
+    next_cursor: str | None = Field(default=None, description="Null on the last page.")
+
+
+def encoded_cursor(*values: str | int | None) -> str:
+    """Return the cursor that stands behind an item with these sort values."""
+    return base64.urlsafe_b64encode(json.dumps(values).encode()).decode().rstrip("=")
+
+
+def decoded_cursor(cursor: str, *types: type) -> list[Any]:
+    """Return the sort values in a cursor.
+
+    Raises:
+        Refusal: it was not made by `encoded_cursor` for values of these types.
+    """
+    try:
+        padded = cursor + "=" * (-len(cursor) % 4)
+        values = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+    except (binascii.Error, ValueError, RecursionError):
+        raise _bad_cursor() from None
+    if not isinstance(values, list) or len(values) != len(types):
+        raise _bad_cursor()
+    for value, expected in zip(values, types, strict=True):
+        if type(value) is not expected or (isinstance(value, str) and not _is_storable(value)):
+            raise _bad_cursor()
+        if isinstance(value, int) and abs(value) >= 2**63:
+            raise _bad_cursor()
+    return values
+
+
+def _is_storable(text: str) -> bool:
+    return "\x00" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _bad_cursor() -> Refusal:
+    flaw = Flaw(
+        pointer="query/cursor",
+        detail="It is not a cursor of this list.",
+        remedy="Use next_cursor as it was given, with the same sort.",
+    )
+    return Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "The cursor is not valid.", [flaw])

@@ -1,0 +1,220 @@
+"""Every refusal as an RFC 9457 problem document, with a pointer to each wrong place.
+
+Slices raise a `Refusal`; handlers here also turn what the framework itself refuses (unknown path,
+method, malformed body) into the same form, so that a client reads one kind of error only.
+
+Source: RFC 9457, "Problem Details for HTTP APIs"; RFC 6901, "JSON Pointer".
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
+from typing import Any
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+
+from cep.pattern import Problem as PatternProblem
+
+MEDIA_TYPE = "application/problem+json"
+
+_log = structlog.get_logger("percept.api")
+
+
+class Flaw(BaseModel):
+    """One thing that is wrong with a request."""
+
+    model_config = ConfigDict(frozen=True)
+
+    pointer: str = Field(
+        description="Where, as a JSON Pointer into the body or `query/…`, `path/…`."
+    )
+    detail: str = Field(description="What is wrong there.")
+    remedy: str = Field(default="", description="How to mend it.")
+    line: int | None = Field(default=None, description="Line in the text at the pointer, from 1.")
+    column: int | None = Field(default=None, description="Column in that line, from 1.")
+    snippet: str = Field(default="", description="That line, with carets below the wrong part.")
+
+
+class Problem(BaseModel):
+    """Why a request was not carried out (RFC 9457)."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "type": "about:blank",
+                    "title": "Unprocessable Content",
+                    "status": 422,
+                    "detail": "The processor document has 1 problem.",
+                    "instance": "/v1/processors",
+                    "request_id": "5b0c7e9a6d5f4f0d",
+                    "errors": [
+                        {
+                            "pointer": "/pattern/steps/0/where",
+                            "detail": "there is no column amuont.",
+                            "remedy": "did you mean amount?",
+                            "line": 1,
+                            "column": 1,
+                            "snippet": "  amuont > 10\n  ^^^^^^",
+                        }
+                    ],
+                }
+            ]
+        }
+    )
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    instance: str = Field(description="The path that was asked for.")
+    request_id: str = Field(description="Finds this request in the log of the service.")
+    errors: list[Flaw] = []
+
+
+class Refusal(HTTPException):
+    """A request is not carried out; `status` says in which way, `flaws` where it is wrong."""
+
+    def __init__(
+        self,
+        status: HTTPStatus,
+        detail: str,
+        flaws: Iterable[Flaw] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(status, detail, headers)
+        self.flaws = tuple(flaws)
+
+
+def not_found(what: str, name: str, remedy: str = "") -> Refusal:
+    """Return the refusal for something that does not exist."""
+    return Refusal(HTTPStatus.NOT_FOUND, f"There is no {what} '{name}'. {remedy}".rstrip())
+
+
+def invalid(what: str, flaws: Iterable[Flaw]) -> Refusal:
+    """Return the refusal of a well-formed document with these flaws."""
+    found = tuple(flaws)
+    count = f"{len(found)} problem{'s' if len(found) != 1 else ''}"
+    return Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, f"The {what} has {count}.", found)
+
+
+def pattern_flaws(problems: Iterable[PatternProblem], pointer: str, document: Any) -> list[Flaw]:
+    """Return what is wrong with the pattern document that stands at `pointer`."""
+    return [_pattern_flaw(problem, pointer, document) for problem in problems]
+
+
+def _pattern_flaw(problem: PatternProblem, pointer: str, document: Any) -> Flaw:
+    parts = _parts(problem.path, document)
+    return Flaw(
+        pointer="/".join([pointer, *map(escaped, parts)]),
+        detail=problem.message,
+        remedy=problem.remedy,
+        line=problem.line,
+        column=problem.column,
+        snippet=problem.snippet,
+    )
+
+
+def _parts(path: str, document: Any) -> list[str]:
+    """Return the keys and indexes of a path such as `steps[2].where`; keys may hold dots."""
+    parts: list[str] = []
+    value, rest = document, path
+    while rest := rest.removeprefix("."):
+        if index := re.match(r"\[(\d+)\]", rest):
+            part, rest = index[1], rest[index.end() :]
+            value = value[int(part)] if isinstance(value, list) else None
+        else:
+            keys = value if isinstance(value, Mapping) else ()
+            known = [key for key in keys if key and re.match(re.escape(key) + r"($|[.\[])", rest)]
+            part = max(known, key=len, default=re.split(r"[.\[]", rest)[0] or rest)
+            rest = rest[len(part) :]
+            value = value.get(part) if isinstance(value, Mapping) else None
+        parts.append(part)
+    return parts
+
+
+def escaped(part: str) -> str:
+    """Return one part of a JSON Pointer with its two special characters escaped."""
+    return part.replace("~", "~0").replace("/", "~1")
+
+
+def problem_response(
+    request: Request, status: int, detail: str, flaws: Iterable[Flaw] = ()
+) -> JSONResponse:
+    """Return the problem document as an answer."""
+    problem = Problem(
+        title=HTTPStatus(status).phrase,
+        status=status,
+        detail=detail,
+        instance=request.url.path,
+        request_id=getattr(request.state, "request_id", ""),
+        errors=list(flaws),
+    )
+    body = problem.model_dump(exclude_none=True)
+    return JSONResponse(body, status, media_type=MEDIA_TYPE)
+
+
+def add_problem_handlers(app: FastAPI) -> None:
+    """Make every refusal of the app, expected or not, a problem document."""
+    app.add_exception_handler(HTTPException, _on_refusal)
+    app.add_exception_handler(RequestValidationError, _on_invalid_request)
+    app.add_exception_handler(Exception, _on_failure)
+
+
+def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the OpenAPI answers of a route that may refuse with these statuses."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {
+        status: {"description": HTTPStatus(status).phrase, "content": content}
+        for status in statuses
+    }
+
+
+async def _on_refusal(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)  # noqa: S101 - registered for this type only
+    flaws = error.flaws if isinstance(error, Refusal) else ()
+    response = problem_response(request, error.status_code, error.detail, flaws)
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _on_invalid_request(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for this type only
+    found = error.errors()
+    if found and found[0]["type"] == "json_invalid":
+        flaw = _json_flaw(str(error.body), found[0])
+        detail = f"The body is not JSON: {flaw.detail}."
+        return problem_response(request, HTTPStatus.BAD_REQUEST, detail, [flaw])
+    flaws = [Flaw(pointer=_pointer(each["loc"]), detail=f"{each['msg']}.") for each in found]
+    detail = f"The request has {len(flaws)} problem{'s' if len(flaws) != 1 else ''}."
+    return problem_response(request, HTTPStatus.UNPROCESSABLE_ENTITY, detail, flaws)
+
+
+async def _on_failure(request: Request, error: Exception) -> JSONResponse:
+    _log.error("request failed", path=request.url.path, exc_info=error)
+    detail = "The service failed; its log says why, under the request id."
+    return problem_response(request, HTTPStatus.INTERNAL_SERVER_ERROR, detail)
+
+
+def _pointer(place: tuple[int | str, ...]) -> str:
+    source, *parts = place
+    path = "".join(f"/{escaped(str(part))}" for part in parts)
+    return path if source == "body" else f"{source}{path}"
+
+
+def _json_flaw(text: str, error: Mapping[str, Any]) -> Flaw:
+    position = int(error["loc"][-1])
+    decode_error = json.JSONDecodeError(error["ctx"]["error"], text, position)
+    return Flaw(
+        pointer="",
+        detail=decode_error.msg,
+        remedy="Mend the JSON there.",
+        line=decode_error.lineno,
+        column=decode_error.colno,
+    )

@@ -1,0 +1,173 @@
+"""Processors are created, read, listed, changed and compared."""
+
+from typing import Annotated
+
+from fastapi import Depends, Path, Query, Response
+from sqlalchemy.orm import Session
+
+from api.paging import Cursor, Limit, Page, decoded_cursor, encoded_cursor
+from api.preconditions import IfMatch, quoted
+from api.problems import documented
+from api.processors import repository, service, views
+from api.processors.publishing import Checked, checked_document, checked_replacement, may_publish
+from api.processors.schemas import (
+    Comparison,
+    LabelsPatch,
+    ProcessorFilter,
+    ProcessorSummary,
+    ProcessorView,
+    Sort,
+    ValidationReport,
+    VersionSummary,
+    VersionView,
+)
+from api.processors.tables import Processor
+from api.routing import slice_router
+from api.security import Author, Publisher, Viewer
+from api.transactions import Read, Write
+from cep.processor_document import ProcessorId
+
+router = slice_router("/v1", "processors")
+
+IdInPath = Annotated[ProcessorId, Path()]
+VersionInPath = Annotated[int, Path(ge=1, lt=2**31)]
+VersionInQuery = Annotated[int, Query(ge=1, lt=2**31)]
+
+
+@router.post("/validate", responses=documented(404))
+def validate(
+    _principal: Author, checked: Annotated[Checked, Depends(checked_document)]
+) -> ValidationReport:
+    """Check a document as a publish would, and write nothing."""
+    return ValidationReport(warnings=list(checked.warnings))
+
+
+@router.post("/processors", status_code=201, responses=documented(404, 409))
+def create_processor(
+    principal: Author,
+    write: Write,
+    checked: Annotated[Checked, Depends(checked_document)],
+    response: Response,
+    *,
+    paused: Annotated[bool, Query(description="Do not run it until it is resumed.")] = False,
+) -> ProcessorView:
+    """Add a processor. It takes the role publisher, or author if it is created paused."""
+    may_publish(principal, paused=paused)
+    processor = service.create(write, checked, paused=paused)
+    response.headers["Location"] = f"/v1/processors/{processor.id}"
+    return shown(write.session, processor, response)
+
+
+@router.get("/processors")
+def list_processors(
+    _principal: Viewer,
+    session: Read,
+    wanted: Annotated[ProcessorFilter, Depends()],
+    sort: Annotated[Sort, Query(description="`-` in front = descending.")] = Sort.ID,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> Page[ProcessorSummary]:
+    """Return processors by filter and order, a page at a time."""
+    after = None
+    if cursor is not None:
+        value_type = int if sort.field.endswith("_at") else str
+        after = repository.After(*decoded_cursor(cursor, value_type, str))
+    found = repository.find_processors(session, wanted, sort, after, limit + 1)
+    next_cursor = None
+    if len(found) > limit:
+        last = found[limit - 1]
+        next_cursor = encoded_cursor(getattr(last, repository.sort_column(sort).key), last.id)
+    return Page(items=views.summaries(session, found[:limit]), next_cursor=next_cursor)
+
+
+@router.get("/processors/{processor_id}", responses=documented(404))
+def read_processor(
+    processor_id: IdInPath, _principal: Viewer, session: Read, response: Response
+) -> ProcessorView:
+    """Return a processor with its newest version."""
+    processor = views.existing_processor(session, processor_id)
+    return shown(session, processor, response)
+
+
+@router.put("/processors/{processor_id}", responses=documented(404, 409, 412, 428))
+def replace_processor(  # noqa: PLR0913, PLR0917 - the parts of a request
+    processor_id: IdInPath,
+    principal: Author,
+    write: Write,
+    checked: Annotated[Checked, Depends(checked_replacement)],
+    response: Response,
+    if_match: IfMatch = None,
+) -> ProcessorView:
+    """Publish a new version; the same content again makes none. Authors: while it is paused."""
+    processor = views.existing_processor(write.session, processor_id)
+    processor = service.replace(write, processor, checked, if_match)
+    may_publish(principal, paused=processor.state == "paused")
+    return shown(write.session, processor, response)
+
+
+@router.patch("/processors/{processor_id}", responses=documented(404, 412, 428))
+def label_processor(
+    processor_id: IdInPath,
+    _principal: Author,
+    write: Write,
+    patch: LabelsPatch,
+    response: Response,
+    if_match: IfMatch = None,
+) -> ProcessorView:
+    """Change labels: description, owner, tags. Neither a version nor an epoch is made."""
+    processor = views.existing_processor(write.session, processor_id)
+    return shown(write.session, service.label(write, processor, patch, if_match), response)
+
+
+@router.delete("/processors/{processor_id}", status_code=204, responses=documented(404, 412))
+def delete_processor(
+    processor_id: IdInPath, _principal: Publisher, write: Write, if_match: IfMatch = None
+) -> None:
+    """Take a processor out of what runs; its versions stay and can be rolled back to."""
+    service.delete(write, views.existing_processor(write.session, processor_id), if_match)
+
+
+@router.get("/processors/{processor_id}/versions", responses=documented(404))
+def list_versions(
+    processor_id: IdInPath,
+    _principal: Viewer,
+    session: Read,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> Page[VersionSummary]:
+    """Return the versions of a processor, newest first; of a deleted one, too."""
+    processor = views.existing_processor(session, processor_id, deleted_too=True)
+    below = decoded_cursor(cursor, int)[0] if cursor else processor.latest_version + 1
+    found = repository.versions_below(session, processor_id, below, limit + 1)
+    next_cursor = encoded_cursor(found[limit - 1].version) if len(found) > limit else None
+    items = views.version_summaries(session, processor, found[:limit])
+    return Page(items=items, next_cursor=next_cursor)
+
+
+@router.get("/processors/{processor_id}/versions/{version}", responses=documented(404))
+def read_version(
+    processor_id: IdInPath, version: VersionInPath, _principal: Viewer, session: Read
+) -> VersionView:
+    """Return one version, whole."""
+    processor = views.existing_processor(session, processor_id, deleted_too=True)
+    return views.version_view(session, processor, version)
+
+
+@router.get("/processors/{processor_id}/comparison", responses=documented(404))
+def compare_versions(
+    processor_id: IdInPath,
+    _principal: Viewer,
+    session: Read,
+    old: VersionInQuery,
+    new: VersionInQuery,
+) -> Comparison:
+    """Return how any two versions differ in meaning."""
+    processor = views.existing_processor(session, processor_id, deleted_too=True)
+    return views.comparison(session, processor, old, new)
+
+
+def shown(session: Session, processor: Processor, response: Response) -> ProcessorView:
+    """Return the view of a processor, its ETag set in the answer."""
+    session.flush()
+    response.headers["ETag"] = quoted(service.etag(processor))
+    return views.processor_view(session, processor)

@@ -1,0 +1,108 @@
+"""Which versions jobs are given: publications begin and end, each change is an epoch of its own.
+
+service ─► publish · republish · end ─► change log, epoch ─► snapshots
+"""
+
+from collections.abc import Sequence
+from http import HTTPStatus
+
+from api.audit.log import record_epoch
+from api.problems import Refusal
+from api.processors import repository
+from api.processors.schemas import PAUSED, PUBLISHED, SCHEDULED
+from api.processors.tables import Processor, ProcessorVersion, Publication
+from api.transactions import Writing
+
+MAXIMUM_SCHEDULED = 100
+
+
+def publish(writing: Writing, processor: Processor, version: ProcessorVersion, action: str) -> None:
+    """Give jobs a version; unless it is scheduled it takes the place of all others.
+
+    Raises:
+        Refusal: too many versions are scheduled (409).
+    """
+    published = repository.open_publications(writing.session, processor.id)
+    is_scheduled = version.effective_from_ms is not None
+    if is_scheduled and len(published) >= MAXIMUM_SCHEDULED:
+        detail = f"{len(published)} versions are published or scheduled already. Cancel some."
+        raise Refusal(HTTPStatus.CONFLICT, detail)
+    old_version = published[-1].version if published else None
+    epoch = record_change(
+        writing, processor, action, old_version=old_version, new_version=version.version
+    )
+    if not is_scheduled:
+        end(published, epoch)
+    _begin(writing, processor, [version.version], epoch)
+    follow_state(writing, processor)
+
+
+def republish(writing: Writing, processor: Processor, action: str, *, paused: bool) -> None:
+    """Give jobs the same versions again, paused or not."""
+    published = repository.open_publications(writing.session, processor.id)
+    version = published[-1].version
+    epoch = record_change(writing, processor, action, old_version=version, new_version=version)
+    end(published, epoch)
+    processor.state = PAUSED if paused else PUBLISHED
+    _begin(writing, processor, [each.version for each in published], epoch)
+    follow_state(writing, processor)
+
+
+def _begin(writing: Writing, processor: Processor, versions: Sequence[int], epoch: int) -> None:
+    writing.session.add_all(
+        Publication(
+            processor_id=processor.id,
+            version=version,
+            from_epoch=epoch,
+            stream=processor.stream,
+            paused=processor.state == PAUSED,
+        )
+        for version in versions
+    )
+    writing.session.flush()
+
+
+def end(published: Sequence[Publication], epoch: int) -> None:
+    """Take publications out of the snapshots from an epoch on."""
+    for publication in published:
+        publication.until_epoch = epoch
+
+
+def follow_state(writing: Writing, processor: Processor) -> None:
+    """Bring a processor's state in line with what is published of it."""
+    if processor.state == PAUSED:
+        return
+    writing.session.flush()
+    published = repository.open_publications(writing.session, processor.id)
+    versions = (
+        repository.version_of(writing.session, processor.id, each.version) for each in published
+    )
+    is_scheduled = any(version and version.effective_from_ms is not None for version in versions)
+    processor.state = SCHEDULED if is_scheduled else PUBLISHED
+
+
+def record_change(
+    writing: Writing,
+    processor: Processor,
+    action: str,
+    *,
+    old_version: int | None = None,
+    new_version: int | None = None,
+) -> int:
+    """Log a change of what runs, count the revision up and return the epoch."""
+    touch(writing, processor)
+    return record_epoch(
+        writing,
+        action,
+        stream=processor.stream,
+        processor_id=processor.id,
+        old_version=old_version,
+        new_version=new_version,
+    )
+
+
+def touch(writing: Writing, processor: Processor) -> None:
+    """Count the revision up and note who did it, and when."""
+    processor.revision += 1
+    processor.updated_at_ms = writing.now_ms
+    processor.updated_by = writing.actor

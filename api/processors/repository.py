@@ -1,0 +1,173 @@
+"""All SQL about processors, their versions and publications."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, delete, func, or_, select, tuple_
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from api.processors.schemas import DELETED, ProcessorFilter, Sort
+from api.processors.tables import Processor, ProcessorTag, ProcessorVersion, Publication
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """Where a page begins: behind the processor with this sort value and id."""
+
+    value: str | int
+    id: str
+
+
+def processor_of(session: Session, processor_id: str) -> Processor | None:
+    """Return a processor, deleted or not."""
+    return session.get(Processor, processor_id)
+
+
+def version_of(session: Session, processor_id: str, version: int) -> ProcessorVersion | None:
+    """Return one version of a processor."""
+    return session.get(ProcessorVersion, (processor_id, version))
+
+
+def versions_below(
+    session: Session, processor_id: str, version: int, limit: int
+) -> Sequence[ProcessorVersion]:
+    """Return versions of a processor, newest first, from below `version` on."""
+    query = (
+        select(ProcessorVersion)
+        .where(ProcessorVersion.processor_id == processor_id, ProcessorVersion.version < version)
+        .order_by(ProcessorVersion.version.desc())
+        .limit(limit)
+    )
+    return session.scalars(query).all()
+
+
+def open_publications(session: Session, processor_id: str) -> Sequence[Publication]:
+    """Return what is published of a processor now, lowest version first."""
+    query = (
+        select(Publication)
+        .where(Publication.processor_id == processor_id, Publication.until_epoch.is_(None))
+        .order_by(Publication.version)
+    )
+    return session.scalars(query).all()
+
+
+def live_versions(session: Session, stream: str) -> Sequence[ProcessorVersion]:
+    """Return every version published on a stream now, by processor and version."""
+    query = (
+        select(ProcessorVersion)
+        .join(
+            Publication,
+            (ProcessorVersion.processor_id == Publication.processor_id)
+            & (ProcessorVersion.version == Publication.version),
+        )
+        .where(Publication.stream == stream, Publication.until_epoch.is_(None))
+        .order_by(ProcessorVersion.processor_id, ProcessorVersion.version)
+    )
+    return session.scalars(query).all()
+
+
+def others_with_rule(
+    session: Session, rule_hash: str, processor_id: str, limit: int = 3
+) -> Sequence[str]:
+    """Return ids of other processors that publish the same rule."""
+    query = (
+        select(Publication.processor_id)
+        .join(
+            ProcessorVersion,
+            (ProcessorVersion.processor_id == Publication.processor_id)
+            & (ProcessorVersion.version == Publication.version),
+        )
+        .where(
+            ProcessorVersion.rule_hash == rule_hash,
+            Publication.processor_id != processor_id,
+            Publication.until_epoch.is_(None),
+        )
+        .distinct()
+        .order_by(Publication.processor_id)
+        .limit(limit)
+    )
+    return session.scalars(query).all()
+
+
+def tags_of(session: Session, processor_ids: Sequence[str]) -> dict[str, list[str]]:
+    """Return the tags of processors, in order, by id."""
+    tags: dict[str, list[str]] = {processor_id: [] for processor_id in processor_ids}
+    query = (
+        select(ProcessorTag.processor_id, ProcessorTag.tag)
+        .where(ProcessorTag.processor_id.in_(processor_ids))
+        .order_by(ProcessorTag.tag)
+    )
+    for processor_id, tag in session.execute(query):
+        tags[processor_id].append(tag)
+    return tags
+
+
+def set_tags(session: Session, processor_id: str, tags: Sequence[str]) -> None:
+    """Make these the tags of a processor."""
+    session.execute(delete(ProcessorTag).where(ProcessorTag.processor_id == processor_id))
+    session.add_all(ProcessorTag(processor_id=processor_id, tag=tag) for tag in sorted(set(tags)))
+
+
+def find_processors(
+    session: Session, wanted: ProcessorFilter, sort: Sort, after: After | None, limit: int
+) -> Sequence[Processor]:
+    """Return processors that meet a filter, in order, from behind `after` on."""
+    column = sort_column(sort)
+    position = tuple_(column, Processor.id)
+    query = select(Processor).where(*_conditions(wanted)).limit(limit)
+    if after is not None:
+        behind = tuple_(after.value, after.id)
+        query = query.where(position < behind if sort.is_descending else position > behind)
+    order = (column.desc(), Processor.id.desc()) if sort.is_descending else (column, Processor.id)
+    return session.scalars(query.order_by(*order)).all()
+
+
+def sort_column(sort: Sort) -> InstrumentedAttribute[str] | InstrumentedAttribute[int]:
+    """Return the column a list is sorted by."""
+    match sort.field:
+        case "created_at":
+            return Processor.created_at_ms
+        case "updated_at":
+            return Processor.updated_at_ms
+        case "owner":
+            return Processor.owner
+        case _:
+            return Processor.id
+
+
+def _conditions(wanted: ProcessorFilter) -> list[ColumnElement[bool]]:
+    found: list[ColumnElement[bool]] = []
+    if wanted.stream is not None:
+        found.append(Processor.stream == wanted.stream)
+    if wanted.state is None:
+        found.append(Processor.state != DELETED)
+    else:
+        found.append(Processor.state == wanted.state)
+    if wanted.tag is not None:
+        tagged = select(ProcessorTag.processor_id).where(ProcessorTag.tag == wanted.tag)
+        found.append(Processor.id.in_(tagged))
+    if wanted.owner is not None:
+        found.append(Processor.owner == wanted.owner)
+    if wanted.problem is not None:
+        found.append(
+            Processor.warning_count > 0 if wanted.problem else Processor.warning_count == 0
+        )
+    if wanted.text:
+        found.append(_contains_text(wanted.text.lower()))
+    return found
+
+
+def _contains_text(text: str) -> ColumnElement[bool]:
+    latest_definition = (
+        select(ProcessorVersion.definition)
+        .where(
+            ProcessorVersion.processor_id == Processor.id,
+            ProcessorVersion.version == Processor.latest_version,
+        )
+        .scalar_subquery()
+    )
+    return or_(
+        func.lower(Processor.id).contains(text, autoescape=True),
+        func.lower(Processor.description).contains(text, autoescape=True),
+        func.lower(latest_definition).contains(text, autoescape=True),
+    )

@@ -1,0 +1,161 @@
+"""What is asked about processors and what is shown of them."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from api.problems import Flaw
+from api.streams.schemas import StreamName
+from cep.instants import Instant
+from cep.processor_document import Tag
+
+PUBLISHED: Final = "published"
+SCHEDULED: Final = "scheduled"
+PAUSED: Final = "paused"
+DELETED: Final = "deleted"
+State = Literal["published", "scheduled", "paused", "deleted"]
+SearchText = Annotated[str, Field(max_length=200, pattern=r"^[^\x00]*$")]
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessorFilter:
+    """Which processors a list shows; `None` = any, but deleted ones only if asked for."""
+
+    stream: Annotated[StreamName | None, Query(description="Of this stream.")] = None
+    state: Annotated[State | None, Query(description="In this state; deleted only if named.")] = (
+        None
+    )
+    tag: Annotated[Tag | None, Query(description="With this tag.")] = None
+    owner: Annotated[SearchText | None, Query(description="Of this owner.")] = None
+    text: Annotated[
+        SearchText | None, Query(description="With this text in id, description or definition.")
+    ] = None
+    problem: Annotated[
+        bool | None, Query(description="With warnings (true) or without any (false).")
+    ] = None
+
+
+class Sort(StrEnum):
+    """The order of a list; `-` = descending."""
+
+    ID = "id"
+    ID_DESCENDING = "-id"
+    CREATED = "created_at"
+    CREATED_DESCENDING = "-created_at"
+    UPDATED = "updated_at"
+    UPDATED_DESCENDING = "-updated_at"
+    OWNER = "owner"
+    OWNER_DESCENDING = "-owner"
+
+    @property
+    def field(self) -> str:
+        """The field sorted by."""
+        return self.value.removeprefix("-")
+
+    @property
+    def is_descending(self) -> bool:
+        """Whether the greatest comes first."""
+        return self.value.startswith("-")
+
+
+class ProcessorSummary(BaseModel):
+    """One line of a list of processors."""
+
+    id: str
+    stream: str
+    state: State = Field(
+        description="scheduled = published, with a version that starts at a given event time."
+    )
+    version: int = Field(description="The newest version.")
+    revision: int = Field(description="Counts every change; the ETag.")
+    description: str
+    owner: str
+    tags: list[str]
+    severity: str | None
+    warning_count: int
+    created_at: Instant
+    created_by: str
+    updated_at: Instant
+    updated_by: str
+
+
+class PublishedVersion(BaseModel):
+    """A version that jobs are given."""
+
+    version: int
+    effective_from: Instant | None
+    effective_until: Instant | None
+
+
+class ProcessorView(ProcessorSummary):
+    """A processor with its newest version."""
+
+    published: list[PublishedVersion] = Field(description="What jobs are given, lowest first.")
+    warnings: list[Flaw] = Field(description="What is allowed but rarely meant.")
+    document: dict[str, Any] = Field(description="The newest version, as a PUT takes it.")
+
+
+class VersionSummary(BaseModel):
+    """One line of the history of a processor."""
+
+    version: int
+    effective_from: Instant | None
+    effective_until: Instant | None
+    is_published: bool = Field(description="Whether jobs are given it now.")
+    restored_version: int | None = Field(description="The version it was rolled back to.")
+    created_at: Instant
+    created_by: str
+    comment: str
+
+
+class VersionView(VersionSummary):
+    """One version, whole."""
+
+    warnings: list[Flaw]
+    document: dict[str, Any] = Field(description="Content and schedule, without the labels.")
+
+
+class LabelsPatch(BaseModel):
+    """Labels to change; what is left out stays as it is. They make no version and no epoch."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"owner": "fraud", "tags": ["beta"]}]}
+    )
+
+    description: Annotated[str, Field(max_length=10_000)] | None = None
+    owner: Annotated[str, Field(max_length=200)] | None = None
+    tags: Annotated[list[Tag], Field(max_length=50)] | None = None
+
+
+class Rollback(BaseModel):
+    """The version whose content becomes the newest one again, effective at once."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"version": 1}]})
+
+    version: int = Field(ge=1, lt=2**31, strict=True)
+
+
+class Difference(BaseModel):
+    """One difference between two versions."""
+
+    pointer: str = Field(description="Where; steps are named, not numbered.")
+    change: Literal["added", "removed", "changed"]
+    old: Any = None
+    new: Any = None
+
+
+class Comparison(BaseModel):
+    """How two versions differ in meaning; spelling alone (10 minutes, 600000 ms) does not count."""
+
+    old_version: int
+    new_version: int
+    differences: list[Difference]
+
+
+class ValidationReport(BaseModel):
+    """A document that would be taken, and what to think about."""
+
+    warnings: list[Flaw]

@@ -1,0 +1,301 @@
+"""What happens to processors: created, given new versions, paused, resumed, rolled back, deleted.
+
+Every change locks the stream first and reads afterwards, so that two writers queue up and the
+second sees what the first has done. What jobs are given follows from publications (`tables`).
+"""
+
+import json
+from http import HTTPStatus
+
+from api.audit.log import record
+from api.preconditions import check_match, require_match
+from api.problems import Refusal, not_found
+from api.processors import repository
+from api.processors.checks import CheckedDocument
+from api.processors.publications import (
+    end,
+    follow_state,
+    publish,
+    record_change,
+    republish,
+    touch,
+)
+from api.processors.schemas import DELETED, PAUSED, PUBLISHED, LabelsPatch
+from api.processors.tables import Processor, ProcessorVersion
+from api.streams.service import locked_stream
+from api.transactions import Writing
+from cep.processor_document import ProcessorLabels
+from discoverers.canonical import canonical_json
+
+
+def create(writing: Writing, checked: CheckedDocument, *, paused: bool) -> Processor:
+    """Add a processor with its first version; a deleted one of this id goes on counting versions.
+
+    Raises:
+        Refusal: the id is taken (409), or the stream has been redefined meanwhile (409).
+    """
+    document = checked.document
+    _lock_stream(writing, document.stream, checked)
+    processor = repository.processor_of(writing.session, document.id)
+    if processor is None:
+        processor = _new_processor(writing, checked)
+    elif processor.state != DELETED:
+        detail = f"There is a processor '{document.id}' already. Change it with PUT."
+        raise Refusal(HTTPStatus.CONFLICT, detail)
+    elif processor.stream != document.stream:
+        detail = (
+            f"'{document.id}' was a processor of stream '{processor.stream}'; an id is not used "
+            "again on another stream. Choose another id."
+        )
+        raise Refusal(HTTPStatus.CONFLICT, detail)
+    processor.state = PAUSED if paused else PUBLISHED
+    _set_labels(writing, processor, document)
+    publish(writing, processor, _add_version(writing, processor, checked), "processor.create")
+    return processor
+
+
+def replace(
+    writing: Writing, processor: Processor, checked: CheckedDocument, if_match: str | None
+) -> Processor:
+    """Publish a new version; the same content again makes none, other labels are taken over.
+
+    Raises:
+        Refusal: changed since (412), another stream (409), or redefined meanwhile (409).
+    """
+    _lock(writing, processor, checked)
+    require_match(if_match, etag(processor))
+    document = checked.document
+    if document.stream != processor.stream:
+        detail = f"A processor stays on its stream, '{processor.stream}'. Create another one."
+        raise Refusal(HTTPStatus.CONFLICT, detail)
+    if _set_labels(writing, processor, document):
+        touch(writing, processor)
+        record(writing, "processor.label", stream=processor.stream, processor_id=processor.id)
+    newest = _existing_version(writing, processor, processor.latest_version)
+    if newest.content_hash == checked.content_hash and _is_published(writing, newest):
+        return processor
+    version = _add_version(writing, processor, checked)
+    publish(writing, processor, version, "processor.publish")
+    return processor
+
+
+def label(
+    writing: Writing, processor: Processor, patch: LabelsPatch, if_match: str | None
+) -> Processor:
+    """Change labels; neither a version nor an epoch is made.
+
+    Raises:
+        Refusal: changed since (412).
+    """
+    _lock(writing, processor)
+    require_match(if_match, etag(processor))
+    current = ProcessorLabels(
+        description=processor.description,
+        owner=processor.owner,
+        tags=repository.tags_of(writing.session, [processor.id])[processor.id],
+    )
+    changes = patch.model_dump(exclude_none=True)
+    if _set_labels(writing, processor, current.model_copy(update=changes)):
+        touch(writing, processor)
+        record(writing, "processor.label", stream=processor.stream, processor_id=processor.id)
+    return processor
+
+
+def pause(writing: Writing, processor: Processor, if_match: str | None) -> Processor:
+    """Stop a processor but keep it; pausing it twice changes nothing.
+
+    Raises:
+        Refusal: changed since (412).
+    """
+    _lock(writing, processor)
+    check_match(if_match, etag(processor))
+    if processor.state != PAUSED:
+        republish(writing, processor, "processor.pause", paused=True)
+    return processor
+
+
+def resume(writing: Writing, processor: Processor, if_match: str | None) -> Processor:
+    """Let a paused processor run again, from now on in event time.
+
+    Raises:
+        Refusal: changed since (412).
+    """
+    _lock(writing, processor)
+    check_match(if_match, etag(processor))
+    if processor.state == PAUSED:
+        republish(writing, processor, "processor.resume", paused=False)
+    return processor
+
+
+def delete(writing: Writing, processor: Processor, if_match: str | None) -> None:
+    """Take a processor out of what runs; its versions and changes stay.
+
+    Raises:
+        Refusal: changed since (412).
+    """
+    _lock(writing, processor)
+    check_match(if_match, etag(processor))
+    epoch = record_change(
+        writing, processor, "processor.delete", old_version=processor.latest_version
+    )
+    end(repository.open_publications(writing.session, processor.id), epoch)
+    processor.state = DELETED
+
+
+def roll_back(
+    writing: Writing, processor: Processor, version: int, if_match: str | None
+) -> Processor:
+    """Publish the content of an old version as a new one, at once; a deleted processor comes back.
+
+    Raises:
+        Refusal: no such version (404), or changed since (412).
+    """
+    _lock(writing, processor, deleted_too=True)
+    require_match(if_match, etag(processor))
+    old = _existing_version(writing, processor, version)
+    if processor.state == DELETED:
+        processor.state = PUBLISHED
+    restored = ProcessorVersion(
+        processor_id=processor.id,
+        version=processor.latest_version + 1,
+        definition=old.definition,
+        examples=old.examples,
+        warnings=old.warnings,
+        content_hash=old.content_hash,
+        rule_hash=old.rule_hash,
+        restored_version=version,
+        created_at_ms=writing.now_ms,
+        created_by=writing.actor,
+        comment=writing.comment,
+    )
+    publish(writing, processor, _store(writing, processor, restored), "processor.rollback")
+    return processor
+
+
+def cancel(writing: Writing, processor: Processor, version: int, if_match: str | None) -> Processor:
+    """Take back a scheduled version; what was published before it goes on.
+
+    Raises:
+        Refusal: it is not scheduled, or nothing else is published (409), or changed since (412).
+    """
+    _lock(writing, processor)
+    check_match(if_match, etag(processor))
+    scheduled = _existing_version(writing, processor, version)
+    published = repository.open_publications(writing.session, processor.id)
+    publication = next((each for each in published if each.version == version), None)
+    if publication is None or scheduled.effective_from_ms is None:
+        raise Refusal(HTTPStatus.CONFLICT, f"Version {version} is not scheduled.")
+    if len(published) == 1:
+        detail = f"Version {version} is all that is published. Delete the processor instead."
+        raise Refusal(HTTPStatus.CONFLICT, detail)
+    end([publication], record_change(writing, processor, "processor.cancel", old_version=version))
+    follow_state(writing, processor)
+    return processor
+
+
+def etag(processor: Processor) -> str:
+    """Return the tag of a processor's state: its revision."""
+    return str(processor.revision)
+
+
+def _lock_stream(writing: Writing, stream: str, checked: CheckedDocument) -> None:
+    if locked_stream(writing, stream).version != checked.stream_version:
+        detail = f"Stream '{stream}' was redefined during the check. Send it again."
+        raise Refusal(HTTPStatus.CONFLICT, detail)
+
+
+def _lock(
+    writing: Writing,
+    processor: Processor,
+    checked: CheckedDocument | None = None,
+    *,
+    deleted_too: bool = False,
+) -> None:
+    if checked is not None and checked.document.stream == processor.stream:
+        _lock_stream(writing, processor.stream, checked)
+    else:
+        locked_stream(writing, processor.stream)
+    writing.session.refresh(processor)
+    if processor.state == DELETED and not deleted_too:
+        raise deleted(processor)
+
+
+def deleted(processor: Processor) -> Refusal:
+    """Return the refusal for a processor that has been deleted."""
+    remedy = "It was deleted; POST …/rollback with a version brings it back."
+    return not_found("processor", processor.id, remedy)
+
+
+def _new_processor(writing: Writing, checked: CheckedDocument) -> Processor:
+    processor = Processor(
+        id=checked.document.id,
+        stream=checked.document.stream,
+        revision=0,
+        latest_version=0,
+        description="",
+        owner="",
+        severity="",
+        state=PUBLISHED,
+        created_at_ms=writing.now_ms,
+        created_by=writing.actor,
+        updated_at_ms=writing.now_ms,
+        updated_by=writing.actor,
+    )
+    writing.session.add(processor)
+    writing.session.flush()
+    return processor
+
+
+def _add_version(
+    writing: Writing, processor: Processor, checked: CheckedDocument
+) -> ProcessorVersion:
+    warnings = [warning.model_dump(exclude_none=True) for warning in checked.warnings]
+    version = ProcessorVersion(
+        processor_id=processor.id,
+        version=processor.latest_version + 1,
+        definition=checked.definition,
+        examples=checked.examples,
+        warnings=canonical_json(warnings),
+        content_hash=checked.content_hash,
+        rule_hash=checked.rule_hash,
+        effective_from_ms=checked.document.effective_from,
+        effective_until_ms=checked.document.effective_until,
+        created_at_ms=writing.now_ms,
+        created_by=writing.actor,
+        comment=writing.comment,
+    )
+    return _store(writing, processor, version)
+
+
+def _store(writing: Writing, processor: Processor, version: ProcessorVersion) -> ProcessorVersion:
+    writing.session.add(version)
+    processor.latest_version = version.version
+    processor.severity = json.loads(version.definition).get("severity", "")
+    processor.warning_count = len(json.loads(version.warnings))
+    writing.session.flush()
+    return version
+
+
+def _set_labels(writing: Writing, processor: Processor, labels: ProcessorLabels) -> bool:
+    tags = sorted(set(labels.tags))
+    known = repository.tags_of(writing.session, [processor.id])[processor.id]
+    if (processor.description, processor.owner, known) == (labels.description, labels.owner, tags):
+        return False
+    processor.description = labels.description
+    processor.owner = labels.owner
+    repository.set_tags(writing.session, processor.id, tags)
+    return True
+
+
+def _is_published(writing: Writing, version: ProcessorVersion) -> bool:
+    published = repository.open_publications(writing.session, version.processor_id)
+    return any(each.version == version.version for each in published)
+
+
+def _existing_version(writing: Writing, processor: Processor, version: int) -> ProcessorVersion:
+    found = repository.version_of(writing.session, processor.id, version)
+    if found is None:
+        raise not_found(
+            f"version of {processor.id}", str(version), f"The newest is {processor.latest_version}."
+        )
+    return found

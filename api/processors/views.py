@@ -1,0 +1,167 @@
+"""How processors and versions are shown; reads, and writes nothing."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from api.problems import Flaw, not_found
+from api.processors import repository
+from api.processors.checks import normalised
+from api.processors.comparison import differences
+from api.processors.schemas import (
+    DELETED,
+    Comparison,
+    ProcessorSummary,
+    ProcessorView,
+    PublishedVersion,
+    VersionSummary,
+    VersionView,
+)
+from api.processors.service import deleted
+from api.processors.tables import Processor, ProcessorVersion
+from cep.instants import iso_text
+
+
+def existing_processor(
+    session: Session, processor_id: str, *, deleted_too: bool = False
+) -> Processor:
+    """Return a processor.
+
+    Raises:
+        Refusal: there is none of this id, or it was deleted (404).
+    """
+    processor = repository.processor_of(session, processor_id)
+    if processor is None:
+        raise not_found("processor", processor_id, "Create it with POST /v1/processors.")
+    if processor.state == DELETED and not deleted_too:
+        raise deleted(processor)
+    return processor
+
+
+def summaries(session: Session, processors: Sequence[Processor]) -> list[ProcessorSummary]:
+    """Return the lines of a list."""
+    tags = repository.tags_of(session, [processor.id for processor in processors])
+    return [ProcessorSummary(**_summary(processor, tags[processor.id])) for processor in processors]
+
+
+def processor_view(session: Session, processor: Processor) -> ProcessorView:
+    """Return a processor with its newest version."""
+    newest = _version(session, processor, processor.latest_version)
+    tags = repository.tags_of(session, [processor.id])[processor.id]
+    published = []
+    for publication in repository.open_publications(session, processor.id):
+        version = _version(session, processor, publication.version)
+        published.append(
+            PublishedVersion(
+                version=version.version,
+                effective_from=version.effective_from_ms,
+                effective_until=version.effective_until_ms,
+            )
+        )
+    labels = {"description": processor.description, "owner": processor.owner, "tags": tags}
+    identity = {"id": processor.id, "stream": processor.stream}
+    return ProcessorView(
+        **_summary(processor, tags),
+        published=published,
+        warnings=_warnings(newest),
+        document=identity
+        | {name: label for name, label in labels.items() if label}
+        | version_document(newest),
+    )
+
+
+def version_view(session: Session, processor: Processor, version: int) -> VersionView:
+    """Return one version, whole.
+
+    Raises:
+        Refusal: there is no such version (404).
+    """
+    found = _version(session, processor, version)
+    (summary,) = version_summaries(session, processor, [found])
+    return VersionView(
+        **summary.model_dump(), warnings=_warnings(found), document=version_document(found)
+    )
+
+
+def version_summaries(
+    session: Session, processor: Processor, versions: Sequence[ProcessorVersion]
+) -> list[VersionSummary]:
+    """Return the lines of a history."""
+    published = {each.version for each in repository.open_publications(session, processor.id)}
+    return [
+        VersionSummary(
+            version=version.version,
+            effective_from=version.effective_from_ms,
+            effective_until=version.effective_until_ms,
+            is_published=version.version in published,
+            restored_version=version.restored_version,
+            created_at=version.created_at_ms,
+            created_by=version.created_by,
+            comment=version.comment,
+        )
+        for version in versions
+    ]
+
+
+def comparison(session: Session, processor: Processor, old: int, new: int) -> Comparison:
+    """Return how two versions differ in meaning.
+
+    Raises:
+        Refusal: there is no such version (404).
+    """
+    before, after = (_normal(_version(session, processor, version)) for version in (old, new))
+    return Comparison(
+        old_version=old, new_version=new, differences=list(differences(before, after))
+    )
+
+
+def version_document(version: ProcessorVersion) -> dict[str, Any]:
+    """Return the content and schedule of a version as a document has them."""
+    document: dict[str, Any] = json.loads(version.definition)
+    for key, time_ms in (
+        ("effective_from", version.effective_from_ms),
+        ("effective_until", version.effective_until_ms),
+    ):
+        if time_ms is not None:
+            document[key] = iso_text(time_ms)
+    if examples := json.loads(version.examples):
+        document["examples"] = examples
+    return document
+
+
+def _normal(version: ProcessorVersion) -> dict[str, Any]:
+    return normalised(version_document(version))
+
+
+def _version(session: Session, processor: Processor, version: int) -> ProcessorVersion:
+    found = repository.version_of(session, processor.id, version)
+    if found is None:
+        raise not_found(
+            f"version of {processor.id}", str(version), f"The newest is {processor.latest_version}."
+        )
+    return found
+
+
+def _warnings(version: ProcessorVersion) -> list[Flaw]:
+    return [Flaw.model_validate(warning) for warning in json.loads(version.warnings)]
+
+
+def _summary(processor: Processor, tags: list[str]) -> dict[str, Any]:
+    return {
+        "id": processor.id,
+        "stream": processor.stream,
+        "state": processor.state,
+        "version": processor.latest_version,
+        "revision": processor.revision,
+        "description": processor.description,
+        "owner": processor.owner,
+        "tags": tags,
+        "severity": processor.severity or None,
+        "warning_count": processor.warning_count,
+        "created_at": processor.created_at_ms,
+        "created_by": processor.created_by,
+        "updated_at": processor.updated_at_ms,
+        "updated_by": processor.updated_by,
+    }

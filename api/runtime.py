@@ -1,0 +1,47 @@
+"""What one running service shares between its requests; `app.create_app` makes it."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends
+from starlette.requests import HTTPConnection
+
+from api.database import Database
+from api.matches.seats import Seats
+from api.notifications import EpochBell
+from api.observability.metrics import Metrics
+from api.rate_limits import RateLimits
+from api.settings import Settings
+from api.snapshots.cache import SnapshotCache
+
+Clock = Callable[[], int]
+
+
+def system_clock_ms() -> int:
+    """Return the wall-clock time in milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """The parts of one running service; `now_ms` is its clock."""
+
+    settings: Settings
+    now_ms: Clock
+    database: Database
+    bell: EpochBell
+    snapshots: SnapshotCache
+    rate_limits: RateLimits
+    metrics: Metrics
+    match_seats: Seats
+
+
+async def runtime_of(connection: HTTPConnection) -> Runtime:
+    """Return the runtime of the app a request came to."""
+    runtime: Runtime = connection.app.state.runtime
+    return runtime
+
+
+CurrentRuntime = Annotated[Runtime, Depends(runtime_of)]

@@ -1,0 +1,144 @@
+"""Who asks, and what that role may do; every route names the least role it needs.
+
+`viewer < author < publisher < admin`; `job` stands beside them and may use only what a streaming
+job needs. The table in docs/api.md says the same in words and a test compares the two.
+"""
+
+import hashlib
+import hmac
+import math
+import secrets
+from dataclasses import dataclass
+from enum import StrEnum
+from http import HTTPStatus
+from typing import Annotated, Final
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from starlette.concurrency import run_in_threadpool
+
+from api.problems import Refusal
+from api.runtime import CurrentRuntime, Runtime
+from api.tokens import repository
+
+TOKEN_PREFIX: Final = "percept_"  # noqa: S105 - no secret, but what secret scanners look for
+
+_FAILED_LOGIN_COST = 10  # a wrong token empties the bucket of its address ten times as fast
+
+
+class Role(StrEnum):
+    """What a token may do."""
+
+    VIEWER = "viewer"
+    AUTHOR = "author"
+    PUBLISHER = "publisher"
+    ADMIN = "admin"
+    JOB = "job"
+
+
+_RANKS: Final = (Role.VIEWER, Role.AUTHOR, Role.PUBLISHER, Role.ADMIN)
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who makes a request: the name and role of its token."""
+
+    name: str
+    role: Role
+    token_id: str
+
+    def has(self, least: Role) -> bool:
+        """Return whether the role is `least` or stands above it."""
+        return self.role in _RANKS and _RANKS.index(self.role) >= _RANKS.index(least)
+
+
+def new_token_text() -> str:
+    """Return the text of a new token: 256 random bits behind a prefix."""
+    return TOKEN_PREFIX + secrets.token_urlsafe(32)
+
+
+def token_sha256(text: str) -> str:
+    """Return what is stored of a token, in hexadecimal."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+bearer = HTTPBearer(
+    auto_error=False, description="An access token: `percept token create NAME --role ROLE`."
+)
+
+
+async def authenticated(
+    request: Request,
+    runtime: CurrentRuntime,
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
+) -> Principal:
+    """Return who makes the request.
+
+    Raises:
+        Refusal: without a valid token (401), or after too many requests (429).
+    """
+    address = request.client.host if request.client else ""
+    text = credentials.credentials if credentials else ""
+    principal = await run_in_threadpool(_principal, runtime, text) if text else None
+    cost = 1 if principal else _FAILED_LOGIN_COST
+    caller = f"token {principal.token_id}" if principal else f"address {address}"
+    wait_seconds = runtime.rate_limits.seconds_to_wait(caller, cost)
+    if wait_seconds:
+        raise Refusal(
+            HTTPStatus.TOO_MANY_REQUESTS,
+            f"More than {runtime.settings.requests_per_second:g} requests a second.",
+            headers={"Retry-After": str(math.ceil(wait_seconds))},
+        )
+    if principal is None:
+        runtime.metrics.refusals.inc()
+        reason = "The token is not valid." if text else "A token is needed."
+        raise Refusal(
+            HTTPStatus.UNAUTHORIZED,
+            f"{reason} Send it as: Authorization: Bearer {TOKEN_PREFIX}…",
+            headers={"WWW-Authenticate": "Bearer"},
+        )
+    request.state.principal = principal.name
+    return principal
+
+
+@dataclass(frozen=True, slots=True)
+class Requires:
+    """A dependency: the principal, if its role is `least` or above, or is `job` where jobs may."""
+
+    least: Role
+    jobs: bool = False
+
+    async def __call__(self, principal: Annotated[Principal, Depends(authenticated)]) -> Principal:
+        """Return the principal.
+
+        Raises:
+            Refusal: the role may not do this (403).
+        """
+        if principal.has(self.least) or (self.jobs and principal.role is Role.JOB):
+            return principal
+        raise Refusal(
+            HTTPStatus.FORBIDDEN,
+            f"The role {principal.role} may not do this; it takes {self.least}"
+            f"{' or job' if self.jobs else ''}.",
+        )
+
+
+Viewer = Annotated[Principal, Depends(Requires(Role.VIEWER))]
+ViewerOrJob = Annotated[Principal, Depends(Requires(Role.VIEWER, jobs=True))]
+Author = Annotated[Principal, Depends(Requires(Role.AUTHOR))]
+Publisher = Annotated[Principal, Depends(Requires(Role.PUBLISHER))]
+Admin = Annotated[Principal, Depends(Requires(Role.ADMIN))]
+Job = Annotated[Principal, Depends(Requires(Role.ADMIN, jobs=True))]
+
+
+def _principal(runtime: Runtime, text: str) -> Principal | None:
+    sha256 = token_sha256(text)
+    with runtime.database.reading() as session:
+        token = repository.token_of_hash(session, sha256)
+    if token is None or not hmac.compare_digest(token.sha256, sha256):
+        return None
+    if token.revoked_at_ms is not None:
+        return None
+    if token.expires_at_ms is not None and token.expires_at_ms <= runtime.now_ms():
+        return None
+    return Principal(token.name, Role(token.role), token.id)

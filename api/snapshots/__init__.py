@@ -1,0 +1,1 @@
+"""Snapshots: what a job reads, built from publications for any epoch, byte for byte the same."""

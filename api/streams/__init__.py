@@ -1,0 +1,1 @@
+"""Streams: what their events look like; every condition is checked against it."""

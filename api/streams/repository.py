@@ -1,0 +1,51 @@
+"""All SQL about streams."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+
+from api.streams.tables import Stream, StreamVersion
+
+
+def stream_of(session: Session, name: str) -> Stream | None:
+    """Return a stream."""
+    return session.get(Stream, name)
+
+
+def locked_stream(session: Session, name: str) -> Stream | None:
+    """Return a stream whose row nobody else can lock until this transaction ends.
+
+    Whoever changes anything of a stream locks it first and reads what it changes afterwards. On
+    SQLite the writing transaction has locked the whole store already.
+    """
+    # Key share: rows that refer to the stream can be added meanwhile, by matches and heartbeats.
+    return session.scalar(select(Stream).where(Stream.name == name).with_for_update(key_share=True))
+
+
+def next_epoch(session: Session, name: str) -> int:
+    """Count a stream's epoch up by one and return it."""
+    counted = (
+        update(Stream)
+        .where(Stream.name == name)
+        .values(epoch=Stream.epoch + 1)
+        .returning(Stream.epoch)
+    )
+    return session.execute(counted, execution_options={"synchronize_session": False}).scalar_one()
+
+
+def streams_after(session: Session, name: str, limit: int) -> Sequence[Stream]:
+    """Return streams by name, from behind `name` on."""
+    query = select(Stream).where(Stream.name > name).order_by(Stream.name).limit(limit)
+    return session.scalars(query).all()
+
+
+def definition_at(session: Session, name: str, epoch: int) -> str | None:
+    """Return the canonical JSON of a stream's definition at an epoch."""
+    query = (
+        select(StreamVersion.definition)
+        .where(StreamVersion.stream == name, StreamVersion.epoch <= epoch)
+        .order_by(StreamVersion.epoch.desc())
+        .limit(1)
+    )
+    return session.scalar(query)

@@ -1,0 +1,72 @@
+"""The documents of streams."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from cep.instants import Instant
+
+StreamName = Annotated[
+    str,
+    Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$",
+        description="Letters, digits, dot, hyphen and underscore.",
+        examples=["payments"],
+    ),
+]
+ColumnName = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class StreamDocument(BaseModel):
+    """A stream as its author writes it."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {
+                    "name": "payments",
+                    "schema": "user STRING, action STRING, amount DECIMAL(10,2), ts TIMESTAMP",
+                    "event_time_column": "ts",
+                    "allowed_delay_ms": 5000,
+                    "order_by": ["user"],
+                }
+            ]
+        },
+    )
+
+    name: StreamName
+    ddl: str = Field(
+        alias="schema",
+        min_length=1,
+        max_length=100_000,
+        description="The columns of an event and their types, as Spark DDL.",
+        examples=["user STRING, amount DECIMAL(10,2), ts TIMESTAMP"],
+    )
+    event_time_column: ColumnName = Field(
+        description="A TIMESTAMP or TIMESTAMP_NTZ, or a BIGINT of milliseconds."
+    )
+    allowed_delay_ms: int = Field(
+        default=0, ge=0, le=10**12, strict=True, description="How late an event may come."
+    )
+    order_by: list[ColumnName] = Field(
+        default=[], max_length=20, description="Order of events of equal time, by these columns."
+    )
+    description: str = Field(default="", max_length=10_000)
+
+
+class StreamView(BaseModel):
+    """A stream as the service knows it."""
+
+    model_config = ConfigDict(serialize_by_alias=True)
+
+    name: str
+    ddl: str = Field(alias="schema")
+    event_time_column: str
+    allowed_delay_ms: int
+    order_by: list[str]
+    description: str
+    version: int = Field(description="Version of the definition.")
+    epoch: int = Field(description="Newest epoch: how many changes of what runs there were.")
+    created_at: Instant
+    created_by: str

@@ -1,0 +1,204 @@
+"""Streams are defined, read and redefined; a new definition must fit the rules that run."""
+
+import json
+import secrets
+from http import HTTPStatus
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from api.audit.log import record, record_epoch
+from api.preconditions import require_match
+from api.problems import Flaw, Refusal, invalid, not_found
+from api.streams import repository
+from api.streams.schemas import StreamDocument, StreamView
+from api.streams.tables import Stream, StreamVersion
+from api.transactions import Writing
+from cep.expression import ExpressionError, Schema
+from cep.expression.errors import near_name
+from cep.expression.types import Kind
+from discoverers.canonical import canonical_json
+
+_TIME_KINDS = {Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ, Kind.BIGINT}
+
+
+def existing_stream(session: Session, name: str) -> Stream:
+    """Return a stream.
+
+    Raises:
+        Refusal: there is none of this name (404).
+    """
+    stream = repository.stream_of(session, name)
+    if stream is None:
+        raise not_found("stream", name, "Register it with POST /v1/streams.")
+    return stream
+
+
+def locked_stream(writing: Writing, name: str) -> Stream:
+    """Return a stream, locked: the first step of every change of it.
+
+    Raises:
+        Refusal: there is none of this name (404).
+    """
+    stream = repository.locked_stream(writing.session, name)
+    if stream is None:
+        raise not_found("stream", name, "Register it with POST /v1/streams.")
+    return stream
+
+
+def schema_of(session: Session, stream: Stream) -> Schema:
+    """Return the columns of a stream's events."""
+    return Schema.from_ddl(_definition(session, stream)["schema"])
+
+
+def event_time_column(session: Session, stream: Stream) -> str:
+    """Return the column that holds the time of a stream's events."""
+    column: str = _definition(session, stream)["event_time_column"]
+    return column
+
+
+def view(session: Session, stream: Stream) -> StreamView:
+    """Return a stream as it is shown."""
+    definition = _definition(session, stream)
+    return StreamView(
+        **definition | {"version": stream.version},
+        description=stream.description,
+        epoch=stream.epoch,
+        created_at=stream.created_at_ms,
+        created_by=stream.created_by,
+    )
+
+
+def register(writing: Writing, document: StreamDocument) -> Stream:
+    """Add a stream; its first epoch holds no processor.
+
+    Raises:
+        Refusal: the name is taken (409), or the document is wrong (422).
+    """
+    check_definition(document)
+    if repository.stream_of(writing.session, document.name):
+        raise Refusal(
+            HTTPStatus.CONFLICT, f"There is a stream '{document.name}' already. Change it with PUT."
+        )
+    stream = Stream(
+        name=document.name,
+        uid=secrets.token_hex(8),
+        epoch=0,
+        version=0,
+        description=document.description,
+        created_at_ms=writing.now_ms,
+        created_by=writing.actor,
+    )
+    writing.session.add(stream)
+    writing.session.flush()
+    _add_version(writing, stream, document, "stream.create")
+    return stream
+
+
+def redefine(
+    writing: Writing, stream: Stream, document: StreamDocument, if_match: str | None
+) -> Stream:
+    """Give a stream a new definition; the same one again makes no version.
+
+    The caller has checked that the processors of the stream fit the new definition.
+
+    Raises:
+        Refusal: changed since (412), or the document is wrong (422).
+    """
+    require_match(if_match, etag(stream))
+    if document.description != stream.description:
+        stream.description = document.description
+        record(writing, "stream.describe", stream=stream.name)
+    wanted = _canonical(document, stream.version)
+    if canonical_json(_definition(writing.session, stream)) != wanted:
+        _add_version(writing, stream, document, "stream.redefine")
+    return stream
+
+
+def etag(stream: Stream) -> str:
+    """Return the tag of a stream's definition (not of what runs on it)."""
+    return f"{stream.uid}.{stream.version}"
+
+
+def check_definition(document: StreamDocument) -> Schema:
+    """Return the columns a stream document names.
+
+    Raises:
+        Refusal: the schema does not parse, or a column is missing or of the wrong type (422).
+    """
+    try:
+        schema = Schema.from_ddl(document.ddl)
+    except ExpressionError as error:
+        flaw = Flaw(
+            pointer="/schema",
+            detail=error.message,
+            remedy=error.hint,
+            line=error.line,
+            column=error.column,
+            snippet=error.snippet,
+        )
+        raise invalid("stream document", [flaw]) from None
+    if flaws := _column_flaws(document, schema):
+        raise invalid("stream document", flaws)
+    return schema
+
+
+def _column_flaws(document: StreamDocument, schema: Schema) -> list[Flaw]:
+    types = dict(schema.columns)
+    named = [("/event_time_column", document.event_time_column)]
+    named += [(f"/order_by/{index}", name) for index, name in enumerate(document.order_by)]
+    flaws = [
+        Flaw(
+            pointer=pointer,
+            detail=f"The schema has no column {name}.",
+            remedy=near_name(name, types),
+        )
+        for pointer, name in named
+        if name not in types
+    ]
+    time_type = types.get(document.event_time_column)
+    if time_type is not None and time_type.kind not in _TIME_KINDS:
+        flaws.append(
+            Flaw(
+                pointer="/event_time_column",
+                detail=f"{document.event_time_column} is a {time_type}, which is no event time.",
+                remedy="Use a TIMESTAMP, a TIMESTAMP_NTZ, or a BIGINT of milliseconds.",
+            )
+        )
+    return flaws
+
+
+def _add_version(writing: Writing, stream: Stream, document: StreamDocument, action: str) -> None:
+    old_version = stream.version or None
+    stream.version += 1
+    writing.session.flush()
+    epoch = record_epoch(
+        writing,
+        action,
+        stream=stream.name,
+        old_version=old_version,
+        new_version=stream.version,
+    )
+    writing.session.add(
+        StreamVersion(
+            stream=stream.name,
+            version=stream.version,
+            epoch=epoch,
+            definition=_canonical(document, stream.version),
+            created_at_ms=writing.now_ms,
+            created_by=writing.actor,
+        )
+    )
+    writing.session.flush()
+    writing.session.refresh(stream)
+
+
+def _canonical(document: StreamDocument, version: int) -> str:
+    content = document.model_dump(by_alias=True, exclude={"description"})
+    return canonical_json(content | {"version": version})
+
+
+def _definition(session: Session, stream: Stream) -> dict[str, Any]:
+    text = repository.definition_at(session, stream.name, stream.epoch)
+    definition: dict[str, Any] = json.loads(text or "{}")
+    return definition

@@ -1,0 +1,36 @@
+"""The tables of streams: identity with the epoch counter, and the definition's versions."""
+
+from sqlalchemy import BigInteger, ForeignKey, String, Text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from api.database import Name, Record
+
+
+class Stream(Record):
+    """One stream; `epoch` is its newest, changed only by `repository.next_epoch`.
+
+    `uid` is random: it tells this stream from one of the same name in another database.
+    """
+
+    __tablename__ = "streams"
+
+    name: Mapped[str] = mapped_column(Name, primary_key=True)
+    uid: Mapped[str] = mapped_column(String(16))
+    epoch: Mapped[int] = mapped_column(BigInteger)
+    version: Mapped[int]
+    description: Mapped[str] = mapped_column(Text, default="")
+    created_at_ms: Mapped[int] = mapped_column(BigInteger)
+    created_by: Mapped[str] = mapped_column(String(100))
+
+
+class StreamVersion(Record):
+    """One version of a stream's definition, in force from `epoch` on; never changed."""
+
+    __tablename__ = "stream_versions"
+
+    stream: Mapped[str] = mapped_column(Name, ForeignKey("streams.name"), primary_key=True)
+    version: Mapped[int] = mapped_column(primary_key=True)
+    epoch: Mapped[int] = mapped_column(BigInteger)
+    definition: Mapped[str] = mapped_column(Text)
+    created_at_ms: Mapped[int] = mapped_column(BigInteger)
+    created_by: Mapped[str] = mapped_column(String(100))

@@ -1,0 +1,82 @@
+"""Tokens are made and revoked, by the API and by the command line alike."""
+
+import secrets
+from http import HTTPStatus
+
+from api.audit.log import record
+from api.problems import Flaw, Refusal, invalid, not_found
+from api.security import Role, new_token_text, token_sha256
+from api.tokens import repository
+from api.tokens.schemas import NewToken, TokenDocument, TokenView
+from api.tokens.tables import Token
+from api.transactions import Writing
+
+
+def create(writing: Writing, document: TokenDocument) -> NewToken:
+    """Make a token and return it with its text.
+
+    Raises:
+        Refusal: it would have expired already (422).
+    """
+    if document.expires_at is not None and document.expires_at <= writing.now_ms:
+        flaw = Flaw(
+            pointer="/expires_at", detail="This time has passed.", remedy="Give a later one."
+        )
+        raise invalid("token", [flaw])
+    text = new_token_text()
+    token = Token(
+        id=secrets.token_hex(8),
+        name=document.name,
+        role=document.role.value,
+        sha256=token_sha256(text),
+        created_at_ms=writing.now_ms,
+        created_by=writing.actor,
+        expires_at_ms=document.expires_at,
+    )
+    writing.session.add(token)
+    record(writing, "token.create", subject=f"{token.id} {token.name} {token.role}")
+    return NewToken(**view(token).model_dump(), token=text)
+
+
+def create_first(writing: Writing) -> NewToken | None:
+    """Make an admin token if there is no token at all."""
+    if repository.any_token(writing.session):
+        return None
+    return create(writing, TokenDocument(name="first admin", role=Role.ADMIN))
+
+
+def revoke(writing: Writing, token_id: str) -> None:
+    """Make a token invalid, now and for ever; doing so twice changes nothing.
+
+    Raises:
+        Refusal: there is no such token (404), or it is the one in use (409).
+    """
+    token = repository.token_of_id(writing.session, token_id)
+    if token is None:
+        raise not_found("token", token_id)
+    if token.revoked_at_ms is None:
+        token.revoked_at_ms = writing.now_ms
+        record(writing, "token.revoke", subject=f"{token.id} {token.name}")
+
+
+def refuse_own(token_id: str, own_id: str) -> None:
+    """Keep an admin from locking themselves out.
+
+    Raises:
+        Refusal: the token is the one in use (409).
+    """
+    if token_id == own_id:
+        raise Refusal(HTTPStatus.CONFLICT, "This is the token in use. Revoke it with another one.")
+
+
+def view(token: Token) -> TokenView:
+    """Return what is shown of a token."""
+    return TokenView(
+        id=token.id,
+        name=token.name,
+        role=Role(token.role),
+        created_at=token.created_at_ms,
+        created_by=token.created_by,
+        expires_at=token.expires_at_ms,
+        revoked_at=token.revoked_at_ms,
+    )

@@ -1,0 +1,47 @@
+"""Points in time in documents: ISO 8601 with a zone outside, milliseconds inside."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_EARLIEST_MS = (datetime(1, 1, 2, tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
+_LATEST_MS = (datetime(9999, 12, 30, tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
+
+
+def instant_ms(value: Any) -> int:
+    """Return a point in time in milliseconds since 1970.
+
+    Raises:
+        ValueError: it is neither ISO 8601 with a zone nor a whole number of milliseconds.
+    """
+    if isinstance(value, str):
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            raise ValueError("not a time; write it as 2026-12-01T08:00:00Z") from None
+        if moment.tzinfo is None:
+            raise ValueError("a time without zone; add Z or an offset such as +01:00")
+        value = (moment - _EPOCH) // timedelta(milliseconds=1)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError(  # noqa: TRY004 - pydantic reports ValueErrors, not TypeErrors
+            "not a time; write 2026-12-01T08:00:00Z, or milliseconds since 1970"
+        )
+    if not _EARLIEST_MS <= value <= _LATEST_MS:
+        raise ValueError("a time outside the years 1 to 9999")
+    return value
+
+
+def iso_text(value_ms: int) -> str:
+    """Return a point in time as ISO 8601 in UTC, with milliseconds."""
+    moment = _EPOCH + timedelta(milliseconds=value_ms)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+Instant = Annotated[
+    int,
+    BeforeValidator(instant_ms),
+    PlainSerializer(iso_text, return_type=str, when_used="json"),
+    WithJsonSchema({"type": "string", "format": "date-time", "examples": ["2026-12-01T08:00:00Z"]}),
+]

@@ -1,0 +1,99 @@
+"""A discoverer in one thread of its own, and the newest snapshot at any time without waiting.
+
+discoverer ──► BackgroundDiscovery ◄── job, once per micro-batch
+"""
+
+import logging
+import threading
+from dataclasses import replace
+from types import TracebackType
+from typing import Self
+
+from discoverers.discoverer import PatternProcessorDiscoverer
+from discoverers.health import DiscovererHealth, HealthStatus
+from discoverers.problem_text import first_line
+from discoverers.snapshot import Snapshot
+
+_log = logging.getLogger("percept.discoverers")
+
+
+class NoSnapshotError(RuntimeError):
+    """The source gave no snapshot in time and none is known from before; says why."""
+
+
+class BackgroundDiscovery:
+    """Runs a discoverer and is its manager; a context manager that begins and ends it.
+
+    Args:
+        discoverer: what to run.
+        initial: the snapshot the job ran last, which is the newest until the source gives another.
+    """
+
+    def __init__(
+        self, discoverer: PatternProcessorDiscoverer, initial: Snapshot | None = None
+    ) -> None:
+        self._discoverer = discoverer
+        self._newest = initial
+        self._has_answered = threading.Event()
+        self._crash: str | None = None
+        self._thread = threading.Thread(
+            target=self._discover, name="percept-discoverer", daemon=True
+        )
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def latest(self) -> Snapshot | None:
+        """Return the newest snapshot; `None` only while there has never been one."""
+        return self._newest
+
+    def first(self, timeout_seconds: float) -> Snapshot:
+        """Wait until the source has given a snapshot, and return the newest.
+
+        After the timeout the initial snapshot does: a job restarts without its source.
+
+        Raises:
+            NoSnapshotError: the source gave none in time and there is no initial one.
+        """
+        self._has_answered.wait(timeout_seconds)
+        newest = self._newest
+        if newest is None:
+            trouble = self.health.last_error or "it has not answered yet"
+            raise NoSnapshotError(f"no processors after {timeout_seconds:g} s: {trouble}")
+        return newest
+
+    @property
+    def health(self) -> DiscovererHealth:
+        """How the source fares."""
+        health = self._discoverer.health
+        if self._crash is None:
+            return health
+        return replace(health, status=HealthStatus.FAILING, last_error=self._crash)
+
+    def on_pattern_processors_updated(self, snapshot: Snapshot) -> None:
+        """Take a snapshot from the discoverer."""
+        self._newest = snapshot
+        self._has_answered.set()
+
+    def close(self, timeout_seconds: float = 5.0) -> None:
+        """End discovering; waits for the thread, but not for a source that hangs."""
+        self._discoverer.close()
+        if self._thread.is_alive():
+            self._thread.join(timeout_seconds)
+
+    def _discover(self) -> None:
+        try:
+            self._discoverer.discover_pattern_processor_updates(self)
+        except Exception as error:  # noqa: BLE001 - the job must not end with its discoverer
+            # Periodic discoverers survive their sources; one written from scratch may not.
+            self._crash = first_line(error)
+            _log.exception("the discoverer has ended; the last good set stays")

@@ -1,0 +1,71 @@
+"""Whether a definition can run on a stream: its shape, its pattern, and every expression in it.
+
+What the rule service checks before it publishes is checked again here, since files and tables have
+no service in front of them, and a job may be older than the service.
+"""
+
+from collections.abc import Iterator
+
+from pydantic import ValidationError
+
+from cep.expression import Expression, ExpressionError, Schema, check
+from cep.expression import Problem as ExpressionProblem
+from cep.pattern import Pattern, PatternError, Problem
+from cep.processor_document import ProcessorContent
+from discoverers.found import FoundVersion
+from discoverers.problem_text import placed, problem_text
+
+
+def definition_problems(found: FoundVersion, schema: Schema) -> str:
+    """Return everything that is wrong with a definition, one problem a line; empty if it can run.
+
+    Args:
+        found: the version that holds the definition.
+        schema: the columns of its stream.
+    """
+    try:
+        content = ProcessorContent.model_validate(found.definition)
+    except ValidationError as error:
+        return problem_text(error, ProcessorContent, found.text)
+    return "\n".join(placed(_content_problems(content, schema), found.text))
+
+
+def _content_problems(content: ProcessorContent, schema: Schema) -> Iterator[Problem]:
+    try:
+        pattern = Pattern.from_document(content.pattern).validate(schema)
+    except PatternError as error:
+        yield from (_inside("pattern", problem) for problem in error.problems)
+        return
+    for index, text in enumerate(content.key_by or ()):
+        yield from _expression_problems(text, f"key_by[{index}]", schema, [])
+    steps = [step.name for step in pattern.tree.steps() if not step.is_negative]
+    for name, text in (content.select or {}).items():
+        yield from _expression_problems(text, f"select.{name}", schema, steps)
+
+
+def _expression_problems(
+    text: str, path: str, schema: Schema, steps: list[str]
+) -> Iterator[Problem]:
+    try:
+        expression = Expression.parse(text)
+    except ExpressionError as error:
+        yield _of_expression(path, error.problem)
+        return
+    # A key is made of one event; where there are steps no event stands alone, and only once that is
+    # clear do the types of columns matter.
+    problems = check(expression, schema=schema, steps=steps, allow_columns=not steps)
+    for problem in problems or check(expression, schema=schema, steps=steps):
+        yield _of_expression(path, problem)
+
+
+def _of_expression(path: str, problem: ExpressionProblem) -> Problem:
+    return Problem(
+        path, f"{problem.message}.", problem.hint, problem.line, problem.column, problem.snippet
+    )
+
+
+def _inside(path: str, problem: Problem) -> Problem:
+    whole = f"{path}.{problem.path}" if problem.path else path
+    return Problem(
+        whole, problem.message, problem.remedy, problem.line, problem.column, problem.snippet
+    )

@@ -1,0 +1,47 @@
+"""Time as discoverers see it, and how long they wait between failures; tests put in their own."""
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+
+def _system_now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The wall clock, and waiting that a set event ends.
+
+    `now_ms` gives milliseconds since 1970; `wait(event, seconds)` returns whether it was set.
+    """
+
+    now_ms: Callable[[], int] = _system_now_ms
+    wait: Callable[[threading.Event, float], bool] = threading.Event.wait
+
+
+SYSTEM_CLOCK: Final = Clock()
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Exponential backoff with jitter: after the n-th failure in a row, how long to wait.
+
+    The wait doubles up to a limit; of that, between half and all is waited, so that many jobs do
+    not come back to a service at the same moment.
+
+    Source: Marc Brooker, "Exponential Backoff And Jitter" (equal jitter).
+    """
+
+    first_seconds: float = 0.5
+    limit_seconds: float = 30.0
+    jitter: Callable[[], float] = random.random
+
+    def seconds(self, consecutive_failures: int) -> float:
+        """Return how long to wait after so many failures in a row, one or more."""
+        doublings = min(consecutive_failures - 1, 60)
+        longest = min(self.first_seconds * 2.0**doublings, self.limit_seconds)
+        return longest * (1 + self.jitter()) / 2

@@ -1,0 +1,68 @@
+"""The text of a file → the documents in it, as plain data with the places of their keys.
+
+A file holds one document, a list of them or, in YAML, several between lines of `---`. Files for
+`percept apply` have the same form, so that one folder serves both.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from cep.pattern import PatternError, Problem
+from cep.pattern.document_text import (
+    Mark,
+    SourceDocument,
+    read_json_text,
+    read_yaml_documents,
+)
+
+SUFFIXES: Final = (".yaml", ".yml", ".json")
+
+_ITEM: Final = re.compile(r"\[(\d+)\]\.?")
+
+
+class FileRefused(ValueError):
+    """A text holds no documents; the message says where and why."""
+
+
+def read_documents(text: str, suffix: str) -> list[SourceDocument]:
+    """Return the documents in a text, in order; lines and columns are those of the whole text.
+
+    Args:
+        text: the text of a file.
+        suffix: one of `SUFFIXES`, which tells the format.
+
+    Raises:
+        FileRefused: the text is not of that format, or has something else than documents in it.
+    """
+    try:
+        read = [read_json_text(text)] if suffix == ".json" else read_yaml_documents(text)
+    except PatternError as error:
+        raise FileRefused("\n".join(map(_said, error.problems))) from None
+    documents = [document for each in read for document in _items(each)]
+    for document in documents:
+        if not isinstance(document.data, dict):
+            mark = document.mark("")
+            where = "" if mark is None else f"line {mark.line}, column {mark.column}: "
+            raise FileRefused(
+                f"{where}not a document. Write keys with values, or a list of such documents."
+            )
+    return documents
+
+
+def _said(problem: Problem) -> str:
+    where = "" if problem.line is None else f"line {problem.line}, column {problem.column}: "
+    return f"{where}{problem.message} {problem.remedy}".rstrip()
+
+
+def _items(document: SourceDocument) -> Iterator[SourceDocument]:
+    """Yield the items of a list, each with its places; or the one document."""
+    if not isinstance(document.data, list):
+        yield document
+        return
+    marks: list[dict[str, Mark]] = [{} for _ in document.data]
+    for path, mark in document.marks.items():
+        if found := _ITEM.match(path):
+            marks[int(found[1])][path[found.end() :]] = mark
+    for item, places in zip(document.data, marks, strict=True):
+        yield SourceDocument(item, places)

@@ -1,0 +1,248 @@
+"""The rule service as a source: its snapshot endpoint, waiting for the next change (long poll).
+
+    GET /v1/streams/{stream}/snapshot?wait=30s   If-None-Match: the last ETag   ──► 200 | 304
+
+A change arrives as soon as it is published; the epochs are the service's, and docs/snapshot.md has
+the format.
+"""
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import Callable
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, Literal, Self
+from urllib.parse import quote
+
+import httpx2
+from pydantic import BaseModel, Field, HttpUrl, ValidationError, model_validator
+
+from discoverers.discoverer import DiscovererSurroundings, PatternProcessorDiscovererFactory
+from discoverers.found import FoundProcessors, FoundVersion, ProcessorProblem
+from discoverers.health import HealthStatus
+from discoverers.periodic import PeriodicPatternProcessorDiscoverer
+from discoverers.problem_text import problem_text
+from discoverers.snapshot import SnapshotProcessor, StreamDefinition
+
+# Keeps a proxy that answers at once, whatever the wait, from being asked in a tight loop.
+_INTERVAL_SECONDS = 0.2
+_DETAIL_LENGTH = 300
+
+
+class ServiceRefused(Exception):
+    """The rule service answered, but not with a snapshot.
+
+    `retry_after_seconds` is how long it asks to be left alone.
+    """
+
+    def __init__(self, message: str, retry_after_seconds: float = 0.0) -> None:
+        super().__init__(message)
+        self.retry_after_seconds = retry_after_seconds
+
+
+class HttpDiscovererFactory(PatternProcessorDiscovererFactory):
+    """Options of `type: http`."""
+
+    url: HttpUrl = Field(
+        description="Where the rule service is, such as https://rules.example.org."
+    )
+    token_env: str | None = Field(default=None, description="Environment variable with the token.")
+    token_file: Path | None = Field(
+        default=None, description="File with the token; read for every request, so it may change."
+    )
+    wait_seconds: float = Field(default=30, ge=0, le=9999, description="The longest long poll.")
+    timeout_seconds: float = Field(
+        default=30, gt=0, description="How long an answer may take on top of the wait."
+    )
+    ca_file: Path | None = Field(
+        default=None, description="Certificates to trust instead of the usual ones."
+    )
+
+    @model_validator(mode="after")
+    def _one_token(self) -> Self:
+        if (self.token_env is None) == (self.token_file is None):
+            raise ValueError("give either token_env or token_file")
+        return self
+
+    def create_discoverer(self, surroundings: DiscovererSurroundings) -> "HttpDiscoverer":
+        """Return a discoverer of the job's stream.
+
+        Raises:
+            ValueError: the environment variable is not set.
+        """
+        return HttpDiscoverer(self, surroundings, self._token_reader(surroundings))
+
+    def _token_reader(self, surroundings: DiscovererSurroundings) -> Callable[[], str]:
+        if self.token_file is not None:
+            path = self.token_file
+            return lambda: path.read_text(encoding="utf-8").strip()
+        token = surroundings.environment.get(self.token_env or "", "").strip()
+        if not token:
+            raise ValueError(f"token_env: the environment variable {self.token_env} is not set")
+        return lambda: token
+
+
+class HttpDiscoverer(PeriodicPatternProcessorDiscoverer):
+    """Discovers what the rule service has published on a stream."""
+
+    def __init__(
+        self,
+        options: HttpDiscovererFactory,
+        surroundings: DiscovererSurroundings,
+        token: Callable[[], str],
+    ) -> None:
+        super().__init__(
+            interval_seconds=_INTERVAL_SECONDS,
+            initial=surroundings.initial,
+            clock=surroundings.clock,
+        )
+        name = quote(surroundings.stream, safe="")
+        self._url = f"{str(options.url).rstrip('/')}/v1/streams/{name}/snapshot"
+        self._wait_seconds = options.wait_seconds
+        self._timeout_seconds = options.timeout_seconds
+        self._ca_file = options.ca_file
+        self._token = token
+        self._etag: str | None = None
+        # Blocking reads cannot be ended from another thread; a task can be cancelled.
+        self._runner = asyncio.Runner()
+        self._client: httpx2.AsyncClient | None = None
+        self._request: tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]] | None = None
+
+    def get_processors(self) -> FoundProcessors | None:
+        """Return what is published as soon as it differs from what was read last.
+
+        Raises:
+            ServiceRefused: the answer is no snapshot.
+            httpx2.TransportError: there is no answer.
+        """
+        etag = self._etag if self.health.status is HealthStatus.OK else None
+        try:
+            answer = self._runner.run(self._get(etag))
+        except asyncio.CancelledError:
+            return None
+        if answer is None or answer.status_code == HTTPStatus.NOT_MODIFIED:
+            return None
+        if answer.status_code != HTTPStatus.OK:
+            raise _refusal(answer)
+        found = read_answer(answer.content, self._url)
+        self._etag = answer.headers.get("ETag")
+        return found
+
+    def close(self) -> None:
+        """Make discovering return at once, also out of a long poll."""
+        super().close()
+        if self._request is not None:
+            loop, task = self._request
+            with contextlib.suppress(RuntimeError):  # the loop has just been closed: nothing waits
+                loop.call_soon_threadsafe(task.cancel)
+
+    def release(self) -> None:
+        """Close the connections."""
+        with self._runner:
+            if self._client is not None:
+                self._runner.run(self._client.aclose())
+
+    async def _get(self, etag: str | None) -> httpx2.Response | None:
+        task = asyncio.current_task()
+        if task is not None:
+            self._request = (asyncio.get_running_loop(), task)
+        try:
+            if self.is_closed:
+                return None
+            headers = {"Authorization": f"Bearer {self._token()}"}
+            wait_seconds = 0.0
+            if etag is not None:
+                headers["If-None-Match"] = etag
+                wait_seconds = self._wait_seconds
+            # The limit is for the whole answer; that of httpx2 would be for each part of it.
+            async with asyncio.timeout(wait_seconds + self._timeout_seconds):
+                return await self._connected().get(
+                    self._url, headers=headers, params={"wait": f"{wait_seconds:.3f}s"}
+                )
+        except TimeoutError:
+            raise ServiceRefused(
+                f"{self._url} gave no answer within {self._timeout_seconds:g} s"
+            ) from None
+        finally:
+            self._request = None
+
+    def _connected(self) -> httpx2.AsyncClient:
+        if self._client is None:
+            verify = (
+                True
+                if self._ca_file is None
+                else ssl.create_default_context(cafile=str(self._ca_file))
+            )
+            self._client = httpx2.AsyncClient(verify=verify, follow_redirects=False, timeout=None)
+        return self._client
+
+
+class _Answer(BaseModel):
+    """A snapshot whose processors are not read yet, so that one cannot spoil the others."""
+
+    format: Literal[1]
+    epoch: int
+    stream: StreamDefinition
+    processors: list[Any]
+
+
+def read_answer(body: bytes, origin: str) -> FoundProcessors:
+    """Return what a snapshot's text holds; a malformed processor in it is a problem of its own.
+
+    Raises:
+        ServiceRefused: the text as a whole is no snapshot.
+    """
+    try:
+        answer = _Answer.model_validate_json(body)
+    except ValidationError as error:
+        raise ServiceRefused(f"not a snapshot: {problem_text(error, _Answer)}") from None
+    versions: list[FoundVersion] = []
+    problems: list[ProcessorProblem] = []
+    for index, entry in enumerate(answer.processors):
+        try:
+            versions += _versions(SnapshotProcessor.model_validate(entry), origin)
+        except ValidationError as error:
+            name = entry.get("id") if isinstance(entry, dict) else None
+            problems.append(
+                ProcessorProblem(
+                    f"{origin} processors[{index}]",
+                    problem_text(error, SnapshotProcessor),
+                    name if isinstance(name, str) else None,
+                )
+            )
+    return FoundProcessors(
+        stream=answer.stream,
+        versions=tuple(versions),
+        problems=tuple(problems),
+        epoch=answer.epoch,
+    )
+
+
+def _versions(processor: SnapshotProcessor, origin: str) -> list[FoundVersion]:
+    return [
+        FoundVersion(
+            processor_id=processor.id,
+            definition=version.definition,
+            origin=origin,
+            version=version.version,
+            paused=processor.paused,
+            effective_from_ms=version.effective_from_ms,
+            effective_until_ms=version.effective_until_ms,
+        )
+        for version in processor.versions
+    ]
+
+
+def _refusal(answer: httpx2.Response) -> ServiceRefused:
+    message = f"{answer.url} answered {answer.status_code} {answer.reason_phrase}"
+    if answer.is_redirect:
+        message += "; redirects are not followed, so that the token goes nowhere else"
+    try:
+        detail = answer.json()["detail"]  # RFC 9457
+    except (ValueError, LookupError, TypeError):
+        detail = ""
+    if isinstance(detail, str) and detail:
+        message += f": {detail[:_DETAIL_LENGTH]}"
+    retry_after = answer.headers.get("Retry-After", "")
+    return ServiceRefused(message, float(retry_after) if retry_after.isdecimal() else 0.0)

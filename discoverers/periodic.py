@@ -1,0 +1,147 @@
+"""Reads a source again and again, whatever happens to it, and hands on what has changed.
+
+    get_processors ──► assembly ──► changed? ──► manager
+          │ failure
+          └──► health, backoff, again; the manager keeps what it has
+
+Source: FLIP-200, PeriodicPatternProcessorDiscoverer. Unlike demo pollers written to it, a failure
+here never reaches the manager, neither as an exception nor as an empty or missing set.
+"""
+
+import logging
+import threading
+from abc import abstractmethod
+from dataclasses import replace
+
+from discoverers.assembly import Reading, assemble
+from discoverers.clock import SYSTEM_CLOCK, Backoff, Clock
+from discoverers.discoverer import PatternProcessorDiscoverer, PatternProcessorManager
+from discoverers.found import FoundProcessors, ProcessorProblem
+from discoverers.health import DiscovererHealth, HealthStatus
+from discoverers.problem_text import first_line
+from discoverers.snapshot import Snapshot
+
+_log = logging.getLogger("percept.discoverers")
+
+
+class PeriodicPatternProcessorDiscoverer(PatternProcessorDiscoverer):
+    """A discoverer of a source that is read every so often; subclasses say how to read it.
+
+    Args:
+        interval_seconds: the least time between the beginnings of two readings.
+        initial: the snapshot that the job ran last: numbers go on from it, and its processors are
+            the last good ones until the source has been read.
+        clock: the wall clock and waiting.
+        backoff: how long to wait after failures.
+    """
+
+    def __init__(
+        self,
+        *,
+        interval_seconds: float,
+        initial: Snapshot | None = None,
+        clock: Clock = SYSTEM_CLOCK,
+        backoff: Backoff | None = None,
+    ) -> None:
+        self._interval_seconds = interval_seconds
+        self._clock = clock
+        self._backoff = backoff or Backoff()
+        self._closed = threading.Event()
+        self._reading = Reading(initial) if initial is not None else None
+        self._handed_on: Snapshot | None = None
+        self._health = DiscovererHealth()
+
+    def should_update(self) -> bool:
+        """Return whether the source may have changed since it was last read with success.
+
+        A cheap look in front of a costly reading. Not asked before the first reading, nor after a
+        failure.
+        """
+        return True
+
+    @abstractmethod
+    def get_processors(self) -> FoundProcessors | None:
+        """Return the full set of processors in the source; `None` if nothing has changed.
+
+        `None` is for a health that is ok: after a failure the full set is needed. May raise
+        anything: the reading has then failed and is tried again.
+        """
+
+    def release(self) -> None:
+        """Let go of connections and the like; called once, when discovering ends."""
+
+    @property
+    def health(self) -> DiscovererHealth:
+        """How the source fares, as of the last reading."""
+        return self._health
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether `close` has been called."""
+        return self._closed.is_set()
+
+    def close(self) -> None:
+        """Make discovering return soon: at once from a pause, else after the reading under way."""
+        self._closed.set()
+
+    def discover_pattern_processor_updates(self, manager: PatternProcessorManager) -> None:
+        """Read the source until closed; tell the manager each set unlike the one before."""
+        try:
+            while not self.is_closed:
+                began_ms = self._clock.now_ms()
+                try:
+                    self._read_once(manager)
+                except Exception as error:  # noqa: BLE001 - whatever a source raises, the job runs on
+                    pause_seconds = self._failed(error)
+                else:
+                    # A wall clock that was set back or forward must not stop the readings.
+                    took_seconds = max(0, self._clock.now_ms() - began_ms) / 1000
+                    pause_seconds = max(0.0, self._interval_seconds - took_seconds)
+                self._clock.wait(self._closed, pause_seconds)
+        finally:
+            self.release()
+
+    def _read_once(self, manager: PatternProcessorManager) -> None:
+        is_current = self._health.status is HealthStatus.OK
+        found = self.get_processors() if not is_current or self.should_update() else None
+        if self.is_closed:
+            return
+        problems = self._health.problems
+        if found is not None:
+            reading = assemble(found, self._reading)
+            self._reading = reading
+            problems = reading.problems
+        self._succeeded(problems)
+        if self._reading is not None and self._reading.snapshot != self._handed_on:
+            manager.on_pattern_processors_updated(self._reading.snapshot)
+            self._handed_on = self._reading.snapshot
+
+    def _succeeded(self, problems: tuple[ProcessorProblem, ...]) -> None:
+        before = self._health
+        if before.status is HealthStatus.FAILING:
+            _log.info("the source can be read again after %d failures", before.consecutive_failures)
+        for problem in problems:
+            if problem not in before.problems:
+                _log.warning("%s", problem)
+        self._health = replace(
+            before,
+            status=HealthStatus.OK,
+            last_success_ms=self._clock.now_ms(),
+            consecutive_failures=0,
+            problems=problems,
+        )
+
+    def _failed(self, error: Exception) -> float:
+        """Note a failure; return how long to wait before the next reading."""
+        failures = self._health.consecutive_failures + 1
+        self._health = replace(
+            self._health,
+            status=HealthStatus.FAILING,
+            last_error=first_line(error),
+            last_error_ms=self._clock.now_ms(),
+            consecutive_failures=failures,
+        )
+        if failures == 1 and not self.is_closed:
+            _log.warning("the source cannot be read, the last good set stays", exc_info=error)
+        least_seconds: float = getattr(error, "retry_after_seconds", 0.0)
+        return max(self._backoff.seconds(failures), least_seconds)

@@ -1,0 +1,47 @@
+"""What the events of a stream look like, told in a job file instead of by the rule service."""
+
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from cep.expression import ExpressionError, Kind, Schema
+from cep.pattern.problems import did_you_mean
+from discoverers.snapshot import StreamDefinition
+
+_TIME_KINDS: Final = (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ, Kind.BIGINT)
+
+
+class StreamOptions(BaseModel):
+    """A stream's definition; the same keys as a stream of the rule service."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    ddl: str = Field(alias="schema", min_length=1, description="Columns and types, as Spark DDL.")
+    event_time_column: str = Field(description="TIMESTAMP, TIMESTAMP_NTZ or BIGINT milliseconds.")
+    allowed_delay_ms: int = Field(default=0, ge=0, description="How late an event may come.")
+    order_by: list[str] = Field(default=[], description="Order of events of equal time.")
+    description: str = ""
+
+    @model_validator(mode="after")
+    def _columns_fit(self) -> "StreamOptions":
+        try:
+            types = dict(Schema.from_ddl(self.ddl).columns)
+        except ExpressionError as error:
+            raise ValueError(f"schema: {error}") from None
+        for column in (self.event_time_column, *self.order_by):
+            if column not in types:
+                raise ValueError(
+                    f"the schema has no column '{column}'. {did_you_mean(column, types)}"
+                )
+        time_type = types[self.event_time_column]
+        if time_type.kind not in _TIME_KINDS:
+            raise ValueError(
+                f"{self.event_time_column} is a {time_type}, which is no event time. "
+                "Use a TIMESTAMP, a TIMESTAMP_NTZ, or a BIGINT of milliseconds"
+            )
+        return self
+
+    def definition(self, name: str) -> StreamDefinition:
+        """Return the definition of the stream of this name, not numbered yet (version 1)."""
+        values: dict[str, Any] = self.model_dump(by_alias=True, exclude={"description"})
+        return StreamDefinition.model_validate(values | {"name": name, "version": 1})

@@ -1,0 +1,117 @@
+"""The service on a store built by the real migrations: a SQLite file and a PostgreSQL schema.
+
+A test that asks for `service` runs on both. PostgreSQL may be missing on a developer's machine,
+where those tests are skipped with the reason; in CI (CI=true) they must run.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+
+from api.database import Database, migrate
+from tests.api.documents import STREAM, processor_document
+from tests.api.listening import ListeningService, listening_service
+from tests.api.running import (
+    Publish,
+    ServiceUnderTest,
+    empty,
+    postgresql_schema_named,
+    running_service,
+)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _quiet_logs() -> None:
+    renderer = structlog.processors.KeyValueRenderer()
+    structlog.configure(processors=[renderer], logger_factory=structlog.ReturnLoggerFactory())
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated SQLite file to copy."""
+    path = tmp_path_factory.mktemp("sqlite") / "template.db"
+    database = Database(f"sqlite:///{path}")
+    migrate(database.engine)
+    with database.engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    database.close()
+    return path
+
+
+@pytest.fixture(scope="session")
+def postgresql_schema(worker_id: str) -> Iterator[str]:
+    """The URL of a migrated PostgreSQL schema of this test process's own."""
+    with postgresql_schema_named(f"percept_test_{worker_id}_{os.getpid()}") as url:
+        database = Database(url)
+        migrate(database.engine)
+        database.close()
+        yield url
+
+
+@pytest.fixture(scope="session")
+def migrated_store(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], str]:
+    """Makes an empty, migrated store of a kind and returns its URL; PostgreSQL has only one."""
+
+    def made(kind: str) -> str:
+        if kind == "sqlite":
+            path = tmp_path_factory.mktemp("store") / "percept.db"
+            shutil.copy(request.getfixturevalue("sqlite_template"), path)
+            return f"sqlite:///{path}"
+        url: str = request.getfixturevalue("postgresql_schema")
+        database = Database(url)
+        empty(database)
+        database.close()
+        return url
+
+    return made
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, migrated_store: Callable[[str], str]) -> str:
+    """The URL of an empty, migrated store; the test runs once for each back end."""
+    return migrated_store(request.param)
+
+
+@pytest.fixture
+def service(database_url: str) -> Iterator[ServiceUnderTest]:
+    """A running service on an empty store."""
+    with running_service(database_url) as running:
+        yield running
+
+
+@pytest.fixture
+def listening(migrated_store: Callable[[str], str]) -> Iterator[ListeningService]:
+    """A service on SQLite with the stream `logins`, listening on a port of its own."""
+    with listening_service(migrated_store("sqlite")) as running:
+        yield running
+
+
+@pytest.fixture
+def with_stream(service: ServiceUnderTest) -> ServiceUnderTest:
+    """A service that has the stream `logins`."""
+    assert service.client.post("/v1/streams", json=STREAM).status_code == 201
+    return service
+
+
+@pytest.fixture
+def publish(with_stream: ServiceUnderTest) -> Publish:
+    """Create a processor, or put a new version of it; returns the answer's body."""
+
+    def published(**changes: Any) -> dict[str, Any]:
+        document = processor_document(**changes)
+        answer = with_stream.client.post("/v1/processors", json=document)
+        if answer.status_code == 409:
+            path = f"/v1/processors/{document['id']}"
+            answer = with_stream.client.put(path, json=document, headers={"If-Match": "*"})
+        assert answer.status_code in {200, 201}, answer.text
+        body: dict[str, Any] = answer.json()
+        return body
+
+    return published

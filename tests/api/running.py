@@ -1,0 +1,105 @@
+"""A running service for tests, on a store of either kind."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+import pytest
+from fastapi import FastAPI
+from psycopg import sql
+from sqlalchemy import make_url, text
+from starlette.testclient import TestClient
+
+from api.app import create_app
+from api.database import Database
+from api.security import Role
+from api.settings import Settings
+from api.tables import Record
+from api.tokens import service as tokens
+from api.tokens.schemas import TokenDocument
+from api.transactions import Writing
+
+POSTGRESQL = os.environ.get(
+    "PERCEPT_TEST_POSTGRESQL_URL", "postgresql://postgres@127.0.0.1:5432/test"
+)
+START_MS = 1_800_000_000_000
+
+
+@dataclass
+class SettableClock:
+    """A clock that stands still until a test moves it."""
+
+    time_ms: int = START_MS
+
+    def __call__(self) -> int:
+        return self.time_ms
+
+
+@dataclass
+class ServiceUnderTest:
+    """A running service, a client with the admin token, and one token per role."""
+
+    app: FastAPI
+    client: TestClient
+    database: Database
+    url: str
+    clock: SettableClock
+    token_of: dict[Role, str] = field(default_factory=dict)
+
+    def as_role(self, role: Role) -> dict[str, str]:
+        """Return the header that makes a request one of this role."""
+        return {"Authorization": f"Bearer {self.token_of[role]}"}
+
+
+Publish = Callable[..., dict[str, Any]]
+
+
+@contextmanager
+def postgresql_schema_named(name: str) -> Iterator[str]:
+    """Yield the URL of an empty schema; skips the test where there is no server."""
+    try:
+        connection = psycopg.connect(POSTGRESQL, autocommit=True, connect_timeout=3)
+    except psycopg.OperationalError as error:
+        if os.environ.get("CI") == "true":
+            raise
+        pytest.skip(f"no PostgreSQL at {POSTGRESQL}: {error}")
+    with connection:
+        connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(name)))
+        try:
+            url = make_url(POSTGRESQL).update_query_dict({"options": f"-csearch_path={name}"})
+            yield url.render_as_string(hide_password=False)
+        finally:
+            connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(name)))
+
+
+def empty(database: Database) -> None:
+    """Take every row out of a store."""
+    names = ", ".join(table.name for table in Record.metadata.sorted_tables)
+    with database.writing() as session:
+        session.execute(text(f"TRUNCATE {names} RESTART IDENTITY"))
+
+
+@contextmanager
+def running_service(
+    url: str, *, raise_failures: bool = True, **settings: Any
+) -> Iterator[ServiceUnderTest]:
+    """Yield a service on a store; its rate limit is out of the way unless set.
+
+    With `raise_failures` a test sees the exception behind an answer of 500, not the answer.
+    """
+    clock = SettableClock()
+    chosen = {"requests_per_second": 1e6, "max_wait_seconds": 5} | settings
+    app = create_app(Settings(database_url=url, **chosen), now_ms=clock)
+    database: Database = app.state.runtime.database
+    with database.writing() as session:
+        writing = Writing(session, "test", clock())
+        token_of = {
+            role: tokens.create(writing, TokenDocument(name=role.value, role=role)).token
+            for role in Role
+        }
+    with TestClient(app, raise_server_exceptions=raise_failures) as client:
+        client.headers["Authorization"] = f"Bearer {token_of[Role.ADMIN]}"
+        yield ServiceUnderTest(app, client, database, url, clock, token_of)

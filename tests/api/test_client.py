@@ -1,0 +1,396 @@
+"""The Python client against a service that listens: publishing, errors, retries, waiting."""
+
+import threading
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx2
+import pytest
+
+from api.client import (
+    Client,
+    Conflict,
+    Invalid,
+    NotAllowed,
+    NotFound,
+    NotRunning,
+    Outdated,
+    ServiceError,
+    Unreachable,
+    connection,
+)
+from api.client.retries import ATTEMPTS, RetryingTransport
+from api.security import Role
+from cep import Pattern, PatternError, find_matches, select
+from cep.signed_code import CodeUse, SignedCode, verify_and_load
+from cep.signing_keys import SigningKeys
+from discoverers.snapshot import Snapshot
+from tests.api.documents import PATTERN, STREAM, processor_document
+from tests.api.listening import KEYS, ListeningService, listening_service
+
+ID = "failed-logins"
+OTHER_PATTERN = PATTERN | {"within": "5 minutes"}
+
+
+@pytest.fixture
+def client(listening: ListeningService) -> Iterator[Client]:
+    with listening.client() as connected:
+        yield connected
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def listening_on_both(
+    request: pytest.FixtureRequest, migrated_store: Callable[[str], str]
+) -> Iterator[ListeningService]:
+    with listening_service(migrated_store(request.param)) as running:
+        yield running
+
+
+# --- publishing
+
+
+def test_the_life_of_a_processor(listening_on_both: ListeningService) -> None:
+    with listening_on_both.client(Role.PUBLISHER) as client:
+        first = client.publish("logins", ID, pattern=PATTERN, key_by=["user"], comment="new")
+        same = client.publish("logins", ID, pattern=PATTERN, key_by=["user"])
+        second = client.publish("logins", ID, pattern=OTHER_PATTERN, severity="high")
+        assert [each.version for each in (first, same, second)] == [1, 1, 2]
+
+        assert client.pause(ID, if_match=second.etag).is_paused
+        assert not client.resume(ID).is_paused
+        assert client.label(ID, tags=["b", "a"]).tags == ["a", "b"]
+        restored = client.roll_back(ID, 1)
+        assert restored.document["pattern"] == PATTERN
+        assert [each.restored_version for each in client.versions(ID)] == [1, None, None]
+        assert client.version(ID, 1).comment == "new"
+
+        client.delete(ID, if_match=restored.etag)
+        with pytest.raises(NotFound, match="It was deleted"):
+            client.get(ID)
+        assert [each.id for each in client.processors("logins", state="deleted")] == [ID]
+        assert client.publish("logins", ID, pattern=PATTERN).version == 4
+
+
+def test_streams_are_registered_and_redefined(client: Client) -> None:
+    registered = client.register_stream(STREAM | {"name": "payments"})
+    document = registered.document | {"allowed_delay_ms": 7}
+    redefined = client.redefine_stream(document, if_match=registered.etag)
+
+    assert redefined.allowed_delay_ms == 7
+    assert client.stream("payments") == redefined
+    assert [stream.name for stream in client.streams()] == ["logins", "payments"]
+    with pytest.raises(Outdated):
+        client.redefine_stream(registered.document, if_match=registered.etag)
+
+
+def test_times_may_be_datetimes(client: Client) -> None:
+    begin = datetime(2030, 1, 1, tzinfo=UTC)
+    published = client.publish("logins", ID, pattern=PATTERN, effective_from=begin)
+    assert published.published[0].effective_from == begin.timestamp() * 1000
+
+
+def test_a_processor_may_be_created_paused(client: Client) -> None:
+    assert client.publish("logins", ID, pattern=PATTERN, paused=True).is_paused
+
+
+def test_python_code_runs_where_the_job_is(client: Client, listening: ListeningService) -> None:
+    limit = 5
+    pattern = Pattern.begin("a").where("action = 'pay'").where(lambda e, _c: e["amount"] > limit)
+    function = select(lambda match: match["a"][0]["amount"] * 2)
+    client.publish("logins", ID, pattern=pattern, function=function)
+
+    answer = listening.service.client.get("/v1/streams/logins/snapshot")
+    definition = Snapshot.model_validate(answer.json()).processors[0].versions[0].definition
+    loaded = Pattern.from_document(definition["pattern"]).load_code(KEYS)
+    events = [{"ts": ts, "action": "pay", "amount": amount} for ts, amount in enumerate([4, 6])]
+    (match,) = find_matches(loaded, events, time_field="ts").matches
+    code = SignedCode.model_validate(definition["function"])
+    processor = verify_and_load(code, KEYS, CodeUse.FUNCTION)
+
+    assert list(processor.process_match(match.steps, None)) == [12]
+
+
+def test_code_needs_a_signing_key(listening: ListeningService) -> None:
+    token = listening.service.token_of[Role.PUBLISHER]
+    with Client(listening.url, token) as keyless:
+        with pytest.raises(PatternError, match="or sign it"):
+            keyless.publish("logins", ID, pattern=Pattern.begin("a").where(lambda _e, _c: True))
+        with pytest.raises(ValueError, match="give the client signing_keys"):
+            keyless.publish("logins", ID, pattern=PATTERN, function=select(len))
+
+
+def test_a_mere_callable_is_no_function(client: Client) -> None:
+    with pytest.raises(TypeError, match=r"`cep\.flat_select` make one"):
+        client.publish("logins", ID, pattern=PATTERN, function=len)  # type: ignore[arg-type]
+
+
+def test_code_of_a_key_the_service_does_not_have_is_refused(listening: ListeningService) -> None:
+    token = listening.service.token_of[Role.PUBLISHER]
+    strangers = SigningKeys.from_text("other:" + "A" * 44)
+    with (
+        Client(listening.url, token, signing_keys=strangers) as client,
+        pytest.raises(Invalid, match=r"/function: .*'other', unknown here"),
+    ):
+        client.publish("logins", ID, pattern=PATTERN, function=select(len))
+
+
+# --- many writers
+
+
+def test_a_change_made_from_an_old_state_is_refused_and_loses_nothing(client: Client) -> None:
+    seen = client.publish("logins", ID, pattern=PATTERN)
+    theirs = client.publish("logins", ID, pattern=OTHER_PATTERN)
+    with pytest.raises(Outdated, match="412 It has been changed since"):
+        client.publish("logins", ID, pattern=PATTERN, severity="low", if_match=seen.etag)
+    with pytest.raises(Outdated):
+        client.delete(ID, if_match=seen.etag)
+    assert client.get(ID) == theirs
+
+
+def test_one_client_serves_many_threads(client: Client) -> None:
+    names = [f"rule-{number}" for number in range(8)]
+    threads = [
+        threading.Thread(target=client.publish, args=("logins", name), kwargs={"pattern": PATTERN})
+        for name in names
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [each.id for each in client.processors("logins")] == names
+
+
+# --- errors
+
+
+def test_a_wrong_document_is_told_with_its_places(client: Client) -> None:
+    pattern = {"steps": [{"name": "a", "where": "amuont > 10"}]}
+    with pytest.raises(Invalid) as refusal:
+        client.publish("logins", ID, pattern=pattern)
+    (flaw,) = refusal.value.flaws
+    assert (flaw.pointer, flaw.line, flaw.column) == ("/pattern/steps/0/where", 1, 1)
+    told = str(refusal.value)
+    assert told.startswith("422 The processor document has 1 problem. (request ")
+    assert "/pattern/steps/0/where (line 1, column 1): " in told
+    assert "amount" in told
+    assert "    ^^^^^^" in told
+
+
+def test_what_may_not_be_done_is_told(listening: ListeningService) -> None:
+    with listening.client(Role.VIEWER) as viewer, pytest.raises(NotAllowed, match="takes author"):
+        viewer.publish("logins", ID, pattern=PATTERN)
+    with (
+        Client(listening.url, "percept_wrong") as stranger,
+        pytest.raises(NotAllowed, match="401 The token is not valid") as refusal,
+    ):
+        stranger.get(ID)
+    assert "percept_wrong" not in str(refusal.value)
+
+
+def test_an_id_that_is_taken_is_a_conflict(client: Client) -> None:
+    client.publish("logins", ID, pattern=PATTERN)
+    with pytest.raises(Conflict):
+        client.create(processor_document())
+
+
+def test_warnings_are_shown_and_nothing_is_written(client: Client) -> None:
+    loop = {"steps": [{"name": "a", "times": {"from": 1, "to": None}}]}
+    warnings = client.validate(processor_document(pattern=loop))
+    assert [warning.pointer for warning in warnings] == ["/pattern/steps/0/times"]
+    assert list(client.processors()) == []
+
+
+def test_names_cannot_lead_to_other_paths(client: Client) -> None:
+    client.publish("logins", ID, pattern=PATTERN)
+    with pytest.raises(ServiceError):
+        client.pause(f"x/../{ID}")
+    assert not client.get(ID).is_paused
+
+
+def test_an_answer_of_something_else_is_told() -> None:
+    page = httpx2.MockTransport(lambda _request: httpx2.Response(200, text="<html>"))
+    with (
+        Client("http://localhost", "t", transport=page) as client,
+        pytest.raises(ServiceError, match="is not a rule service this client knows"),
+    ):
+        client.get(ID)
+    proxy = httpx2.MockTransport(lambda _request: httpx2.Response(407, text="who are you?"))
+    with (
+        Client("http://localhost", "t", transport=proxy) as client,
+        pytest.raises(ServiceError, match=r"407 who are you\?"),
+    ):
+        client.get(ID)
+
+
+# --- lists
+
+
+def test_all_pages_of_a_list_are_read(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"rule-{number}" for number in range(5)]
+    for name in names:
+        client.publish("logins", name, pattern=PATTERN, tags=["odd"] if int(name[-1]) % 2 else [])
+    monkeypatch.setattr(connection, "_PAGE", 2)
+    assert [each.id for each in client.processors("logins")] == names
+    assert [each.id for each in client.processors(tag="odd", sort="-id")] == ["rule-3", "rule-1"]
+    assert list(client.processors("elsewhere")) == []
+
+
+# --- retries
+
+
+class Answers(httpx2.BaseTransport):
+    """Gives one answer after the other; an exception is raised."""
+
+    def __init__(self, *answers: int | Exception) -> None:
+        self.left = list(answers)
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        answer = self.left.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        headers = {"Retry-After": "3"} if answer == 429 else {}
+        return httpx2.Response(answer, headers=headers, request=request)
+
+
+NO_ROUTE = httpx2.ConnectError("no route")
+CUT_OFF = httpx2.ReadError("cut off")
+RETRIES: dict[str, tuple[str, tuple[int | Exception, ...], int | None, list[float]]] = {
+    "a read of a service that starts": ("GET", (NO_ROUTE, 503, 200), 200, [0.25, 0.5]),
+    "a read cut off": ("GET", (CUT_OFF, 200), 200, [0.25]),
+    "a read that never works": ("GET", (502, 502, 502, 504), 504, [0.25, 0.5, 1]),
+    "a change that never arrived": ("PUT", (NO_ROUTE, 200), 200, [0.25]),
+    "a change put off": ("POST", (429, 201), 201, [3]),
+    "a change cut off": ("POST", (CUT_OFF,), None, []),
+    "a change without a good answer": ("POST", (503,), 503, []),
+    "a read that is refused": ("GET", (404,), 404, []),
+    "a read that failed": ("GET", (500,), 500, []),
+}
+
+
+@pytest.mark.parametrize("case", RETRIES)
+def test_only_what_is_safe_is_sent_again(case: str) -> None:
+    method, answers, status, pauses = RETRIES[case]
+    slept: list[float] = []
+    transport = Answers(*answers)
+    request = httpx2.Request(method, "http://localhost/")
+    retrying = RetryingTransport(transport, slept.append)
+    if status is None:
+        with pytest.raises(httpx2.ReadError):
+            retrying.handle_request(request)
+    else:
+        assert retrying.handle_request(request).status_code == status
+    assert slept == pauses
+    assert transport.left == []
+
+
+def test_a_service_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("api.client.retries._FIRST_PAUSE_SECONDS", 0)
+    transport = Answers(*[NO_ROUTE] * ATTEMPTS)
+    with (
+        Client("http://localhost:9", "t", transport=transport) as client,
+        pytest.raises(Unreachable, match="http://localhost:9 did not answer: no route"),
+    ):
+        client.get(ID)
+
+
+# --- the token
+
+
+@pytest.mark.parametrize("url", ["http://rules.example.com", "http://10.0.0.1:8321"])
+def test_a_token_does_not_cross_a_network_unencrypted(url: str) -> None:
+    with pytest.raises(ValueError, match="would cross the network"):
+        Client(url, "secret")
+    Client(url, "secret", allow_plain_http=True).close()
+
+
+@pytest.mark.parametrize(
+    "url", ["https://rules.example.com", "http://localhost:1", "http://[::1]:1"]
+)
+def test_https_and_this_machine_are_safe(url: str) -> None:
+    with Client(url, "secret") as client:
+        assert "secret" not in repr(client)
+
+
+def test_a_redirect_does_not_carry_the_token_elsewhere() -> None:
+    asked: list[httpx2.URL] = []
+
+    def redirect(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request.url)
+        return httpx2.Response(302, headers={"Location": "https://elsewhere.example.com/"})
+
+    with (
+        Client("http://localhost", "t", transport=httpx2.MockTransport(redirect)) as client,
+        pytest.raises(ServiceError, match="302"),
+    ):
+        client.get(ID)
+    assert [url.host for url in asked] == ["localhost"]
+
+
+# --- waiting
+
+
+class ReportingJob:
+    """A job that registers and reports the state of one version."""
+
+    def __init__(self, listening: ListeningService) -> None:
+        self._client = listening.service.client
+        self._instance = {"instance_id": "instance-1"}
+        self._sequence = 0
+        answer = self._client.put("/v1/streams/logins/jobs/fraud", json=self._instance)
+        self._id = answer.json()["id"]
+
+    def report(self, version: int, state: str, **more: Any) -> None:
+        self._sequence += 1
+        held = {"processor_id": ID, "version": version, "state": state, **more}
+        body = {**self._instance, "sequence": self._sequence, "versions": [held]}
+        self._client.post(f"/v1/jobs/{self._id}/heartbeats", json=body).raise_for_status()
+
+
+def test_waiting_ends_once_the_job_runs_the_version(
+    client: Client, listening: ListeningService
+) -> None:
+    published = client.publish("logins", ID, pattern=PATTERN)
+    job = ReportingJob(listening)
+    job.report(1, "pending")
+    threading.Timer(0.3, job.report, (1, "active")).start()
+
+    running = client.wait_until_running(
+        "logins", ID, published.version, timeout_seconds=10, poll_seconds=0.05
+    )
+
+    assert [held.state for each in running.jobs for held in each.versions] == ["active"]
+
+
+def test_a_version_that_waits_for_its_time_may_be_enough(
+    client: Client, listening: ListeningService
+) -> None:
+    client.publish("logins", ID, pattern=PATTERN)
+    ReportingJob(listening).report(1, "pending")
+    assert client.wait_until_running("logins", ID, 1, 0, pending_is_enough=True)
+    with pytest.raises(NotRunning, match="does not run everywhere after 0 s; fraud: pending"):
+        client.wait_until_running("logins", ID, 1, 0)
+
+
+def test_waiting_for_no_job_ends_with_the_time(client: Client) -> None:
+    client.publish("logins", ID, pattern=PATTERN)
+    with pytest.raises(NotRunning, match="no job of stream logins is alive"):
+        client.wait_until_running("logins", ID, 1, 0.05, poll_seconds=0.01)
+
+
+def test_waiting_ends_at_once_if_a_job_has_stopped_the_version(
+    client: Client, listening: ListeningService
+) -> None:
+    client.publish("logins", ID, pattern=PATTERN)
+    ReportingJob(listening).report(1, "quarantined", error="division by zero", traceback="line 3")
+    with pytest.raises(NotRunning, match="fraud stopped version 1: division by zero\nline 3"):
+        client.wait_until_running("logins", ID, 1, 60)
+
+
+def test_waiting_for_a_version_that_was_replaced_ends_at_once(
+    client: Client, listening: ListeningService
+) -> None:
+    client.publish("logins", ID, pattern=PATTERN)
+    ReportingJob(listening).report(1, "draining")
+    with pytest.raises(NotRunning, match=r"has replaced version 1 \(draining\)"):
+        client.wait_until_running("logins", ID, 1, 60)

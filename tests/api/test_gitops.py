@@ -1,0 +1,577 @@
+"""`percept apply` and `percept export` against a service that listens."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+import yaml
+from typer.testing import CliRunner, Result
+
+from api.client import Client, Processor
+from api.code.commands import signing_key
+from api.gitops import commands, execution
+from api.gitops.text_diff import text_diff
+from api.security import Role
+from cep import Pattern, select
+from cep.signing_keys import SigningKey
+from tests.api.documents import PATTERN, STREAM, processor_document
+from tests.api.listening import ListeningService, listening_service
+
+APP = typer.Typer()
+APP.command()(commands.apply)
+APP.command()(commands.export)
+
+ID = "failed-logins"
+OTHER_PATTERN = PATTERN | {"within": "5 minutes"}
+PAYMENTS = STREAM | {"name": "payments"}
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def client(listening: ListeningService) -> Iterator[Client]:
+    with listening.client() as connected:
+        yield connected
+
+
+@pytest.fixture
+def run(listening: ListeningService, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command with the admin token; returns its result."""
+    return runner(listening, monkeypatch)
+
+
+@pytest.fixture
+def asking(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command as on a terminal."""
+    monkeypatch.setattr(commands, "_has_terminal", lambda: True)
+    return run
+
+
+def runner(listening: ListeningService, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("PERCEPT_URL", listening.url)
+    monkeypatch.setenv("PERCEPT_TOKEN", listening.service.token_of[Role.ADMIN])
+
+    def run(*arguments: object, answer: str = "") -> Result:
+        return CliRunner().invoke(APP, [str(each) for each in arguments], input=answer)
+
+    return run
+
+
+def write(file: Path, *documents: dict[str, Any]) -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(yaml.safe_dump_all(documents, sort_keys=False))
+    return file
+
+
+def plan_of(result: Result) -> list[str]:
+    """Return the lines of a plan that are not its diffs."""
+    return [line for line in result.output.splitlines() if line and not line.startswith(" ")]
+
+
+# --- what changes
+
+
+def test_a_folder_is_applied_and_the_second_time_nothing_is_left_to_do(
+    run: Run, client: Client, tmp_path: Path
+) -> None:
+    write(tmp_path / "streams.yaml", PAYMENTS)
+    write(tmp_path / "rules" / "a.yml", processor_document(id="a"), processor_document(id="b"))
+    documents = [processor_document(id=name, stream="payments") for name in ("c", "d")]
+    (tmp_path / "rules" / "c.json").write_text(json.dumps(documents))
+    (tmp_path / "notes.txt").write_text("not a rule")
+
+    first = run("apply", "-f", tmp_path)
+    second = run("apply", "-f", tmp_path)
+
+    assert first.exit_code == 0, first.output
+    assert plan_of(first)[:6] == [
+        "register stream: stream payments",
+        "create: processor a",
+        "create: processor b",
+        "create: processor c",
+        "create: processor d",
+        "Plan: 1 × register stream, 4 × create, 0 unchanged",  # noqa: RUF001 - "times"
+    ]
+    assert [each.id for each in client.processors()] == ["a", "b", "c", "d"]
+    assert (second.exit_code, second.output) == (0, "Plan: 5 unchanged\n")
+    assert client.get("a").version == 1
+
+
+def test_another_spelling_is_no_change(run: Run, client: Client, tmp_path: Path) -> None:
+    client.publish("logins", ID, pattern=PATTERN, tags=["b", "a"], key_by=["user"])
+    spelled = {"steps": PATTERN["steps"], "within_ms": 600_000}
+    file = write(tmp_path / "a.yaml", processor_document(pattern=spelled, tags=["a", "b", "a"]))
+    assert plan_of(run("apply", "-f", file)) == ["Plan: 1 unchanged"]
+
+
+def test_a_new_version_is_shown_with_its_diff(run: Run, client: Client, tmp_path: Path) -> None:
+    client.publish("logins", ID, pattern=PATTERN, key_by=["user"])
+    file = write(tmp_path / "a.yaml", processor_document(pattern=OTHER_PATTERN, severity="high"))
+
+    result = run("apply", "-f", file, "--comment", "commit 1a2b")
+
+    assert f"new version: processor {ID}" in result.output
+    for line in ("+severity: high", "-  within: 10 minutes", "+  within: 5 minutes"):
+        assert f"    {line}\n" in result.output
+    assert client.get(ID).version == 2
+    assert client.version(ID, 2).comment == "commit 1a2b"
+
+
+def test_labels_alone_make_no_version(run: Run, client: Client, tmp_path: Path) -> None:
+    client.publish("logins", ID, pattern=PATTERN, key_by=["user"], owner="x", tags=["t"])
+    file = write(tmp_path / "a.yaml", processor_document(description="d"))
+
+    result = run("apply", "-f", file)
+
+    assert plan_of(result)[0] == f"labels only: processor {ID}"
+    changed = client.get(ID)
+    assert (changed.version, changed.description, changed.owner, changed.tags) == (1, "d", "", [])
+
+
+PAUSES: dict[str, tuple[bool, dict[str, bool], str, bool]] = {
+    "pause": (False, {"paused": True}, f"pause: processor {ID}", True),
+    "resume": (True, {"paused": False}, f"resume: processor {ID}", False),
+    "stays paused": (True, {}, "Plan: 1 unchanged", True),
+    "stays running": (False, {}, "Plan: 1 unchanged", False),
+    "is paused": (True, {"paused": True}, "Plan: 1 unchanged", True),
+}
+
+
+@pytest.mark.parametrize("case", PAUSES)
+def test_a_file_pauses_and_resumes_only_if_it_says_so(
+    case: str, run: Run, client: Client, tmp_path: Path
+) -> None:
+    before, said, planned, after = PAUSES[case]
+    client.publish("logins", ID, pattern=PATTERN, key_by=["user"], paused=before)
+    result = run("apply", "-f", write(tmp_path / "a.yaml", processor_document() | said))
+    assert (plan_of(result)[0], client.get(ID).is_paused) == (planned, after)
+
+
+def test_pausing_comes_before_a_new_version_and_resuming_after_it(
+    run: Run, client: Client, tmp_path: Path, listening: ListeningService
+) -> None:
+    client.publish("logins", ID, pattern=PATTERN, key_by=["user"])
+    for paused, pattern in ((True, OTHER_PATTERN), (False, PATTERN)):
+        document = processor_document(pattern=pattern, paused=paused)
+        assert run("apply", "-f", write(tmp_path / "a.yaml", document)).exit_code == 0
+    log = listening.service.client.get("/v1/changes", params={"processor": ID}).json()["items"]
+    actions = [change["action"].removeprefix("processor.") for change in reversed(log)]
+    assert actions == ["create", "pause", "publish", "publish", "resume"]
+
+
+def test_a_new_processor_may_start_paused(run: Run, client: Client, tmp_path: Path) -> None:
+    run("apply", "-f", write(tmp_path / "a.yaml", processor_document(paused=True)))
+    assert client.get(ID).is_paused
+
+
+def test_a_stream_is_redefined(run: Run, client: Client, tmp_path: Path) -> None:
+    file = write(tmp_path / "a.yaml", STREAM | {"allowed_delay_ms": 9})
+    assert "redefine stream: stream logins" in run("apply", "-f", file).output
+    assert client.stream("logins").allowed_delay_ms == 9
+
+
+def test_a_cancelled_version_is_not_published_again(
+    run: Run, client: Client, tmp_path: Path, listening: ListeningService
+) -> None:
+    client.publish("logins", ID, pattern=PATTERN, key_by=["user"])
+    client.publish("logins", ID, pattern=OTHER_PATTERN, effective_from="2030-01-01T00:00:00Z")
+    cancel = f"/v1/processors/{ID}/versions/2/cancel"
+    listening.service.client.post(cancel).raise_for_status()
+    file = write(tmp_path / "a.yaml", processor_document())
+    assert plan_of(run("apply", "-f", file)) == ["Plan: 1 unchanged"]
+
+
+def test_times_without_quotes_are_times(run: Run, client: Client, tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    example = {"events": [{"ts": "2026-01-01T00:00:00Z", "action": "none"}]}
+    text = yaml.safe_dump(processor_document(examples=[example])).replace("'2026", "2026")
+    text = text.replace("00Z'", "00Z")
+    file.write_text(f"{text}\neffective_from: 2030-01-01T00:00:00Z\n")
+    assert run("apply", "-f", file).exit_code == 0
+    assert client.get(ID).published[0].effective_from == 1_893_456_000_000
+
+
+# --- versions for later
+
+LATER = {"pattern": OTHER_PATTERN, "effective_from": "2030-01-01T00:00:00.000Z"}
+LAST = {"pattern": PATTERN | {"within": "1 minute"}, "effective_from": "2031-01-01T00:00:00.000Z"}
+NOW: dict[str, Any] = {}
+SCHEDULES: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]], str, list[int]]] = {
+    "one more": ([NOW], [NOW, LATER], "new version", [1, 2]),
+    "two more, in any order": ([NOW], [LAST, LATER, NOW], "new version", [1, 2, 3]),
+    "all new": ([], [NOW, LATER], "create + new version", [1, 2]),
+    "the same": ([NOW, LATER], [LATER, NOW], "", [1, 2]),
+    "one less": ([NOW, LATER], [NOW], "cancel scheduled version", [1]),
+    "the first less": ([NOW, LATER, LAST], [NOW, LAST], "cancel scheduled version", [1, 3]),
+    "one before another": (
+        [NOW, LAST],
+        [NOW, LATER, LAST],
+        "new version + cancel scheduled version",
+        [1, 3, 4],
+    ),
+    "another for now": (
+        [NOW, LATER],
+        [{"severity": "low"}, LATER],
+        "new version",
+        [3, 4],
+    ),
+    "only later, beside what runs": ([NOW], [LATER], "new version", [1, 2]),
+    "only later, and so it is": ([NOW, LATER], [LATER], "", [1, 2]),
+    "later, but another": (
+        [NOW, LATER],
+        [LAST],
+        "new version + cancel scheduled version",
+        [1, 3],
+    ),
+    "only later, never one for now": (
+        [LATER],
+        [LAST],
+        "new version + cancel scheduled version",
+        [2],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SCHEDULES)
+def test_documents_of_one_id_are_its_versions_by_time(
+    case: str, run: Run, client: Client, tmp_path: Path
+) -> None:
+    before, after, planned, numbers = SCHEDULES[case]
+    for version in before:
+        document: Any = processor_document(**version)
+        client.publish(document.pop("stream"), document.pop("id"), **document)
+    file = write(tmp_path / "a.yaml", *(processor_document(**version) for version in after))
+
+    first, second = run("apply", "-f", file), run("apply", "-f", file)
+
+    assert first.exit_code == 0, first.output
+    assert plan_of(first)[0] == (f"{planned}: processor {ID}" if planned else "Plan: 1 unchanged")
+    assert [published.version for published in client.get(ID).published] == numbers
+    assert second.output == "Plan: 1 unchanged\n"
+
+
+def test_labels_in_one_document_are_those_of_all_versions(
+    run: Run, client: Client, tmp_path: Path
+) -> None:
+    documents = [processor_document(owner="fraud"), processor_document(**LATER, tags=["t"])]
+    file = write(tmp_path / "a.yaml", *documents)
+    assert run("apply", "-f", file).exit_code == 0
+    assert (client.get(ID).owner, client.get(ID).tags) == ("fraud", ["t"])
+    assert plan_of(run("apply", "-f", file)) == ["Plan: 1 unchanged"]
+
+
+# --- pruning
+
+
+def test_only_prune_deletes_and_only_in_streams_the_files_name(
+    run: Run, client: Client, tmp_path: Path
+) -> None:
+    client.register_stream(PAYMENTS)
+    client.publish("logins", "stray", pattern=PATTERN)
+    client.publish("payments", "other", pattern=PATTERN)
+    file = write(tmp_path / "a.yaml", processor_document())
+
+    assert run("apply", "-f", file).exit_code == 0
+    assert "stray" in [each.id for each in client.processors()]
+    pruned = run("apply", "-f", file, "--prune")
+
+    assert plan_of(pruned)[0] == "delete: processor stray"
+    assert [each.id for each in client.processors()] == [ID, "other"]
+
+
+def test_one_stream_alone_may_be_applied(run: Run, client: Client, tmp_path: Path) -> None:
+    client.publish("logins", "stray", pattern=PATTERN)
+    write(tmp_path / "a.yaml", PAYMENTS, processor_document(id="a", stream="payments"))
+    write(tmp_path / "b.yaml", processor_document(id="b"))
+    run("apply", "-f", tmp_path, "--stream", "payments", "--prune")
+    assert [each.id for each in client.processors()] == ["a", "stray"]
+
+
+@pytest.mark.parametrize("options", [[], ["--stream", "logins"]])
+def test_an_empty_folder_never_deletes_everything(
+    options: list[str], run: Run, client: Client, tmp_path: Path
+) -> None:
+    client.publish("logins", "stray", pattern=PATTERN)
+    if options:
+        write(tmp_path / "a.yaml", PAYMENTS)
+    result = run("apply", "-f", tmp_path, "--prune", *options)
+    assert result.exit_code == 2
+    assert "there is no document" in result.output
+    assert [each.id for each in client.processors()] == ["stray"]
+
+
+# --- asking, and not doing it
+
+
+@pytest.mark.parametrize(("options", "code"), [([], 0), (["--detailed-exitcode"], 3)])
+def test_a_dry_run_shows_the_plan_and_changes_nothing(
+    options: list[str], code: int, run: Run, client: Client, tmp_path: Path
+) -> None:
+    file = write(tmp_path / "a.yaml", processor_document())
+    result = run("apply", "-f", file, "--dry-run", *options)
+    assert (result.exit_code, plan_of(result)[0]) == (code, f"create: processor {ID}")
+    assert list(client.processors()) == []
+
+    client.publish("logins", ID, pattern=PATTERN, key_by=["user"])
+    assert run("apply", "-f", file, "--dry-run", *options).exit_code == 0
+
+
+ANSWERS: dict[str, tuple[list[str], bool]] = {
+    "y\n": ([], True),
+    "n\n": ([], False),
+    "": (["--yes"], True),
+}
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_on_a_terminal_it_asks(answer: str, asking: Run, client: Client, tmp_path: Path) -> None:
+    options, made = ANSWERS[answer]
+    file = write(tmp_path / "a.yaml", processor_document())
+    result = asking("apply", "-f", file, *options, answer=answer)
+    assert ("Make these changes?" in result.output) is bool(answer)
+    assert (result.exit_code == 0, len(list(client.processors())) == 1) == (made, made)
+
+
+# --- what is wrong
+
+
+def test_every_problem_of_every_file_is_told_with_its_place(
+    run: Run, client: Client, tmp_path: Path
+) -> None:
+    (tmp_path / "a.yaml").write_text(
+        "id: a\nstream: logins\npatern: {}\npattern:\n  steps:\n  - name: x\n---\n"
+        "id: b\nstream: logins\npattern:\n  steps:\n"
+        "  - name: x\n    where: amuont > 1\n  - name: y\n    contiguity: nxet\n"
+    )
+    (tmp_path / "b.yaml").write_text(
+        "id: c\nstream: logins\npattern:\n  steps:\n  - name: x\n"
+        "    where: action = 'a' AND amuont > 1\nkey_by: [usr]\n"
+    )
+    (tmp_path / "c.json").write_text(
+        '{"id": "d", "stream": "nowhere",\n "pattern": {"steps": [{"name": "x"}]}}'
+    )
+    (tmp_path / "d.yaml").write_text("id: [\n")
+    (tmp_path / "e.yaml").write_text("name: s\nschema: a STRNG\nevent_time_column: ts\n")
+    (tmp_path / "f.yaml").write_text("- just text\n---\nfoo: 1\n")
+
+    result = run("apply", "-f", tmp_path)
+
+    told = result.output.replace(f"{tmp_path}/", "")
+    assert result.exit_code == 2
+    for line in (
+        "a.yaml:3:1: patern: unknown key. Did you mean 'pattern'?",
+        "a.yaml:15:5: pattern.steps[1].contiguity: 'nxet' is not known. Did you mean 'next'?",
+        "b.yaml:6:29: pattern.steps[0].where: ",
+        "b.yaml:7:10: key_by[0]: there is no column usr. Did you mean user?",
+        "c.json:1:13: stream: there is no stream 'nowhere'",
+        "d.yaml:2:1: ",
+        "e.yaml:2:9: schema: ",
+        "f.yaml:1:3: a document is a mapping",
+        "f.yaml:3:1: neither a processor (id, stream, pattern) nor a stream (name, schema).",
+        "nothing was changed.",
+    ):
+        assert line in told, told
+    assert "amount" in told
+    assert list(client.processors()) == []
+
+
+def test_rules_of_a_new_stream_are_checked_before_it_is_registered(
+    run: Run, client: Client, tmp_path: Path
+) -> None:
+    document = processor_document(stream="payments", key_by=["usr"], select={"a": "lgin.user"})
+    pattern = {"steps": [{"name": "x", "where": "amuont > 1"}]}
+    write(tmp_path / "a.yaml", PAYMENTS, document, document | {"id": "b", "pattern": pattern})
+    result = run("apply", "-f", tmp_path)
+    assert result.exit_code == 2
+    for path in ("key_by[0]", "select.a", "pattern.steps[0].where"):
+        assert f": {path}: " in result.output
+    assert [stream.name for stream in client.streams()] == ["logins"]
+
+
+def test_one_id_in_two_files_is_refused(run: Run, client: Client, tmp_path: Path) -> None:
+    write(tmp_path / "a.yaml", processor_document())
+    write(tmp_path / "b.yaml", processor_document(severity="low"))
+    result = run("apply", "-f", tmp_path)
+    assert result.exit_code == 2
+    assert f"b.yaml:1:1: id: '{ID}' is also in {tmp_path}/a.yaml, with the same" in result.output
+    assert list(client.processors()) == []
+
+
+def test_examples_that_fail_are_told_before_anything_is_changed(
+    run: Run, client: Client, tmp_path: Path
+) -> None:
+    example = {"events": [{"ts": 1, "action": "fail", "user": "u"}], "matches": [{"fail": [0]}]}
+    write(tmp_path / "a.yaml", processor_document(id="good"))
+    write(tmp_path / "b.yaml", processor_document(examples=[example]))
+    result = run("apply", "-f", tmp_path)
+    assert result.exit_code == 2
+    assert "examples[0].matches: Expected and not found" in result.output
+    assert list(client.processors()) == []
+
+
+def test_a_processor_does_not_move_to_another_stream(
+    run: Run, client: Client, tmp_path: Path
+) -> None:
+    client.register_stream(PAYMENTS)
+    client.publish("logins", ID, pattern=PATTERN)
+    result = run("apply", "-f", write(tmp_path / "a.yaml", processor_document(stream="payments")))
+    assert result.exit_code == 2
+    assert "stream: 'failed-logins' stays on stream 'logins'" in result.output
+
+
+def test_a_file_that_is_not_there_is_bad_input(run: Run, tmp_path: Path) -> None:
+    assert run("apply", "-f", tmp_path / "none.yaml").exit_code == 2
+
+
+def test_a_service_that_refuses_the_token_is_a_failure(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PERCEPT_TOKEN", "percept_wrong")
+    result = run("apply", "-f", write(tmp_path / "a.yaml", processor_document()))
+    assert result.exit_code == 1
+    assert "401 The token is not valid" in result.output
+    assert "percept_wrong" not in result.output
+
+
+def test_a_url_over_which_the_token_would_leak_is_bad_input(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PERCEPT_URL", "http://rules.example.com")
+    result = run("apply", "-f", write(tmp_path / "a.yaml", processor_document()))
+    assert result.exit_code == 2
+
+
+# --- others change things, too
+
+
+def test_a_change_made_meanwhile_is_told_and_not_lost(
+    run: Run, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b"):
+        client.publish("logins", name, pattern=PATTERN, key_by=["user"])
+    write(
+        tmp_path / "a.yaml", *(processor_document(id=name, severity="low") for name in ("a", "b"))
+    )
+    theirs: list[Processor] = []
+    carry_out = execution.carry_out
+
+    def after_somebody_else(*arguments: Any) -> Any:
+        theirs.append(client.publish("logins", "a", pattern=OTHER_PATTERN))
+        return carry_out(*arguments)
+
+    monkeypatch.setattr(commands, "carry_out", after_somebody_else)
+    result = run("apply", "-f", tmp_path)
+
+    assert result.exit_code == 1
+    assert "failed: new version a: was changed by somebody else meanwhile" in result.output
+    assert "done: new version b" in result.output
+    assert "1 of 2 changes failed." in result.output
+    assert client.get("a") == theirs[0]
+
+
+# --- exporting
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def run_on_both(
+    request: pytest.FixtureRequest,
+    migrated_store: Callable[[str], str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[tuple[Run, Client]]:
+    with (
+        listening_service(migrated_store(request.param)) as listening,
+        listening.client() as client,
+    ):
+        yield runner(listening, monkeypatch), client
+
+
+@pytest.mark.parametrize("file_format", ["yaml", "json"])
+def test_apply_finds_unchanged_what_was_exported(
+    file_format: str, run_on_both: tuple[Run, Client], tmp_path: Path
+) -> None:
+    run, client = run_on_both
+    example = {"events": [{"ts": "2026-01-01T00:00:00Z", "action": 'say "hi" # é\u0085'}]}
+    client.register_stream(PAYMENTS | {"order_by": ["user"], "description": "all: of them"})
+    client.publish("logins", "plain", pattern=PATTERN)
+    client.publish(
+        "logins",
+        "full.of-everything",
+        pattern=PATTERN,
+        key_by=["user"],
+        select={"who": "login.user"},
+        limits={"partial_matches_per_key": 5},
+        on_update="drain",
+        severity="low",
+        effective_until="2030-01-01T00:00:00Z",
+        examples=[example],
+        description="two\nlines: 'quoted'",
+        owner="1",
+        tags=["b", "a"],
+    )
+    client.publish("logins", "no-version-yet", pattern=PATTERN, paused=True)
+    code = Pattern.begin("a").where("amount > 1").where(lambda _e, _c: True).or_where("user = 'x'")
+    client.publish("payments", "code", pattern=code, function=select(len))
+    client.publish("payments", "twice", pattern=PATTERN)
+    client.publish("payments", "twice", pattern=OTHER_PATTERN, effective_from=4_000_000_000_000)
+
+    exported = run("export", "-o", tmp_path, "--format", file_format)
+    applied = run("apply", "-f", tmp_path, "--prune")
+
+    assert exported.exit_code == 0, exported.output
+    assert applied.output == "Plan: 7 unchanged\n"
+    names = {str(file.relative_to(tmp_path)) for file in tmp_path.rglob("*.*") if file.is_file()}
+    assert f"processors/logins/full.of-everything.{file_format}" in names
+    assert f"streams/payments.{file_format}" in names
+
+
+def test_an_exported_rule_reads_well(run: Run, client: Client, tmp_path: Path) -> None:
+    client.publish("logins", ID, pattern=PATTERN, key_by=["user"], owner="fraud")
+    run("export", "-o", tmp_path, "--stream", "logins")
+    text = (tmp_path / "processors" / "logins" / f"{ID}.yaml").read_text()
+    assert text.splitlines()[:9] == [
+        f"id: {ID}",
+        "stream: logins",
+        "owner: fraud",
+        "pattern:",
+        "  steps:",
+        "  - name: fail",
+        "    where: action = 'fail'",
+        "    times: 3",
+        "  - name: login",
+    ]
+
+
+def test_files_of_what_is_gone_are_left_and_named(run: Run, client: Client, tmp_path: Path) -> None:
+    client.publish("logins", "gone", pattern=PATTERN)
+    run("export", "-o", tmp_path)
+    client.delete("gone")
+    result = run("export", "-o", tmp_path)
+    assert f"{tmp_path}/processors/logins/gone.yaml" in result.output
+    assert (tmp_path / "processors" / "logins" / "gone.yaml").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_a_failure(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "streams").write_text("a file")
+    assert run("export", "-o", tmp_path).exit_code == 1
+
+
+# --- other parts
+
+
+def test_code_in_a_diff_is_cut() -> None:
+    lines = text_diff([{"payload": "a" * 1_000}], [{"payload": "b" * 1_000}])
+    assert [line[:13] for line in lines[1:]] == ["-payload: aaa", "+payload: bbb"]
+    assert max(map(len, lines)) == 160
+
+
+def test_a_new_signing_key_can_be_read_and_is_new_each_time() -> None:
+    app = typer.Typer()
+    app.command()(signing_key)
+    printed = [CliRunner().invoke(app, ["2026-11"]).output.strip() for _ in range(2)]
+    assert printed[0] != printed[1]
+    assert all(text.startswith("2026-11:") for text in printed)
+    assert CliRunner().invoke(app, ["not an id"]).exit_code == 2
+    assert SigningKey.new("2026-11").to_text() not in printed

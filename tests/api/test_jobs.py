@@ -1,0 +1,491 @@
+"""Jobs register and report; what they run is compared with what is published."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from api.jobs.service import REMEMBERED_INSTANCES
+from api.security import Role
+from discoverers.report_parts import VersionReport
+from discoverers.reporting import (
+    VERSIONS_PER_HEARTBEAT,
+    Heartbeat,
+    HeartbeatAnswer,
+    RunningVersion,
+)
+from tests.api.documents import STREAM
+from tests.api.running import START_MS, Publish, ServiceUnderTest
+
+JOBS = "/v1/streams/logins/jobs"
+FIRST, SECOND = "instance-1", "instance-2"
+MINUTE_MS = 60_000
+HOUR_MS = 60 * MINUTE_MS
+
+
+class ReportingJob:
+    """A job that registers and sends heartbeats with the role of a job."""
+
+    def __init__(
+        self, service: ServiceUnderTest, name: str = "main", instance: str = FIRST
+    ) -> None:
+        self._service = service
+        self.instance = instance
+        self.sequence = 0
+        self.name = name
+        answer = self.put()
+        assert answer.status_code == 200, answer.text
+        self.id: str = answer.json()["id"]
+
+    def put(self) -> Any:
+        body = {"instance_id": self.instance, "properties": {"host": "driver-1"}}
+        headers = self._service.as_role(Role.JOB)
+        return self._service.client.put(f"{JOBS}/{self.name}", json=body, headers=headers)
+
+    def post(self, **fields: Any) -> Any:
+        self.sequence += 1
+        body = {"instance_id": self.instance, "sequence": self.sequence} | fields
+        path = f"/v1/jobs/{self.id}/heartbeats"
+        headers = self._service.as_role(Role.JOB)
+        return self._service.client.post(path, json=body, headers=headers)
+
+    def beat(self, *versions: dict[str, Any], **fields: Any) -> dict[str, Any]:
+        answer = self.post(versions=list(versions), **fields)
+        assert answer.status_code == 200, answer.text
+        body: dict[str, Any] = answer.json()
+        return body
+
+    def stop(self) -> Any:
+        body = {"instance_id": self.instance, "reason": "deployed"}
+        headers = self._service.as_role(Role.JOB)
+        return self._service.client.post(f"/v1/jobs/{self.id}/stop", json=body, headers=headers)
+
+    def view(self) -> dict[str, Any]:
+        view: dict[str, Any] = get(self._service, f"/v1/jobs/{self.id}")
+        return view
+
+
+def get(service: ServiceUnderTest, path: str) -> Any:
+    answer = service.client.get(path, headers=service.as_role(Role.VIEWER))
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def running(processor_id: str = "failed-logins", version: int = 1, **fields: Any) -> dict[str, Any]:
+    fields = {"state": "active"} | fields
+    return {"processor_id": processor_id, "version": version} | fields
+
+
+@pytest.fixture
+def job(with_stream: ServiceUnderTest) -> ReportingJob:
+    """A job of the stream `logins`."""
+    return ReportingJob(with_stream)
+
+
+def test_a_job_starts_runs_goes_stale_and_stops(
+    with_stream: ServiceUnderTest, job: ReportingJob
+) -> None:
+    states = [job.view()["state"]]
+    job.beat(epoch=1)
+    states.append(job.view()["state"])
+    with_stream.clock.time_ms += 30_000
+    states.append(job.view()["state"])
+    with_stream.clock.time_ms += 1
+    states.append(job.view()["state"])
+    job.beat(epoch=1)
+    states.append(job.view()["state"])
+    assert job.stop().status_code == 200
+    with_stream.clock.time_ms += HOUR_MS
+    states.append(job.view()["state"])
+
+    assert states == ["starting", "running", "running", "stale", "running", "stopped"]
+    assert job.view()["stop_reason"] == "deployed"
+
+
+def test_a_job_that_never_reports_goes_stale(
+    with_stream: ServiceUnderTest, job: ReportingJob
+) -> None:
+    with_stream.clock.time_ms += 30_001
+    assert job.view()["state"] == "stale"
+
+
+def test_registering_again_changes_nothing_but_a_restart_takes_over(
+    with_stream: ServiceUnderTest, job: ReportingJob
+) -> None:
+    job.beat(running(), epoch=1, held_versions=1)
+    assert job.put().json()["id"] == job.id
+    assert job.view()["versions"] == {"active": 1}
+
+    restarted = ReportingJob(with_stream, instance=SECOND)
+
+    assert restarted.id == job.id
+    view = job.view()
+    assert (view["instance_id"], view["state"], view["epoch"]) == (SECOND, "starting", None)
+    assert view["versions"] == {}
+    ends = [(each["instance_id"], each["end_reason"]) for each in view["instances"]]
+    assert ends == [(SECOND, ""), (FIRST, f"superseded by {SECOND}")]
+
+
+def test_an_instance_that_has_ended_neither_reports_nor_comes_back(
+    with_stream: ServiceUnderTest, job: ReportingJob
+) -> None:
+    restarted = ReportingJob(with_stream, instance=SECOND)
+    assert [job.post().status_code, job.stop().status_code, job.put().status_code] == [409] * 3
+    assert SECOND in job.post().json()["detail"]
+
+    assert restarted.stop().status_code == 200
+    assert [restarted.post().status_code, restarted.put().status_code] == [409] * 2
+    assert ReportingJob(with_stream, instance="instance-3").id == job.id
+
+
+def test_starts_stops_and_reports_at_once_never_block_each_other(
+    with_stream: ServiceUnderTest, job: ReportingJob
+) -> None:
+    def act(number: int) -> set[int]:
+        instance = ReportingJob(with_stream, instance=f"instance-at-once-{number}")
+        return {instance.post().status_code, instance.stop().status_code}
+
+    with ThreadPoolExecutor(6) as pool:
+        statuses = set().union(*pool.map(act, range(24)))
+    assert statuses <= {200, 409}
+    assert len(job.view()["instances"]) == REMEMBERED_INSTANCES
+
+
+def test_only_the_newest_starts_are_remembered(
+    with_stream: ServiceUnderTest, job: ReportingJob
+) -> None:
+    for number in range(REMEMBERED_INSTANCES + 3):
+        with_stream.clock.time_ms += 1
+        ReportingJob(with_stream, instance=f"restart-{number}")
+    instances = job.view()["instances"]
+    assert len(instances) == REMEMBERED_INSTANCES
+    assert instances[0]["instance_id"] == f"restart-{REMEMBERED_INSTANCES + 2}"
+
+
+def test_a_heartbeat_changes_what_it_names_and_leaves_the_rest(job: ReportingJob) -> None:
+    job.beat(running("a"), running("b", state="pending", active_from_ms=START_MS))
+    job.beat(running("b", state="quarantined", error="division by zero", traceback="line 1"))
+    assert job.view()["versions"] == {"active": 1, "quarantined": 1}
+
+
+def test_a_repeated_or_overtaken_heartbeat_changes_nothing(
+    with_stream: ServiceUnderTest, job: ReportingJob
+) -> None:
+    job.beat(running(counters={"matches": 5}), counters={"matches": 5}, epoch=2)
+    job.sequence = 0
+    job.beat(running(counters={"matches": 3}), counters={"matches": 3}, epoch=1)
+
+    view = job.view()
+    assert (view["epoch"], view["counters"]["matches"]) == (2, 5)
+    assert sum(get(with_stream, f"/v1/jobs/{job.id}/history")["series"]["matches"]) == 5
+
+
+def test_a_service_that_knows_other_versions_asks_for_all_of_them(job: ReportingJob) -> None:
+    assert not job.beat(running("a"))["resend_all"]  # one part of many: nothing to compare
+    assert job.beat(running("b"), held_versions=3)["resend_all"]
+    assert not job.beat(running("c"), held_versions=3)["resend_all"]
+    ended = running("c", state="superseded")
+    assert not job.beat(ended, held_versions=2)["resend_all"]
+
+
+def test_a_whole_report_ends_what_it_does_not_name_and_counts_nothing_twice(
+    with_stream: ServiceUnderTest, job: ReportingJob
+) -> None:
+    versions = [running(name, counters={"matches": 3}) for name in "abc"]
+    job.beat(*versions, held_versions=3)
+    assert not job.beat(versions[1], replaces_all=True)["resend_all"]
+    assert not job.beat(versions[2], held_versions=2)["resend_all"]
+
+    assert job.view()["versions"] == {"active": 2, "superseded": 1}
+    history = get(with_stream, f"/v1/jobs/{job.id}/processors/b/history")
+    assert sum(history["series"]["matches"]) == 3
+
+
+def test_long_and_unstorable_texts_are_mended_before_they_are_sent() -> None:
+    version = RunningVersion.model_validate(
+        running(state="quarantined", error="a\x00\ud800" + "e" * 5_000, traceback="t" * 9_000 + "!")
+    )
+    assert version.error.startswith("a\N{REPLACEMENT CHARACTER}?e")
+    assert (len(version.error), len(version.traceback)) == (1_000, 4_000)
+    assert version.traceback.endswith("t!")
+
+
+def test_what_a_job_really_runs_is_paged_and_filtered(
+    with_stream: ServiceUnderTest, job: ReportingJob
+) -> None:
+    job.beat(
+        *[running(f"p{number}", version) for number in range(5) for version in (1, 2)],
+        running("broken", state="quarantined", error="boom", traceback="line 7"),
+    )
+    path, cursor, seen = f"/v1/jobs/{job.id}/versions?limit=3", "", []
+    while cursor is not None:
+        page = get(with_stream, f"{path}&cursor={cursor}" if cursor else path)
+        seen += [(each["processor_id"], each["version"]) for each in page["items"]]
+        cursor = page["next_cursor"]
+    assert seen == sorted(seen)
+    assert len(seen) == 11
+
+    (broken,) = get(with_stream, f"{path}&state=quarantined")["items"]
+    assert (broken["error"], broken["traceback"]) == ("boom", "line 7")
+
+
+def joined(service: ServiceUnderTest, processor_id: str = "failed-logins") -> dict[str, Any]:
+    view = get(service, f"/v1/streams/logins/processors/{processor_id}/running")
+    (in_job,) = view["jobs"]
+    listed = get(service, f"/v1/streams/logins/running?processor={processor_id}")["items"]
+    if listed:  # deleted processors are not
+        same = {key: value for key, value in in_job.items() if key != "versions"}
+        assert listed[0]["jobs"] == [same]
+        assert listed[0]["published"] == view["published"]
+    return dict(in_job)
+
+
+def test_published_and_running_are_joined_through_the_life_of_a_processor(
+    with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
+) -> None:
+    publish()
+    before = joined(with_stream)
+    assert (before["state"], before["is_current"], before["live_version"]) == (None, False, None)
+
+    job.beat(running(active_from_ms=START_MS - 5), epoch=2)
+    live = joined(with_stream)
+    assert (live["state"], live["is_current"], live["live_version"]) == ("active", True, 1)
+
+    publish(severity="high", effective_from="2027-02-01T00:00:00Z")
+    assert joined(with_stream)["is_current"] is False
+    from_ms = 1_801_440_000_000
+    job.beat(running(version=2, state="pending", active_from_ms=from_ms), epoch=3)
+    pending = joined(with_stream)
+    assert (pending["live_version"], pending["next_version"]) == (1, 2)
+    assert pending["next_from"] == "2027-02-01T00:00:00.000Z"
+    assert (pending["state"], pending["is_current"]) == ("active", True)
+
+    drained = running(state="draining", active_until_ms=from_ms, partial_matches=7)
+    job.beat(drained, running(version=2, active_from_ms=from_ms, partial_matches=1))
+    switched = joined(with_stream)
+    assert (switched["live_version"], switched["next_version"]) == (2, None)
+    assert switched["partial_matches"] == 8
+    assert [each["state"] for each in switched["versions"]] == ["draining", "active"]
+
+    job.beat(running(version=2, state="quarantined", error="boom", counters={"errors": 1}))
+    broken = joined(with_stream)
+    assert (broken["state"], broken["error"], broken["errors"]) == ("quarantined", "boom", 1)
+    assert broken["live_version"] is None
+
+    assert with_stream.client.delete("/v1/processors/failed-logins").status_code == 204
+    assert joined(with_stream)["is_current"] is False
+    job.beat(running(state="superseded"), running(version=2, state="superseded"), epoch=4)
+    gone = joined(with_stream)
+    assert (gone["state"], gone["is_current"]) == ("superseded", True)
+
+
+def test_each_job_of_a_stream_has_its_own_line(
+    with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
+) -> None:
+    publish()
+    shadow = ReportingJob(with_stream, "shadow")
+    job.beat(running(), epoch=2)
+    shadow.beat(epoch=1)
+
+    (line,) = get(with_stream, "/v1/streams/logins/running")["items"]
+    assert [(each["job"]["name"], each["state"], each["is_current"]) for each in line["jobs"]] == [
+        ("main", "active", True),
+        ("shadow", None, False),
+    ]
+    assert [each["name"] for each in get(with_stream, JOBS)] == ["main", "shadow"]
+
+
+def test_the_comparison_is_paged_and_can_be_asked_for_some(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    for processor_id in "abcd":
+        publish(id=processor_id)
+    path = "/v1/streams/logins/running"
+    first = get(with_stream, f"{path}?limit=3")
+    rest = get(with_stream, f"{path}?limit=3&cursor={first['next_cursor']}")
+    ids = [[each["processor_id"] for each in page["items"]] for page in (first, rest)]
+    assert (ids, rest["next_cursor"]) == ([["a", "b", "c"], ["d"]], None)
+    some = get(with_stream, f"{path}?processor=d&processor=b&processor=unknown")["items"]
+    assert [each["processor_id"] for each in some] == ["b", "d"]
+
+
+def test_history_adds_up_to_the_totals(with_stream: ServiceUnderTest, job: ReportingJob) -> None:
+    for minute, total in enumerate([2, 2, 7, 10]):
+        with_stream.clock.time_ms = START_MS + minute * 4 * MINUTE_MS
+        counters = {"matches": total, "events": 10 * total}
+        newest = {"watermark_ms": START_MS, "newest_event_ms": START_MS + minute}
+        job.beat(running(counters=counters), counters=counters, backlog_events=minute, **newest)
+
+    history = get(with_stream, f"/v1/jobs/{job.id}/history?since=2027-01-15T08:00:00Z")
+    assert (history["bucket_seconds"], history["times"][0]) == (60, "2027-01-15T08:00:00.000Z")
+    assert history["series"]["matches"] == [2, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 3]
+    assert history["series"]["backlog_events"] == [
+        0,
+        *[None] * 3,
+        1,
+        *[None] * 3,
+        2,
+        *[None] * 3,
+        3,
+    ]
+    assert history["series"]["watermark_delay_ms"][8] == 2
+
+    path = f"/v1/jobs/{job.id}/processors/failed-logins/history"
+    of_processor = get(with_stream, f"{path}?since=2027-01-15T08:00:00Z")
+    assert (of_processor["bucket_seconds"], of_processor["series"]["events"]) == (300, [20, 50, 30])
+
+
+def test_matches_of_the_last_hour_are_counted(
+    with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
+) -> None:
+    publish()
+    job.beat(running(counters={"matches": 3}, last_match_ms=START_MS))
+    with_stream.clock.time_ms += HOUR_MS // 2
+    job.beat(running(counters={"matches": 5}, last_match_ms=START_MS + 1))
+    assert joined(with_stream)["matches_last_hour"] == 5
+    with_stream.clock.time_ms += HOUR_MS // 2
+    assert joined(with_stream)["matches_last_hour"] == 2
+    assert joined(with_stream)["last_match"] == "2027-01-15T08:00:00.001Z"
+
+
+def test_history_and_superseded_versions_are_let_go_after_a_day(
+    with_stream: ServiceUnderTest, job: ReportingJob
+) -> None:
+    counters = {"matches": 4}
+    job.beat(running("old", state="superseded", counters=counters), counters=counters)
+    with_stream.clock.time_ms += 25 * HOUR_MS
+    job.beat(running("new"), counters=counters)
+
+    assert job.view()["versions"] == {"active": 1}
+    with_stream.clock.time_ms = START_MS + 1  # whatever is asked for, it is not there any more
+    for path in (f"/v1/jobs/{job.id}/history", f"/v1/jobs/{job.id}/processors/old/history"):
+        assert sum(get(with_stream, path)["series"]["matches"]) == 0
+
+
+def test_a_stream_has_a_bounded_number_of_jobs(
+    with_stream: ServiceUnderTest, job: ReportingJob, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("api.jobs.service.MAXIMUM_JOBS", 4)
+    for number in range(3):
+        ReportingJob(with_stream, f"job-{number}")
+    path, body = f"{JOBS}/one-too-many", {"instance_id": FIRST}
+    assert with_stream.client.put(path, json=body).status_code == 409
+    assert with_stream.client.delete(f"/v1/jobs/{job.id}").status_code == 204
+    assert with_stream.client.put(path, json=body).status_code == 200
+
+
+def test_a_deleted_job_is_forgotten_and_may_register_again(
+    with_stream: ServiceUnderTest, job: ReportingJob
+) -> None:
+    job.beat(running(counters={"matches": 1}), counters={"matches": 1})
+    assert with_stream.client.delete(f"/v1/jobs/{job.id}").status_code == 204
+    assert job.post().status_code == 404
+    again = ReportingJob(with_stream)
+    assert again.id != job.id
+    assert again.view()["versions"] == {}
+
+
+def test_starts_stops_and_deletions_are_in_the_change_log(
+    with_stream: ServiceUnderTest, job: ReportingJob
+) -> None:
+    job.put()
+    job.beat()
+    job.stop()
+    with_stream.client.delete(f"/v1/jobs/{job.id}")
+    log = get(with_stream, "/v1/changes?stream=logins")["items"]
+    assert [change["action"] for change in log] == [
+        "job.delete",
+        "job.stop",
+        "job.register",
+        "stream.create",
+    ]
+    assert {change["subject"] for change in log[:3]} == {f"{job.id} main {FIRST}"}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "pointer"),
+    [
+        ("sequence", 0, "/sequence"),
+        ("watermark_ms", 2**60, "/watermark_ms"),
+        ("versions", [running(state="sleeping")], "/versions/0/state"),
+        ("versions", [running(counters={"matches": -1})], "/versions/0/counters/matches"),
+        ("versions", [running("no/slash")], "/versions/0/processor_id"),
+    ],
+)
+def test_a_malformed_heartbeat_is_refused_with_its_place(
+    job: ReportingJob, field: str, value: Any, pointer: str
+) -> None:
+    answer = job.post(**{field: value})
+    assert answer.status_code == 422
+    assert [flaw["pointer"] for flaw in answer.json()["errors"]] == [pointer]
+
+
+def test_unknown_streams_jobs_and_processors_are_not_found(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    with_stream.client.post("/v1/streams", json=STREAM | {"name": "other"})
+    for path in (
+        "/v1/streams/unknown/jobs",
+        "/v1/streams/unknown/running",
+        "/v1/streams/logins/processors/unknown/running",
+        "/v1/streams/other/processors/failed-logins/running",
+        "/v1/jobs/0123456789abcdef",
+        "/v1/jobs/0123456789abcdef/history",
+        "/v1/jobs/0123456789abcdef/versions",
+    ):
+        assert with_stream.client.get(path).status_code == 404, path
+    body = {"instance_id": FIRST}
+    assert with_stream.client.put("/v1/streams/unknown/jobs/x", json=body).status_code == 404
+
+
+def test_the_examples_of_the_models_are_valid() -> None:
+    (example,) = Heartbeat.model_json_schema()["examples"]
+    assert Heartbeat.model_validate(example).held_versions == 1
+
+
+def metrics(service: ServiceUnderTest) -> Iterator[str]:
+    for line in service.client.get("/metrics").text.splitlines():
+        if line.startswith("percept_job_"):
+            yield line.removeprefix("percept_job_")
+
+
+def test_what_is_worth_an_alert_is_a_metric(
+    with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
+) -> None:
+    publish()
+    job.beat(running(state="quarantined"), epoch=1, watermark_ms=START_MS, backlog_events=9)
+    label = 'stream="logins"'
+    found = set(metrics(with_stream))
+    assert f'up{{job="main",{label}}} 1.0' in found
+    assert f'epochs_behind{{job="main",{label}}} 1.0' in found
+    assert f'backlog_events{{job="main",{label}}} 9.0' in found
+    assert f'watermark_timestamp_seconds{{job="main",{label}}} 1.8e+09' in found
+    assert f'versions{{job="main",state="quarantined",{label}}} 1.0' in found
+
+    with_stream.clock.time_ms += HOUR_MS
+    assert f'up{{job="main",{label}}} 0.0' in set(metrics(with_stream))
+    with_stream.clock.time_ms = START_MS
+    job.stop()
+    assert list(metrics(with_stream)) == []
+
+
+def test_thousands_of_versions_are_reported_in_parts(job: ReportingJob) -> None:
+    report = VersionReport()
+    versions = [
+        RunningVersion.model_validate(running(f"processor-{number}", active_from_ms=START_MS))
+        for number in range(2_500)
+    ]
+    part = report.next_part(versions)
+    while part.versions:
+        assert len(part.versions) <= VERSIONS_PER_HEARTBEAT
+        answer = job.post(
+            versions=[version.model_dump() for version in part.versions],
+            held_versions=part.held_versions,
+            replaces_all=part.replaces_all,
+        )
+        report.told(part, HeartbeatAnswer.model_validate(answer.json()))
+        part = report.next_part(versions)
+    assert job.view()["versions"] == {"active": 2_500}
+    assert job.sequence == 3

@@ -1,0 +1,294 @@
+"""Recent matches are posted, bounded, paged, filtered, and listened to."""
+
+import json
+import socket
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from api.security import Role
+from discoverers.reporting import EVENTS_BYTES, OUTPUT_BYTES
+from tests.api.documents import STREAM
+from tests.api.running import START_MS, ServiceUnderTest, running_service
+from tests.api.serving import Served, served
+
+PATH = "/v1/streams/logins/matches"
+
+
+def found(number: int, **fields: Any) -> dict[str, Any]:
+    """Return a match as a job posts it."""
+    match = {
+        "match_id": f"match-{number:012}",
+        "processor_id": "failed-logins",
+        "version": 1,
+        "epoch": 2,
+        "key": ["eve"],
+        "start_ms": START_MS,
+        "end_ms": START_MS + number,
+        "output": {"failures": number},
+        "events": {"login": [{"user": "eve"}]},
+    }
+    return match | fields
+
+
+def post(service: ServiceUnderTest, *matches: dict[str, Any], path: str = PATH) -> Any:
+    body = {"job": "main", "matches": list(matches)}
+    answer = service.client.post(path, json=body, headers=service.as_role(Role.JOB))
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def listed(service: ServiceUnderTest, query: str = "") -> list[int]:
+    """Return the event times of listed matches, as milliseconds after the start."""
+    answer = service.client.get(f"{PATH}?{query}", headers=service.as_role(Role.VIEWER))
+    assert answer.status_code == 200, answer.text
+    return [match["output"]["failures"] for match in answer.json()["items"]]
+
+
+def told(text: str) -> list[tuple[str, int, int]]:
+    """Return the events in an answer: name, id, and the number in the output."""
+    events = []
+    for block in text.split("\n\n"):
+        lines = [line.split(": ", 1) for line in block.split("\n")]
+        fields = {line[0]: line[1] for line in lines if len(line) > 1 and line[0]}
+        if "data" in fields:
+            number = json.loads(fields["data"])["output"]["failures"]
+            events.append((fields["event"], int(fields["id"]), number))
+    return events
+
+
+def listen(service: ServiceUnderTest, query: str = "wait=0.2s", **headers: str) -> Any:
+    answer = service.client.get(f"{PATH}/stream?{query}", headers=headers)
+    assert answer.status_code == 200, answer.text
+    return told(answer.text)
+
+
+def test_the_newest_match_comes_first(with_stream: ServiceUnderTest) -> None:
+    assert post(with_stream, found(1), found(2)) == {"added": 2, "known": 0}
+    post(with_stream, found(3))
+    assert listed(with_stream) == [3, 2, 1]
+
+
+def test_a_match_posted_again_is_not_added_again(with_stream: ServiceUnderTest) -> None:
+    post(with_stream, found(1), found(2))
+    assert post(with_stream, found(2), found(3), found(3)) == {"added": 1, "known": 2}
+    assert listed(with_stream) == [3, 2, 1]
+
+
+def test_the_same_match_on_another_stream_is_another_one(with_stream: ServiceUnderTest) -> None:
+    with_stream.client.post("/v1/streams", json=STREAM | {"name": "other"})
+    post(with_stream, found(1))
+    assert post(with_stream, found(1), path="/v1/streams/other/matches")["added"] == 1
+
+
+def test_one_match_is_shown_with_its_events(with_stream: ServiceUnderTest) -> None:
+    post(with_stream, found(1, key=["eve", 7, None], output={"failures": 1, "ratio": 0.5}))
+    (summary,) = with_stream.client.get(PATH).json()["items"]
+    assert "events" not in summary
+    whole = with_stream.client.get(f"{PATH}/{summary['match_id']}").json()
+    assert whole == summary | {"events": {"login": [{"user": "eve"}]}}
+    assert (whole["key"], whole["output"]["ratio"]) == (["eve", 7, None], 0.5)
+    assert (whole["end"], whole["job"]) == ("2027-01-15T08:00:00.001Z", "main")
+    assert with_stream.client.get(f"{PATH}/unknown-match-id").status_code == 404
+
+
+FILTERS = [
+    ("processor=other", [2]),
+    ("version=9", [3]),
+    ("kind=timeout", [4]),
+    ("key=bob", [5]),
+    ("key=bob, 7", [6]),
+    ("job=main&kind=match&processor=failed-logins&version=1&key=eve", [7, 1]),
+    ("job=another", []),
+    ("since=2027-01-15T08:00:00.006Z", [7, 6]),
+    ("until=2027-01-15T08:00:00.003Z", [2, 1]),
+    ("since=2027-01-15T08:00:00.003Z&until=2027-01-15T08:00:00.005Z", [4, 3]),
+    ("text=SUSPICIOUS", [7]),
+    ("text=%25", []),
+]
+
+
+def test_matches_are_filtered(with_stream: ServiceUnderTest) -> None:
+    post(
+        with_stream,
+        found(1),
+        found(2, processor_id="other"),
+        found(3, version=9),
+        found(4, kind="timeout"),
+        found(5, key=["bob"]),
+        found(6, key=["bob", 7]),
+        found(7, output={"failures": 7, "note": "suspicious"}),
+    )
+    for query, numbers in FILTERS:
+        assert listed(with_stream, query) == numbers, query
+        heard = listen(with_stream, f"after=0&wait=0s&{query}")
+        assert [number for _, _, number in heard] == numbers[::-1], query
+
+
+def test_pages_stay_right_while_matches_come_in(with_stream: ServiceUnderTest) -> None:
+    post(with_stream, *map(found, range(5)))
+    page = with_stream.client.get(f"{PATH}?limit=2").json()
+    seen = [page]
+    while page["next_cursor"]:
+        post(with_stream, found(100 + len(seen)))
+        page = with_stream.client.get(f"{PATH}?limit=2&cursor={page['next_cursor']}").json()
+        seen.append(page)
+    numbers = [[match["output"]["failures"] for match in page["items"]] for page in seen]
+    assert numbers == [[4, 3], [2, 1], [0]]
+
+
+def test_of_too_many_matches_the_oldest_are_let_go(database_url: str) -> None:
+    with running_service(database_url, matches_per_stream=6, matches_per_processor=3) as service:
+        service.client.post("/v1/streams", json=STREAM)
+        post(service, *[found(number) for number in range(5)])
+        assert listed(service) == [4, 3, 2]
+        post(service, *[found(number, processor_id=f"p{number}") for number in range(5, 9)])
+        assert listed(service) == [8, 7, 6, 5, 4, 3]
+        post(service, *[found(number, processor_id="many") for number in range(9, 14)])
+        assert listed(service) == [13, 12, 11, 8]
+
+
+def test_a_listener_hears_only_what_is_new_or_what_it_has_missed(
+    with_stream: ServiceUnderTest,
+) -> None:
+    post(with_stream, found(1), found(2, kind="timeout"))
+    assert listen(with_stream) == []
+    assert listen(with_stream, "after=0&wait=0s") == [("match", 1, 1), ("timeout", 2, 2)]
+    last = {"Last-Event-ID": "1"}
+    assert listen(with_stream, "after=0&wait=0s", **last) == [("timeout", 2, 2)]
+
+
+def test_a_listener_of_another_store_begins_with_what_is_new(
+    with_stream: ServiceUnderTest,
+) -> None:
+    post(with_stream, found(1))
+    with ThreadPoolExecutor() as pool:
+        listening = pool.submit(listen, with_stream, "after=900&wait=1.5s")
+        until_listening(with_stream)
+        post(with_stream, found(2))
+        assert listening.result() == [("match", 2, 2)]
+
+
+def test_a_long_backlog_is_heard_whole_and_in_order(with_stream: ServiceUnderTest) -> None:
+    for start in (0, 130):
+        post(with_stream, *map(found, range(start, start + 130)))
+    heard = listen(with_stream, "after=0&wait=1s")
+    assert [number for _, _, number in heard] == list(range(260))
+
+
+def test_writers_at_once_give_each_match_a_number_of_its_own(
+    with_stream: ServiceUnderTest,
+) -> None:
+    with running_service(with_stream.url) as other, ThreadPoolExecutor(4) as pool:
+        for service in (with_stream, other):
+            # Routes are built at the first look for them, which two apps in one process must not
+            # do at once: their warning filters would mix.
+            service.client.get("/unknown")
+        services = [with_stream, other] * 10
+        numbers = range(len(services))
+        list(pool.map(lambda service, number: post(service, found(number)), services, numbers))
+    items = with_stream.client.get(PATH).json()["items"]
+    assert [match["number"] for match in items] == list(range(20, 0, -1))
+    assert {match["output"]["failures"] for match in items} == set(numbers)
+
+
+def test_only_so_many_listen_at_once(database_url: str) -> None:
+    with running_service(database_url, match_listeners=1) as service:
+        service.client.post("/v1/streams", json=STREAM)
+        with ThreadPoolExecutor() as pool:
+            first = pool.submit(listen, service, "wait=1s")
+            until_listening(service)
+            refused = service.client.get(f"{PATH}/stream")
+            assert (refused.status_code, refused.headers["Retry-After"]) == (503, "10")
+            assert first.result() == []
+        assert listen(service, "wait=0s") == []
+        assert service.app.state.runtime.match_seats.taken == 0
+
+
+def test_a_stopping_service_lets_listeners_go(with_stream: ServiceUnderTest) -> None:
+    with ThreadPoolExecutor() as pool:
+        listening = pool.submit(listen, with_stream, "wait=5s")
+        until_listening(with_stream)
+        began = time.monotonic()
+        with_stream.app.state.runtime.bell.close()
+        assert listening.result() == []
+    assert time.monotonic() - began < 2
+
+
+def until_listening(service: ServiceUnderTest) -> None:
+    deadline = time.monotonic() + 5
+    while not service.app.state.runtime.bell.waiting_readers:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+MALFORMED: list[tuple[dict[str, Any], str]] = [
+    ({"match_id": "short"}, "match_id"),
+    ({"kind": "guess"}, "kind"),
+    ({"end_ms": 2**60}, "end_ms"),
+    ({"key": [["nested"]]}, "key/0/str"),
+    ({"output": "x" * OUTPUT_BYTES}, "output"),
+    ({"events": {"login": [{"user": "x" * EVENTS_BYTES}]}}, "events"),
+]
+
+
+def test_a_malformed_match_is_refused_with_its_place(with_stream: ServiceUnderTest) -> None:
+    for fields, pointer in MALFORMED:
+        body = {"job": "main", "matches": [found(1), found(2, **fields)]}
+        answer = with_stream.client.post(PATH, json=body)
+        assert answer.status_code == 422
+        assert answer.json()["errors"][0]["pointer"] == f"/matches/1/{pointer}"
+    assert listed(with_stream) == []
+
+
+def test_streams_that_do_not_exist_have_no_matches(service: ServiceUnderTest) -> None:
+    body = {"job": "main", "matches": [found(1)]}
+    assert service.client.post(PATH, json=body).status_code == 404
+    for path in (PATH, f"{PATH}/stream", f"{PATH}/match-000000000001"):
+        assert service.client.get(path).status_code == 404
+
+
+@pytest.fixture
+def two_processes(database_url: str, tmp_path: Path) -> Iterator[list[Served]]:
+    """Two services, each a process of its own, on one store that has the stream `logins`."""
+    with ExitStack() as stack:
+        probes = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(2)]
+        ports = [probe.getsockname()[1] for probe in probes]
+        stack.close()
+        services = [stack.enter_context(served(tmp_path, database_url, port)) for port in ports]
+        services[1].token = services[0].token
+        assert httpx2.post(
+            f"{services[0].url}/v1/streams", json=STREAM, headers=bearer(services[0])
+        ).is_success
+        yield services
+
+
+def bearer(service: Served) -> dict[str, str]:
+    return {"Authorization": f"Bearer {service.token}"}
+
+
+def test_a_match_posted_to_one_process_is_heard_at_once_at_another(
+    two_processes: list[Served],
+) -> None:
+    heard_by, posted_to = two_processes
+    with httpx2.stream(
+        "GET", f"{heard_by.url}{PATH}/stream", headers=bearer(heard_by), timeout=10
+    ) as answer:
+        assert answer.headers["Content-Type"].startswith("text/event-stream")
+        lines = answer.iter_lines()
+        assert next(lines) == ": listening"
+        time.sleep(0.5)  # the reader waits by now, and the process hears the other one
+        body = {"job": "main", "matches": [found(1)]}
+        httpx2.post(f"{posted_to.url}{PATH}", json=body, headers=bearer(posted_to))
+        posted_at = time.monotonic()
+        data = next(line for line in lines if line.startswith("data: "))
+        assert time.monotonic() - posted_at < 1
+        assert json.loads(data.removeprefix("data: "))["number"] == 1
+        assert heard_by.stop() < 5  # a listener does not hold up a stop
+        assert [line for line in lines if line.startswith("data")] == []

@@ -1,0 +1,58 @@
+"""Migrations go up and down on both back ends and make exactly the tables the code expects."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import inspect
+
+from api.database import Database, migrate
+from api.tables import Record
+from tests.api.running import postgresql_schema_named
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def empty_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The URL of a store without any table."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'empty.db'}"
+        return
+    with postgresql_schema_named(f"percept_migrations_{tmp_path.name}"[:60]) as url:
+        yield url
+
+
+def tables(database: Database) -> set[str]:
+    return set(inspect(database.engine).get_table_names())
+
+
+def test_a_migrated_store_is_what_the_code_expects(empty_store: str) -> None:
+    database = Database(empty_store)
+    migrate(database.engine)
+    with database.engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, Record.metadata) == []
+    assert database.is_ready()
+    database.close()
+
+
+def test_migrations_go_down_to_nothing_and_up_again(empty_store: str) -> None:
+    database = Database(empty_store)
+    for _ in range(2):
+        migrate(database.engine)
+        assert {table.name for table in Record.metadata.sorted_tables} < tables(database)
+        migrate(database.engine, "base")
+        assert tables(database) == {"alembic_version"}
+        assert not database.is_ready()
+    database.close()
+
+
+def test_processes_that_start_at_once_migrate_once(empty_store: str) -> None:
+    databases = [Database(empty_store) for _ in range(3)]
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(lambda database: migrate(database.engine), databases))
+    assert databases[0].is_ready()
+    for database in databases:
+        database.close()

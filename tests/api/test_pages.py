@@ -1,0 +1,54 @@
+"""docs/client.md and docs/gitops.md: every session and command gives what the page shows."""
+
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from api.gitops.commands import apply, export
+from api.security import Role
+from tests.api.listening import KEYS, ListeningService
+from tests.docs.fences import ROOT, fences, links
+from tests.docs.sessions import commands, run_sessions
+
+
+@pytest.fixture(autouse=True)
+def _environment(
+    listening: ListeningService, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PERCEPT_URL", listening.url)
+    monkeypatch.setenv("PERCEPT_TOKEN", listening.service.token_of[Role.ADMIN])
+    monkeypatch.setenv("PERCEPT_SIGNING_KEYS", ",".join(key.to_text() for key in KEYS.keys))
+    monkeypatch.chdir(tmp_path)
+
+
+def test_the_client_does_what_its_page_shows() -> None:
+    tried, report = run_sessions("docs/client.md")
+    assert report == ""
+    assert tried > 15
+
+
+def test_rules_in_a_repository_are_applied_as_their_page_shows(tmp_path: Path) -> None:
+    app = typer.Typer()
+    app.command()(apply)
+    app.command()(export)
+    (tmp_path / "rules").mkdir()
+    files = [fence.text for fence in fences("docs/gitops.md") if fence.language == "yaml"]
+    for name, text in zip(("stream", "failed-logins"), files, strict=True):
+        (tmp_path / "rules" / f"{name}.yaml").write_text(text, encoding="utf-8")
+
+    ran = 0
+    for (_percept, *words), shown in commands("docs/gitops.md"):
+        printed = CliRunner().invoke(app, words).output
+        without_diff = [line for line in printed.splitlines() if not line.startswith(" ")]
+        assert without_diff == shown.splitlines(), words
+        ran += 1
+    assert ran == 5
+
+
+@pytest.mark.parametrize("page", ["docs/client.md", "docs/gitops.md"])
+def test_the_pages_link_only_to_what_exists(page: str) -> None:
+    targets = [link for link in links(page) if "://" not in link]
+    assert targets
+    assert all((ROOT / "docs" / target).exists() for target in targets)

@@ -1,0 +1,295 @@
+"""The life of a processor: created, replaced, scheduled, paused, rolled back, deleted."""
+
+from typing import Any
+
+from httpx2 import Response
+
+from api.security import Role
+from tests.api.documents import PATTERN, processor_document
+from tests.api.running import Publish, ServiceUnderTest
+
+ID = "failed-logins"
+LATER = "2030-01-01T00:00:00Z"
+ANY = {"If-Match": "*"}
+OTHER_PATTERN = PATTERN | {"within": "5 minutes"}
+
+
+def put(service: ServiceUnderTest, if_match: str | None = "*", **changes: Any) -> Response:
+    document = processor_document(**changes)
+    headers = {"If-Match": if_match} if if_match else {}
+    return service.client.put(f"/v1/processors/{document['id']}", json=document, headers=headers)
+
+
+def act(service: ServiceUnderTest, action: str, **body: Any) -> Response:
+    path = f"/v1/processors/{ID}/{action}"
+    return service.client.post(path, headers=ANY, json=body or None)
+
+
+def snapshot(service: ServiceUnderTest) -> Any:
+    return service.client.get("/v1/streams/logins/snapshot").json()
+
+
+def published_versions(service: ServiceUnderTest) -> list[int]:
+    return [
+        version["version"]
+        for processor in snapshot(service)["processors"]
+        for version in processor["versions"]
+    ]
+
+
+def changes(service: ServiceUnderTest, **query: Any) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = service.client.get("/v1/changes", params=query).json()["items"]
+    return found
+
+
+def test_a_created_processor_is_in_the_next_snapshot(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish(severity="high", description="three failures, then a login")
+
+    shown = snapshot(with_stream)
+    processor = shown["processors"][0]
+    definition = processor["versions"][0]["definition"]
+    assert shown["epoch"] == 2
+    assert (processor["id"], processor["paused"]) == (ID, False)
+    assert definition == {"pattern": PATTERN, "key_by": ["user"], "severity": "high"}
+
+
+def test_an_id_is_taken_only_once(with_stream: ServiceUnderTest, publish: Publish) -> None:
+    publish()
+    assert with_stream.client.post("/v1/processors", json=processor_document()).status_code == 409
+
+
+def test_the_same_content_in_another_spelling_makes_no_version(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    spelled = {"steps": PATTERN["steps"], "within_ms": 600_000, "within_type": "first_and_last"}
+
+    assert put(with_stream, pattern=spelled).json()["version"] == 1
+    assert snapshot(with_stream)["epoch"] == 2
+
+
+def test_new_labels_make_neither_a_version_nor_an_epoch_but_an_entry_in_the_log(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    before = publish()
+
+    after = put(with_stream, tags=["beta", "alpha"], owner="fraud").json()
+    patch = with_stream.client.patch(f"/v1/processors/{ID}", json={"tags": ["b"]}, headers=ANY)
+
+    assert (after["version"], after["tags"], after["owner"]) == (1, ["alpha", "beta"], "fraud")
+    assert (patch.json()["tags"], patch.json()["owner"]) == (["b"], "fraud")
+    assert patch.json()["revision"] == before["revision"] + 2
+    assert snapshot(with_stream)["epoch"] == 2
+    assert [change["action"] for change in changes(with_stream, processor=ID)] == [
+        "processor.label",
+        "processor.label",
+        "processor.create",
+    ]
+
+
+def test_a_write_needs_the_state_it_was_made_from(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    seen = with_stream.client.get(f"/v1/processors/{ID}").headers["ETag"]
+
+    assert put(with_stream, None, pattern=OTHER_PATTERN).status_code == 428
+    assert put(with_stream, seen, pattern=OTHER_PATTERN).status_code == 200
+    stale = put(with_stream, seen)
+    assert stale.status_code == 412
+    assert stale.headers["ETag"] != seen
+
+
+def test_a_scheduled_version_stands_beside_the_one_that_runs(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    scheduled = put(with_stream, pattern=OTHER_PATTERN, effective_from=LATER).json()
+
+    assert scheduled["state"] == "scheduled"
+    assert published_versions(with_stream) == [1, 2]
+    versions = snapshot(with_stream)["processors"][0]["versions"]
+    assert [version["effective_from_ms"] for version in versions] == [None, 1_893_456_000_000]
+
+
+def test_an_immediate_version_replaces_all_before_it_also_scheduled_ones(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    put(with_stream, pattern=OTHER_PATTERN, effective_from=LATER)
+    put(with_stream, pattern=OTHER_PATTERN)
+
+    assert published_versions(with_stream) == [3]
+
+
+def test_a_cancelled_version_is_gone_and_the_one_before_goes_on(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    put(with_stream, pattern=OTHER_PATTERN, effective_from=LATER)
+
+    cancelled = act(with_stream, "versions/2/cancel").json()
+
+    assert cancelled["state"] == "published"
+    assert published_versions(with_stream) == [1]
+    assert act(with_stream, "versions/2/cancel").status_code == 409
+    assert act(with_stream, "versions/1/cancel").status_code == 409
+
+
+def test_content_that_was_cancelled_can_be_published_again(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    put(with_stream, pattern=OTHER_PATTERN, effective_from=LATER)
+    act(with_stream, "versions/2/cancel")
+
+    put(with_stream, pattern=OTHER_PATTERN, effective_from=LATER)
+
+    assert published_versions(with_stream) == [1, 3]
+
+
+def test_a_paused_processor_is_marked_and_a_resumed_one_is_not(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    for action, paused, state in (("pause", True, "paused"), ("resume", False, "published")):
+        assert act(with_stream, action).json()["state"] == state
+        assert act(with_stream, action).json()["state"] == state  # again: nothing changes
+        assert snapshot(with_stream)["processors"][0]["paused"] is paused
+    assert snapshot(with_stream)["epoch"] == 4
+
+
+def test_a_new_version_of_a_paused_processor_stays_paused(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    act(with_stream, "pause")
+    put(with_stream, pattern=OTHER_PATTERN)
+
+    processor = snapshot(with_stream)["processors"][0]
+    assert (processor["paused"], published_versions(with_stream)) == (True, [2])
+
+
+def test_a_roll_back_is_a_new_version_with_the_old_content(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    first = publish(severity="low")
+    put(with_stream, pattern=OTHER_PATTERN)
+
+    rolled_back = act(with_stream, "rollback", version=1).json()
+
+    assert rolled_back["version"] == 3
+    assert rolled_back["document"] == first["document"]
+    assert rolled_back["severity"] == "low"
+    versions = with_stream.client.get(f"/v1/processors/{ID}/versions").json()["items"]
+    assert [version["restored_version"] for version in versions] == [1, None, None]
+    assert act(with_stream, "rollback", version=9).status_code == 404
+
+
+def test_a_deleted_processor_is_gone_but_its_history_is_not(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    client = with_stream.client
+
+    assert client.delete(f"/v1/processors/{ID}").status_code == 204
+
+    assert snapshot(with_stream)["processors"] == []
+    assert client.get(f"/v1/processors/{ID}").status_code == 404
+    assert client.delete(f"/v1/processors/{ID}").status_code == 404
+    assert client.get("/v1/processors").json()["items"] == []
+    assert len(client.get("/v1/processors?state=deleted").json()["items"]) == 1
+    assert client.get(f"/v1/processors/{ID}/versions/1").status_code == 200
+
+
+def test_a_deleted_processor_comes_back_with_the_next_version_number(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    with_stream.client.delete(f"/v1/processors/{ID}")
+    assert publish()["state"] == "published"
+    with_stream.client.delete(f"/v1/processors/{ID}")
+    assert act(with_stream, "rollback", version=1).json()["state"] == "published"
+    assert published_versions(with_stream) == [3]
+
+
+def test_every_change_is_in_the_log_with_who_when_why_and_its_epoch(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    with_stream.clock.time_ms += 1_000
+    document = processor_document(pattern=OTHER_PATTERN)
+    with_stream.client.put(
+        f"/v1/processors/{ID}?comment=shorter",
+        json=document,
+        headers={"If-Match": "*", "X-Request-ID": "ticket-7"},
+    )
+
+    newest, *_, oldest = changes(with_stream, stream="logins")
+
+    assert newest | {"id": 0} == {
+        "id": 0,
+        "at": "2027-01-15T08:00:01.000Z",
+        "actor": "admin",
+        "action": "processor.publish",
+        "stream": "logins",
+        "epoch": 3,
+        "processor_id": ID,
+        "old_version": 1,
+        "new_version": 2,
+        "subject": "",
+        "comment": "shorter",
+        "request_id": "ticket-7",
+    }
+    assert (oldest["action"], oldest["epoch"]) == ("stream.create", 1)
+
+
+def test_a_refused_publish_leaves_no_trace(with_stream: ServiceUnderTest) -> None:
+    answer = with_stream.client.post("/v1/processors", json=processor_document(stream="no-such"))
+    assert answer.status_code == 404
+    wrong = processor_document(pattern={"steps": []})
+    assert with_stream.client.post("/v1/processors", json=wrong).status_code == 422
+
+    assert snapshot(with_stream)["epoch"] == 1
+    assert len(changes(with_stream, stream="logins")) == 1
+
+
+def test_two_versions_are_compared_by_meaning_step_by_step(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    fail, login = PATTERN["steps"]
+    changed = {
+        "steps": [fail | {"times": 5}, login, {"name": "pay", "contiguity": "next"}],
+        "within": "PT10M",
+    }
+    put(with_stream, pattern=changed, key_by=None)
+
+    path = f"/v1/processors/{ID}/comparison?old=1&new=2"
+    compared = with_stream.client.get(path).json()["differences"]
+
+    assert [(each["pointer"], each["change"], each["old"], each["new"]) for each in compared] == [
+        ("/key_by", "removed", ["user"], None),
+        ("/pattern/steps/fail/times", "changed", 3, 5),
+        ("/pattern/steps/pay", "added", None, {"name": "pay", "contiguity": "next"}),
+    ]
+
+
+def test_an_author_may_write_paused_processors_only(with_stream: ServiceUnderTest) -> None:
+    client, author = with_stream.client, with_stream.as_role(Role.AUTHOR)
+    document = processor_document()
+
+    assert client.post("/v1/processors", json=document, headers=author).status_code == 403
+    created = client.post("/v1/processors?paused=true", json=document, headers=author)
+    assert created.json()["state"] == "paused"
+    changed = document | {"pattern": OTHER_PATTERN}
+    path = f"/v1/processors/{ID}"
+    assert client.put(path, json=changed, headers=author | ANY).json()["version"] == 2
+    assert client.post(f"{path}/resume", headers=author).status_code == 403
+
+    act(with_stream, "resume")
+
+    assert client.put(path, json=document, headers=author | ANY).status_code == 403
+    assert published_versions(with_stream) == [2]

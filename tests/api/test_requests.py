@@ -1,0 +1,126 @@
+"""Whatever is sent, the answer is a problem document that says where and why."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.api.documents import STREAM, processor_document
+from tests.api.running import ServiceUnderTest, running_service
+
+DEEP = "[" * 100_000 + "]" * 100_000
+
+
+def problem(answer: Any, status: int) -> Any:
+    assert answer.status_code == status, answer.text
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    body = answer.json()
+    assert body["status"] == status
+    assert body["request_id"] == answer.headers["X-Request-ID"]
+    return body
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "pointer", "detail"),
+    [
+        ('{"name": ', 400, "", "Expecting value"),
+        ('{"name": "a\\u0000b"}', 400, "/name", "NUL"),
+        ('{"name": "\\ud800"}', 400, "/name", "surrogate"),
+        ('{"\\ud800": 1}', 400, "", "surrogate"),
+        ('{"a": [1, 18446744073709551616]}', 400, "/a/1", "64 bits"),
+        ('{"a": 1e999}', 400, "/a", "too large"),
+        ('{"a": NaN}', 400, "", "NaN"),
+        ('{"a": 1, "a": 2}', 400, "", "twice"),
+        ("9" * 5_000, 400, "", "too many digits"),
+        ('{"a": ' + "[" * 70 + "]" * 70 + "}", 400, "", "nested"),
+        (DEEP, 400, "", "nested"),
+        (b"\xff", 400, "", "UTF-8"),
+        ('{"name": "x", "nmae": 1}', 422, "/nmae", "not permitted"),
+        ('["a list"]', 422, "", "valid"),
+        ("", 422, "", "required"),
+    ],
+)
+def test_a_body_that_cannot_be_taken_is_refused_with_its_place(
+    service: ServiceUnderTest, body: str | bytes, status: int, pointer: str, detail: str
+) -> None:
+    headers = {"Content-Type": "application/json"}
+    answer = service.client.post("/v1/streams", content=body, headers=headers)
+    errors = problem(answer, status)["errors"]
+    assert any(flaw["pointer"] == pointer and detail in flaw["detail"] for flaw in errors), errors
+
+
+def test_broken_json_is_located_by_line_and_column(service: ServiceUnderTest) -> None:
+    body = json.dumps(STREAM, indent=1).replace('"logins",', '"logins"')
+    headers = {"Content-Type": "application/json"}
+    answer = service.client.post("/v1/streams", content=body, headers=headers)
+    (flaw,) = problem(answer, 400)["errors"]
+    assert (flaw["line"], flaw["column"]) == (3, 2)
+
+
+def test_unknown_paths_and_methods_are_problem_documents_too(service: ServiceUnderTest) -> None:
+    problem(service.client.get("/v2/anything"), 404)
+    answer = service.client.delete("/v1/streams")
+    problem(answer, 405)
+    assert answer.headers["Allow"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/processors?cursor=nonsense",
+        "/v1/processors?cursor=WyJhIl0",
+        "/v1/processors?limit=0",
+        "/v1/processors?text=%00",
+        "/v1/processors?sort=colour",
+        "/v1/processors?stat=paused",
+        "/v1/processors/%00",
+        "/v1/processors/a%20b",
+        "/v1/changes?epoch=99999999999999999999",
+        "/v1/streams/logins/epochs/0",
+        "/v1/streams/logins/snapshot?wait=forever",
+    ],
+)
+def test_a_wrong_parameter_is_refused_with_its_name(service: ServiceUnderTest, path: str) -> None:
+    (flaw,) = problem(service.client.get(path), 422)["errors"]
+    assert flaw["pointer"].split("/")[0] in {"query", "path"}
+
+
+def test_a_body_that_is_too_large_is_refused_announced_or_not(database_url: str) -> None:
+    with running_service(database_url, max_body_bytes=2_000) as service:
+        large = json.dumps(processor_document(description="x" * 3_000)).encode()
+        headers = {"Content-Type": "application/json"}
+        for content in (large, iter([large[:1_000], large[1_000:]])):
+            answer = service.client.post("/v1/validate", content=content, headers=headers)
+            problem(answer, 413)
+
+
+def test_a_request_id_is_taken_over_if_it_is_sane(service: ServiceUnderTest) -> None:
+    for given, is_kept in (("abc-1", True), ("a b", False), ("x" * 99, False)):
+        answer = service.client.get("/v1/streams", headers={"X-Request-ID": given})
+        assert (answer.headers["X-Request-ID"] == given) == is_kept
+
+
+def test_metrics_count_requests_by_route_not_by_path(with_stream: ServiceUnderTest) -> None:
+    for name in ("logins", "nothing"):
+        with_stream.client.get(f"/v1/streams/{name}")
+    text = with_stream.client.get("/metrics").text
+    route = 'percept_http_request_seconds_count{method="GET",route="/v1/streams/{name}"'
+    assert f'{route},status="200",waited="no"}} 1.0' in text
+    assert f'{route},status="404",waited="no"}} 1.0' in text
+    assert 'percept_stream_epoch{stream="logins"} 1.0' in text
+
+
+def test_a_failure_is_a_problem_document_and_changes_nothing(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("out of luck")
+
+    with running_service(database_url, raise_failures=False) as service:
+        service.client.post("/v1/streams", json=STREAM)
+        monkeypatch.setattr("api.processors.publications.follow_state", fail)
+        answer = service.client.post("/v1/processors", json=processor_document())
+        assert answer.status_code == 500
+        assert "out of luck" not in answer.text
+        assert service.client.get("/v1/streams/logins").json()["epoch"] == 1
+        assert service.client.get("/v1/processors").json()["items"] == []

@@ -1,0 +1,141 @@
+"""Tokens, roles and rate limits."""
+
+import re
+from pathlib import Path
+
+import pytest
+from fastapi.routing import APIRoute
+
+from api.app import ROUTERS
+from api.rate_limits import RateLimits
+from api.routing import CheckedRoute
+from api.security import Requires, Role, token_sha256
+from api.tokens.tables import Token
+from tests.api.running import START_MS, ServiceUnderTest, running_service
+
+OPEN = {"/healthz", "/readyz", "/metrics"}  # metrics ask for a token themselves
+DOCUMENT = Path(__file__).parents[2] / "docs" / "api.md"
+ROUTES = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
+
+
+def required(route: APIRoute) -> Requires | None:
+    """Return the role check of a route, if it has one."""
+    calls = [dependency.call for dependency in route.dependant.dependencies]
+    return next((call for call in calls if isinstance(call, Requires)), None)
+
+
+def allowed(route: APIRoute) -> set[Role]:
+    check = required(route)
+    assert check is not None
+    ranks = [Role.VIEWER, Role.AUTHOR, Role.PUBLISHER, Role.ADMIN]
+    return set(ranks[ranks.index(check.least) :]) | ({Role.JOB} if check.jobs else set())
+
+
+def test_every_route_names_its_least_role_and_checks_its_body() -> None:
+    assert all(isinstance(route, CheckedRoute) for route in ROUTES)
+    assert {route.path for route in ROUTES if required(route) is None} == OPEN
+
+
+def test_the_documented_table_is_what_the_routes_say() -> None:
+    row = re.compile(r"^\| `([A-Z]+) (/v1[^`]*)` \| (.+?) \|", re.MULTILINE)
+    documented = set(row.findall(DOCUMENT.read_text(encoding="utf-8")))
+    said = {
+        (method, route.path, f"{check.least}{', job' if check.jobs else ''}")
+        for route in ROUTES
+        for method in route.methods or ()
+        if (check := required(route))
+    }
+    assert documented == said
+
+
+def test_each_role_may_do_what_its_routes_say_and_nothing_else(service: ServiceUnderTest) -> None:
+    for route in ROUTES:
+        if route.path in OPEN:
+            continue
+        path = re.sub(r"\{[^}]*\}", "1", route.path)
+        for method in route.methods or ():
+            for role in Role:
+                answer = service.client.request(method, path, headers=service.as_role(role))
+                assert (answer.status_code != 403) == (role in allowed(route)), (method, path, role)
+
+
+@pytest.mark.parametrize("header", [None, "Bearer wrong", "Bearer", "Basic YTpi", "Bearer ü"])
+def test_without_a_valid_token_nothing_is_told(
+    service: ServiceUnderTest, header: str | None
+) -> None:
+    headers = {b"Authorization": header.encode()} if header else {}
+    del service.client.headers["Authorization"]
+    for path in ("/v1/streams", "/v1/streams/x/snapshot", "/metrics"):
+        answer = service.client.get(path, headers=headers)
+        assert answer.status_code == 401
+        assert answer.headers["WWW-Authenticate"] == "Bearer"
+
+
+def test_health_is_open_and_metrics_can_be_opened(database_url: str) -> None:
+    with running_service(database_url, metrics_open=True) as service:
+        del service.client.headers["Authorization"]
+        for path in ("/healthz", "/readyz", "/metrics"):
+            assert service.client.get(path).status_code == 200
+
+
+def test_a_revoked_token_is_refused_from_then_on(service: ServiceUnderTest) -> None:
+    viewer = service.as_role(Role.VIEWER)
+    assert service.client.get("/v1/streams", headers=viewer).status_code == 200
+    token_id = next(
+        token["id"]
+        for token in service.client.get("/v1/tokens").json()
+        if token["name"] == "viewer"
+    )
+
+    for _ in range(2):
+        assert service.client.delete(f"/v1/tokens/{token_id}").status_code == 204
+
+    assert service.client.get("/v1/streams", headers=viewer).status_code == 401
+    log = service.client.get("/v1/changes?action=token.revoke").json()["items"]
+    assert [change["subject"] for change in log] == [f"{token_id} viewer"]
+
+
+def test_an_expired_token_is_refused(service: ServiceUnderTest) -> None:
+    document = {"name": "ci", "role": "viewer", "expires_at": "2027-01-15T08:00:10Z"}
+    text = service.client.post("/v1/tokens", json=document).json()["token"]
+    header = {"Authorization": f"Bearer {text}"}
+
+    assert service.client.get("/v1/streams", headers=header).status_code == 200
+    service.clock.time_ms = START_MS + 10_000
+    assert service.client.get("/v1/streams", headers=header).status_code == 401
+    assert service.client.post("/v1/tokens", json=document).status_code == 422
+
+
+def test_nobody_revokes_the_token_in_use(service: ServiceUnderTest) -> None:
+    own = next(
+        token["id"] for token in service.client.get("/v1/tokens").json() if token["name"] == "admin"
+    )
+    assert service.client.delete(f"/v1/tokens/{own}").status_code == 409
+
+
+def test_the_text_of_a_token_is_nowhere_in_the_store(service: ServiceUnderTest) -> None:
+    text = service.client.post("/v1/tokens", json={"name": "ci", "role": "job"}).json()["token"]
+    with service.database.reading() as session:
+        tokens = session.query(Token).all()
+    stored = [str(value) for token in tokens for value in vars(token).values()]
+    assert token_sha256(text) in stored
+    assert not any(text in value for value in stored)
+    assert len(text) >= len("percept_") + 43  # 256 bits
+
+
+def test_too_many_requests_are_told_when_to_come_back(database_url: str) -> None:
+    with running_service(database_url, requests_per_second=1) as service:
+        answers = [service.client.get("/v1/streams") for _ in range(6)]
+        assert [answer.status_code for answer in answers] == [200] * 4 + [429] * 2
+        assert answers[-1].headers["Retry-After"] == "1"
+        viewer = service.client.get("/v1/streams", headers=service.as_role(Role.VIEWER))
+        assert viewer.status_code == 200  # each token has its own bucket
+
+
+def test_a_bucket_fills_at_its_rate() -> None:
+    now = [0.0]
+    limits = RateLimits(requests_per_second=2, monotonic=lambda: now[0])
+    assert [limits.seconds_to_wait("a") for _ in range(9)] == [0.0] * 8 + [0.5]
+    now[0] += 0.5
+    assert [limits.seconds_to_wait("a") for _ in range(2)] == [0, 0.5]
+    assert limits.seconds_to_wait("b") == 0

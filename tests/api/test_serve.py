@@ -1,0 +1,155 @@
+"""`percept serve` and `percept token`, and the commands in docs/api.md, against a real process."""
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from typer.testing import CliRunner
+
+from api.commands import token_app
+from tests.api.documents import STREAM, processor_document
+from tests.api.serving import served
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "api.md"
+BASH = shutil.which("bash") or "bash"
+BLOCK = re.compile(r"^```(bash|json)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def commands_with_answers() -> list[tuple[str, Any]]:
+    """Return the blocks of commands of docs/api.md, each with the answer shown, or `None`."""
+    blocks = BLOCK.findall(DOCUMENT.read_text(encoding="utf-8"))
+    pairs = []
+    for (kind, text), following in zip(blocks, [*blocks[1:], ("", "")], strict=True):
+        if kind == "bash":
+            pairs.append((text, json.loads(following[1]) if following[0] == "json" else None))
+    return pairs
+
+
+def shows(shown: Any, given: Any) -> bool:
+    """Return whether an answer has everything a shown one has; lists must be of equal length."""
+    match shown:
+        case dict():
+            return isinstance(given, dict) and all(
+                key in given and shows(value, given[key]) for key, value in shown.items()
+            )
+        case list():
+            return len(shown) == len(given) and all(map(shows, shown, given))
+        case _:
+            return bool(shown == given)
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="the commands are curl's")
+def test_the_documented_life_of_a_rule_runs(tmp_path: Path, free_port: int) -> None:
+    pairs = commands_with_answers()
+    marker = "=== next block ==="
+    script = f"\necho '{marker}'\n".join(text for text, _ in pairs)
+    with served(tmp_path, "sqlite:///percept.db", free_port) as service:
+        finished = subprocess.run(  # noqa: S603 - the commands of our own documentation
+            [BASH, "-euo", "pipefail", "-c", script],
+            cwd=tmp_path,
+            env=os.environ | {"PERCEPT": service.url, "TOKEN": service.token},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert finished.returncode == 0, finished.stdout[-1000:] + finished.stderr
+    outputs = finished.stdout.split(f"{marker}\n")
+    assert len(outputs) == len(pairs) > 15
+    for (text, shown), output in zip(pairs, outputs, strict=True):
+        if shown is not None:
+            assert shows(shown, json.loads(output)), f"{text}\n{output}"
+
+
+def test_the_first_start_prints_an_admin_token_once_and_a_stop_lets_readers_go(
+    tmp_path: Path, free_port: int
+) -> None:
+    with served(tmp_path, "sqlite:///percept.db", free_port) as service:
+        headers = {"Authorization": f"Bearer {service.token}"}
+        with httpx2.Client(base_url=service.url, headers=headers, timeout=30) as client:
+            assert client.post("/v1/streams", json=STREAM).status_code == 201
+            assert client.post("/v1/processors", json=processor_document()).status_code == 201
+            etag = client.get("/v1/streams/logins/snapshot").headers["ETag"]
+            answers = []
+
+            def wait_for_change() -> None:
+                path = "/v1/streams/logins/snapshot?wait=30s"
+                answers.append(client.get(path, headers={"If-None-Match": etag}).status_code)
+
+            reader = threading.Thread(target=wait_for_change)
+            reader.start()
+            time.sleep(0.3)
+            assert service.stop() < 5
+            reader.join(timeout=5)
+        assert answers == [304]
+        log = service.log.read_text(encoding="utf-8")
+        requests = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
+        assert {"request_id", "path", "status", "ms", "token"} <= requests[-1].keys()
+        assert service.token not in "".join(map(str, requests))
+
+    with served(tmp_path, "sqlite:///percept.db", free_port) as again:
+        assert again.token == ""
+        answer = httpx2.get(f"{again.url}/v1/processors", headers=headers)
+        assert len(answer.json()["items"]) == 1
+
+
+def test_tokens_are_made_listed_and_revoked_on_the_command_line(tmp_path: Path) -> None:
+    runner = CliRunner()
+    store = ["--database-url", f"sqlite:///{tmp_path / 'percept.db'}"]
+
+    def run(*arguments: str) -> str:
+        result = runner.invoke(token_app, [*arguments, *store], env={"COLUMNS": "200"})
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    made = run("create", "payments job", "--role", "job", "--expires-at", "2099-01-01T00:00:00Z")
+    assert re.fullmatch(r"percept_[A-Za-z0-9_-]{43}\n", made)
+    listed = run("list")
+    assert "payments job" in listed
+    assert made.strip() not in listed
+    token_id = re.search(r"[0-9a-f]{16}", listed)
+    assert token_id
+    run("revoke", token_id[0])
+    assert run("list").count("Z") == 3  # created, expires, revoked
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["create", "x", "--role", "king"], "king"),
+        (["create", "?", "--role", "job"], "name"),
+        (["create", "x", "--role", "job", "--expires-at", "2001-01-01T00:00:00Z"], "passed"),
+        (["create", "x", "--role", "job", "--expires-at", "tomorrow"], "2026-12-01T08:00:00Z"),
+        (["revoke", "0000000000000000"], "0000000000000000"),
+    ],
+)
+def test_a_wrong_argument_is_named(tmp_path: Path, arguments: list[str], complaint: str) -> None:
+    store = ["--database-url", f"sqlite:///{tmp_path / 'percept.db'}"]
+    result = CliRunner().invoke(token_app, [*arguments, *store], env={"COLUMNS": "200"})
+    assert result.exit_code == 2
+    assert complaint in result.output
+
+
+@pytest.mark.parametrize("url", ["sqlite://", "mysql://u:secret@host/x", "nonsense"])
+def test_a_store_that_is_not_supported_is_refused(url: str) -> None:
+    result = CliRunner().invoke(token_app, ["list", "--database-url", url])
+    assert result.exit_code == 2
+    assert "postgresql://" in result.output
+    assert "secret" not in result.output

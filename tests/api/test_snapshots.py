@@ -1,0 +1,175 @@
+"""What jobs read: whole, unchanged, as soon as it changes, and as it once was."""
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discoverers.snapshot import Snapshot
+from tests.api.documents import PATTERN, STREAM, processor_document
+from tests.api.running import Publish, ServiceUnderTest, running_service
+
+SNAPSHOT = "/v1/streams/logins/snapshot"
+
+
+def read(service: ServiceUnderTest, known: str | None = None, wait: str | None = None) -> Any:
+    headers = {"If-None-Match": known} if known else {}
+    return service.client.get(SNAPSHOT, headers=headers, params={"wait": wait} if wait else {})
+
+
+def test_a_snapshot_parses_with_the_model_that_jobs_use(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    snapshot = Snapshot.model_validate_json(read(with_stream).content)
+
+    assert snapshot.stream.ddl == STREAM["schema"]
+    assert snapshot.stream.allowed_delay_ms == 5_000
+    assert snapshot.processors[0].versions[0].definition["pattern"] == PATTERN
+
+
+def test_an_unchanged_snapshot_is_not_sent_again(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    known = read(with_stream).headers["ETag"]
+
+    assert read(with_stream, known).status_code == 304
+    publish(id="another")
+    assert read(with_stream, known).status_code == 200
+
+
+def test_a_wait_ends_unchanged_when_nothing_happens(with_stream: ServiceUnderTest) -> None:
+    known = read(with_stream).headers["ETag"]
+    began = time.monotonic()
+
+    assert read(with_stream, known, wait="0.2s").status_code == 304
+    assert time.monotonic() - began >= 0.2
+
+
+def test_a_waiting_reader_gets_a_publish_at_once(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    known = read(with_stream).headers["ETag"]
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(read, with_stream, known, "5s")
+        until_waiting(with_stream)
+        publish()
+        answer = waiting.result()
+    assert (answer.status_code, answer.json()["epoch"]) == (200, 2)
+
+
+def test_a_publish_in_another_process_wakes_a_waiting_reader(
+    with_stream: ServiceUnderTest,
+) -> None:
+    known = read(with_stream).headers["ETag"]
+    with running_service(with_stream.url) as other, ThreadPoolExecutor() as pool:
+        waiting = pool.submit(read, with_stream, known, "5s")
+        until_waiting(with_stream)
+        time.sleep(0.3)  # the listener of the other service must be connected
+        assert other.client.post("/v1/processors", json=processor_document()).status_code == 201
+        published_at = time.monotonic()
+        assert waiting.result().json()["epoch"] == 2
+        assert time.monotonic() - published_at < 1
+
+
+def test_a_wait_cannot_miss_a_publish_that_comes_just_before_it(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    known = read(with_stream).headers["ETag"]
+    publish()
+    began = time.monotonic()
+    assert read(with_stream, known, wait="5s").status_code == 200
+    assert time.monotonic() - began < 2
+
+
+def test_a_stopping_service_lets_waiting_readers_go(with_stream: ServiceUnderTest) -> None:
+    known = read(with_stream).headers["ETag"]
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(read, with_stream, known, "5s")
+        until_waiting(with_stream)
+        began = time.monotonic()
+        with_stream.app.state.runtime.bell.close()
+        assert waiting.result().status_code == 304
+    assert time.monotonic() - began < 2
+    assert with_stream.client.get("/readyz").status_code == 503
+
+
+def until_waiting(service: ServiceUnderTest) -> None:
+    bell = service.app.state.runtime.bell
+    deadline = time.monotonic() + 5
+    while not bell.waiting_readers:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+IDS = st.sampled_from(["a", "b", "c"])
+ACTIONS = st.lists(
+    st.tuples(
+        st.sampled_from(["put", "schedule", "pause", "resume", "delete", "rollback", "redefine"]),
+        IDS,
+        st.integers(1, 3),
+    ),
+    max_size=12,
+)
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def lasting_service(
+    request: pytest.FixtureRequest, migrated_store: Callable[[str], str]
+) -> Iterator[ServiceUnderTest]:
+    """One service for many examples, each on a stream of its own."""
+    with running_service(migrated_store(request.param)) as service:
+        yield service
+
+
+@settings(max_examples=10, deadline=None)
+@given(actions=ACTIONS)
+def test_every_epoch_can_be_read_back_byte_for_byte(
+    lasting_service: ServiceUnderTest, actions: list[tuple[str, str, int]]
+) -> None:
+    service = lasting_service
+    name = f"s{time.monotonic_ns()}"
+    service.client.post("/v1/streams", json=STREAM | {"name": name})
+    path = f"/v1/streams/{name}/snapshot"
+    seen = {}
+    for action in [None, *actions]:
+        if action is not None:
+            act(service, name, *action)
+        answer = service.client.get(path)
+        seen[answer.json()["epoch"]] = (answer.content, answer.headers["ETag"])
+
+    for epoch, (content, etag) in seen.items():
+        again = service.client.get(f"/v1/streams/{name}/epochs/{epoch}")
+        assert (again.content, again.headers["ETag"]) == (content, etag)
+        assert Snapshot.model_validate_json(content).epoch == epoch
+    newest = max(seen)
+    assert list(range(1, newest + 1)) == sorted(seen)
+    assert service.client.get(f"/v1/streams/{name}/epochs/{newest + 1}").status_code == 404
+
+
+def act(service: ServiceUnderTest, stream: str, action: str, local_id: str, number: int) -> None:
+    processor_id = f"{stream}.{local_id}"
+    path, any_state = f"/v1/processors/{processor_id}", {"If-Match": "*"}
+    document = processor_document(
+        id=processor_id, stream=stream, pattern=PATTERN | {"within_ms": number, "within": None}
+    )
+    if action == "redefine":
+        definition = STREAM | {"name": stream, "allowed_delay_ms": number}
+        answer = service.client.put(f"/v1/streams/{stream}", json=definition, headers=any_state)
+    elif action == "delete":
+        answer = service.client.delete(path)
+    elif action in {"put", "schedule"}:
+        if action == "schedule":
+            document["effective_from"] = "2030-01-01T00:00:00Z"
+        answer = service.client.put(path, json=document, headers=any_state)
+        if answer.status_code == 404:
+            answer = service.client.post("/v1/processors", json=document)
+    else:
+        body = {"version": number} if action == "rollback" else None
+        answer = service.client.post(f"{path}/{action}", json=body, headers=any_state)
+    assert answer.status_code in {200, 201, 204, 404}, answer.text

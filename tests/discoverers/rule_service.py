@@ -1,0 +1,88 @@
+"""A real rule service on a real port, which can be stopped and started again."""
+
+import socket
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import uvicorn
+
+from api.app import create_app
+from api.commands import GracefulServer
+from api.database import Database, migrate
+from api.security import Role
+from api.settings import Settings
+from api.tokens import service as tokens
+from api.tokens.schemas import TokenDocument
+from api.transactions import Writing
+from tests.api.documents import STREAM
+from tests.discoverers.sources import eventually
+
+
+@dataclass
+class RuleService:
+    """The service on a SQLite file; its stream is `logins`."""
+
+    folder: Path
+    port: int = 0
+    token_of: dict[Role, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self._settings = Settings(
+            database_url=f"sqlite:///{self.folder / 'percept.db'}", requests_per_second=1e6
+        )
+        database = Database(self._settings.database_url)
+        migrate(database.engine)
+        with database.writing() as session:
+            writing = Writing(session, "test", 0)
+            for role in (Role.ADMIN, Role.JOB):
+                wanted = TokenDocument(name=role.value, role=role)
+                self.token_of[role] = tokens.create(writing, wanted).token
+        database.close()
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def waiting_readers(self) -> int:
+        """How many long polls are open."""
+        waiting: int = self._app.state.runtime.bell.waiting_readers
+        return waiting
+
+    def start(self) -> None:
+        """Listen, in a thread."""
+        self._app = create_app(self._settings)
+        config = uvicorn.Config(
+            self._app, port=self.port, log_config=None, timeout_graceful_shutdown=5
+        )
+        self._server = GracefulServer(config, self._app.state.runtime)
+        self._thread = threading.Thread(target=self._server.run)
+        self._thread.start()
+        eventually(lambda: self._server.started)
+
+    def stop(self) -> None:
+        """Stop as an operator would."""
+        self._server.should_exit = True
+        self._thread.join(10)
+
+    def request(self, method: str, path: str, **parts: Any) -> httpx2.Response:
+        """Make a request as the admin, which must succeed."""
+        headers = {"Authorization": f"Bearer {self.token_of[Role.ADMIN]}", "If-Match": "*"}
+        answer = httpx2.request(method, f"{self.url}{path}", headers=headers, **parts)
+        assert answer.is_success, answer.text
+        return answer
+
+    def register_stream(self) -> None:
+        """Register the stream `logins`."""
+        self.request("POST", "/v1/streams", json=STREAM)
+
+    def publish(self, document: dict[str, Any]) -> None:
+        """Create a processor."""
+        self.request("POST", "/v1/processors", json=document)

@@ -1,0 +1,115 @@
+"""One thread, and the newest snapshot at any time."""
+
+import threading
+import time
+
+import pytest
+
+from discoverers import (
+    BackgroundDiscovery,
+    DiscovererHealth,
+    FoundProcessors,
+    HealthStatus,
+    NoSnapshotError,
+    PatternProcessorDiscoverer,
+    PatternProcessorManager,
+    PeriodicPatternProcessorDiscoverer,
+)
+from tests.discoverers.sources import ScriptedDiscoverer, document, eventually, found
+
+
+class Discoverer(PeriodicPatternProcessorDiscoverer):
+    """Waits to be let go, then reads one document or fails."""
+
+    def __init__(self, *, fails: bool = False) -> None:
+        super().__init__(interval_seconds=60)
+        self.may_answer = threading.Event()
+        self._fails = fails
+
+    def get_processors(self) -> FoundProcessors:
+        self.may_answer.wait(5)
+        if self._fails:
+            raise ConnectionError("refused")
+        return found(document("a"))
+
+
+def test_the_newest_snapshot_is_read_without_waiting_for_the_source() -> None:
+    discoverer = Discoverer()
+    (before,) = ScriptedDiscoverer(found()).snapshots()
+    with BackgroundDiscovery(discoverer, before) as job:
+        began = time.monotonic()
+        assert job.latest() is before
+        assert time.monotonic() - began < 0.1
+        discoverer.may_answer.set()
+
+
+def test_the_first_snapshot_is_waited_for() -> None:
+    discoverer = Discoverer()
+    with BackgroundDiscovery(discoverer) as job:
+        assert job.latest() is None
+        threading.Timer(0.1, discoverer.may_answer.set).start()
+        assert [each.id for each in job.first(5).processors] == ["a"]
+
+
+def test_a_source_that_gives_nothing_in_time_is_an_error_that_says_why() -> None:
+    discoverer = Discoverer(fails=True)
+    discoverer.may_answer.set()
+    with (
+        BackgroundDiscovery(discoverer) as job,
+        pytest.raises(NoSnapshotError, match=r"after 0\.2 s: ConnectionError: refused"),
+    ):
+        job.first(0.2)
+
+
+def test_without_a_source_the_snapshot_of_the_checkpoint_does() -> None:
+    discoverer = Discoverer(fails=True)
+    discoverer.may_answer.set()
+    (before,) = ScriptedDiscoverer(found(document("a"))).snapshots()
+    with BackgroundDiscovery(discoverer, before) as job:
+        assert job.first(0.1) is before
+
+
+def test_a_close_in_the_middle_of_a_pause_is_prompt() -> None:
+    discoverer = Discoverer()
+    discoverer.may_answer.set()
+    with BackgroundDiscovery(discoverer) as job:
+        job.first(5)
+        began = time.monotonic()
+    assert time.monotonic() - began < 0.5
+
+
+def test_a_close_in_the_middle_of_a_backoff_is_prompt() -> None:
+    discoverer = Discoverer(fails=True)
+    discoverer.may_answer.set()
+    with BackgroundDiscovery(discoverer) as job:
+        eventually(lambda: job.health.consecutive_failures >= 2)
+        began = time.monotonic()
+    assert time.monotonic() - began < 0.5
+
+
+def test_a_source_that_hangs_does_not_keep_a_close_waiting_for_ever() -> None:
+    discoverer = Discoverer()
+    job = BackgroundDiscovery(discoverer)
+    with job:
+        began = time.monotonic()
+        job.close(timeout_seconds=0.1)
+        assert time.monotonic() - began < 1
+        discoverer.may_answer.set()
+
+
+def test_a_discoverer_that_gives_up_is_seen_in_its_health() -> None:
+    class GivesUp(PatternProcessorDiscoverer):
+        health = DiscovererHealth(status=HealthStatus.OK)
+
+        def discover_pattern_processor_updates(self, manager: PatternProcessorManager) -> None:
+            manager.on_pattern_processors_updated(ScriptedDiscoverer(found()).snapshots()[0])
+            raise KeyError("offset")
+
+        def close(self) -> None:
+            pass
+
+    with BackgroundDiscovery(GivesUp()) as job:
+        job.first(5)
+        eventually(lambda: job.health.status is HealthStatus.FAILING)
+        assert job.health.last_error == "KeyError: 'offset'"
+        assert job.latest() is not None

@@ -1,0 +1,306 @@
+"""The rule service as a source: a real service on a real port."""
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from api.security import Role
+from discoverers import BackgroundDiscovery, HealthStatus, Snapshot, read_snapshot, snapshot_json
+from discoverers.http import HttpDiscoverer, HttpDiscovererFactory, read_answer
+from tests.discoverers.rule_service import RuleService
+from tests.discoverers.sources import (
+    RememberingManager,
+    actions,
+    document,
+    eventually,
+    numbers,
+    running,
+    surroundings,
+)
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[RuleService]:
+    service = RuleService(tmp_path)
+    service.start()
+    service.register_stream()
+    yield service
+    service.stop()
+
+
+def discovery(
+    service: RuleService, initial: Snapshot | None = None, **options: Any
+) -> BackgroundDiscovery:
+    config = {"type": "http", "url": service.url, "token_env": "TOKEN"} | options
+    return running(config, {"TOKEN": service.token_of[Role.JOB]}, initial)
+
+
+def test_a_job_gets_what_is_published_byte_for_byte(service: RuleService) -> None:
+    service.publish(document("b", description="Ünïcode", owner="fraud", severity="high"))
+    service.publish(document("a", key_by=["user"], select={"n": "COUNT(step.*)"}))
+    with discovery(service) as job:
+        snapshot = job.first(5)
+
+    served = service.request("GET", "/v1/streams/logins/snapshot").content
+    assert snapshot_json(snapshot) == served
+    assert read_snapshot(served) == snapshot
+    assert actions(snapshot) == {"a": ["fail"], "b": ["fail"]}
+
+
+def test_a_publish_reaches_a_waiting_job_at_once(service: RuleService) -> None:
+    with discovery(service) as job:
+        assert job.first(5).processors == []
+        eventually(lambda: service.waiting_readers)
+        service.publish(document("a"))
+        published_at = time.monotonic()
+        eventually(lambda: actions(job.latest()) == {"a": ["fail"]})
+        assert time.monotonic() - published_at < 1
+
+
+def test_several_changes_in_a_row_arrive_in_full(service: RuleService) -> None:
+    with discovery(service) as job:
+        job.first(5)
+        for name in ("a", "b", "c"):
+            service.publish(document(name))
+        service.request("POST", "/v1/processors/a/pause")
+        service.request("DELETE", "/v1/processors/b")
+        eventually(lambda: (newest := job.latest()) and newest.epoch == 6)
+        newest = job.latest()
+        assert newest is not None
+        assert [(each.id, each.paused) for each in newest.processors] == [("a", True), ("c", False)]
+
+
+def test_a_wait_without_a_change_is_a_success(service: RuleService) -> None:
+    with discovery(service, wait_seconds=0.3) as job:
+        first = job.first(5)
+        seen_ms = job.health.last_success_ms or 0
+        eventually(lambda: (job.health.last_success_ms or 0) > seen_ms)
+        assert job.latest() is first
+        assert job.health.status is HealthStatus.OK
+
+
+def test_a_service_that_goes_down_leaves_the_last_good_set_and_comes_back(
+    service: RuleService,
+) -> None:
+    service.publish(document("a"))
+    with discovery(service) as job:
+        good = job.first(5)
+        eventually(lambda: service.waiting_readers)
+        service.stop()
+        eventually(lambda: job.health.status is HealthStatus.FAILING)
+        assert job.latest() is good
+        assert "ConnectError" in (job.health.last_error or "")
+
+        service.start()
+        service.publish(document("b"))
+        eventually(lambda: list(actions(job.latest())) == ["a", "b"])
+        assert job.health.consecutive_failures == 0
+
+
+def test_a_job_starts_from_its_checkpoint_while_the_service_is_down(service: RuleService) -> None:
+    service.publish(document("a"))
+    with discovery(service) as job:
+        before = job.first(5)
+    service.stop()
+
+    with discovery(service, initial=read_snapshot(snapshot_json(before))) as again:
+        assert again.first(0.1) == before
+        service.start()
+        service.publish(document("b"))
+        eventually(lambda: list(actions(again.latest())) == ["a", "b"])
+
+
+def test_a_wrong_token_is_told_in_the_words_of_the_service(service: RuleService) -> None:
+    config = {"type": "http", "url": service.url, "token_env": "TOKEN"}
+    with running(config, {"TOKEN": "percept_wrong"}) as job:
+        eventually(lambda: job.health.status is HealthStatus.FAILING)
+        told = job.health.last_error or ""
+        assert "401" in told
+        assert "token is not valid" in told
+        assert "percept_wrong" not in told
+
+
+def test_a_token_in_a_file_may_be_changed_while_the_job_runs(
+    service: RuleService, tmp_path: Path
+) -> None:
+    file = tmp_path / "token"
+    file.write_text("percept_wrong\n", encoding="utf-8")
+    config = {"type": "http", "url": service.url, "token_file": str(file)}
+    with running(config) as job:
+        eventually(lambda: job.health.status is HealthStatus.FAILING)
+        file.write_text(service.token_of[Role.JOB] + "\n", encoding="utf-8")
+        assert job.first(10).epoch == 1
+
+
+def test_a_close_ends_a_long_poll_at_once(service: RuleService) -> None:
+    job = discovery(service, wait_seconds=30)
+    with job:
+        job.first(5)
+        eventually(lambda: service.waiting_readers)
+        began = time.monotonic()
+    assert time.monotonic() - began < 1
+    assert not job._thread.is_alive()
+
+
+# --- services that misbehave
+
+
+def scripted(*answers: httpx2.Response) -> tuple[HttpDiscoverer, list[httpx2.Request]]:
+    """Return a discoverer that is given these answers and then closed, and what it asked."""
+    asked: list[httpx2.Request] = []
+    left = list(answers)
+    options = HttpDiscovererFactory(url="https://rules.test/percept/", token_env="TOKEN")  # type: ignore[arg-type] # noqa: S106 - pydantic makes the URL; TOKEN is a name
+    discoverer = options.create_discoverer(surroundings({"TOKEN": "secret"}))
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request)
+        if len(left) == 1:
+            discoverer._closed.set()
+        return left.pop(0)
+
+    discoverer._client = httpx2.AsyncClient(transport=httpx2.MockTransport(answer))
+    discoverer._backoff = type(discoverer._backoff)(first_seconds=0.01, limit_seconds=0.01)
+    return discoverer, asked
+
+
+def answered(processors: list[Any], epoch: int = 1) -> httpx2.Response:
+    stream = {
+        "name": "logins",
+        "version": 1,
+        "schema": "user STRING, action STRING, ts TIMESTAMP",
+        "event_time_column": "ts",
+        "allowed_delay_ms": 0,
+        "order_by": [],
+    }
+    body = {"format": 1, "epoch": epoch, "stream": stream, "processors": processors}
+    return httpx2.Response(200, json=body, headers={"ETag": f'"x.{epoch}"'})
+
+
+def entry(name: str, definition: Any = None, version: int = 1) -> dict[str, Any]:
+    published = {
+        "version": version,
+        "effective_from_ms": None,
+        "effective_until_ms": None,
+        "definition": definition or {"pattern": document(name)["pattern"]},
+    }
+    return {"id": name, "paused": False, "versions": [published]}
+
+
+def told(discoverer: HttpDiscoverer) -> list[Snapshot]:
+    manager = RememberingManager()
+    discoverer.discover_pattern_processor_updates(manager)
+    return manager.told
+
+
+def test_the_etag_is_sent_back_with_the_wait() -> None:
+    discoverer, asked = scripted(answered([]), httpx2.Response(304), httpx2.Response(304))
+    told(discoverer)
+
+    assert [str(request.url) for request in asked[:2]] == [
+        "https://rules.test/percept/v1/streams/logins/snapshot?wait=0.000s",
+        "https://rules.test/percept/v1/streams/logins/snapshot?wait=30.000s",
+    ]
+    assert "If-None-Match" not in asked[0].headers
+    assert asked[1].headers["If-None-Match"] == '"x.1"'
+    assert {request.headers["Authorization"] for request in asked} == {"Bearer secret"}
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        (httpx2.Response(200, content=b'{"format": 1, "epoch"'), "not a snapshot"),
+        (httpx2.Response(200, json={"format": 2}), "format"),
+        (httpx2.Response(200, content=b"null"), "not a snapshot"),
+        (httpx2.Response(404, json={"detail": "There is no stream logins."}), "no stream logins"),
+        (httpx2.Response(502, content=b"<html>"), "502 Bad Gateway"),
+        (httpx2.Response(307, headers={"Location": "http://evil.test/"}), "not followed"),
+    ],
+    ids=["cut off", "newer format", "null", "unknown stream", "proxy", "redirect"],
+)
+def test_an_answer_that_is_no_snapshot_changes_nothing(bad: httpx2.Response, words: str) -> None:
+    good = answered([entry("a")])
+    discoverer, asked = scripted(good, bad, bad)
+    discoverer_told = told(discoverer)
+
+    assert [actions(each) for each in discoverer_told] == [{"a": ["fail"]}]
+    assert discoverer.health.status is HealthStatus.FAILING
+    assert words in (discoverer.health.last_error or "")
+    assert len(asked) == 3
+
+
+def test_after_a_failure_the_whole_snapshot_is_asked_for() -> None:
+    discoverer, asked = scripted(answered([]), httpx2.Response(503), answered([]), answered([]))
+    told(discoverer)
+    assert ["If-None-Match" in request.headers for request in asked[:3]] == [False, True, False]
+
+
+def test_a_malformed_processor_is_reported_and_the_others_go_on() -> None:
+    before = answered([entry("a"), entry("b"), entry("c")])
+    unknown_key = entry("b", {"pattern": document("b")["pattern"], "colour": "red"}, version=2)
+    no_versions = {"id": "c", "paused": False, "versions": []}
+    after = answered([entry("a", version=2), unknown_key, no_versions, entry("d"), 7], epoch=2)
+    discoverer, _ = scripted(before, after, httpx2.Response(304))
+
+    last = told(discoverer)[-1]
+    assert numbers(last) == {"a": [2], "b": [1], "c": [1], "d": [1]}
+    problems = {problem.processor_id: problem for problem in discoverer.health.problems}
+    assert problems.keys() == {"b", "c", None}
+    assert problems["b"].kept_versions == (1,)
+    assert "colour" in problems["b"].message
+
+
+def test_a_service_asks_for_patience_with_retry_after() -> None:
+    body = json.dumps({"detail": "More than 200 requests a second."})
+    headers = {"Retry-After": "7"}
+    discoverer, _ = scripted(httpx2.Response(429, content=body, headers=headers), answered([]))
+    with pytest.raises(Exception, match="200 requests a second") as raised:
+        discoverer.get_processors()
+    assert getattr(raised.value, "retry_after_seconds", None) == 7
+    discoverer.release()
+
+
+def test_a_service_that_never_answers_is_given_up() -> None:
+    async def hang(_request: httpx2.Request) -> httpx2.Response:
+        await asyncio.sleep(60)
+        return httpx2.Response(304)
+
+    options = {"url": "http://rules.test", "token_env": "TOKEN", "timeout_seconds": 0.05}
+    factory = HttpDiscovererFactory.model_validate(options)
+    discoverer = factory.create_discoverer(surroundings({"TOKEN": "secret"}))
+    discoverer._client = httpx2.AsyncClient(transport=httpx2.MockTransport(hang))
+    with pytest.raises(Exception, match=r"no answer within 0\.05 s"):
+        discoverer.get_processors()
+    discoverer.release()
+
+
+@pytest.mark.parametrize("moment", [0.0, 0.001, 0.01, 0.05])
+def test_a_close_at_any_moment_ends_the_thread(moment: float) -> None:
+    def refuse(_request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(500)
+
+    discoverer, _ = scripted(answered([]))
+    discoverer._client = httpx2.AsyncClient(transport=httpx2.MockTransport(refuse))
+    close_during(discoverer.close, moment, lambda: told(discoverer))
+
+
+def close_during(close: Callable[[], None], seconds: float, work: Callable[[], object]) -> None:
+    thread = threading.Thread(target=work)
+    thread.start()
+    time.sleep(seconds)
+    close()
+    thread.join(2)
+    assert not thread.is_alive()
+
+
+def test_a_newer_service_may_add_keys() -> None:
+    body = json.loads(answered([entry("a") | {"colour": "red"}]).content) | {"more": 1}
+    read = read_answer(json.dumps(body).encode(), "here")
+    assert [version.processor_id for version in read.versions] == ["a"]
+    assert read.problems == ()

@@ -1,0 +1,136 @@
+"""What goes into each heartbeat: little, the most telling first, and in the end everything."""
+
+from dataclasses import dataclass, field
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discoverers.report_parts import ReportPart, VersionReport
+from discoverers.reporting import HeartbeatAnswer, RunningVersion
+
+Known = dict[tuple[str, int], RunningVersion]
+
+
+@dataclass
+class Service:
+    """What a service knows after the parts it was sent, by the rules of the heartbeat."""
+
+    known: Known = field(default_factory=dict)
+
+    def take(self, part: ReportPart) -> HeartbeatAnswer:
+        if part.replaces_all:
+            self.known.clear()
+        for version in part.versions:
+            key = (version.processor_id, version.version)
+            self.known[key] = version
+            if version.state == "superseded":
+                del self.known[key]
+        differs = part.held_versions is not None and part.held_versions != len(self.known)
+        return HeartbeatAnswer(resend_all=differs, newest_epoch=1)
+
+
+def version(name: str, state: str = "active", matches: int = 0) -> RunningVersion:
+    return RunningVersion.model_validate(
+        {"processor_id": name, "version": 1, "state": state, "counters": {"matches": matches}}
+    )
+
+
+def names(part: ReportPart) -> list[str]:
+    return [each.processor_id for each in part.versions]
+
+
+def told(report: VersionReport, service: Service, *running: RunningVersion) -> ReportPart:
+    part = report.next_part(running)
+    report.told(part, service.take(part))
+    return part
+
+
+def test_only_what_has_changed_is_told() -> None:
+    report, service = VersionReport(), Service()
+    assert names(told(report, service, version("a"), version("b"))) == ["a", "b"]
+    assert names(told(report, service, version("a"), version("b", matches=1))) == ["b"]
+    assert names(told(report, service, version("a"), version("b", matches=1))) == []
+
+
+def test_a_version_that_runs_no_more_is_told_once_as_superseded() -> None:
+    report, service = VersionReport(), Service()
+    told(report, service, version("a"), version("b"))
+    (gone,) = told(report, service, version("a")).versions
+    assert (gone.processor_id, gone.state) == ("b", "superseded")
+    assert names(told(report, service, version("a"))) == []
+
+
+def test_new_states_go_before_counters_and_the_longest_untold_counters_first() -> None:
+    report, service = VersionReport(versions_per_heartbeat=2), Service()
+    for _ in range(2):
+        told(report, service, *map(version, "abcd"))
+    moved = [version(name, matches=1) for name in "abc"]
+    first = told(report, service, *moved, version("d", "quarantined"))
+    assert (names(first), first.held_versions) == (["d", "a"], 4)
+    moved[0] = version("a", matches=2)
+    assert names(told(report, service, *moved, version("d", "quarantined"))) == ["b", "c"]
+    assert names(told(report, service, *moved, version("d", "quarantined"))) == ["a"]
+
+
+def test_a_part_that_never_arrived_is_told_again() -> None:
+    report = VersionReport()
+    lost = report.next_part([version("a")])
+    assert report.next_part([version("a")]) == lost
+
+
+def test_what_was_sent_without_an_answer_is_sent_again_as_it_is_by_then() -> None:
+    report, service = VersionReport(), Service()
+    told(report, service, version("a"), version("b"))
+    service.take(report.next_part([version("a", "quarantined"), version("b"), version("c")]))
+    again = told(report, service, version("a"), version("b"))
+    assert {each.processor_id: each.state for each in again.versions} == {
+        "a": "active",
+        "c": "superseded",
+    }
+    assert sorted(service.known) == [("a", 1), ("b", 1)]
+
+
+def test_a_service_that_has_lost_everything_is_told_everything() -> None:
+    report, service = VersionReport(), Service()
+    told(report, service, version("a"), version("b"))
+    service.known.clear()
+    told(report, service, version("a"), version("b"))
+    again = told(report, service, version("a"), version("b"))
+    assert (names(again), again.replaces_all) == (["a", "b"], True)
+    assert len(service.known) == 2
+
+
+def test_long_tracebacks_make_a_part_smaller_but_never_empty() -> None:
+    report = VersionReport(bytes_per_heartbeat=9_000)
+    broken = [
+        version(name, "quarantined").model_copy(update={"traceback": "t" * 4_000}) for name in "abc"
+    ]
+    assert names(report.next_part(broken)) == ["a", "b"]
+    assert names(VersionReport(bytes_per_heartbeat=1).next_part(broken)) == ["a"]
+
+
+STATES = st.sampled_from(["pending", "active", "draining", "paused", "quarantined"])
+RUNNING = st.dictionaries(st.sampled_from("abcdef"), st.tuples(STATES, st.integers(0, 3)))
+ROUNDS = st.lists(st.tuples(RUNNING, st.sampled_from(["arrives", "lost", "answer lost", "reset"])))
+
+
+@given(rounds=ROUNDS, limit=st.integers(1, 3))
+def test_whatever_gets_lost_the_service_comes_to_know_what_runs(
+    rounds: list[tuple[dict[str, tuple[str, int]], str]], limit: int
+) -> None:
+    report, service = VersionReport(versions_per_heartbeat=limit), Service()
+    running: list[RunningVersion] = []
+    for wanted, what_happens in rounds:
+        running = [version(name, *fields) for name, fields in wanted.items()]
+        part = report.next_part(running)
+        assert len(part.versions) <= limit
+        if what_happens == "reset":
+            service.known.clear()
+        if what_happens != "lost":
+            answer = service.take(part)
+            if what_happens != "answer lost":
+                report.told(part, answer)
+
+    for _ in range(30):
+        told(report, service, *running)
+    assert sorted(service.known.values(), key=str) == sorted(running, key=str)
