@@ -125,6 +125,8 @@ def unpack(data: bytes) -> Any:
             f"the encoded state has format {version}, this program reads up to {FORMAT_VERSION}; "
             "upgrade it"
         )
+    if version < 1:
+        raise StateEncodingError(f"the encoded state is corrupt: there is no format {version}")
     body = data[_HEADER_BYTES:]
     if zlib.crc32(body) != int.from_bytes(data[len(_MAGIC) + 1 : _HEADER_BYTES], "big"):
         raise StateEncodingError("the encoded state is corrupt: its checksum does not fit")

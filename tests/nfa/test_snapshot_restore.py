@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cep import KeyedMatcher, Pattern
@@ -145,6 +145,7 @@ ENCODED = pack([1, "two", Decimal(3), date(2020, 1, 1), datetime(2020, 1, 1), ti
 
 
 @given(st.integers(0, len(ENCODED) - 1), st.integers(1, 255))
+@example(position=4, change=1)  # format 1 becomes format 0
 def test_a_changed_byte_is_noticed(position: int, change: int) -> None:
     damaged = bytearray(ENCODED)
     damaged[position] ^= change
