@@ -59,7 +59,6 @@ class BatchMatcher:
             limits=limits,
             in_deadline_order=True,
         )
-        self._time = pl.col(time_field)
         self._time_name = time_field
         self._key_by = tuple(key_by) if key_by is not None else None
         self._index = PredicateIndex(self.matcher.tests.nodes, schema)

@@ -36,26 +36,41 @@ def _content_problems(content: ProcessorContent, schema: Schema) -> Iterator[Pro
     except PatternError as error:
         yield from (_inside("pattern", problem) for problem in error.problems)
         return
+    for (key, part), problem in expression_problems(content, schema, pattern):
+        path = f"{key}[{part}]" if isinstance(part, int) else f"{key}.{part}"
+        yield _of_expression(path, problem)
+
+
+def expression_problems(
+    content: ProcessorContent, schema: Schema, pattern: Pattern | None
+) -> Iterator[tuple[tuple[str, int | str], ExpressionProblem]]:
+    """Yield what is wrong with the keys and output columns of a definition, each with its place.
+
+    Args:
+        content: the definition.
+        schema: the columns of its stream.
+        pattern: its pattern, whose steps the output columns name; `None` leaves those unchecked.
+    """
     for index, text in enumerate(content.key_by or ()):
-        yield from _expression_problems(text, f"key_by[{index}]", schema, [])
+        for problem in _problems(text, schema, []):
+            yield ("key_by", index), problem
+    if pattern is None:
+        return
     steps = [step.name for step in pattern.tree.steps() if not step.is_negative]
     for name, text in (content.select or {}).items():
-        yield from _expression_problems(text, f"select.{name}", schema, steps)
+        for problem in _problems(text, schema, steps):
+            yield ("select", name), problem
 
 
-def _expression_problems(
-    text: str, path: str, schema: Schema, steps: list[str]
-) -> Iterator[Problem]:
+def _problems(text: str, schema: Schema, steps: list[str]) -> list[ExpressionProblem]:
     try:
         expression = Expression.parse(text)
     except ExpressionError as error:
-        yield _of_expression(path, error.problem)
-        return
+        return [error.problem]
     # A key is made of one event; where there are steps no event stands alone, and only once that is
     # clear do the types of columns matter.
     problems = check(expression, schema=schema, steps=steps, allow_columns=not steps)
-    for problem in problems or check(expression, schema=schema, steps=steps):
-        yield _of_expression(path, problem)
+    return problems or check(expression, schema=schema, steps=steps)
 
 
 def _of_expression(path: str, problem: ExpressionProblem) -> Problem:

@@ -4,21 +4,17 @@ A file holds one document, a list of them or, in YAML, several between lines of 
 `percept apply` have the same form, so that one folder serves both.
 """
 
-import re
-from collections.abc import Iterator
 from typing import Final
 
 from cep.pattern import PatternError, Problem
 from cep.pattern.document_text import (
-    Mark,
     SourceDocument,
+    items_of,
     read_json_text,
     read_yaml_documents,
 )
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
-
-_ITEM: Final = re.compile(r"\[(\d+)\]\.?")
 
 
 class FileRefused(ValueError):
@@ -39,7 +35,7 @@ def read_documents(text: str, suffix: str) -> list[SourceDocument]:
         read = [read_json_text(text)] if suffix == ".json" else read_yaml_documents(text)
     except PatternError as error:
         raise FileRefused("\n".join(map(_said, error.problems))) from None
-    documents = [document for each in read for document in _items(each)]
+    documents = [document for each in read for document in items_of(each)]
     for document in documents:
         if not isinstance(document.data, dict):
             mark = document.mark("")
@@ -53,16 +49,3 @@ def read_documents(text: str, suffix: str) -> list[SourceDocument]:
 def _said(problem: Problem) -> str:
     where = "" if problem.line is None else f"line {problem.line}, column {problem.column}: "
     return f"{where}{problem.message} {problem.remedy}".rstrip()
-
-
-def _items(document: SourceDocument) -> Iterator[SourceDocument]:
-    """Yield the items of a list, each with its places; or the one document."""
-    if not isinstance(document.data, list):
-        yield document
-        return
-    marks: list[dict[str, Mark]] = [{} for _ in document.data]
-    for path, mark in document.marks.items():
-        if found := _ITEM.match(path):
-            marks[int(found[1])][path[found.end() :]] = mark
-    for item, places in zip(document.data, marks, strict=True):
-        yield SourceDocument(item, places)

@@ -13,11 +13,12 @@ from api.code.verification import code_flaws
 from api.problems import Flaw, escaped, invalid, pattern_flaws
 from api.processors.examples import example_flaws
 from api.processors.lint import condition_flaws
-from cep.expression import Expression, ExpressionError, Problem, Schema, check
+from cep.expression import Problem, Schema
 from cep.pattern import Pattern, PatternError
 from cep.processor_document import ProcessorContent, ProcessorDocument
 from cep.signing_keys import SigningKeys
 from discoverers.canonical import canonical_json, content_hash
+from discoverers.checking import expression_problems
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +72,8 @@ def check_document(
         pattern.validate(stream.schema)
     except PatternError as error:
         flaws += pattern_flaws(error.problems, "/pattern", document.pattern)
-    flaws += _key_flaws(document, stream.schema)
+    flaws += _expression_flaws(document, stream.schema, pattern)
     flaws += code_flaws(document, pattern, keys)
-    if pattern is not None:
-        steps = [step.name for step in pattern.tree.steps() if not step.is_negative]
-        flaws += _select_flaws(document, stream.schema, steps)
     if pattern is None or flaws:
         raise invalid("processor document", flaws)
     if wrong := example_flaws(document, pattern, stream.event_time_column):
@@ -90,8 +88,7 @@ def definition_flaws(definition: dict[str, Any], schema: Schema) -> list[Flaw]:
         pattern = Pattern.from_document(content.pattern).validate(schema)
     except PatternError as error:
         return pattern_flaws(error.problems, "/pattern", content.pattern)
-    steps = [step.name for step in pattern.tree.steps() if not step.is_negative]
-    return [*_key_flaws(content, schema), *_select_flaws(content, schema, steps)]
+    return list(_expression_flaws(content, schema, pattern))
 
 
 def normalised(definition: dict[str, Any]) -> dict[str, Any]:
@@ -135,32 +132,11 @@ def _schedule_flaws(document: ProcessorDocument) -> Iterator[Flaw]:
         )
 
 
-def _key_flaws(content: ProcessorContent, schema: Schema) -> Iterator[Flaw]:
-    for index, text in enumerate(content.key_by or ()):
-        pointer = f"/key_by/{index}"
-        try:
-            expression = Expression.parse(text)
-        except ExpressionError as error:
-            yield expression_flaw(error.problem, pointer)
-            continue
-        for problem in check(expression, schema=schema, steps=()):
-            yield expression_flaw(problem, pointer)
-
-
-def _select_flaws(content: ProcessorContent, schema: Schema, steps: list[str]) -> Iterator[Flaw]:
-    for name, text in (content.select or {}).items():
-        pointer = f"/select/{escaped(name)}"
-        try:
-            expression = Expression.parse(text)
-        except ExpressionError as error:
-            yield expression_flaw(error.problem, pointer)
-            continue
-        # There is no event under test; only once that is clear do the types of columns matter.
-        problems = check(expression, schema=schema, steps=steps, allow_columns=False) or check(
-            expression, schema=schema, steps=steps
-        )
-        for problem in problems:
-            yield expression_flaw(problem, pointer)
+def _expression_flaws(
+    content: ProcessorContent, schema: Schema, pattern: Pattern | None
+) -> Iterator[Flaw]:
+    for (key, part), problem in expression_problems(content, schema, pattern):
+        yield expression_flaw(problem, f"/{key}/{escaped(str(part))}")
 
 
 def expression_flaw(problem: Problem, pointer: str) -> Flaw:

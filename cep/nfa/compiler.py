@@ -69,7 +69,6 @@ class _Compiler:
             window_ms=self._window_ms or 0,
             skip=self._skip_plan(names),
             condition_count=len(self._guards.conditions),
-            step_count=len(names),
         )
         return CompiledPattern(program, names, self._guards.conditions)
 

@@ -14,7 +14,6 @@ from cep.expression import (
     FieldReader,
     Node,
     Schema,
-    aggregates_of,
     compile_aggregate,
     compile_predicate,
     resolve,
@@ -184,8 +183,6 @@ class ConditionBinder:
 
     def _residual(self, node: Node, pattern: CompiledPattern) -> Residual:
         aggregates = self._aggregates
-        for aggregate in aggregates_of(node):
-            aggregates.slot(pattern.step_names.index(aggregate.step), aggregate)
         predicate = compile_predicate(
             node,
             self._field_reader,

@@ -223,11 +223,9 @@ class Machine:
     def advance(self, key: KeyRuns, time_ms: int) -> tuple[list[Emitted], list[TimedOut]]:
         """Tell a key that time has come to `time_ms`: every window up to it is closed.
 
+        Worth calling only when one is due (see `next_deadline_ms`).
         Returns the matches this frees or completes, then the partial matches that timed out.
         """
-        deadline_ms = self.next_deadline_ms(key)
-        if deadline_ms is None or deadline_ms > time_ms:
-            return _NOTHING, _NO_TIMEOUTS
         expired, key.runs = self._split_at(key.runs, time_ms)
         key.bound_rules()
         finished: list[Finished] = []
@@ -264,4 +262,3 @@ class Machine:
 
 
 _NOTHING: list[Emitted] = []
-_NO_TIMEOUTS: list[TimedOut] = []

@@ -115,7 +115,6 @@ class Program:
     window_ms: int
     skip: SkipPlan
     condition_count: int
-    step_count: int
 
     def is_waiting(self, state: int) -> bool:
         """Return whether a partial match can be in this state between two events."""
