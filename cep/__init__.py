@@ -10,7 +10,7 @@ processor.py what is done with matches
 
 from cep.batch import BatchMatcher
 from cep.expression import Schema
-from cep.keyed import Detection, KeyedMatcher
+from cep.keyed import KeyedMatcher
 from cep.matching import Match, MatchResult, TimedOutMatch, find_matches, iter_matches
 from cep.nfa import Limits
 from cep.pattern import AfterMatchSkip, Pattern, PatternError
@@ -25,6 +25,7 @@ from cep.processor import (
     process,
     select,
 )
+from cep.shapes import Detection
 
 __all__ = [
     "AfterMatchSkip",

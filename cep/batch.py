@@ -9,17 +9,17 @@ row for which no rule can react never leaves the frame.
 import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from operator import itemgetter
 from typing import Any
 
 import polars as pl
 
-from cep.expression import FieldReader, Schema, mapping_reader
-from cep.keyed import Detection, EventKind, KeyedMatcher
+from cep.expression import Schema, row_reader
+from cep.keyed import KeyedMatcher
 from cep.nfa.errors import EventTimeError
-from cep.nfa.machine import Limits
+from cep.nfa.limits import Limits
 from cep.pattern import Pattern
 from cep.predicate_index import PredicateIndex
+from cep.shapes import Detection, EventKind
 
 _ROWS_AT_ONCE = 65_536
 """Bounds the memory for the outcomes of the tests: 8 KiB per test."""
@@ -51,10 +51,10 @@ class BatchMatcher:
     ) -> None:
         for pattern in rules.values():
             pattern.validate(schema)
-        self._columns = tuple(schema.to_polars())
+        self._columns = tuple(name for name, _ in schema.columns)
         self.matcher = KeyedMatcher(
             rules,
-            field_reader=_row_reader(self._columns),
+            field_reader=row_reader(self._columns),
             schema=schema,
             limits=limits,
             in_deadline_order=True,
@@ -75,7 +75,7 @@ class BatchMatcher:
             LimitExceeded: a key holds too much.
         """
         detections: list[Detection] = []
-        with _no_cycle_collection():
+        with no_cycle_collection():
             for part in frame.select(self._columns).iter_slices(_ROWS_AT_ONCE):
                 detections += self._process(part)
         return detections
@@ -126,7 +126,7 @@ class BatchMatcher:
 
 
 @contextmanager
-def _no_cycle_collection() -> Iterator[None]:
+def no_cycle_collection() -> Iterator[None]:
     """Matching makes many objects and no cycles; looking for some takes a third of the time."""
     was_enabled = gc.isenabled()
     gc.disable()
@@ -135,17 +135,3 @@ def _no_cycle_collection() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-def _row_reader(columns: Sequence[str]) -> FieldReader:
-    """Return how to read a field of a row given as a tuple."""
-    positions = {name: position for position, name in enumerate(columns)}
-
-    def reader(path: tuple[str, ...]) -> Any:
-        column = itemgetter(positions[path[0]])
-        if len(path) == 1:
-            return column
-        inner = mapping_reader(path[1:])
-        return lambda event: inner(column(event))
-
-    return reader

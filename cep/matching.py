@@ -10,10 +10,11 @@ from itertools import groupby
 from typing import Any, ClassVar
 
 from cep.expression import EvaluationError, compile_predicate, mapping_reader
-from cep.keyed import Detection, EventKind, KeyedMatcher
+from cep.keyed import KeyedMatcher
 from cep.nfa.errors import ConditionFailed, EventTimeError, SkipTargetMissing
-from cep.nfa.machine import Limits
+from cep.nfa.limits import Limits
 from cep.pattern import Pattern
+from cep.shapes import Detection, EventKind
 
 TimeField = str | Callable[[Any], Any]
 KeyBy = str | Sequence[str] | Callable[[Any], Hashable] | None

@@ -17,6 +17,7 @@ import polars as pl
 
 from cep.expression import Field, Node, Schema, compile_columnar
 from cep.expression.tree import And, Comparison, ComparisonOperator, Literal
+from cep.expression.types import to_polars
 
 Kind = TypeVar("Kind")
 
@@ -89,7 +90,7 @@ class PredicateIndex:
         by_rest: defaultdict[Node | None, list[_EqualityTest]] = defaultdict(list)
         for test in tests:
             by_rest[test.rest].append(test)
-        dtype = self._schema.to_polars()[column]
+        dtype = _dtype(column, self._schema)
         return [
             _Lookup(
                 column,
@@ -191,10 +192,15 @@ def _column_and_value(node: Node, schema: Schema) -> tuple[str, str | int] | Non
             pass
         case _:
             return None
-    dtype = schema.to_polars()[column]
+    dtype = _dtype(column, schema)
     if isinstance(value, str) and dtype == pl.String:
         return column, value
     if type(value) is int and dtype in _INTEGER_BITS:
         half = 1 << (_INTEGER_BITS[dtype] - 1)
         return (column, value) if -half <= value < half else None
     return None
+
+
+def _dtype(column: str, schema: Schema) -> pl.DataType:
+    # Not of the whole schema: other columns may be of types that expressions cannot read.
+    return to_polars(dict(schema.columns)[column])

@@ -46,10 +46,29 @@ class _Document(BaseModel):
 
 
 class ProcessorLimits(_Document):
-    """How much one key may hold before the processor is stopped for that key."""
+    """How much a processor may hold; beyond that a job stops it, and it alone."""
 
-    partial_matches_per_key: int | None = Field(default=None, ge=1, le=10**7, strict=True)
-    events_per_key: int | None = Field(default=None, ge=1, le=10**8, strict=True)
+    partial_matches_per_key: int | None = Field(
+        default=None,
+        ge=1,
+        le=10**7,
+        strict=True,
+        description="Open partial matches, and matches held back, of one key.",
+    )
+    events_per_key: int | None = Field(
+        default=None,
+        ge=1,
+        le=10**8,
+        strict=True,
+        description="Accepted events that these keep alive.",
+    )
+    partial_matches_per_shard: int | None = Field(
+        default=None,
+        ge=1,
+        le=10**9,
+        strict=True,
+        description="Open partial matches of all keys of a shard, counted after each batch.",
+    )
 
 
 class Example(_Document):

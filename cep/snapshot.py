@@ -6,13 +6,10 @@ whose pattern changed loses its partial matches; a new one starts empty.
 Source: FLIP-200, "partial matches are kept for the same id and version".
 """
 
-from collections.abc import Mapping
-from typing import Any
-
-from cep.keyed import KeyedMatcher, Shape
-from cep.nfa.codec import decode, encode, pack, unpack
+from cep.key_snapshot import KeyRestorer, encode_key, layout
+from cep.keyed import KeyedMatcher
+from cep.nfa.codec import pack, unpack
 from cep.nfa.errors import StateEncodingError
-from cep.nfa.runs import KeyRuns
 
 
 def encode_matcher(matcher: KeyedMatcher) -> bytes:
@@ -24,14 +21,10 @@ def encode_matcher(matcher: KeyedMatcher) -> bytes:
     Raises:
         StateEncodingError: a key or an event holds something else.
     """
-    shapes = [
-        [
-            [(member.rule, member.digest) for member in shape.members],
-            [(key, encode(runs, shape.machine.program)) for key, runs in shape.keys.items()],
-        ]
-        for shape in matcher.shapes
-    ]
-    return pack([matcher.time_ms, shapes])
+    keys = dict.fromkeys(key for shape in matcher.shapes for key in shape.keys)
+    encoded = ((key, encode_key(matcher, key)) for key in keys)
+    states = [[key, state[0]] for key, state in encoded if state is not None]
+    return pack([matcher.time_ms, layout(matcher), states])
 
 
 def restore_matcher(matcher: KeyedMatcher, data: bytes) -> None:
@@ -40,50 +33,10 @@ def restore_matcher(matcher: KeyedMatcher, data: bytes) -> None:
     Raises:
         StateEncodingError: the bytes are corrupt or of a newer format.
     """
-    places = {
-        (member.rule, member.digest): (shape, 1 << position)
-        for shape in matcher.shapes
-        for position, member in enumerate(shape.members)
-    }
     try:
-        time_ms, shapes = unpack(data)
-        matcher.time_ms = time_ms
-        for members, keys in shapes:
-            _restore_shape(matcher, places, [tuple(member) for member in members], keys)
+        matcher.time_ms, written, states = unpack(data)
+        restorer = KeyRestorer(matcher, written)
+        for key, state in states:
+            restorer.restore(key, state)
     except (ValueError, TypeError) as error:
         raise StateEncodingError(f"the encoded state is not well formed: {error}") from error
-
-
-def _restore_shape(
-    matcher: KeyedMatcher,
-    places: Mapping[tuple[str, str], tuple[Shape, int]],
-    members: list[Any],
-    keys: list[Any],
-) -> None:
-    known = {
-        1 << position: places[member] for position, member in enumerate(members) if member in places
-    }
-    if not known:
-        return
-    # Equal patterns have equal programs, so all known members are in one shape.
-    shape = next(iter(known.values()))[0]
-    bits = {old: new for old, (_, new) in known.items()}
-    for key, encoded in keys:
-        machine = shape.machine
-        runs = decode(encoded, machine.program, aggregate_count=machine.aggregate_count)
-        _renumber(runs, bits)
-        shape.keys[key] = runs
-        matcher.settle(shape, key, runs)
-
-
-def _renumber(runs: KeyRuns, bits: Mapping[int, int]) -> None:
-    def renumbered(rules: int) -> int:
-        result = 0
-        while rules:
-            bit = rules & -rules
-            rules ^= bit
-            result |= bits.get(bit, 0)
-        return result
-
-    runs.runs = [(run[0], rules, *run[2:]) for run in runs.runs if (rules := renumbered(run[1]))]
-    runs.waiting = [(rules, queue) for old, queue in runs.waiting if (rules := renumbered(old))]

@@ -13,7 +13,8 @@ from cep.expression.check import check
 from cep.expression.columnar import compile_columnar
 from cep.expression.errors import EvaluationError, ExpressionError, ExpressionTooLarge, Problem
 from cep.expression.expression import Expression
-from cep.expression.fields import FieldReader, mapping_reader
+from cep.expression.fields import FieldReader, mapping_reader, row_reader
+from cep.expression.keys import key_problem
 from cep.expression.predicate import Predicate, compile_predicate, compile_scalar
 from cep.expression.resolve import resolve
 from cep.expression.scalar import Evaluator
@@ -55,8 +56,10 @@ __all__ = [
     "compile_columnar",
     "compile_predicate",
     "compile_scalar",
+    "key_problem",
     "mapping_reader",
     "resolve",
+    "row_reader",
     "split",
     "to_sql",
 ]

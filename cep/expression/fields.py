@@ -1,6 +1,7 @@
 """How a field of an event is read: events can be mappings, objects, or whatever the caller has."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 Event = Any
@@ -39,3 +40,21 @@ def _one(name: str) -> Callable[[Event], Any]:
         return getattr(event, name, None)
 
     return read
+
+
+def row_reader(columns: Sequence[str]) -> FieldReader:
+    """Return how to read a field of an event that is the tuple of its values.
+
+    Args:
+        columns: the names of the values, in order; a field inside a column is read from a mapping.
+    """
+    positions = {name: position for position, name in enumerate(columns)}
+
+    def reader(path: tuple[str, ...]) -> Any:
+        column = itemgetter(positions[path[0]])
+        if len(path) == 1:
+            return column
+        inner = mapping_reader(path[1:])
+        return lambda event: inner(column(event))
+
+    return reader

@@ -15,7 +15,7 @@ from cep.nfa.errors import (
     SkipTargetMissing,
     StateEncodingError,
 )
-from cep.nfa.machine import Limits
+from cep.nfa.limits import Limits
 
 __all__ = [
     "CompiledPattern",

@@ -7,7 +7,7 @@ Aggregate states are not written; they are folded again when first read.
 """
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -16,7 +16,7 @@ import msgpack
 
 from cep.nfa.errors import StateEncodingError
 from cep.nfa.program import Program
-from cep.nfa.runs import UNFOLDED, Cell, KeyRuns, accepted_events
+from cep.nfa.runs import UNFOLDED, Cell, KeyRuns
 
 FORMAT_VERSION = 1
 _MAGIC = b"PCPT"
@@ -34,30 +34,44 @@ def encode(runs: KeyRuns, program: Program) -> bytes:
     Raises:
         StateEncodingError: an event holds a value that cannot be written.
     """
-    cells: list[Cell] = []
+    return pack([fingerprint(program), *runs_payload(runs)])
+
+
+def runs_payload(runs: KeyRuns) -> list[Any]:
+    """Return the state of one key as plain values, for `pack_values`.
+
+    Numbers stand in flat lists, which are written without a call per cell or partial match.
+    """
     numbers: dict[int, int] = {}
-    events: list[Any] = []
     event_numbers: dict[int, int] = {}
+    events: list[Any] = []
+    cells: list[int] = []
 
     def number(tip: Cell) -> int:
-        for cell in accepted_events(tip):
-            if id(cell) not in numbers:
-                numbers[id(cell)] = len(cells)
-                cells.append(cell)
-                if id(cell[3]) not in event_numbers:
-                    event_numbers[id(cell[3])] = len(events)
-                    events.append(cell[3])
+        new: list[Cell] = []
+        cell: Cell | None = tip
+        while cell is not None and id(cell) not in numbers:
+            new.append(cell)
+            cell = cell[0]
+        for previous, step, sequence, event, _ in reversed(new):
+            if id(event) not in event_numbers:
+                event_numbers[id(event)] = len(events)
+                events.append(event)
+            before = -1 if previous is None else numbers[id(previous)]
+            numbers[id(new.pop())] = len(cells) // _NUMBERS_PER_CELL
+            cells.extend((before, step, sequence, event_numbers[id(event)]))
         return numbers[id(tip)]
 
-    open_runs = [(*run[:5], number(run[5])) for run in runs.runs]
+    open_runs: list[Any] = []
+    for state, rules, start, start_ms, previous_ms, tip in runs.runs:
+        open_runs += (state, _rules_value(rules), start, start_ms, previous_ms, number(tip))
     waiting = [
-        (rules, [(start, number(cell)) for start, cell in queue]) for rules, queue in runs.waiting
+        [_rules_value(rules), [value for start, cell in queue for value in (start, number(cell))]]
+        for rules, queue in runs.waiting
     ]
-    rows = [
-        (-1 if cell[0] is None else numbers[id(cell[0])], *cell[1:3], event_numbers[id(cell[3])])
-        for cell in cells
-    ]
-    return pack([fingerprint(program), runs.sequence, events, rows, open_runs, waiting])
+    are_tuples = all(type(event) is tuple for event in events)
+    written = [list(event) for event in events] if are_tuples else events
+    return [runs.sequence, are_tuples, written, cells, open_runs, waiting]
 
 
 def decode(data: bytes, program: Program, *, aggregate_count: int = 0) -> KeyRuns:
@@ -72,27 +86,90 @@ def decode(data: bytes, program: Program, *, aggregate_count: int = 0) -> KeyRun
         StateEncodingError: the bytes are corrupt, of a newer format, or of another program.
     """
     payload = unpack(data)
+    if not isinstance(payload, list) or payload[:1] != [fingerprint(program)]:
+        raise StateEncodingError(
+            "the encoded state belongs to another pattern; it cannot go on with this one"
+        )
+    return runs_of_payload(payload[1:], aggregate_count=aggregate_count)
+
+
+def runs_of_payload(
+    payload: list[Any],
+    *,
+    aggregate_count: int = 0,
+    translate: Callable[[Any], Any] | None = None,
+) -> KeyRuns:
+    """Return the state of one key that `runs_payload` described.
+
+    Args:
+        payload: what it returned.
+        aggregate_count: how many aggregate states a cell has room for (see `Machine`).
+        translate: from an event as it was written to one as it is read now.
+
+    Raises:
+        StateEncodingError: the payload is not well formed.
+    """
     try:
-        owner, sequence, events, rows, open_runs, waiting = payload
-        if owner != fingerprint(program):
-            raise StateEncodingError(
-                "the encoded state belongs to another pattern; it cannot go on with this one"
-            )
-        cells: list[Cell] = []
-        for previous, step, position, event in rows:
-            states = [UNFOLDED] * aggregate_count if aggregate_count else None
-            before = None if previous < 0 else cells[previous]
-            cells.append((before, step, position, events[event], states))
+        sequence, are_tuples, events, numbers, open_runs, waiting = payload
+        if are_tuples:
+            events = [tuple(event) for event in events]
+        if translate is not None:
+            events = [translate(event) for event in events]
+        cells = _cells(numbers, events, aggregate_count)
         runs = KeyRuns()
         runs.sequence = sequence
-        runs.runs = [(*run[:5], cells[run[5]]) for run in open_runs]
+        runs.events_bound = len(events)
+        runs.runs = [
+            (state, _rules_of(rules), start, start_ms, previous_ms, cells[cell])
+            for state, rules, start, start_ms, previous_ms, cell in _parts(open_runs, 6)
+        ]
         runs.waiting = [
-            (rules, [(start, cells[cell]) for start, cell in queue]) for rules, queue in waiting
+            (_rules_of(rules), [(start, cells[cell]) for start, cell in _parts(queue, 2)])
+            for rules, queue in waiting
         ]
         runs.bound_rules()
     except (ValueError, TypeError, IndexError) as error:
         raise StateEncodingError(f"the encoded state is not well formed: {error}") from error
     return runs
+
+
+_NUMBERS_PER_CELL = 4
+
+
+def _cells(numbers: list[int], events: list[Any], aggregate_count: int) -> list[Cell]:
+    cells: list[Cell] = []
+    for previous, step, sequence, event in _parts(numbers, _NUMBERS_PER_CELL):
+        if previous >= len(cells):
+            raise ValueError("an event comes before the one it follows")
+        states = [UNFOLDED] * aggregate_count if aggregate_count else None
+        before = None if previous < 0 else cells[previous]
+        cells.append((before, step, sequence, events[event], states))
+    return cells
+
+
+def _parts(values: list[Any], size: int) -> Iterator[tuple[Any, ...]]:
+    """Yield a flat list in parts of equal size."""
+    iterator = iter(values)
+    return zip(*[iterator] * size, strict=True)
+
+
+def _rules_value(rules: int) -> int | bytes:
+    """Return a set of rules as something short that msgpack has a type for."""
+    if rules < _PLAIN_RULES:
+        return rules
+    if not rules & (rules - 1):
+        return -rules.bit_length()  # one rule of very many, which is usual
+    return rules.to_bytes((rules.bit_length() + 7) // 8, "little")
+
+
+def _rules_of(value: int | bytes) -> int:
+    """Return the set of rules that `_rules_value` wrote."""
+    if isinstance(value, bytes):
+        return int.from_bytes(value, "little")
+    return value if value >= 0 else 1 << (-value - 1)
+
+
+_PLAIN_RULES = 1 << 63
 
 
 # The envelope, and the values events are made of
@@ -104,10 +181,7 @@ def pack(payload: Any) -> bytes:
     Raises:
         StateEncodingError: a value is of a type that cannot be written.
     """
-    try:
-        body: bytes = msgpack.packb(payload, default=_encode_value, strict_types=True)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise StateEncodingError(f"cannot encode the state: {error}") from error
+    body = pack_values(payload)
     return _MAGIC + bytes([FORMAT_VERSION]) + zlib.crc32(body).to_bytes(4, "big") + body
 
 
@@ -130,8 +204,30 @@ def unpack(data: bytes) -> Any:
     body = data[_HEADER_BYTES:]
     if zlib.crc32(body) != int.from_bytes(data[len(_MAGIC) + 1 : _HEADER_BYTES], "big"):
         raise StateEncodingError("the encoded state is corrupt: its checksum does not fit")
+    return unpack_values(body)
+
+
+def pack_values(payload: Any) -> bytes:
+    """Return plain values as bytes without an envelope, for a part of what `pack` writes.
+
+    Raises:
+        StateEncodingError: a value is of a type that cannot be written.
+    """
     try:
-        return msgpack.unpackb(body, ext_hook=_decode_value, strict_map_key=False, use_list=True)
+        packed: bytes = msgpack.packb(payload, default=_encode_value, strict_types=True)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise StateEncodingError(f"cannot encode the state: {error}") from error
+    return packed
+
+
+def unpack_values(data: bytes) -> Any:
+    """Return the values that `pack_values` wrote.
+
+    Raises:
+        StateEncodingError: the bytes are corrupt.
+    """
+    try:
+        return msgpack.unpackb(data, ext_hook=_decode_value, strict_map_key=False, use_list=True)
     except (ValueError, msgpack.UnpackException) as error:
         raise StateEncodingError(f"the encoded state is corrupt: {error}") from error
 

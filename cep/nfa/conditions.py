@@ -109,6 +109,7 @@ class ConditionContext:
     cell: Cell | None
     step_names: tuple[str, ...]
     time_ms: int
+    event_view: Callable[[Any], Any]
 
     def events(self, step: str) -> list[Any]:
         """Return the events accepted so far for a step, in order; the event under test is not in.
@@ -119,7 +120,8 @@ class ConditionContext:
         if step not in self.step_names:
             known = ", ".join(self.step_names)
             raise KeyError(f"no step named {step!r}; the pattern has {known}")
-        return events_of_step(self.cell, self.step_names.index(step))
+        taken = events_of_step(self.cell, self.step_names.index(step))
+        return [self.event_view(event) for event in taken]
 
 
 class ConditionBinder:
@@ -130,6 +132,7 @@ class ConditionBinder:
         aggregates: the aggregates of the machine the patterns will run in.
         field_reader: how to read a field of an event.
         schema: the columns of an event; `None` where only each event knows.
+        event_view: what a Python condition is given for an event.
     """
 
     def __init__(
@@ -138,11 +141,13 @@ class ConditionBinder:
         aggregates: Aggregates,
         field_reader: FieldReader,
         schema: Schema | None,
+        event_view: Callable[[Any], Any],
     ) -> None:
         self._tests = tests
         self._aggregates = aggregates
         self._field_reader = field_reader
         self._schema = schema
+        self._event_view = event_view
 
     def bind(self, pattern: CompiledPattern, rule: str) -> list[RuleCondition]:
         """Return the conditions of one rule, in the order of the program."""
@@ -166,7 +171,7 @@ class ConditionBinder:
                 node = resolve(condition, pattern.step_names, self._schema)
                 return self._residual(node, pattern)
             case PythonCondition(function):
-                return _python_condition(function, pattern.step_names)
+                return _python_condition(function, pattern.step_names, self._event_view)
             case SignedCondition(code):
                 raise CodeNotLoaded(code.name)
             case AllOf(conditions):
@@ -191,10 +196,14 @@ class ConditionBinder:
         return lambda event, cell, _time_ms: predicate(event, _AggregateValues(aggregates, cell))
 
 
-def _python_condition(function: Callable[[Any, Any], bool], step_names: Sequence[str]) -> Residual:
+def _python_condition(
+    function: Callable[[Any, Any], bool],
+    step_names: Sequence[str],
+    event_view: Callable[[Any], Any],
+) -> Residual:
     names = tuple(step_names)
     return lambda event, cell, time_ms: bool(
-        function(event, ConditionContext(cell, names, time_ms))
+        function(event_view(event), ConditionContext(cell, names, time_ms, event_view))
     )
 
 

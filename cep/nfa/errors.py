@@ -4,17 +4,23 @@ from typing import Any
 
 
 class MatchingError(Exception):
-    """The root of all errors of the matcher."""
+    """The root of all errors of the matcher.
+
+    `rules` are the rules of the machine that raised it which are to blame, as a bit set.
+    """
+
+    rules: int = 0
 
 
 class LimitExceeded(MatchingError):
     """A key holds more than its limits allow; the rule is too loose for the stream."""
 
-    def __init__(self, what: str, given: int, limit: int, remedy: str) -> None:
+    def __init__(self, what: str, given: int, limit: int, remedy: str, rules: int = 0) -> None:
         super().__init__(f"{given:,} {what}, the limit is {limit:,}; {remedy}")
         self.what = what
         self.given = given
         self.limit = limit
+        self.rules = rules
 
 
 class SkipTargetMissing(MatchingError):
@@ -23,9 +29,10 @@ class SkipTargetMissing(MatchingError):
     `partial_result` holds what was found before, where the caller collects results.
     """
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, rules: int = 0) -> None:
         super().__init__(message)
         self.partial_result: Any = None
+        self.rules = rules
 
 
 class EventTimeError(MatchingError, ValueError):

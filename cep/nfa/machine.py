@@ -15,23 +15,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from cep.nfa.decision import NO_EVENT, Outcome
-from cep.nfa.errors import LimitExceeded
+from cep.nfa.errors import SkipTargetMissing
+from cep.nfa.limits import Limits, check_events, check_held
 from cep.nfa.program import Program, StateKind
 from cep.nfa.reactions import Branch, Reactions, ReactionTable, RuleCondition
 from cep.nfa.runs import UNFOLDED, Cell, KeyRuns, Run
 from cep.nfa.skip import Emitted, Finished, emit
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How much one key may hold.
-
-    `partial_matches` counts open and held-back matches, `events` the accepted events they keep
-    alive.
-    """
-
-    partial_matches: int = 100_000
-    events: int = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +74,15 @@ class _EventStep:
 
 
 class Machine:
-    """A program with the conditions of the rules that share it. Immutable but for its caches.
+    """A program with the conditions of the rules that share it.
+
+    Immutable but for its caches and `stopped`, the rules that start nothing any more.
 
     Args:
         program: what to run.
         rules: per rule, its conditions in the order of `CompiledPattern.conditions`.
         aggregate_count: how many aggregate states a cell has room for.
-        limits: what one key may hold, over all rules of this machine.
+        limits: what each rule of this machine may hold for one key.
     """
 
     def __init__(
@@ -106,12 +97,29 @@ class Machine:
         self.limits = limits or Limits()
         self.aggregate_count = aggregate_count
         self.deadlines_can_come_nearer = program.has_previous_windows
+        self.stopped = 0
         self._events_checkpoint = self.limits.events + self.limits.events // 10
         self._table = ReactionTable(program, rules)
+        self.all_rules = self._table.all_rules
 
-    def reactions(self, true_tests: Iterable[int]) -> Reactions:
-        """Return what an event does, given the event tests that hold for it."""
-        return self._table.reactions(true_tests)
+    def reactions(
+        self,
+        true_tests: Iterable[int],
+        starting: int | None = None,
+        going_on: int | None = None,
+    ) -> Reactions:
+        """Return what an event does, given the event tests that hold for it.
+
+        Args:
+            true_tests: the numbers of the tests.
+            starting: the rules that may begin partial matches; all by default.
+            going_on: the rules that may have some; all by default.
+        """
+        return self._table.reactions(
+            true_tests,
+            self.all_rules if starting is None else starting,
+            self.all_rules if going_on is None else going_on,
+        )
 
     def process(
         self, key: KeyRuns, reactions: Reactions, event: Any, time_ms: int
@@ -128,12 +136,12 @@ class Machine:
         """
         runs = key.runs
         unmoved = reactions.unmoved(key)
-        start = reactions[self.program.start]
+        start = reactions.start
         if start is None and unmoved == len(runs):
             return None
         key.events_bound += 1
-        if key.events_bound > self._events_checkpoint:
-            self._count_events(key)
+        if key.events_bound > self._events_checkpoint and key.events_bound > key.events_checked:
+            check_events(self.limits, key)
         sequence = key.sequence
         step = _EventStep(event, sequence, time_ms, self.aggregate_count)
         moved, finished = step.moved, step.finished
@@ -144,23 +152,25 @@ class Machine:
                 moved.append(run)
             else:
                 self._move(step, run, reaction[1])
-        if start is not None:
-            nothing_yet = (self.program.start, start[0], sequence, time_ms, time_ms, None)
+        if start is not None and (starting := start[0] & ~self.stopped):
+            nothing_yet = (self.program.start, starting, sequence, time_ms, time_ms, None)
             self._move(step, nothing_yet, start[1])
-            key.rules |= start[0]
+            key.rules |= starting
         held = len(moved)
         if key.waiting:
             held += sum(len(queue) for _, queue in key.waiting)
-        if held > self.limits.partial_matches:
-            raise LimitExceeded(
-                "partial matches of one key",
-                held,
-                self.limits.partial_matches,
-                "narrow the conditions, add within or until, or drop allow_combinations",
-            )
+        if held > self.limits.partial_matches and held > key.held_checked:
+            check_held(self.limits, key, moved, held)
         key.sequence = sequence + 1
         key.runs = moved
-        return emit(self.program.skip, key, finished) if finished or key.waiting else _NOTHING
+        if not finished and not key.waiting:
+            return _NOTHING
+        waiting = key.waiting
+        try:
+            return emit(self.program.skip, key, finished)
+        except SkipTargetMissing:
+            key.runs, key.waiting, key.sequence = runs, waiting, sequence
+            raise
 
     def _move(self, step: _EventStep, run: Run, branches: tuple[Branch, ...]) -> None:
         rules, cell = run[1], run[5]
@@ -185,17 +195,6 @@ class Machine:
                     step.follow(outcome, agreeing, run)
         if rules and cell is not None:
             step.moved.append((run[0], rules, *run[2:]))
-
-    def _count_events(self, key: KeyRuns) -> None:
-        """Count exactly what so far was only bounded; then the next count is a while off."""
-        key.events_bound = len({cell[2] for cell in key.cells()})
-        if key.events_bound > self.limits.events:
-            raise LimitExceeded(
-                "events kept for one key",
-                key.events_bound,
-                self.limits.events,
-                "add within or until, so that partial matches end",
-            )
 
     # Time
 
@@ -225,8 +224,13 @@ class Machine:
 
         Worth calling only when one is due (see `next_deadline_ms`).
         Returns the matches this frees or completes, then the partial matches that timed out.
+        An error leaves the key as it was.
+
+        Raises:
+            SkipTargetMissing: see `emit`.
         """
-        expired, key.runs = self._split_at(key.runs, time_ms)
+        runs, waiting = key.runs, key.waiting
+        expired, key.runs = self._split_at(runs, time_ms)
         key.bound_rules()
         finished: list[Finished] = []
         timed_out: list[TimedOut] = []
@@ -235,7 +239,12 @@ class Machine:
                 finished.append((run[1], run[2], run[5]))
             else:
                 timed_out.append(TimedOut(run[1], run[5], self._timeout_ms(run, time_ms)))
-        return emit(self.program.skip, key, finished), timed_out
+        try:
+            return emit(self.program.skip, key, finished), timed_out
+        except SkipTargetMissing:
+            key.runs, key.waiting = runs, waiting
+            key.bound_rules()
+            raise
 
     def _split_at(self, runs: list[Run], time_ms: int) -> tuple[list[Run], list[Run]]:
         """Return the partial matches with a window closed by `time_ms`, and the others."""

@@ -55,24 +55,37 @@ class Reactions(dict[int, Reaction | None]):
     """What one kind of event does in each state; `None` where no partial match changes.
 
     Filled on first use. Two events are of one kind when the same event tests hold for them. `rules`
-    are those for which it can change a partial match that has begun, `starts` tells whether it
-    begins one.
+    are those for which it can change a partial match that has begun; `start` is how it begins one,
+    `None` if it begins none.
+
+    Args:
+        table: what works out a reaction.
+        holds: see `ReactionTable.reaction`.
+        starting: the rules that may begin partial matches.
+        going_on: the rules that may have some.
     """
 
-    def __init__(self, table: "ReactionTable", holds: tuple[int, ...]) -> None:
+    def __init__(
+        self, table: "ReactionTable", holds: tuple[int, ...], starting: int, going_on: int
+    ) -> None:
         super().__init__()
         self._table = table
         self._holds = holds
-        self.starts = self[table.program.start] is not None
+        self.start = _only(self[table.program.start], starting)
         self.rules = 0
         for state in range(len(table.program.states)):
             if table.program.is_waiting(state) and (reaction := self[state]) is not None:
-                self.rules |= reaction[0]
+                self.rules |= reaction[0] & going_on
 
     @property
     def can_concern(self) -> bool:
         """Whether such an event can start a partial match or change any."""
-        return self.starts or self.rules != 0
+        return self.start is not None or self.rules != 0
+
+    @property
+    def concerned(self) -> int:
+        """The rules for which it can start a partial match or change one."""
+        return self.rules if self.start is None else self.rules | self.start[0]
 
     def __missing__(self, state: int) -> Reaction | None:
         reaction = self[state] = self._table.reaction(state, self._holds)
@@ -99,7 +112,7 @@ class ReactionTable:
     def __init__(self, program: Program, rules: Sequence[Sequence[RuleCondition]]) -> None:
         self.program = program
         self._rules = tuple(tuple(conditions) for conditions in rules)
-        self._all_rules = (1 << len(rules)) - 1
+        self.all_rules = (1 << len(rules)) - 1
         self._decisions = DecisionTable(program)
         self._residual_rules = [0] * program.condition_count
         self._untested_rules = [0] * program.condition_count
@@ -112,18 +125,22 @@ class ReactionTable:
                     self._untested_rules[index] |= 1 << rule
                 else:
                     self._uses.setdefault(condition.event_test, []).append((index, 1 << rule))
-        self._reactions: dict[tuple[int, ...], Reactions] = {}
+        self._reactions: dict[tuple[tuple[int, ...], int, int], Reactions] = {}
 
-    def reactions(self, true_tests: Iterable[int]) -> Reactions:
-        """Return what an event does, given the event tests that hold for it."""
+    def reactions(self, true_tests: Iterable[int], starting: int, going_on: int) -> Reactions:
+        """Return what an event does, given the event tests that hold for it.
+
+        `starting` are the rules that may begin partial matches, `going_on` those that may have
+        some.
+        """
         holds = list(self._untested_rules)
         for test in true_tests:
             for condition, rules in self._uses.get(test, ()):
                 holds[condition] |= rules
-        key = tuple(holds)
+        key = (tuple(holds), starting, going_on)
         reactions = self._reactions.get(key)
         if reactions is None:
-            reactions = self._reactions[key] = Reactions(self, key)
+            reactions = self._reactions[key] = Reactions(self, *key)
         return reactions
 
     def reaction(self, state: int, holds: tuple[int, ...]) -> Reaction | None:
@@ -132,7 +149,7 @@ class ReactionTable:
         `holds[i]` is the set of rules for which the event test of condition `i` holds.
         """
         relevant = self._decisions.relevant(state)
-        parts: list[tuple[int, int, tuple[int, ...]]] = [(self._all_rules, 0, ())]
+        parts: list[tuple[int, int, tuple[int, ...]]] = [(self.all_rules, 0, ())]
         for condition in range(self.program.condition_count):
             if relevant >> condition & 1:
                 parts = self._split(parts, condition, holds[condition])
@@ -183,6 +200,13 @@ class ReactionTable:
             outcome = self._decisions.outcome(run[0], truth)
             by_outcome[outcome] = by_outcome.get(outcome, 0) | bit
         return by_outcome.items()
+
+
+def _only(reaction: Reaction | None, rules: int) -> Reaction | None:
+    """Return a reaction restricted to some rules; `None` if it concerns none of them."""
+    if reaction is None or not reaction[0] & rules:
+        return None
+    return (reaction[0] & rules, reaction[1])
 
 
 def _sole_successor(outcome: Outcome | None) -> tuple[int, int]:

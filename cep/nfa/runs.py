@@ -5,7 +5,7 @@ written here. Cells are persistent and linked: partial matches that branched sha
 accepted before.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 Cell = tuple[Any, int, int, Any, list[Any] | None]
@@ -37,10 +37,20 @@ class KeyRuns:
     `runs` is ordered by first event, ties in order of creation. `waiting` holds, per set of rules,
     the finished matches held back by an earlier partial match, each a heap (see `cep.nfa.skip`).
     `scheduled_ms` is the next time somebody will look at the key's windows; the key keeps at most
-    `events_bound` events.
+    `events_bound` events. `held_checked` and `events_checked` are how many partial matches and
+    events have been found to be within the limits of each rule.
     """
 
-    __slots__ = ("events_bound", "rules", "runs", "scheduled_ms", "sequence", "waiting")
+    __slots__ = (
+        "events_bound",
+        "events_checked",
+        "held_checked",
+        "rules",
+        "runs",
+        "scheduled_ms",
+        "sequence",
+        "waiting",
+    )
 
     def __init__(self) -> None:
         self.runs: list[Run] = []
@@ -48,6 +58,8 @@ class KeyRuns:
         self.sequence = 0
         self.scheduled_ms: int | None = None
         self.events_bound = 0
+        self.events_checked = 0
+        self.held_checked = 0
         self.rules = 0
 
     def bound_rules(self) -> None:
@@ -55,6 +67,12 @@ class KeyRuns:
         self.rules = 0
         for run in self.runs:
             self.rules |= run[1]
+
+    def keep_only(self, kept: int) -> None:
+        """Give up what belongs to other rules than those in the set `kept`."""
+        self.runs = [(run[0], rules, *run[2:]) for run in self.runs if (rules := run[1] & kept)]
+        self.waiting = [(rules, queue) for given, queue in self.waiting if (rules := given & kept)]
+        self.bound_rules()
 
     @property
     def is_idle(self) -> bool:
@@ -71,15 +89,26 @@ class KeyRuns:
 
     def cells(self) -> Iterator[Cell]:
         """Yield every cell in use once: later events first along each partial match."""
-        seen: set[int] = set()
-        tips = [run[5] for run in self.runs]
-        tips += [cell for _, queue in self.waiting for _, cell in queue]
-        for tip in tips:
-            cell: Cell | None = tip
-            while cell is not None and id(cell) not in seen:
-                seen.add(id(cell))
-                yield cell
-                cell = cell[0]
+        return distinct_cells(tip for _, tip in self.tips())
+
+    def tips(self) -> Iterator[tuple[int, Cell]]:
+        """Yield the last cell of every open and held-back match, with the rules it belongs to."""
+        for run in self.runs:
+            yield run[1], run[5]
+        for rules, queue in self.waiting:
+            for _, cell in queue:
+                yield rules, cell
+
+
+def distinct_cells(tips: Iterable[Cell]) -> Iterator[Cell]:
+    """Yield every cell behind these last cells once: later events first along each."""
+    seen: set[int] = set()
+    for tip in tips:
+        cell: Cell | None = tip
+        while cell is not None and id(cell) not in seen:
+            seen.add(id(cell))
+            yield cell
+            cell = cell[0]
 
 
 def accepted_events(cell: Cell | None) -> list[Cell]:

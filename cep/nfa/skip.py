@@ -85,7 +85,7 @@ def _drain(plan: SkipPlan, key: KeyRuns, rules: int, queue: list[Completed]) -> 
             if not rules:
                 return
         cell = _poll(queue)[1]
-        last_pruned = _last_pruned_start(plan, cell)
+        last_pruned = _last_pruned_start(plan, cell, rules)
         yield rules, cell
         if last_pruned is not None:
             _prune_runs(key, rules, last_pruned)
@@ -114,7 +114,7 @@ def _prune_runs(key: KeyRuns, rules: int, last_pruned: int) -> None:
     key.runs = kept
 
 
-def _last_pruned_start(plan: SkipPlan, last: Cell) -> int | None:
+def _last_pruned_start(plan: SkipPlan, last: Cell, rules: int) -> int | None:
     """Return the sequence up to which partial matches that started are dropped, or `None`."""
     if plan.kind is SkipKind.SKIP_PAST_LAST_EVENT:
         return last[2]
@@ -124,11 +124,13 @@ def _last_pruned_start(plan: SkipPlan, last: Cell) -> int | None:
     targets = [cell[2] for cell in cells if cell[1] == plan.target_step]
     if not targets:
         if plan.throw_on_miss:
-            raise SkipTargetMissing("cannot skip: the match has no event for the target step")
+            raise SkipTargetMissing(
+                "cannot skip: the match has no event for its target step", rules
+            )
         return None
     target = targets[0] if plan.kind is SkipKind.SKIP_TO_FIRST else targets[-1]
     if plan.throw_on_miss and target == cells[0][2]:
-        raise SkipTargetMissing("cannot skip to the first event of the match itself")
+        raise SkipTargetMissing("cannot skip to the first event of the match itself", rules)
     return target - 1
 
 

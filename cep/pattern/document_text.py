@@ -108,6 +108,10 @@ def _refusing() -> Iterator[None]:
         raise PatternError([_yaml_problem(error)]) from None
     except (yaml.YAMLError, ValueError) as error:  # such as a control character, or a 32nd of May
         raise PatternError([Problem("", f"not YAML: {error}.", "")]) from None
+    except (AttributeError, LookupError, TypeError):
+        # PyYAML trips over tags that do not fit what they stand before: `!!int [1]`.
+        message = "a YAML tag does not fit its value."
+        raise PatternError([Problem("", message, "Leave tags such as !!int out.")]) from None
     except RecursionError:
         raise PatternError([_TOO_DEEP]) from None
 

@@ -98,12 +98,18 @@ class AllOf:
 
     conditions: tuple["Condition", ...]
 
+    def __str__(self) -> str:
+        return " AND ".join(f"({condition})" for condition in self.conditions)
+
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
     """At least one condition holds: `or_where` once a Python callable is among them."""
 
     conditions: tuple["Condition", ...]
+
+    def __str__(self) -> str:
+        return " OR ".join(f"({condition})" for condition in self.conditions)
 
 
 Condition = Expression | PythonCondition | SignedCondition | AllOf | AnyOf

@@ -173,6 +173,12 @@ def test_problems_of_yaml_have_line_and_column() -> None:
     ]
 
 
+@pytest.mark.parametrize("value", ["!!int [1]", "!!bool x", "!!timestamp x", "!!set 3"])
+def test_a_yaml_tag_that_does_not_fit_its_value_is_refused(value: str) -> None:
+    with pytest.raises(PatternError):
+        Pattern.from_yaml(f"steps:\n- name: {value}\n")
+
+
 def test_problems_of_json_have_line_and_column() -> None:
     text = '{"steps": [\n\t{"name": "a\\u00e9", "greedy": true,\n\t "where": "x = = 1"}]}'
     assert places_of(text, is_json=True) == [("steps[0].greedy", 2, 22), ("steps[0].where", 3, 17)]

@@ -1,0 +1,91 @@
+"""Rules of equal shape, which share a machine and their partial matches; and what they find.
+
+patterns ──KeyedMatcher──► Shape: Machine, Members, KeyRuns by key ──► Detection, RuleFailure
+"""
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from cep.nfa.errors import ConditionFailed, MatchingError
+from cep.nfa.machine import Machine
+from cep.nfa.reactions import Reactions
+from cep.nfa.runs import Cell, KeyRuns, events_by_step
+
+
+class Detection(NamedTuple):
+    """One match, or one partial match that timed out. A tuple, as there may be very many.
+
+    `time_ms` is the event time at which it was found: that of the event, or when the window closed.
+    `cell` is the last of its linked events; `steps` materialises them.
+    """
+
+    rule: str
+    key: Hashable
+    cell: Cell
+    step_names: tuple[str, ...]
+    time_ms: int
+    is_timeout: bool = False
+
+    @property
+    def steps(self) -> dict[str, list[Any]]:
+        """The accepted events by step name."""
+        return events_by_step(self.cell, self.step_names)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One rule of a shape; `digest` differs where its pattern differs."""
+
+    rule: str
+    step_names: tuple[str, ...]
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """The rules that share one program, and their partial matches by key."""
+
+    machine: Machine
+    members: tuple[Member, ...]
+    keys: dict[Hashable, KeyRuns]
+
+    def bit_of(self, error: MatchingError) -> int:
+        """Return the rule whose condition failed, as a bit set; 0 for other errors."""
+        if not isinstance(error, ConditionFailed):
+            return 0
+        return sum(1 << bit for bit, member in enumerate(self.members) if member.rule == error.rule)
+
+    def rules_of(self, rules: int) -> list[str]:
+        """Return the ids of the rules in a bit set."""
+        return [member.rule for bit, member in enumerate(self.members) if rules >> bit & 1]
+
+    def detections(
+        self, rules: int, key: Hashable, cell: Cell, time_ms: int, *, is_timeout: bool = False
+    ) -> Iterator[Detection]:
+        """Yield one detection per rule of the set `rules`."""
+        while rules:
+            bit = rules & -rules
+            rules ^= bit
+            member = self.members[bit.bit_length() - 1]
+            yield Detection(member.rule, key, cell, member.step_names, time_ms, is_timeout)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFailure:
+    """A rule that raised or broke its limits on a key.
+
+    `event` is the one it failed on, `None` if a window closed.
+    """
+
+    rule: str
+    error: MatchingError
+    key: Hashable
+    event: Any
+
+
+Selection = tuple[int, ...]
+"""Some rules of a matcher: one bit set per shape."""
+
+EventKind = tuple[tuple[Shape, Reactions], ...]
+"""What one kind of event does to each shape it can concern; empty = it concerns no rule."""
