@@ -34,7 +34,7 @@ class BackgroundDiscovery:
     ) -> None:
         self._discoverer = discoverer
         self._newest = initial
-        self._has_answered = threading.Event()
+        self._ends_waiting = threading.Event()
         self._crash: str | None = None
         self._thread = threading.Thread(
             target=self._discover, name="percept-discoverer", daemon=True
@@ -59,17 +59,22 @@ class BackgroundDiscovery:
     def first(self, timeout_seconds: float) -> Snapshot:
         """Wait until the source has given a snapshot, and return the newest.
 
-        After the timeout the initial snapshot does: a job restarts without its source.
+        After the timeout, or `stop_waiting`, the initial snapshot does: a job restarts without its
+        source.
 
         Raises:
             NoSnapshotError: the source gave none in time and there is no initial one.
         """
-        self._has_answered.wait(timeout_seconds)
+        self._ends_waiting.wait(timeout_seconds)
         newest = self._newest
         if newest is None:
             trouble = self.health.last_error or "it has not answered yet"
             raise NoSnapshotError(f"no processors after {timeout_seconds:g} s: {trouble}")
         return newest
+
+    def stop_waiting(self) -> None:
+        """Let `first` return at once, from any thread."""
+        self._ends_waiting.set()
 
     @property
     def health(self) -> DiscovererHealth:
@@ -82,7 +87,7 @@ class BackgroundDiscovery:
     def on_pattern_processors_updated(self, snapshot: Snapshot) -> None:
         """Take a snapshot from the discoverer."""
         self._newest = snapshot
-        self._has_answered.set()
+        self._ends_waiting.set()
 
     def close(self, timeout_seconds: float = 5.0) -> None:
         """End discovering; waits for the thread, but not for a source that hangs."""

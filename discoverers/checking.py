@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from pydantic import ValidationError
 
-from cep.expression import Expression, ExpressionError, Schema, check
+from cep.expression import Expression, ExpressionError, Schema, check, key_problem
 from cep.expression import Problem as ExpressionProblem
 from cep.pattern import Pattern, PatternError, Problem
 from cep.processor_document import ProcessorContent
@@ -52,7 +52,7 @@ def expression_problems(
         pattern: its pattern, whose steps the output columns name; `None` leaves those unchecked.
     """
     for index, text in enumerate(content.key_by or ()):
-        for problem in _problems(text, schema, []):
+        for problem in _problems(text, schema, []) or _key_problems(text, schema):
             yield ("key_by", index), problem
     if pattern is None:
         return
@@ -71,6 +71,11 @@ def _problems(text: str, schema: Schema, steps: list[str]) -> list[ExpressionPro
     # clear do the types of columns matter.
     problems = check(expression, schema=schema, steps=steps, allow_columns=not steps)
     return problems or check(expression, schema=schema, steps=steps)
+
+
+def _key_problems(text: str, schema: Schema) -> list[ExpressionProblem]:
+    problem = key_problem(Expression.parse(text), schema)
+    return [] if problem is None else [problem]
 
 
 def _of_expression(path: str, problem: ExpressionProblem) -> Problem:

@@ -22,7 +22,7 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 from sqlalchemy import URL, Connection, Engine, create_engine, make_url, select, table, text
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from discoverers.discoverer import DiscovererSurroundings, PatternProcessorDiscovererFactory
 from discoverers.found import (
@@ -83,6 +83,8 @@ class DatabaseDiscovererFactory(PatternProcessorDiscovererFactory):
 
 class DatabaseDiscoverer(PeriodicPatternProcessorDiscoverer):
     """Discovers processors in the rows of a table or a query."""
+
+    failures = (OSError, SQLAlchemyError, DocumentRefused)
 
     def __init__(
         self,

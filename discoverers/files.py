@@ -94,6 +94,8 @@ class _FileReading:
 class FilesDiscoverer(PeriodicPatternProcessorDiscoverer):
     """Discovers the processors of one stream in files."""
 
+    failures = (OSError, FilesUnusable)
+
     def __init__(
         self,
         options: _FilesFactory,
@@ -181,11 +183,16 @@ class FilesDiscoverer(PeriodicPatternProcessorDiscoverer):
             raise FilesUnusable(f"stream {self._stream} is defined in {' and in '.join(given)}")
         for options in given.values():
             return options.definition(self._stream)
-        if self._last_stream is not None and any(each.problems for each in self._files.values()):
+        problems = [problem for each in self._files.values() for problem in each.problems]
+        if self._last_stream is not None and problems:
             return self._last_stream
+        lacking = f"{self._path} does not define the stream {self._stream}"
+        if problems:
+            # Where its definition should be there may be one that is malformed.
+            raise FilesUnusable(f"{lacking}; {'; '.join(map(str, problems))}")
         raise FilesUnusable(
-            f"{self._path} does not define the stream {self._stream}; add a document with name, "
-            "schema and event_time_column, or the option stream"
+            f"{lacking}; add a document with name, schema and event_time_column, or the option "
+            "stream"
         )
 
 

@@ -23,11 +23,16 @@ from discoverers.found import FoundProcessors, FoundVersion, ProcessorProblem
 from discoverers.health import HealthStatus
 from discoverers.periodic import PeriodicPatternProcessorDiscoverer
 from discoverers.problem_text import problem_text
+from discoverers.service_access import (
+    check_access,
+    refusal_text,
+    retry_after_seconds,
+    token_reader,
+)
 from discoverers.snapshot import SnapshotProcessor, StreamDefinition
 
 # Keeps a proxy that answers at once, whatever the wait, from being asked in a tight loop.
 _INTERVAL_SECONDS = 0.2
-_DETAIL_LENGTH = 300
 
 
 class ServiceRefused(Exception):
@@ -59,10 +64,13 @@ class HttpDiscovererFactory(PatternProcessorDiscovererFactory):
         default=None, description="Certificates to trust instead of the usual ones."
     )
 
+    allow_plain_http: bool = Field(
+        default=False, description="Send the token unencrypted to another machine."
+    )
+
     @model_validator(mode="after")
-    def _one_token(self) -> Self:
-        if (self.token_env is None) == (self.token_file is None):
-            raise ValueError("give either token_env or token_file")
+    def _is_usable(self) -> Self:
+        check_access(self)
         return self
 
     def create_discoverer(self, surroundings: DiscovererSurroundings) -> "HttpDiscoverer":
@@ -71,20 +79,13 @@ class HttpDiscovererFactory(PatternProcessorDiscovererFactory):
         Raises:
             ValueError: the environment variable is not set.
         """
-        return HttpDiscoverer(self, surroundings, self._token_reader(surroundings))
-
-    def _token_reader(self, surroundings: DiscovererSurroundings) -> Callable[[], str]:
-        if self.token_file is not None:
-            path = self.token_file
-            return lambda: path.read_text(encoding="utf-8").strip()
-        token = surroundings.environment.get(self.token_env or "", "").strip()
-        if not token:
-            raise ValueError(f"token_env: the environment variable {self.token_env} is not set")
-        return lambda: token
+        return HttpDiscoverer(self, surroundings, token_reader(self, surroundings.environment))
 
 
 class HttpDiscoverer(PeriodicPatternProcessorDiscoverer):
     """Discovers what the rule service has published on a stream."""
+
+    failures = (OSError, httpx2.HTTPError, ServiceRefused)
 
     def __init__(
         self,
@@ -235,14 +236,5 @@ def _versions(processor: SnapshotProcessor, origin: str) -> list[FoundVersion]:
 
 
 def _refusal(answer: httpx2.Response) -> ServiceRefused:
-    message = f"{answer.url} answered {answer.status_code} {answer.reason_phrase}"
-    if answer.is_redirect:
-        message += "; redirects are not followed, so that the token goes nowhere else"
-    try:
-        detail = answer.json()["detail"]  # RFC 9457
-    except (ValueError, LookupError, TypeError):
-        detail = ""
-    if isinstance(detail, str) and detail:
-        message += f": {detail[:_DETAIL_LENGTH]}"
-    retry_after = answer.headers.get("Retry-After", "")
-    return ServiceRefused(message, float(retry_after) if retry_after.isdecimal() else 0.0)
+    said = refusal_text(answer, f"{answer.url} answered")
+    return ServiceRefused(said, retry_after_seconds(answer))

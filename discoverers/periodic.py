@@ -12,6 +12,7 @@ import logging
 import threading
 from abc import abstractmethod
 from dataclasses import replace
+from typing import ClassVar
 
 from discoverers.assembly import Reading, assemble
 from discoverers.clock import SYSTEM_CLOCK, Backoff, Clock
@@ -34,6 +35,9 @@ class PeriodicPatternProcessorDiscoverer(PatternProcessorDiscoverer):
         clock: the wall clock and waiting.
         backoff: how long to wait after failures.
     """
+
+    failures: ClassVar[tuple[type[Exception], ...]] = (OSError,)
+    """Errors of a source that say all there is to say; others are logged with their traceback."""
 
     def __init__(
         self,
@@ -142,6 +146,10 @@ class PeriodicPatternProcessorDiscoverer(PatternProcessorDiscoverer):
             consecutive_failures=failures,
         )
         if failures == 1 and not self.is_closed:
-            _log.warning("the source cannot be read, the last good set stays", exc_info=error)
+            stays = "trying again" if self._reading is None else "the last good set stays"
+            told = None if isinstance(error, self.failures) else error
+            _log.warning(
+                "the processors cannot be read, %s: %s", stays, first_line(error), exc_info=told
+            )
         least_seconds: float = getattr(error, "retry_after_seconds", 0.0)
         return max(self._backoff.seconds(failures), least_seconds)

@@ -3,11 +3,12 @@
     all running versions ──► VersionReport.next_part ──► heartbeat ──► answer ──► VersionReport.told
 
 New versions and new states go first; of those whose counters alone have changed, the ones that were
-told longest ago. Versions that run no more are told as superseded, once. What was sent without an
-answer may have arrived or not, so it is sent again as it is by then.
+told longest ago. Versions that run no more are told as superseded, and again only if something was
+counted for them since. What was sent without an answer may have arrived or not, so it is sent again
+as it is by then.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -44,14 +45,16 @@ class VersionReport:
         self._replaces_all = True
 
     def next_part(self, running: Iterable[RunningVersion]) -> ReportPart:
-        """Return what to tell next, given everything that runs now."""
-        now = {_key(version): version for version in running}
-        gone = [
-            version.model_copy(update={"state": "superseded", "partial_matches": 0})
-            for key, version in (self._told | self._unanswered).items()
-            if key not in now
-        ]
-        urgent = gone + [version for version in now.values() if self._is_urgent(version)]
+        """Return what to tell next, given everything that runs now.
+
+        Args:
+            running: every version that runs, and those that have ended, as superseded. Of versions
+                that it was told before and that are left out, it tells the last numbers it knows.
+        """
+        given = {_key(version): version for version in running}
+        now = {key: version for key, version in given.items() if version.state != "superseded"}
+        urgent = list(self._ended(given))
+        urgent += [version for version in now.values() if self._is_urgent(version)]
         counted = [
             version
             for key, version in now.items()
@@ -70,16 +73,27 @@ class VersionReport:
         for version in part.versions:
             key = _key(version)
             self._unanswered.pop(key, None)
-            if version.state == "superseded":
-                self._told.pop(key, None)
-                self._told_in.pop(key, None)
-            else:
-                self._told[key] = version
-                self._told_in[key] = self._part
+            self._told[key] = version
+            self._told_in[key] = self._part
         if answer.resend_all:
             self._told.clear()
             self._told_in.clear()
             self._replaces_all = True
+
+    def _ended(self, given: Mapping[_Key, RunningVersion]) -> Iterator[RunningVersion]:
+        """Yield versions the service knows of that run no more, as far as there is news of them."""
+        for key, known in (self._told | self._unanswered).items():
+            last = given.get(key)
+            if last is not None and last.state != "superseded":
+                continue
+            ended = known.model_copy(update={"state": "superseded", "partial_matches": 0})
+            if last is not None:
+                counted = {"counters": last.counters, "last_match_ms": last.last_match_ms}
+                ended = ended.model_copy(update=counted)
+            if key in self._unanswered or ended != self._told[key]:
+                yield ended
+            elif last is None:
+                del self._told[key], self._told_in[key]
 
     def _is_urgent(self, version: RunningVersion) -> bool:
         key = _key(version)

@@ -112,7 +112,7 @@ class RunningVersion(_Report):
     version: Version
     state: RunningState = Field(
         description="superseded = runs no more: replaced, deleted, or its interval has ended. "
-        "It is reported once."
+        "It is reported once, and again if its last events are counted after that."
     )
     active_from_ms: EventTimeMs | None = Field(
         default=None, description="The event time from which it is, or will be, active."

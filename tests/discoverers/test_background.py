@@ -61,6 +61,15 @@ def test_a_source_that_gives_nothing_in_time_is_an_error_that_says_why() -> None
         job.first(0.2)
 
 
+def test_waiting_can_be_ended() -> None:
+    with BackgroundDiscovery(Discoverer()) as job:
+        threading.Timer(0.1, job.stop_waiting).start()
+        began = time.monotonic()
+        with pytest.raises(NoSnapshotError):
+            job.first(60)
+        assert time.monotonic() < began + 30
+
+
 def test_without_a_source_the_snapshot_of_the_checkpoint_does() -> None:
     discoverer = Discoverer(fails=True)
     discoverer.may_answer.set()

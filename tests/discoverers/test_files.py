@@ -268,3 +268,14 @@ def test_files_that_stay_as_they_are_are_not_read_into_documents_again(rules: Pa
     assert first is not None
     assert second is not None
     assert second.versions[0] is first.versions[0]
+
+
+def test_a_malformed_definition_of_the_stream_is_a_failure_that_says_where(tmp_path: Path) -> None:
+    file = tmp_path / "rules.yaml"
+    write(file, {"name": "logins", **STREAM_KEYS, "delay": 5}, document("a"))
+    with watching(file, "file") as job:
+        eventually(lambda: job.health.consecutive_failures == 1)
+        told = job.health.last_error or ""
+    assert "does not define the stream logins" in told
+    assert "delay (line " in told
+    assert "unknown key" in told

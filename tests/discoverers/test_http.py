@@ -266,12 +266,31 @@ def test_a_service_asks_for_patience_with_retry_after() -> None:
     discoverer.release()
 
 
+@pytest.mark.parametrize(
+    ("url", "is_taken"),
+    [
+        ("https://rules.test", True),
+        ("http://127.0.0.1:8321", True),
+        ("http://localhost:8321", True),
+        ("http://rules.test", False),
+    ],
+)
+def test_the_token_leaves_the_machine_encrypted_only(url: str, is_taken: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    options = {"url": url, "token_env": "TOKEN"}
+    HttpDiscovererFactory.model_validate(options | {"allow_plain_http": True})
+    if is_taken:
+        HttpDiscovererFactory.model_validate(options)
+    else:
+        with pytest.raises(ValueError, match="allow_plain_http"):
+            HttpDiscovererFactory.model_validate(options)
+
+
 def test_a_service_that_never_answers_is_given_up() -> None:
     async def hang(_request: httpx2.Request) -> httpx2.Response:
         await asyncio.sleep(60)
         return httpx2.Response(304)
 
-    options = {"url": "http://rules.test", "token_env": "TOKEN", "timeout_seconds": 0.05}
+    options = {"url": "https://rules.test", "token_env": "TOKEN", "timeout_seconds": 0.05}
     factory = HttpDiscovererFactory.model_validate(options)
     discoverer = factory.create_discoverer(surroundings({"TOKEN": "secret"}))
     discoverer._client = httpx2.AsyncClient(transport=httpx2.MockTransport(hang))

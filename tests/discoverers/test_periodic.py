@@ -197,6 +197,17 @@ def test_a_trouble_is_logged_once_and_so_is_its_end(caplog: pytest.LogCaptureFix
     assert levels == ["WARNING", "INFO", "WARNING"]
 
 
+def test_only_what_nobody_foresaw_is_logged_with_its_traceback(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    ScriptedDiscoverer(OSError("gone"), found(document("a"))).snapshots()
+    ScriptedDiscoverer(KeyError("x"), found(document("a"))).snapshots()
+
+    foreseen, unforeseen = caplog.records
+    assert "trying again: OSError: gone" in foreseen.getMessage()
+    assert (foreseen.exc_info, unforeseen.exc_info is not None) == (None, True)
+
+
 def test_numbers_go_on_from_the_snapshot_of_the_checkpoint() -> None:
     before = ScriptedDiscoverer(
         found(document("a")), found(document("a"), document("b"))

@@ -60,6 +60,22 @@ def test_a_version_that_runs_no_more_is_told_once_as_superseded() -> None:
     assert names(told(report, service, version("a"))) == []
 
 
+def test_what_is_counted_for_a_version_after_its_end_is_told_too() -> None:
+    report, service = VersionReport(), Service()
+    told(report, service, version("a"), version("b", "quarantined", matches=1))
+    (gone,) = told(report, service, version("a"), version("b", "superseded", matches=3)).versions
+    assert (gone.state, gone.counters.matches) == ("superseded", 3)
+    (again,) = told(report, service, version("a"), version("b", "superseded", matches=4)).versions
+    assert again.counters.matches == 4
+    part = told(report, service, version("a"), version("b", "superseded", matches=4))
+    assert (names(part), part.held_versions) == ([], 1)
+
+
+def test_a_version_that_had_ended_before_the_service_knew_of_it_is_not_told() -> None:
+    part = VersionReport().next_part([version("a"), version("b", "superseded", matches=3)])
+    assert (names(part), part.held_versions) == (["a"], 1)
+
+
 def test_new_states_go_before_counters_and_the_longest_untold_counters_first() -> None:
     report, service = VersionReport(versions_per_heartbeat=2), Service()
     for _ in range(2):

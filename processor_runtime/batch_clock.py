@@ -1,0 +1,21 @@
+"""What one micro-batch knows of time; the same for all its tasks and at every replay."""
+
+from dataclasses import dataclass
+from typing import Final
+
+NO_WATERMARK_MS: Final = -(2**63)
+"""Before the first event: everything is on time."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchClock:
+    """The time of one micro-batch.
+
+    Events up to `watermark_ms` are late if they come now; waiting ones up to it are matched now.
+    `processing_time_ms` is the wall clock at which the batch was planned.
+    """
+
+    batch_id: int
+    epoch: int
+    watermark_ms: int
+    processing_time_ms: int

@@ -1,0 +1,69 @@
+"""What a running job prints: what changed, what was found, and now and then how it fares.
+
+batch done ──► BatchLines ──► lines for the terminal
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from cep.instants import iso_text
+from processor_runtime.changes import timeline_changes
+from processor_runtime.job_status import JobStatus, Totals
+from processor_runtime.timeline import Timeline
+
+_QUIET_SECONDS = 10.0
+
+
+@dataclass(slots=True)
+class BatchLines:
+    """Says after each batch what is worth a line; a job without news gets one every ten seconds."""
+
+    _totals: Totals = field(default_factory=Totals)
+    _told_at_seconds: float = float("-inf")
+
+    def lines(
+        self, status: JobStatus, before: Timeline, now: Timeline, now_seconds: float
+    ) -> Iterator[str]:
+        """Yield the lines of one batch.
+
+        Args:
+            status: the job after it.
+            before: the rules before it.
+            now: the rules it ran with.
+            now_seconds: a clock that only goes forward.
+        """
+        changes = list(timeline_changes(before, now))
+        found = self._found(status.totals)
+        is_time = now_seconds - self._told_at_seconds >= _QUIET_SECONDS
+        self._totals = status.totals
+        if changes:
+            yield f"epoch {status.epoch}, batch {status.batch_id}"
+            yield from (f"  {change}" for change in changes)
+        if found or is_time:
+            self._told_at_seconds = now_seconds
+            yield self._progress(status, found)
+
+    def _found(self, totals: Totals) -> str:
+        told = (
+            ("matches", totals.matches - self._totals.matches),
+            ("timeouts", totals.timeouts - self._totals.timeouts),
+            ("errors", totals.errors - self._totals.errors),
+            ("late", totals.late - self._totals.late),
+        )
+        return ", ".join(f"{count:,} {name}" for name, count in told if count)
+
+    def _progress(self, status: JobStatus, found: str) -> str:
+        parts = [
+            f"batch {status.batch_id}",
+            f"epoch {status.epoch}",
+            _time(status),
+            f"{status.events_per_second:,.0f} events/s",
+            f"{status.partial_matches:,} partial matches",
+        ]
+        return " · ".join([*parts, f"+ {found}"] if found else parts)
+
+
+def _time(status: JobStatus) -> str:
+    if status.watermark_ms is not None:
+        return f"event time {iso_text(status.watermark_ms)}"
+    return "no events yet" if status.newest_event_ms is None else "first events read"

@@ -1,0 +1,87 @@
+"""`percept job`: what can be done with a job file without running it."""
+
+import json
+import logging
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from processor_runtime.job_file.check_report import CheckReport, check_job_file
+from processor_runtime.job_file.schema import job_file_schema
+
+JobFilePath = Annotated[Path, typer.Argument(metavar="JOB", help="Job file, YAML or JSON.")]
+
+job_app = typer.Typer(name="job", help="Check the file of a streaming job.", no_args_is_help=True)
+
+
+@job_app.command("check")
+def check(
+    path: JobFilePath,
+    *,
+    connect: Annotated[
+        bool,
+        typer.Option("--connect", help="Ask the discoverer for its processors and check them."),
+    ] = False,
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            min=0.001, help="With --connect: seconds to wait. Default: as the job file says."
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Tell whether the job in JOB could start, without starting Spark.
+
+    Exit code 0 = it could, 1 = no processors came or some of them cannot run, 2 = the job file is
+    wrong, or something it names is missing.
+    """
+    # What the discoverer logs is part of the report.
+    logging.getLogger("percept").addHandler(logging.NullHandler())
+    report = check_job_file(path, os.environ, connect=connect, timeout_seconds=timeout)
+    if as_json:
+        typer.echo(json.dumps(report.as_json(), indent=2, ensure_ascii=False))
+    else:
+        _print(report)
+    raise typer.Exit(report.exit_code)
+
+
+@job_app.command("schema")
+def schema() -> None:
+    """Print the JSON Schema of job files, for editors."""
+    typer.echo(json.dumps(job_file_schema(), indent=2, ensure_ascii=False))
+
+
+def _print(report: CheckReport) -> None:
+    errors = Console(stderr=True, highlight=False, soft_wrap=True)
+    for line in report.trouble():
+        errors.print(Text(line))
+    table = Table.grid(padding=(0, 2))
+    for name, value in report.summary():
+        table.add_row(Text(name, style="bold"), Text(value))
+    console = Console(highlight=False)
+    if table.rows:
+        console.print(table)
+    if report.exit_code == 0:
+        console.print(Text("good", style="green"))
+
+
+def run(
+    path: JobFilePath,
+    *,
+    spark_log: Annotated[
+        Path | None,
+        typer.Option(help="Where Spark's own log goes. Default: a file among temporary files."),
+    ] = None,
+) -> None:
+    """Run the job in JOB until it ends or is stopped (Ctrl-C).
+
+    Exit code 0 = it ended, or was stopped; 1 = it failed; 2 = the job file is wrong.
+    """
+    from processor_runtime.running import run_job  # noqa: PLC0415 - Spark loads when it is needed
+
+    raise typer.Exit(run_job(path, spark_log, Console(stderr=True)))

@@ -1,0 +1,52 @@
+"""Many events in one value: how they cross process borders and wait in state, without a row each.
+
+frame of events ──encode_events──► EventBlock ──► shuffle, state ──decode_events──► frame
+"""
+
+import io
+from dataclasses import dataclass
+from typing import Final
+
+import polars as pl
+
+TIME: Final = "_time_ms"
+"""Column with the event time in milliseconds; the columns of the stream follow."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Arrival:
+    """When events came: in which micro-batch, and where in it. Ordered."""
+
+    batch_id: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class EventBlock:
+    """Events of one selector group and shard that came together.
+
+    `from_ms` and `until_ms` are the oldest and newest event time in it (inclusive), `data` the
+    events as an Arrow IPC stream, in order of arrival.
+    """
+
+    group: str
+    arrival: Arrival
+    from_ms: int
+    until_ms: int
+    count: int
+    data: bytes
+
+
+def encode_events(group: str, arrival: Arrival, events: pl.DataFrame) -> EventBlock:
+    """Return a frame, which has at least one row, as a block."""
+    buffer = io.BytesIO()
+    events.write_ipc_stream(buffer, compression="lz4")
+    times = events.get_column(TIME)
+    # A column of a frame with rows always has a smallest and a greatest value.
+    from_ms, until_ms = int(times.min()), int(times.max())  # type: ignore[arg-type]
+    return EventBlock(group, arrival, from_ms, until_ms, len(events), buffer.getvalue())
+
+
+def decode_events(data: bytes) -> pl.DataFrame:
+    """Return the events of `EventBlock.data`."""
+    return pl.read_ipc_stream(io.BytesIO(data))

@@ -1,0 +1,171 @@
+"""What `percept job check` finds out about a job file, as lines for people and as JSON."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from cep.pattern import Problem
+from cep.pattern.durations import duration_text
+from discoverers import NoSnapshotError, Snapshot
+from processor_runtime.job_file.checking import (
+    FoundSnapshot,
+    found_snapshot,
+    problems_of,
+    warnings_of,
+)
+from processor_runtime.job_file.consistency import misfits, stream_of_job
+from processor_runtime.job_file.job import JobFile
+from processor_runtime.job_file.loading import read_job_text, validated
+from processor_runtime.job_file.problems import JobFileError, placed_in
+
+GOOD: Final = 0
+PROCESSORS_FAIL: Final = 1
+BAD_JOB_FILE: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """The outcome of a check.
+
+    `job` is `None` if the file could not be read as one. `found` is what the source of processors
+    gave, if it was asked; `silence` is why it gave nothing.
+    """
+
+    path: Path
+    job: JobFile | None
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+    found: FoundSnapshot | None = None
+    silence: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        """0 = good; 1 = no processors came, or some cannot run; 2 = the job file is wrong."""
+        if self.problems:
+            return BAD_JOB_FILE
+        if self.silence or (self.found is not None and self.found.problems):
+            return PROCESSORS_FAIL
+        return GOOD
+
+    def trouble(self) -> Iterator[str]:
+        """Yield what is wrong, a line or more for each."""
+        yield from (f"{self.path}: {problem}" for problem in self.problems)
+        yield from (f"{self.path}: warning: {warning}" for warning in self.warnings)
+        if self.silence:
+            yield f"discoverer: {self.silence}"
+        if self.found is not None:
+            yield from map(str, self.found.problems)
+
+    def summary(self) -> Iterator[tuple[str, str]]:
+        """Yield what the job would do, a name and a value for each."""
+        job = self.job
+        if job is None:
+            return
+        yield "job", f"{job.name} on stream {job.stream}"
+        yield "source", job.source.format
+        yield "processors from", str(job.discoverer.get("type"))
+        for output in job.outputs:
+            yield f"output {output.name}", f"{output.type}: {', '.join(output.kinds)}"
+        yield "checkpoint", job.checkpoint
+        if self.found is not None:
+            yield from _snapshot_summary(job, self.found.snapshot)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report as plain data."""
+        job, found = self.job, self.found
+        return {
+            "job_file": str(self.path),
+            "usable": self.exit_code == GOOD,
+            "name": None if job is None else job.name,
+            "stream": None if job is None else job.stream,
+            "problems": [_as_json(problem) for problem in self.problems],
+            "warnings": [_as_json(warning) for warning in self.warnings],
+            "no_processors_because": self.silence or None,
+            "snapshot": None if job is None or found is None else _snapshot_json(job, found),
+        }
+
+
+def check_job_file(
+    path: Path, environment: Mapping[str, str], *, connect: bool, timeout_seconds: float | None
+) -> CheckReport:
+    """Return everything that can be found out about a job file without Spark.
+
+    Args:
+        path: the file.
+        environment: the environment variables.
+        connect: ask the source of processors for a snapshot, too.
+        timeout_seconds: how long to wait for it; as the job file says if `None`.
+    """
+    try:
+        document = read_job_text(path)
+        job = validated(path, document, environment)
+    except JobFileError as error:
+        return CheckReport(path, None, error.problems)
+
+    def placed(problems: Iterator[Problem]) -> tuple[Problem, ...]:
+        return tuple(placed_in(document, problem) for problem in problems)
+
+    problems, warnings = placed(problems_of(job, environment)), placed(warnings_of(job))
+    if problems or not connect:
+        return CheckReport(path, job, problems, warnings)
+    limit_seconds = job.first_snapshot_timeout_ms / 1000
+    try:
+        found = found_snapshot(job, environment, timeout_seconds or limit_seconds)
+    except NoSnapshotError as error:
+        return CheckReport(path, job, (), warnings, silence=str(error))
+    return CheckReport(path, job, placed(misfits(job, found.snapshot.stream)), warnings, found)
+
+
+def _counts(snapshot: Snapshot) -> dict[str, int]:
+    versions = [version for each in snapshot.processors for version in each.versions]
+    return {
+        "epoch": snapshot.epoch,
+        "processors": len(snapshot.processors),
+        "versions": len(versions),
+        "paused": sum(each.paused for each in snapshot.processors),
+        "scheduled": sum(version.effective_from_ms is not None for version in versions),
+    }
+
+
+def _snapshot_summary(job: JobFile, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    counts = _counts(snapshot)
+    yield "epoch", str(counts.pop("epoch"))
+    yield "found", ", ".join(f"{count} {name}" for name, count in counts.items())
+    stream = stream_of_job(job, snapshot.stream)
+    if job.time.by == "event":
+        delay = duration_text(stream.allowed_delay_ms)
+        yield "event time", f"{stream.event_time_column}, up to {delay} late"
+    else:
+        yield "time", "of processing"
+    if stream.order_by:
+        yield "same millisecond by", ", ".join(stream.order_by)
+
+
+def _snapshot_json(job: JobFile, found: FoundSnapshot) -> dict[str, Any]:
+    stream = stream_of_job(job, found.snapshot.stream)
+    return {
+        **_counts(found.snapshot),
+        "event_time_column": stream.event_time_column,
+        "allowed_delay_ms": stream.allowed_delay_ms,
+        "order_by": stream.order_by,
+        "problems": [
+            {
+                "origin": problem.origin,
+                "processor_id": problem.processor_id,
+                "message": problem.message,
+                "kept_versions": list(problem.kept_versions),
+            }
+            for problem in found.problems
+        ],
+    }
+
+
+def _as_json(problem: Problem) -> dict[str, Any]:
+    return {
+        "path": problem.path,
+        "line": problem.line,
+        "column": problem.column,
+        "message": problem.message,
+        "remedy": problem.remedy,
+    }

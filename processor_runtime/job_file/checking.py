@@ -1,0 +1,202 @@
+"""Everything about a job that can be checked before Spark starts, and with its processors at hand.
+
+JobFile ──► environment, keys, discoverer, targets ──► first snapshot ──► check_report
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Final, assert_never
+
+from pydantic import ValidationError
+
+from cep.pattern import Pattern, PatternError, Problem
+from cep.pattern.code import signed_codes
+from cep.processor_document import ProcessorContent
+from cep.signed_code import CodeRefused, CodeUse, verify
+from cep.signing_keys import SigningKeys
+from discoverers import (
+    BackgroundDiscovery,
+    DiscovererConfigError,
+    DiscovererSurroundings,
+    NoSnapshotError,
+    PatternProcessorDiscoverer,
+    ProcessorProblem,
+    Snapshot,
+    create_discoverer,
+)
+from discoverers.service_access import token_reader
+from discoverers.snapshot import SnapshotVersion
+from processor_runtime.job_file.job import JobFile
+from processor_runtime.job_file.outputs import (
+    ConsoleOutput,
+    DeltaOutput,
+    JdbcOutput,
+    JsonOutput,
+    KafkaOutput,
+    Output,
+    ParquetOutput,
+    ServiceOutput,
+    WebhookOutput,
+)
+from processor_runtime.job_file.source import KNOWN_FORMATS
+
+_DISCOVERER_LINE: Final = re.compile(r"discoverer(?: \(.*?\): |\.)(?:([\w.\[\]]+): )?(.*)")
+_JARS: Final = ("spark.jars", "spark.jars.packages", "spark.driver.extraClassPath")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSnapshot:
+    """What the source of processors gave, and which of them cannot run in this job."""
+
+    snapshot: Snapshot
+    problems: tuple[ProcessorProblem, ...]
+
+
+def problems_of(job: JobFile, environment: Mapping[str, str]) -> Iterator[Problem]:
+    """Yield what would keep a job from starting: unset variables, keys, targets, the discoverer."""
+    try:
+        job.signing_keys(environment)
+    except ValueError as error:
+        yield _named_problem(error)
+    try:
+        discoverer_of(job, environment)
+    except DiscovererConfigError as error:
+        yield from map(_discoverer_problem, str(error).splitlines())
+    if job.service is not None:
+        try:
+            token_reader(job.service, environment)()
+        except OSError as error:
+            yield Problem("service.token_file", f"cannot be read: {error}.", "")
+        except ValueError as error:
+            yield _named_problem(error, "service.")
+    if _is_file(job.checkpoint):
+        yield Problem("checkpoint", "this is a file.", "Give it a directory of its own.")
+    for index, output in enumerate(job.outputs):
+        yield from _output_problems(output, f"outputs[{index}]", environment)
+
+
+def warnings_of(job: JobFile) -> Iterator[Problem]:
+    """Yield what a job can start with, but was hardly meant."""
+    source = job.source
+    if source.format not in KNOWN_FORMATS and (
+        near := get_close_matches(source.format, KNOWN_FORMATS, n=1)
+    ):
+        told = f"'{source.format}' is no format that Spark has by itself."
+        yield Problem("source.format", told, f"Did you mean '{near[0]}'?")
+    if not job.packages and not any(name in job.spark for name in _JARS):
+        wanted = [("source", source.format)]
+        wanted += [(f"outputs[{index}]", each.type) for index, each in enumerate(job.outputs)]
+        for path, kind in wanted:
+            if kind in {"kafka", "delta"}:
+                told = f"{kind} is not part of Spark, and no packages are named."
+                remedy = f"Name them under {path}.packages, unless the cluster has them."
+                yield Problem(path, told, remedy)
+    if job.service is None and job.discoverer.get("type") == "http":
+        told = "processors come from a rule service, and the job reports to none."
+        yield Problem("service", told, "Without `service:` its dashboard does not show this job.")
+    kinds = {kind for output in job.outputs for kind in output.row_kinds}
+    if "error" not in kinds:
+        told = "no output takes errors: malformed events and failed processors are only counted."
+        yield Problem("outputs", told, "Add the kind `error` to one of them.")
+
+
+def discoverer_of(
+    job: JobFile, environment: Mapping[str, str], initial: Snapshot | None = None
+) -> PatternProcessorDiscoverer:
+    """Return the discoverer of a job; it has not begun.
+
+    Raises:
+        DiscovererConfigError: its part of the job file cannot be used.
+    """
+    surroundings = DiscovererSurroundings(
+        stream=job.stream, environment=environment, initial=initial
+    )
+    return create_discoverer(job.discoverer, surroundings)
+
+
+def found_snapshot(
+    job: JobFile, environment: Mapping[str, str], timeout_seconds: float
+) -> FoundSnapshot:
+    """Return what the source of processors gives now.
+
+    Raises:
+        DiscovererConfigError: the discoverer's part of the job file cannot be used.
+        NoSnapshotError: the source did not answer in time.
+    """
+    discovery = BackgroundDiscovery(discoverer_of(job, environment))
+    with discovery:
+        snapshot = discovery.first(timeout_seconds)
+        problems = discovery.health.problems
+    if snapshot.stream.name != job.stream:
+        raise NoSnapshotError(f"the source gave processors of '{snapshot.stream.name}'")
+    refused = _code_problems(snapshot, job.signing_keys(environment))
+    return FoundSnapshot(snapshot, (*problems, *refused))
+
+
+def _output_problems(
+    output: Output, place: str, environment: Mapping[str, str]
+) -> Iterator[Problem]:
+    variables: dict[str, str | None] = {}
+    match output:
+        case JsonOutput() | ParquetOutput() | DeltaOutput():
+            if _is_file(output.path):
+                yield Problem(f"{place}.path", "this is a file.", "Write a directory.")
+        case JdbcOutput():
+            variables = {"password_env": output.password_env}
+        case WebhookOutput():
+            variables = {
+                "token_env": output.token_env,
+                "signature_secret_env": output.signature_secret_env,
+            }
+        case ConsoleOutput() | KafkaOutput() | ServiceOutput():
+            pass
+        case _:
+            assert_never(output)
+    for key, variable in variables.items():
+        if variable is not None and not environment.get(variable, "").strip():
+            told = f"the environment variable {variable} is not set."
+            yield Problem(f"{place}.{key}", told, "Set it where the job is started.")
+
+
+def _code_problems(snapshot: Snapshot, keys: SigningKeys | None) -> Iterator[ProcessorProblem]:
+    """Yield processors with Python code that this job refuses to load."""
+    for processor in snapshot.processors:
+        for version in processor.versions:
+            try:
+                _verify_code(version, keys)
+            except (CodeRefused, PatternError, ValidationError) as error:
+                yield ProcessorProblem(f"version {version.version}", str(error), processor.id)
+
+
+def _verify_code(version: SnapshotVersion, keys: SigningKeys | None) -> None:
+    content = ProcessorContent.model_validate(version.definition)
+    for _, code in signed_codes(Pattern.from_document(content.pattern).tree):
+        verify(code, keys, CodeUse.CONDITION)
+    if content.function is not None:
+        verify(content.function, keys, CodeUse.FUNCTION)
+
+
+def _discoverer_problem(line: str) -> Problem:
+    """Return a problem of one line of a DiscovererConfigError."""
+    found = _DISCOVERER_LINE.fullmatch(line)
+    if found is None:
+        return Problem("discoverer", line, "")
+    key, told = found.groups()
+    # A problem of the options as a whole is called one of the pattern.
+    path = "discoverer" if key in {None, "pattern"} else f"discoverer.{key}"
+    return Problem(path, told if told.endswith((".", "?")) else f"{told}.", "")
+
+
+def _named_problem(error: ValueError, around: str = "") -> Problem:
+    """Return a problem of an error that begins with the key it is about."""
+    key, _, told = str(error).partition(": ")
+    return Problem(f"{around}{key}", f"{told}.", "")
+
+
+def _is_file(place: str) -> bool:
+    """Return whether a directory of this machine is in truth a file; other places are not asked."""
+    path = place.removeprefix("file://")
+    return "://" not in path and Path(path).is_file()

@@ -1,0 +1,117 @@
+"""The whole job file as one model; `loading` reads it, the composition root of the job uses it.
+
+What events look like (columns, event time, delay, order) is not in it: that is the stream's
+definition, which comes with the processors (`discoverers.snapshot.StreamDefinition`).
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from cep.processor_document import ProcessorLimits
+from cep.signing_keys import SigningKeys
+from discoverers.reporting import JobName
+from processor_runtime.job_file.field_types import (
+    DurationMs,
+    EnvironmentName,
+    JobFilePart,
+    OptionText,
+)
+from processor_runtime.job_file.outputs import DeltaOutput, KafkaOutput, Output
+from processor_runtime.job_file.service import ServiceConnection
+from processor_runtime.job_file.source import Source
+from processor_runtime.job_file.timing import Timing, Trigger
+
+PACKAGES_SETTING = "spark.jars.packages"
+SparkSetting = Annotated[str, Field(pattern=r"^spark\.[\w.-]+$")]
+
+
+class JobFile(JobFilePart):
+    """One streaming job: what it reads, which processors it runs, where it writes."""
+
+    name: JobName
+    """What the job is called on its stream, through all restarts."""
+    stream: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")
+    """The stream whose processors it runs."""
+    source: Source
+    """Where events are read from."""
+    discoverer: dict[str, Any] = Field(repr=False)
+    """Where processors come from: type, and the options of that type."""
+    outputs: list[Output] = Field(min_length=1, max_length=50)
+    """Where rows go, by kind."""
+    checkpoint: str = Field(min_length=1)
+    """A directory of its own, as a path or a URI that Spark can write to; the job's memory."""
+    time: Timing = Timing()
+    """Which time rules run on."""
+    trigger: Trigger = Trigger(processing_time=1_000)
+    """When batches begin."""
+    service: ServiceConnection | None = None
+    """The rule service that the job reports to; left out, it reports to none."""
+    signing_keys_file: Path | None = None
+    """File with the keys that Python code is signed with; without keys, code is refused."""
+    signing_keys_env: EnvironmentName | None = None
+    """Or the environment variable that holds them."""
+    shards: int | None = Field(default=None, ge=1, le=100_000)
+    """Into how many parts keys are divided. Left out: chosen at the first start. The checkpoint
+    keeps the number."""
+    on_error: Literal["quarantine", "fail"] = "quarantine"
+    """What becomes of a processor that raises: it alone is stopped, or the job."""
+    limits: ProcessorLimits = ProcessorLimits()
+    """Limits of processors that have none of their own."""
+    first_snapshot_timeout_ms: DurationMs = Field(default=60_000, alias="first_snapshot_timeout")
+    """How long the first start waits for processors."""
+    spark: dict[SparkSetting, OptionText] = Field(default={}, repr=False)
+    """Settings of Spark, passed on as they are."""
+
+    @model_validator(mode="after")
+    def _has_one_place_for_keys(self) -> Self:
+        if self.signing_keys_file is not None and self.signing_keys_env is not None:
+            raise ValueError("give either signing_keys_file or signing_keys_env")
+        return self
+
+    @property
+    def packages(self) -> list[str]:
+        """Maven coordinates of everything the job needs, each once: `spark.jars.packages`."""
+        given = [each for each in self.spark.get(PACKAGES_SETTING, "").split(",") if each]
+        for part in (self.source, *self.outputs):
+            if isinstance(part, Source | KafkaOutput | DeltaOutput):
+                given += part.packages
+        return list(dict.fromkeys(given))
+
+    @property
+    def spark_settings(self) -> dict[str, str]:
+        """Settings of Spark, with the packages of sources and outputs."""
+        settings = dict(self.spark)
+        if packages := self.packages:
+            settings[PACKAGES_SETTING] = ",".join(packages)
+        return settings
+
+    def signing_keys(self, environment: Mapping[str, str]) -> SigningKeys | None:
+        """Return the keys that Python code must be signed with; `None` refuses all code.
+
+        Raises:
+            ValueError: the file cannot be read, the variable is not set, or they hold no keys.
+        """
+        if self.signing_keys_file is not None:
+            try:
+                text = self.signing_keys_file.read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError) as error:
+                raise ValueError(f"signing_keys_file: cannot be read: {error}") from None
+            return _keys("signing_keys_file", text)
+        if self.signing_keys_env is not None:
+            text = environment.get(self.signing_keys_env, "")
+            if not text.strip():
+                raise ValueError(
+                    f"signing_keys_env: the environment variable {self.signing_keys_env} is not set"
+                )
+            return _keys("signing_keys_env", text)
+        return None
+
+
+def _keys(name: str, text: str) -> SigningKeys:
+    try:
+        return SigningKeys.from_text(text.strip())
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None

@@ -1,0 +1,43 @@
+"""The key of each event, column by column: what a key selector makes of a frame.
+
+key_by ──key_columns──► expressions ──keys_of(frame)──► keys ──key_hashing──► shards
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import polars as pl
+import polars.selectors as cs
+
+from cep.expression import (
+    Expression,
+    ExpressionError,
+    Schema,
+    compile_columnar,
+    key_problem,
+    resolve,
+)
+
+
+@lru_cache
+def key_columns(key_by: tuple[str, ...], schema: Schema) -> tuple[pl.Expr, ...]:
+    """Return the columns of a key selector, named by place.
+
+    Raises:
+        ExpressionError: an expression does not fit the schema, or its values cannot be keys.
+    """
+    return tuple(_key_column(text, schema).alias(f"{place}") for place, text in enumerate(key_by))
+
+
+def keys_of(events: pl.DataFrame, columns: Sequence[pl.Expr]) -> pl.DataFrame:
+    """Return the key of each event, such that equal keys have equal bytes."""
+    # -0.0 becomes 0.0, which polars takes for equal here; what is not equal to itself is no key.
+    return events.select(columns).with_columns(cs.float().fill_nan(None).replace(0.0, 0.0))
+
+
+def _key_column(text: str, schema: Schema) -> pl.Expr:
+    expression = Expression.parse(text)
+    column = compile_columnar(resolve(expression, (), schema), schema)
+    if problem := key_problem(expression, schema):
+        raise ExpressionError(problem)
+    return column

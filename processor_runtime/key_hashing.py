@@ -1,0 +1,39 @@
+"""Where a key lives: its bytes, its shard, its place within the shard; stable for all time.
+
+key values ──key_bytes──► bytes ──key_hash──► shard (of the job) · bucket (of the shard)
+"""
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any
+
+from cep.nfa.codec import pack_values, unpack_values
+
+
+def key_bytes(values: Sequence[Any]) -> bytes:
+    """Return the values of a key as bytes, equal for equal keys.
+
+    Raises:
+        StateEncodingError: a value is of a type that has no encoding.
+    """
+    return pack_values(list(values))
+
+
+def key_values(data: bytes) -> tuple[Any, ...]:
+    """Return the key that `key_bytes` wrote."""
+    return tuple(unpack_values(data))
+
+
+def key_hash(group: str, data: bytes) -> int:
+    """Return 64 well mixed bits of a key of one selector group."""
+    return int.from_bytes(blake2b(data, digest_size=8, key=group.encode()).digest(), "big")
+
+
+def shard_of(hashed: int, shards: int) -> int:
+    """Return the shard, from 0, of a hashed key."""
+    return (hashed >> 32) % shards
+
+
+def bucket_of(hashed: int, buckets: int) -> int:
+    """Return the bucket, from 0, of a hashed key within its shard; independent of the shard."""
+    return (hashed & 0xFFFFFFFF) % buckets

@@ -1,0 +1,33 @@
+"""What the newest batch of a checkpoint ran with: where the next start of a job goes on.
+
+<checkpoint>/epochs, rules, commits ──► snapshot for the discoverer · stream of an unfinished batch
+"""
+
+from discoverers.snapshot import Snapshot, StreamDefinition, read_snapshot
+from processor_runtime.batch_record import BatchRecord, read_record
+from processor_runtime.pinning import Files
+
+
+def last_snapshot(files: Files) -> Snapshot | None:
+    """Return what the newest batch of a checkpoint ran with; `None` if none has run."""
+    record = _newest_record(files)
+    content = None if record is None else files.read(record.snapshot)
+    return None if content is None else read_snapshot(content)
+
+
+def unfinished_stream(files: Files) -> StreamDefinition | None:
+    """Return the stream as the newest batch read it, if that batch is to be run again.
+
+    It has begun and is not done, as far as Spark knows. `None` if there is none.
+    """
+    record = _newest_record(files)
+    if record is None or str(record.batch_id) in files.names("commits"):
+        return None
+    snapshot = last_snapshot(files)
+    return None if snapshot is None else snapshot.stream
+
+
+def _newest_record(files: Files) -> BatchRecord | None:
+    numbers = [int(name) for name in files.names("epochs") if name.isdecimal()]
+    data = files.read(f"epochs/{max(numbers)}") if numbers else None
+    return None if data is None else read_record(data)

@@ -1,0 +1,134 @@
+"""The rows a job gives out: matches, timeouts, side outputs, late events and errors.
+
+    Detection ──process function──► OutputRow ──► frame ──► outputs of the job file, by kind
+
+`match_id` is a hash of what was found, so that it is the same whenever the same is found again.
+"""
+
+import traceback
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Final, Literal, NamedTuple
+
+import polars as pl
+from pydantic_core import PydanticSerializationError, to_json
+
+RowKind = Literal["match", "timeout", "side", "late", "error"]
+
+SCHEMA: Final = pl.Schema(
+    {
+        "kind": pl.String(),
+        "tag": pl.String(),
+        "processor_id": pl.String(),
+        "version": pl.Int32(),
+        "epoch": pl.Int64(),
+        "key": pl.String(),
+        "match_id": pl.String(),
+        "start_ms": pl.Int64(),
+        "end_ms": pl.Int64(),
+        "output": pl.String(),
+        "events": pl.String(),
+        "error": pl.String(),
+    }
+)
+
+
+class OutputRow(NamedTuple):
+    """One row of output; `key`, `output`, `events` and `error` are JSON, or `None`.
+
+    `tag` names a side output. `start_ms` and `end_ms` are event times, milliseconds since 1970.
+    """
+
+    kind: RowKind
+    tag: str | None = None
+    processor_id: str | None = None
+    version: int | None = None
+    epoch: int | None = None
+    key: str | None = None
+    match_id: str | None = None
+    start_ms: int | None = None
+    end_ms: int | None = None
+    output: str | None = None
+    events: str | None = None
+    error: str | None = None
+
+
+def rows_frame(rows: Sequence[OutputRow]) -> pl.DataFrame:
+    """Return rows as a frame of `SCHEMA`."""
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+def json_text(value: Any) -> str:
+    """Return any value as JSON; what has no JSON of its own is written as its text."""
+    try:
+        return to_json(value, inf_nan_mode="strings", fallback=str).decode()
+    except (PydanticSerializationError, ValueError, UnicodeDecodeError):
+        return to_json(repr(value)).decode()
+
+
+def error_json(reason: str, error: BaseException | None = None, **more: Any) -> str:
+    """Return what is told of an error: a word for its reason, its message, and where it arose."""
+    content: dict[str, Any] = {"reason": reason, **more}
+    if error is not None:
+        content |= {"message": str(error), "traceback": traceback_text(error)}
+    return json_text(content)
+
+
+def traceback_text(error: BaseException) -> str:
+    """Return where an error arose: the end of its traceback, at most 4,000 characters.
+
+    Of a condition that raised it is the traceback of what it raised.
+    """
+    cause = getattr(error, "cause", None) or error
+    return "".join(traceback.format_exception(cause, limit=-20))[-4_000:]
+
+
+@dataclass(slots=True)
+class MatchIds:
+    """Gives out the ids of what is found; equal finds of one batch are numbered.
+
+    Two finds can have equal content, where equal events came twice. If they are found at the same
+    event time, too, they are found in the same batch and shard.
+    """
+
+    _seen: Counter[bytes]
+
+    @classmethod
+    def fresh(cls) -> "MatchIds":
+        """Return a new count, for one batch of one shard."""
+        return cls(Counter())
+
+    def match_id(self, identity: Sequence[str | int], events_json: str) -> str:
+        """Return the id of a find, 32 hexadecimal digits.
+
+        Args:
+            identity: what makes it what it is beside its events: processor, version, kind, key and
+                times.
+            events_json: its events by step, as JSON.
+        """
+        digest = blake2b(repr(identity).encode(), digest_size=16)
+        digest.update(events_json.encode())
+        number = self._seen[digest.digest()]
+        self._seen[digest.digest()] += 1
+        if number:
+            digest.update(number.to_bytes(4, "big"))
+        return digest.hexdigest()
+
+
+def late_rows(events: Iterable[Mapping[str, Any]], times_ms: Iterable[int]) -> Iterator[OutputRow]:
+    """Yield the rows of events that came after the watermark had passed them."""
+    for event, time_ms in zip(events, times_ms, strict=True):
+        yield OutputRow("late", start_ms=time_ms, end_ms=time_ms, events=json_text(event))
+
+
+def bad_event_row(event: Mapping[str, Any] | str, reason: str, message: str) -> OutputRow:
+    """Return the row of an event that cannot be used, with why.
+
+    Args:
+        event: the event, or the text that is none.
+        reason: a word for what is wrong.
+        message: what is wrong, in a sentence.
+    """
+    return OutputRow("error", events=json_text(event), error=error_json(reason, message=message))

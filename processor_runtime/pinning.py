@@ -1,0 +1,301 @@
+"""Pins one epoch to each micro-batch, before any of it runs; a batch that runs again gets the same.
+
+    newest snapshot + watermark ──timeline──► BatchPins.pin(batch) ──► record in the checkpoint
+
+Everything a batch depends on beside its events is in the record and the files it names, so that a
+replay after a crash sees what the first try saw, and a job restarts without its rule source.
+
+Source: FLIP-200, "Processors and partial matches are restored after a failure".
+"""
+
+import hashlib
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from discoverers.snapshot import Snapshot, StreamDefinition, read_snapshot, snapshot_json
+from processor_runtime.batch_clock import NO_WATERMARK_MS
+from processor_runtime.batch_record import BatchRecord, read_record, write_record
+from processor_runtime.pruning import without_ended
+from processor_runtime.rule_set import RuleDefaults, refusals
+from processor_runtime.timeline import (
+    END_MS,
+    Interval,
+    Quarantine,
+    Timeline,
+    resolve,
+)
+from processor_runtime.timeline_document import read_timeline, write_timeline
+
+_log = logging.getLogger("percept.job")
+RECORDS_KEPT: Final = 200
+"""Spark can go back by a hundred batches; records reach further."""
+
+
+class Files(Protocol):
+    """The files of a checkpoint; see `spark.checkpoint_files.CheckpointFiles`."""
+
+    def read(self, name: str) -> bytes | None:
+        """Return the content of a file, `None` if there is none."""
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file whole."""
+
+    def names(self, directory: str) -> list[str]:
+        """Return the names of the files in a directory."""
+
+    def delete(self, name: str) -> None:
+        """Delete a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """What a batch runs with: its record, the rules, and their document for the workers."""
+
+    record: BatchRecord
+    timeline: Timeline
+    document: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class BatchStart:
+    """What Spark has decided about a batch: its number, the watermark, when it was planned.
+
+    `watermark_ms` is `NO_WATERMARK_MS` before the first event.
+    """
+
+    batch_id: int
+    watermark_ms: int
+    processing_time_ms: int
+
+
+class BatchPins:
+    """The pins of one job, batch after batch; goes on where the checkpoint left off.
+
+    Args:
+        files: the checkpoint.
+        defaults: what the job says for all its rules.
+        stream: what the events look like that the query reads.
+        watermark_delay_ms: how far the watermark is behind the newest event.
+    """
+
+    def __init__(
+        self,
+        files: Files,
+        defaults: RuleDefaults,
+        stream: StreamDefinition,
+        watermark_delay_ms: int,
+    ) -> None:
+        self._files = files
+        self._defaults = defaults
+        self._stream = stream
+        self._delay_ms = watermark_delay_ms
+        self._timeline = Timeline()
+        self._document = b""
+        self._is_of_stream = False
+        self._snapshot: Snapshot | None = None
+        self._last: BatchRecord | None = None
+        self._failures: list[Quarantine] = []
+        self._newest_ms: int | None = None
+        self._idle: frozenset[str] = frozenset()
+        records = self._record_numbers()
+        if records:
+            self._restore(self._record(records[-1]))
+
+    @property
+    def snapshot(self) -> Snapshot | None:
+        """What the newest batch ran with; `None` in a new checkpoint."""
+        return self._snapshot
+
+    @property
+    def record(self) -> BatchRecord | None:
+        """What was pinned for the newest batch; `None` in a new checkpoint."""
+        return self._last
+
+    @property
+    def timeline(self) -> Timeline:
+        """The timeline of the newest batch."""
+        return self._timeline
+
+    def has(self, batch_id: int) -> bool:
+        """Whether a batch was pinned before: it has begun, and was perhaps not done."""
+        return self._files.read(f"epochs/{batch_id}") is not None
+
+    def learn(
+        self,
+        newest_ms: int | None,
+        failures: Iterable[Quarantine],
+        idle_rules: Iterable[str],
+    ) -> None:
+        """Take note of what the newest batch has told: it counts from the next batch on.
+
+        Args:
+            newest_ms: the newest event time that was read in it.
+            failures: versions that have failed in a shard.
+            idle_rules: rules without partial matches in any shard.
+        """
+        if newest_ms is not None:
+            self._newest_ms = max(newest_ms, self._newest_ms or newest_ms)
+        known = {(item.processor_id, item.version, item.digest) for item in self._all_failures()}
+        for failure in failures:
+            if (failure.processor_id, failure.version, failure.digest) not in known:
+                self._failures.append(failure)
+        self._idle = frozenset(idle_rules)
+
+    def pin(self, start: BatchStart, newest: Snapshot) -> Pin:
+        """Return what a batch runs with; the same for every try of the same batch.
+
+        Args:
+            start: the batch.
+            newest: the newest snapshot; not looked at if the batch has run before.
+        """
+        data = self._files.read(f"epochs/{start.batch_id}")
+        if data is not None:
+            self._restore(read_record(data))
+        else:
+            self._decide(start, newest)
+        if self._last is None:
+            raise AssertionError("a batch has just been pinned")
+        return Pin(self._last, self._timeline, self._document)
+
+    def _all_failures(self) -> list[Quarantine]:
+        return [*self._timeline.quarantined, *self._failures]
+
+    def _decide(self, start: BatchStart, newest: Snapshot) -> None:
+        processed_ms = NO_WATERMARK_MS if self._last is None else self._last.watermark_ms
+        newest_ms = self._newest_event_ms(start.watermark_ms)
+        timeline = without_ended(self._timeline, processed_ms, self._idle)
+        is_new = newest is not self._snapshot and newest != self._snapshot
+        if is_new or self._failures:
+            failures = [*self._failures, *self._refused(newest, newest_ms)]
+            timeline = resolve(timeline, newest, newest_ms, processed_ms, failures)
+            self._failures = []
+        snapshot_name = self._last.snapshot if self._last is not None else ""
+        if is_new:
+            snapshot_name = self._keep("snapshot", snapshot_json(newest))
+        timeline_name = self._last.timeline if self._last is not None else ""
+        if is_new or timeline != self._timeline or not self._is_of_stream:
+            self._document = write_timeline(timeline, self._stream)
+            self._is_of_stream = True
+            timeline_name = self._keep("timeline", self._document)
+        record = BatchRecord(
+            start.batch_id,
+            newest.epoch,
+            start.watermark_ms,
+            newest_ms,
+            start.processing_time_ms,
+            timeline_name,
+            snapshot_name,
+        )
+        self._files.write(f"epochs/{start.batch_id}", write_record(record))
+        self._last, self._timeline, self._snapshot = record, timeline, newest
+        self._newest_ms = newest_ms
+        if start.batch_id % RECORDS_KEPT == 0:
+            self._forget_before(start.batch_id - RECORDS_KEPT)
+
+    def _newest_event_ms(self, watermark_ms: int) -> int | None:
+        """Return the newest event time read so far: Spark's watermark tells it exactly."""
+        if watermark_ms == NO_WATERMARK_MS:
+            return self._newest_ms
+        told_ms = watermark_ms + self._delay_ms
+        return told_ms if self._newest_ms is None else max(told_ms, self._newest_ms)
+
+    def _refused(self, newest: Snapshot, newest_ms: int | None) -> list[Quarantine]:
+        """Return the versions that cannot run at all, of those not checked before."""
+        known = {
+            (processor.id, version.version): version.definition
+            for processor in (self._snapshot.processors if self._snapshot else ())
+            for version in processor.versions
+        }
+        unchecked = [
+            interval
+            for interval in resolve(Timeline(), newest, None).intervals
+            if known.get((interval.processor_id, interval.version)) != interval.definition
+        ]
+        since_ms = END_MS if newest_ms is None else newest_ms + 1
+        refused = refusals(unchecked, self._stream, self._defaults)
+        for item in refused:
+            _log.warning(
+                "processor %s, version %d cannot run: %s",
+                item.interval.processor_id,
+                item.interval.version,
+                item.error,
+            )
+        return [_quarantine(item.interval, item.error, since_ms) for item in refused]
+
+    def _keep(self, kind: str, content: bytes) -> str:
+        name = f"rules/{kind}-{hashlib.sha256(content).hexdigest()[:24]}.json"
+        if self._files.read(name) is None:
+            self._files.write(name, content)
+        return name
+
+    def _restore(self, record: BatchRecord) -> None:
+        if self._last is not None and record.timeline == self._last.timeline:
+            self._last = record
+        else:
+            self._document = self._content(record.timeline)
+            self._timeline, stream = read_timeline(self._document)
+            self._is_of_stream = stream == self._stream
+            self._snapshot = read_snapshot(self._content(record.snapshot))
+            self._last = record
+        self._newest_ms = record.newest_ms
+
+    def _content(self, name: str) -> bytes:
+        data = self._files.read(name)
+        if data is None:
+            raise LookupError(f"the checkpoint has lost {name}; it cannot be used any more")
+        return data
+
+    def _record(self, batch_id: int) -> BatchRecord:
+        return read_record(self._content(f"epochs/{batch_id}"))
+
+    def _record_numbers(self) -> list[int]:
+        return sorted(int(name) for name in self._files.names("epochs") if name.isdecimal())
+
+    def _forget_before(self, batch_id: int) -> None:
+        """Delete old records, and the files that no record names any more."""
+        kept = []
+        for number in self._record_numbers():
+            if number < batch_id:
+                self._files.delete(f"epochs/{number}")
+            else:
+                kept.append(self._record(number))
+        named = {record.timeline for record in kept} | {record.snapshot for record in kept}
+        for name in self._files.names("rules"):
+            if f"rules/{name}" not in named:
+                self._files.delete(f"rules/{name}")
+
+
+def _quarantine(interval: Interval, error: Exception, since_ms: int) -> Quarantine:
+    return Quarantine(
+        interval.processor_id,
+        interval.version,
+        interval.digest,
+        f"{type(error).__name__}: {error}",
+        since_ms,
+    )
+
+
+def failed_versions(
+    timeline: Timeline, stopped: Iterable[tuple[str, str, int, str]]
+) -> list[Quarantine]:
+    """Return the quarantines that failures in shards call for.
+
+    Args:
+        timeline: the timeline they ran with.
+        stopped: rule id, reason, event time and traceback of each.
+    """
+    intervals = {interval.rule_id: interval for interval in timeline.intervals}
+    return [
+        Quarantine(
+            intervals[rule_id].processor_id,
+            intervals[rule_id].version,
+            intervals[rule_id].digest,
+            reason,
+            since_ms,
+            traceback,
+        )
+        for rule_id, reason, since_ms, traceback in stopped
+        if rule_id in intervals
+    ]

@@ -1,0 +1,13 @@
+"""What a running job tells the rule service, from threads that never hold the job up.
+
+JobStatus (once per batch) ──► JobReporter ──► registration, heartbeats, stop ──┐
+ReportedMatch (as found)   ──► MatchPoster ──► recent matches ──────────────────┴─► rule service
+
+A service that is slow, down or replaced changes nothing for the job.
+"""
+
+from processor_runtime.reporting.job_reporter import JobReporter, ReportingJob
+from processor_runtime.reporting.match_poster import MatchPoster
+from processor_runtime.reporting.rule_service import RuleService, ServiceRefused
+
+__all__ = ["JobReporter", "MatchPoster", "ReportingJob", "RuleService", "ServiceRefused"]

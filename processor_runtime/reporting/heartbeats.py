@@ -1,0 +1,87 @@
+"""JobStatus → heartbeat: what the core knows, within the bounds of what may travel.
+
+Numbers beyond these bounds are left out or cut, never refused: a watermark that Spark has not set
+yet must not keep the rest of a report from arriving.
+"""
+
+from typing import Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from discoverers.report_parts import ReportPart
+from discoverers.reporting import Counters, EventTimeMs, Heartbeat, RunningVersion
+from processor_runtime.job_status import JobStatus, Totals, VersionStatus
+
+_LARGEST_COUNT: Final = 2**53 - 1
+_FASTEST: Final = 1e12
+_EVENT_TIME: Final = TypeAdapter(EventTimeMs)
+
+
+def heartbeat(status: JobStatus, part: ReportPart, instance_id: str, sequence: int) -> Heartbeat:
+    """Return a heartbeat that tells how the job fares, and of its versions one part."""
+    rate = status.events_per_second
+    return Heartbeat(
+        instance_id=instance_id,
+        sequence=sequence,
+        epoch=_count(status.epoch),
+        batch_id=_count(status.batch_id),
+        watermark_ms=_event_time(status.watermark_ms),
+        newest_event_ms=_event_time(status.newest_event_ms),
+        events_per_second=rate if 0 <= rate <= _FASTEST else 0,
+        batch_duration_ms=_count(status.batch_duration_ms),
+        backlog_events=_count(status.backlog_events),
+        counters=_counters(status.totals),
+        partial_matches=_bounded(status.partial_matches),
+        state_bytes=_bounded(status.state_bytes),
+        versions=part.versions,
+        replaces_all=part.replaces_all,
+        held_versions=part.held_versions,
+    )
+
+
+def running_version(status: VersionStatus) -> RunningVersion:
+    """Return a version as it is reported.
+
+    Raises:
+        pydantic.ValidationError: its processor has an id, or itself a number, that none can have.
+    """
+    return RunningVersion(
+        processor_id=status.processor_id,
+        version=status.version,
+        state=status.state,
+        active_from_ms=_event_time(status.active_from_ms),
+        active_until_ms=_event_time(status.active_until_ms),
+        counters=_counters(status.totals),
+        partial_matches=_bounded(status.partial_matches),
+        state_bytes=_bounded(status.state_bytes),
+        last_match_ms=_event_time(status.last_match_ms),
+        error=status.error,
+        traceback=status.traceback,
+    )
+
+
+def _counters(totals: Totals) -> Counters:
+    return Counters(
+        events=_bounded(totals.events),
+        matches=_bounded(totals.matches),
+        timeouts=_bounded(totals.timeouts),
+        errors=_bounded(totals.errors),
+        late=_bounded(totals.late),
+    )
+
+
+def _count(value: int | None) -> int | None:
+    return None if value is None else _bounded(value)
+
+
+def _bounded(value: int) -> int:
+    return min(max(value, 0), _LARGEST_COUNT)
+
+
+def _event_time(value_ms: int | None) -> int | None:
+    if value_ms is None:
+        return None
+    try:
+        return _EVENT_TIME.validate_python(value_ms)
+    except ValidationError:
+        return None

@@ -1,0 +1,264 @@
+"""Registers one start of a job with the rule service and reports how it fares, from a thread.
+
+    register ──► heartbeat ──► … ──► heartbeat ──► stop
+       ▲             │ 404: the service has forgotten the job
+       └─────────────┤
+                     │ 409: another instance speaks for the job ──► on_superseded
+                     └ no answer: pause, growing up to 30 s; only the newest status is kept
+
+docs/jobs.md explains what is told and how often.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar
+from urllib.parse import quote
+
+from pydantic import BaseModel
+
+from discoverers.clock import SYSTEM_CLOCK, Backoff, Clock
+from discoverers.problem_text import first_line
+from discoverers.report_parts import VersionReport
+from discoverers.reporting import HeartbeatAnswer, JobRegistration, JobStop, RegisteredJob
+from processor_runtime.job_status import JobStatus
+from processor_runtime.reporting.heartbeats import heartbeat, running_version
+from processor_runtime.reporting.rule_service import RuleService, ServiceRefused
+
+# Between the parts of a report that does not fit into one heartbeat, and after a change of epoch.
+_SOON_SECONDS: Final = 0.2
+# After an outage everything is told anew, so that what an outage leaves unanswered cannot pile up.
+_FORGETTING_FAILURES: Final = 3
+
+Answer = TypeVar("Answer", bound=BaseModel)
+
+_log = logging.getLogger("percept.reporting")
+
+
+@dataclass(frozen=True, slots=True)
+class ReportingJob:
+    """Which job reports: its stream, its name on it, this start of it, and what helps operators."""
+
+    stream: str
+    name: str
+    instance_id: str
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def path(self) -> str:
+        """Where it registers."""
+        return f"{self.siblings_path}/{quote(self.name, safe='')}"
+
+    @property
+    def siblings_path(self) -> str:
+        """Where the jobs of its stream are listed."""
+        return f"/v1/streams/{quote(self.stream, safe='')}/jobs"
+
+
+class _Superseded(Exception):
+    """Another instance speaks for the job, or it was stopped; says which."""
+
+
+class _ListedJob(BaseModel):
+    name: str
+    instance_id: str
+    state: str
+
+
+class JobReporter:
+    """Reports a job; a context manager that begins and ends it.
+
+    Args:
+        service: where to report to.
+        job: who reports.
+        on_superseded: called once, from the reporting thread, when another instance of the job has
+            taken over and this one should stop; it is told why.
+        clock: the wall clock and waiting.
+        backoff: how long to wait after failures.
+    """
+
+    def __init__(
+        self,
+        service: RuleService,
+        job: ReportingJob,
+        on_superseded: Callable[[str], None],
+        *,
+        clock: Clock = SYSTEM_CLOCK,
+        backoff: Backoff | None = None,
+    ) -> None:
+        self._service = service
+        self._job = job
+        self._on_superseded = on_superseded
+        self._clock = clock
+        self._backoff = backoff or Backoff()
+        self._status: JobStatus | None = None
+        self._registered: RegisteredJob | None = None
+        self._versions = VersionReport()
+        self._sequence = 0
+        self._failures = 0
+        self._closing = threading.Event()
+        self._wake = threading.Event()
+        self._stop_reason: str | None = None
+        self._thread = threading.Thread(target=self._run, name="percept-reporter", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        # A job that dies of an error stays silent: its silence raises the alarm.
+        is_on_purpose = error is None or not isinstance(error, Exception)
+        self.close("stopped" if is_on_purpose else None)
+
+    def update(self, status: JobStatus) -> None:
+        """Take how the job fares now; returns at once. Only the newest status is ever told."""
+        before = self._status
+        self._status = status
+        if before is None or before.epoch != status.epoch:
+            self._wake.set()
+
+    @property
+    def consecutive_failures(self) -> int:
+        """How many requests in a row have failed; 0 = the service knows the newest report."""
+        return self._failures
+
+    def close(self, reason: str | None = "stopped", timeout_seconds: float = 5.0) -> None:
+        """End reporting; waits for the thread, but not for a service that hangs.
+
+        Args:
+            reason: told to the service as why the job stops; `None` = the job does not stop on
+                purpose, so that the service shows it as stale and alerts.
+            timeout_seconds: the longest wait.
+        """
+        if not self._closing.is_set():
+            self._stop_reason = reason
+        self._closing.set()
+        self._wake.set()
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join(timeout_seconds)
+
+    def _run(self) -> None:
+        while not self._closing.is_set():
+            try:
+                pause_seconds = self._report()
+            except _Superseded as superseded:
+                self._end_superseded(str(superseded))
+                return
+            except Exception as error:  # noqa: BLE001 - whatever happens here, the job runs on
+                self._clock.wait(self._closing, self._failed(error))
+            else:
+                self._succeeded()
+                self._clock.wait(self._wake, pause_seconds)
+                self._wake.clear()
+        self._announce_stop()
+
+    def _report(self) -> float:
+        """Tell what is to be told; return how many seconds to wait before the next report."""
+        registered = self._registered
+        if registered is None:
+            registered = self._register()
+        status = self._status
+        if status is None:  # no batch has run yet; a heartbeat would say that the job runs
+            return registered.heartbeat_seconds
+        try:
+            is_whole = self._send_heartbeat(registered, status)
+        except ServiceRefused as refused:
+            if refused.status == HTTPStatus.NOT_FOUND:
+                self._registered = None  # forgotten by the service: the next try registers again
+            raise
+        return registered.heartbeat_seconds if is_whole else _SOON_SECONDS
+
+    def _register(self) -> RegisteredJob:
+        registration = JobRegistration(
+            instance_id=self._job.instance_id, properties=dict(self._job.properties)
+        )
+        registered = self._ask("PUT", self._job.path, RegisteredJob, registration)
+        self._versions = VersionReport(registered.versions_per_heartbeat)
+        self._registered = registered
+        return registered
+
+    def _send_heartbeat(self, registered: RegisteredJob, status: JobStatus) -> bool:
+        """Return whether the service now knows the state of every version."""
+        part = self._versions.next_part(running_version(each) for each in status.versions)
+        self._sequence += 1
+        answer = self._ask(
+            "POST",
+            f"/v1/jobs/{registered.id}/heartbeats",
+            HeartbeatAnswer,
+            heartbeat(status, part, self._job.instance_id, self._sequence),
+        )
+        self._versions.told(part, answer)
+        return part.held_versions is not None
+
+    def _ask(self, method: str, path: str, answer: type[Answer], body: BaseModel) -> Answer:
+        try:
+            return self._service.ask(method, path, answer, body)
+        except ServiceRefused as refused:
+            if refused.status == HTTPStatus.CONFLICT:
+                self._check_not_superseded()
+            raise
+
+    def _check_not_superseded(self) -> None:
+        """A conflict may also be a limit of the service, which is no reason to stop.
+
+        Raises:
+            _Superseded: another instance speaks for the job.
+        """
+        listed = self._service.ask("GET", self._job.siblings_path, list[_ListedJob])
+        for each in listed:
+            if each.name != self._job.name:
+                continue
+            if each.instance_id != self._job.instance_id:
+                raise _Superseded(
+                    f"the instance {each.instance_id} of job '{each.name}' has taken over"
+                )
+            if each.state == "stopped":
+                raise _Superseded(f"the rule service has job '{each.name}' as stopped")
+
+    def _end_superseded(self, reason: str) -> None:
+        if self._closing.is_set():
+            return
+        _log.warning("%s; this instance stops", reason)
+        try:
+            self._on_superseded(reason)
+        except Exception:  # noqa: BLE001 - it is the job's, and this is the end of the thread
+            _log.exception("the job could not be told that it is superseded")
+
+    def _succeeded(self) -> None:
+        if self._failures:
+            _log.info("the rule service takes reports again after %d failures", self._failures)
+        self._failures = 0
+
+    def _failed(self, error: Exception) -> float:
+        """Note a failure; return how long to wait before the next report."""
+        self._failures += 1
+        if self._failures == 1 and not self._closing.is_set():
+            _log.warning("the rule service takes no reports: %s; trying again", first_line(error))
+        if self._failures >= _FORGETTING_FAILURES and self._registered is not None:
+            self._versions = VersionReport(self._registered.versions_per_heartbeat)
+        least_seconds: float = getattr(error, "retry_after_seconds", 0.0)
+        return max(self._backoff.seconds(self._failures), least_seconds)
+
+    def _announce_stop(self) -> None:
+        """Tell the last status and that the job stops, each once; who is down is not waited for."""
+        if self._stop_reason is None or self._registered is None:
+            return
+        try:
+            if self._status is not None:
+                self._send_heartbeat(self._registered, self._status)
+            self._service.ask(
+                "POST",
+                f"/v1/jobs/{self._registered.id}/stop",
+                dict[str, Any],
+                JobStop(instance_id=self._job.instance_id, reason=self._stop_reason),
+            )
+        except Exception as error:  # noqa: BLE001 - the job has stopped, whoever knows of it
+            _log.warning("the rule service was not told that the job stops: %s", first_line(error))

@@ -1,0 +1,196 @@
+"""Posts recent matches to the rule service from a thread; best effort, bounded, never in the way.
+
+    offer ──► queue (rows and bytes bounded; the oldest are dropped) ──► posts of at most 500
+
+A match is added once per id, so that a post without an answer is simply sent again.
+"""
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Iterable
+from http import HTTPStatus
+from types import TracebackType
+from typing import Final, Self
+from urllib.parse import quote
+
+from discoverers.clock import SYSTEM_CLOCK, Backoff, Clock
+from discoverers.problem_text import first_line
+from discoverers.reporting import MATCHES_PER_POST, MatchReceipt, ReportedMatch
+from processor_runtime.reporting.rule_service import RuleService, ServiceRefused
+
+QUEUE_BYTES: Final = 64_000_000
+BYTES_PER_POST: Final = 1_000_000
+
+_REFUSED_FOR_GOOD: Final = frozenset(
+    {
+        HTTPStatus.BAD_REQUEST,
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+    }
+)
+
+_log = logging.getLogger("percept.reporting")
+
+
+class MatchPoster:
+    """Posts matches of one job; a context manager that begins and ends it.
+
+    Args:
+        service: where to post to.
+        stream: the stream of the matches.
+        job: the name of the job that found them.
+        queue_rows: how many may wait; of more the oldest are dropped.
+        clock: waiting.
+        backoff: how long to wait after failures.
+    """
+
+    def __init__(  # noqa: PLR0913 - what tests put in has a default
+        self,
+        service: RuleService,
+        stream: str,
+        job: str,
+        *,
+        queue_rows: int = 10_000,
+        clock: Clock = SYSTEM_CLOCK,
+        backoff: Backoff | None = None,
+    ) -> None:
+        self._service = service
+        self._path = f"/v1/streams/{quote(stream, safe='')}/matches"
+        self._job = job
+        self._queue_rows = queue_rows
+        self._clock = clock
+        self._backoff = backoff or Backoff()
+        self._queue: deque[bytes] = deque()
+        self._queue_bytes = 0
+        self._lock = threading.Lock()
+        self._offered = threading.Event()
+        self._closing = threading.Event()
+        self._failures = 0
+        self._dropped = 0
+        self._thread = threading.Thread(target=self._run, name="percept-matches", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def dropped(self) -> int:
+        """How many matches were given up: too many waited, or the service refused them."""
+        return self._dropped
+
+    @property
+    def waiting(self) -> int:
+        """How many matches wait."""
+        return len(self._queue)
+
+    def offer(self, matches: Iterable[ReportedMatch]) -> None:
+        """Take matches, oldest first; returns at once. Those that do not fit are dropped."""
+        encoded = [match.model_dump_json().encode() for match in matches]
+        with self._lock:
+            self._queue.extend(encoded)
+            self._queue_bytes += sum(map(len, encoded))
+            overflowed = 0
+            while len(self._queue) > self._queue_rows or self._queue_bytes > QUEUE_BYTES:
+                self._queue_bytes -= len(self._queue.popleft())
+                overflowed += 1
+            self._note_dropped(overflowed, "too many wait for the rule service")
+        self._offered.set()
+
+    def count_dropped(self, matches: int, reason: str) -> None:
+        """Take note of matches that were not even offered."""
+        with self._lock:
+            self._note_dropped(matches, reason)
+
+    def close(self, timeout_seconds: float = 5.0) -> None:
+        """End posting; what waits is sent if the service takes it in time."""
+        self._closing.set()
+        self._offered.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout_seconds)
+
+    def _run(self) -> None:
+        part: list[bytes] = []
+        while True:
+            try:
+                while part := self._next_part():
+                    self._post(part)
+                    self._failures = 0
+            except Exception as error:  # noqa: BLE001 - whatever happens here, the job runs on
+                if self._closing.is_set():
+                    return
+                self._clock.wait(self._closing, self._failed(error, part))
+                continue
+            if self._closing.is_set():
+                return
+            self._offered.wait()
+            self._offered.clear()
+
+    def _next_part(self) -> list[bytes]:
+        part: list[bytes] = []
+        part_bytes = 0
+        with self._lock:
+            while self._queue and len(part) < MATCHES_PER_POST:
+                part_bytes += len(self._queue[0]) + 1
+                if part and part_bytes > BYTES_PER_POST:
+                    break
+                part.append(self._queue.popleft())
+            self._queue_bytes -= sum(map(len, part))
+        return part
+
+    def _post(self, part: list[bytes]) -> None:
+        """Post matches; those that the service refuses for good are dropped.
+
+        Raises:
+            ServiceRefused: it takes none now.
+        """
+        body = b'{"job":"%b","matches":[%b]}' % (self._job.encode(), b",".join(part))
+        try:
+            self._service.ask("POST", self._path, MatchReceipt, body)
+        except ServiceRefused as refused:
+            if refused.status not in _REFUSED_FOR_GOOD:
+                raise
+            if len(part) == 1:
+                self.count_dropped(1, first_line(refused))
+                return
+            # One that is refused must not take the others with it.
+            middle = len(part) // 2
+            self._post(part[:middle])
+            self._post(part[middle:])
+
+    def _failed(self, error: Exception, part: list[bytes]) -> float:
+        """Put back what was not posted; return how long to wait before the next post."""
+        with self._lock:
+            # What has come meanwhile is newer: it stays where there is not room for all.
+            while part and (
+                len(self._queue) < self._queue_rows
+                and self._queue_bytes + len(part[-1]) <= QUEUE_BYTES
+            ):
+                self._queue.appendleft(part.pop())
+                self._queue_bytes += len(self._queue[0])
+            self._note_dropped(len(part), "too many wait for the rule service")
+        self._failures += 1
+        if self._failures == 1:
+            _log.warning("the rule service takes no matches: %s; trying again", first_line(error))
+        least_seconds: float = getattr(error, "retry_after_seconds", 0.0)
+        return max(self._backoff.seconds(self._failures), least_seconds)
+
+    def _note_dropped(self, matches: int, reason: str) -> None:
+        before = self._dropped
+        self._dropped += matches
+        # Told of the first, and then whenever the number has grown tenfold.
+        if matches and (not before or len(str(self._dropped)) > len(str(before))):
+            _log.warning(
+                "%d recent matches in all are not shown in the rule service: %s; outputs other "
+                "than the service have them",
+                self._dropped,
+                reason,
+            )

@@ -1,0 +1,127 @@
+"""Requests of a job to the rule service: its token, its bodies as models, its refusals as errors.
+
+JobReporter · MatchPoster ──► RuleService ──► HTTP
+"""
+
+import ssl
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import Final, Self, TypeVar
+
+import httpx2
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from discoverers.service_access import refusal_text, retry_after_seconds, token_reader
+from processor_runtime.job_file.service import ServiceConnection
+
+Answer = TypeVar("Answer")
+
+_JSON: Final = "application/json"
+_LONGEST_ASKED_SECONDS: Final = 300.0
+
+
+class ServiceRefused(Exception):
+    """The rule service did not do what was asked.
+
+    `status` is that of HTTP, 0 where there was no answer or none of the service;
+    `retry_after_seconds` is how long it asks to be left alone.
+    """
+
+    def __init__(self, message: str, status: int = 0, retry_after_seconds: float = 0.0) -> None:
+        super().__init__(message)
+        self.status = status
+        self.retry_after_seconds = retry_after_seconds
+
+
+class RuleService:
+    """Speaks to the rule service; any number of threads may.
+
+    Args:
+        url: where it is, such as https://rules.example.org.
+        token: gives the token, for every request anew.
+        timeout_seconds: how long connecting, and each part of an answer, may take.
+        verify: certificates to trust; `True` = the usual ones.
+        transport: sends a request; HTTP if left out.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: Callable[[], str],
+        *,
+        timeout_seconds: float = 10.0,
+        verify: ssl.SSLContext | bool = True,
+        transport: httpx2.BaseTransport | None = None,
+    ) -> None:
+        self._token = token
+        # Redirects are not followed, so that the token goes nowhere else.
+        self._http = httpx2.Client(
+            base_url=url.rstrip("/"),
+            timeout=timeout_seconds,
+            verify=verify,
+            transport=transport,
+            follow_redirects=False,
+        )
+
+    @classmethod
+    def of(cls, connection: ServiceConnection, environment: Mapping[str, str]) -> Self:
+        """Return the service that a job file names.
+
+        Raises:
+            ValueError: the variable with the token is not set.
+            OSError: the file with the certificates cannot be read.
+        """
+        verify: ssl.SSLContext | bool = True
+        if connection.ca_file is not None:
+            verify = ssl.create_default_context(cafile=str(connection.ca_file))
+        return cls(
+            str(connection.url),
+            token_reader(connection, environment),
+            timeout_seconds=connection.timeout_seconds,
+            verify=verify,
+        )
+
+    def ask(
+        self, method: str, path: str, answer: type[Answer], body: BaseModel | bytes | None = None
+    ) -> Answer:
+        """Return the answer to a request.
+
+        Args:
+            method: of HTTP.
+            path: from `/v1` on.
+            answer: what a good answer (2xx) holds.
+            body: a model, or JSON as it is.
+
+        Raises:
+            ServiceRefused: no answer, or another one.
+            OSError: the file with the token cannot be read.
+        """
+        headers = {"Authorization": f"Bearer {self._token()}"}
+        content = body.model_dump_json().encode() if isinstance(body, BaseModel) else body
+        if content is not None:
+            headers["Content-Type"] = _JSON
+        try:
+            response = self._http.request(method, path, content=content, headers=headers)
+        except httpx2.HTTPError as error:
+            said = str(error) or type(error).__name__
+            raise ServiceRefused(f"no answer to {method} {path}: {said}") from error
+        if not response.is_success:
+            raise _refusal(response, f"{method} {path}")
+        try:
+            return TypeAdapter(answer).validate_json(response.content)
+        except ValidationError as error:
+            raise ServiceRefused(
+                f"the answer to {method} {path} is not one of a rule service: is the URL right?"
+            ) from error
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+
+def _refusal(response: httpx2.Response, asked: str) -> ServiceRefused:
+    is_unauthorized = response.status_code in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
+    remedy = "the token needs the role job" if is_unauthorized else ""
+    said = refusal_text(response, f"{asked} was answered", remedy)
+    asked_seconds = min(retry_after_seconds(response), _LONGEST_ASKED_SECONDS)
+    return ServiceRefused(said, response.status_code, asked_seconds)

@@ -1,0 +1,92 @@
+"""An output row → a match as it is reported: what is too large for the service is shortened.
+
+    columns of an output row ──► ReportedMatch, with `percept_left_out` where something is missing
+
+Recent matches are for people to look at, so the first and the last events of a step are kept.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic_core import to_json
+
+from discoverers.reporting import EVENTS_BYTES, OUTPUT_BYTES, ReportedMatch
+
+LEFT_OUT: Final = "percept_left_out"
+"""Key of the object that stands where something is missing; its value says what."""
+
+_KEY_VALUES: Final = 20
+_KEY_TEXT_LENGTH: Final = 1_000
+
+_Events = dict[str, list[dict[str, Any]]]
+
+
+def reported_match(row: Mapping[str, Any]) -> ReportedMatch:
+    """Return a row of kind `match` or `timeout` as it is reported.
+
+    Args:
+        row: the columns of an output row; `key`, `output` and `events` are JSON text or `None`.
+
+    Raises:
+        ValueError: the row is none that the service could take, such as one without an id.
+    """
+    return ReportedMatch(
+        match_id=row["match_id"],
+        kind=row["kind"],
+        processor_id=row["processor_id"],
+        version=row["version"],
+        epoch=row["epoch"],
+        key=[_key_value(value) for value in _json(row["key"], [])[:_KEY_VALUES]],
+        start_ms=row["start_ms"],
+        end_ms=row["end_ms"],
+        output=shortened_output(_json(row["output"], None)),
+        events=shortened_events(_json(row["events"], {})),
+    )
+
+
+def shortened_output(output: Any) -> Any:
+    """Return an output, or how many bytes it has if they are too many."""
+    size_bytes = len(to_json(output))
+    if size_bytes <= OUTPUT_BYTES:
+        return output
+    return {LEFT_OUT: f"an output of {size_bytes} bytes"}
+
+
+def shortened_events(events: _Events) -> _Events:
+    """Return the events by step, of each step as many from both ends as fit.
+
+    Where events are missing stands an object that says how many; where even one event a step is
+    too much, no event is left.
+    """
+    if len(to_json(events)) <= EVENTS_BYTES:
+        return events
+    kept = max(map(len, events.values()), default=0)
+    while kept:
+        kept //= 2
+        shortened = {step: _ends(each, kept) for step, each in events.items()}
+        if len(to_json(shortened)) <= EVENTS_BYTES:
+            return shortened
+    steps = f"{sum(map(len, events.values()))} events of {len(events)} steps"
+    return {LEFT_OUT: [{LEFT_OUT: steps}]}
+
+
+def _ends(events: list[dict[str, Any]], kept: int) -> list[dict[str, Any]]:
+    if len(events) <= kept:
+        return events
+    first = (kept + 1) // 2
+    last = kept - first
+    gap = {LEFT_OUT: f"{len(events) - kept} of {len(events)} events"}
+    return [*events[:first], gap, *events[len(events) - last :]]
+
+
+def _json(text: str | None, absent: Any) -> Any:
+    return absent if text is None else json.loads(text)
+
+
+def _key_value(value: Any) -> str | float | bool | None:
+    if value is None or isinstance(value, int | float):
+        return value
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    # PostgreSQL stores no NUL, and the service shows keys as text.
+    return text.replace("\x00", "\N{REPLACEMENT CHARACTER}")[:_KEY_TEXT_LENGTH]

@@ -1,0 +1,154 @@
+"""`percept run`: a job from its file until it ends, with its lines on the terminal.
+
+job file ──► session ──► StreamingJob ──► lines · exit code
+"""
+
+import logging
+import os
+import signal
+import tempfile
+import threading
+import time
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+from rich.console import Console
+from rich.logging import RichHandler
+
+from processor_runtime.batch_lines import BatchLines
+from processor_runtime.job_file.job import JobFile
+from processor_runtime.job_file.loading import load_job_file
+from processor_runtime.job_file.problems import JobFileError
+
+if TYPE_CHECKING:
+    from processor_runtime.spark.job import StreamingJob
+    from processor_runtime.spark.micro_batches import BatchDone
+
+
+_LAST_LINES: Final = 8
+
+
+def run_job(path: Path, spark_log: Path | None, console: Console) -> int:
+    """Run a job until it ends; return the exit code.
+
+    Args:
+        path: the job file.
+        spark_log: where Spark's own log goes; a file in the directory for temporary files if left
+            out.
+        console: where lines go.
+    """
+    try:
+        job_file = load_job_file(path, os.environ)
+    except JobFileError as error:
+        console.print(str(error), style="red", markup=False, highlight=False)
+        return 2
+    handler = RichHandler(console=console, show_path=False, show_time=False)
+    # Py4J logs a traceback of every batch that ends early; why it did is told at the end.
+    handler.addFilter(lambda record: Path(record.pathname).parent.name != "py4j")
+    logging.basicConfig(level=logging.INFO, format="%(message)s", handlers=[handler])
+    for name in ("httpx2", "httpcore2"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    log = spark_log or Path(tempfile.gettempdir(), f"percept-{job_file.stream}-{job_file.name}.log")
+    console.print(
+        f"job {job_file.name} on stream {job_file.stream} · checkpoint {job_file.checkpoint} · "
+        f"Spark's log {log}",
+        style="bold",
+        markup=False,
+        highlight=False,
+    )
+    return _run(job_file, log, console)
+
+
+def _run(job_file: JobFile, log: Path, console: Console) -> int:
+    # Spark takes a second to load, which other commands should not pay.
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+
+    from processor_runtime.spark.failure_text import ending_text  # noqa: PLC0415
+    from processor_runtime.spark.job import StreamingJob  # noqa: PLC0415
+    from processor_runtime.spark.jvm_output import jvm_output_to  # noqa: PLC0415
+    from processor_runtime.spark.session import (  # noqa: PLC0415
+        end_session,
+        has_ended,
+        job_session,
+    )
+
+    try:
+        with jvm_output_to(log):
+            spark = job_session(f"percept {job_file.name}", job_file.spark_settings)
+    except PySparkException as error:
+        console.print(
+            f"Spark has not started: {ending_text(error)}\n"
+            "It needs Java 17 or newer, by JAVA_HOME or on the PATH, and the network once for what "
+            f"the job file names under packages. This is what it said last:\n{_end_of(log)}",
+            style="red",
+            markup=False,
+            highlight=False,
+        )
+        return 1
+    spark.sparkContext.setLogLevel("WARN")
+    job = StreamingJob(spark, job_file, os.environ, _printer(console))
+    with _signals_stopping(job, console):
+        try:
+            job.run()
+        except Exception as error:
+            if job.is_stopping and has_ended(spark):
+                console.print("Spark was told to end, too; the batch under way will be run again")
+            else:
+                logging.getLogger("percept.job").debug("the job has failed", exc_info=True)
+                console.print(
+                    f"the job has ended: {ending_text(error)}",
+                    style="red",
+                    markup=False,
+                    highlight=False,
+                )
+                return 1
+        finally:
+            end_session(spark)
+    console.print("the job has ended", style="bold")
+    return 0
+
+
+def _end_of(log: Path) -> str:
+    """Return the last lines of a log, without the stack traces of Java."""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    said = [line for line in lines if line.strip() and not line.lstrip().startswith("at ")]
+    return "\n".join(said[-_LAST_LINES:])
+
+
+def _printer(console: Console) -> Any:
+    lines = BatchLines()
+
+    def show(done: "BatchDone") -> None:
+        for line in lines.lines(done.status, done.before, done.now, time.monotonic()):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    return show
+
+
+class _signals_stopping:  # noqa: N801 - used like a function
+    """While inside, SIGINT and SIGTERM stop the job; a second one ends the process at once."""
+
+    def __init__(self, job: "StreamingJob", console: Console) -> None:
+        self._job = job
+        self._console = console
+        self._before: dict[signal.Signals, Any] = {}
+        self._stopper: threading.Thread | None = None
+
+    def __enter__(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._before[number] = signal.signal(number, self._stop)
+
+    def __exit__(self, *_exc: object) -> None:
+        if self._stopper is not None:
+            self._stopper.join()
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _stop(self, number: int, _frame: FrameType | None) -> None:
+        if self._stopper is not None:
+            raise typer.Exit(128 + number)
+        self._console.print("stopping after this batch; once more to stop at once", style="bold")
+        self._stopper = threading.Thread(target=self._job.stop, name="percept-stop", daemon=True)
+        self._stopper.start()

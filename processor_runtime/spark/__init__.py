@@ -1,0 +1,1 @@
+"""The streaming job on Spark: the only place that knows pyspark."""

@@ -1,0 +1,91 @@
+"""Patterns that never change, for frames that are matched without a job or a service.
+
+match_patterns ──FixedRules──► both stages, compiled once per worker
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+from uuid import uuid4
+
+from pyspark import TaskContext
+
+from cep.expression import Schema
+from cep.nfa.limits import Limits
+from cep.pattern import Pattern
+from cep.processor import PatternProcessFunction, SelectExpressions
+from discoverers.snapshot import StreamDefinition
+from processor_runtime.batch_clock import NO_WATERMARK_MS, BatchClock
+from processor_runtime.rule_set import Rule, RuleSet, SelectorGroup, WrittenLimits, group_id
+from processor_runtime.timeline import BEGINNING_MS, END_MS, Interval
+
+# Set by Spark for every task of a streaming query.
+_BATCH_ID: Final = "streaming.sql.batchId"
+
+
+@dataclass(frozen=True)
+class FixedRules:
+    """Patterns with what is given out for a match; a `RuleSource` that travels to the workers.
+
+    Args:
+        patterns: pattern by name.
+        stream: the columns of the frame, its event time and order.
+        key_by: columns or expressions of the key; empty = one global key.
+        select: output columns by pattern name, as in `SelectExpressions`.
+        limits: what each pattern may hold for one key.
+    """
+
+    patterns: Mapping[str, Pattern]
+    stream: StreamDefinition
+    key_by: tuple[str, ...]
+    select: Mapping[str, Mapping[str, str]]
+    limits: Limits
+    token: str = ""
+
+    def with_token(self) -> "FixedRules":
+        """Return the same with a name under which workers keep them compiled."""
+        return FixedRules(
+            self.patterns, self.stream, self.key_by, self.select, self.limits, uuid4().hex
+        )
+
+    def current(self, watermark_ms: int | None = None) -> tuple[BatchClock, RuleSet]:
+        """Return the rules, and the time as far as the task knows it."""
+        context = TaskContext.get()
+        batch_id = None if context is None else context.getLocalProperty(_BATCH_ID)
+        # Spark begins with the watermark 0, which may be the time of an event.
+        clock = BatchClock(int(batch_id or 0), 0, watermark_ms or NO_WATERMARK_MS, 0)
+        if self.token not in _compiled:
+            _compiled.clear()
+            _compiled[self.token] = self.rule_set
+        return clock, _compiled[self.token]
+
+    @cached_property
+    def rule_set(self) -> RuleSet:
+        """The rules, compiled.
+
+        Raises:
+            PatternError: a pattern does not fit the columns.
+        """
+        schema = Schema.from_ddl(self.stream.ddl)
+        rules = [self._rule(name, pattern, schema) for name, pattern in self.patterns.items()]
+        group = SelectorGroup(
+            group_id(self.key_by),
+            self.key_by,
+            rules,
+            schema,
+            defaults=self.limits,
+            past_ms=BEGINNING_MS,
+        )
+        return RuleSet(self.stream, schema, {group.id: group}, ())
+
+    def _rule(self, name: str, pattern: Pattern, schema: Schema) -> Rule:
+        columns = self.select.get(name)
+        function: PatternProcessFunction | None = None
+        if columns is not None:
+            function = SelectExpressions(columns, pattern)
+        interval = Interval(name, 1, BEGINNING_MS, END_MS, "", {})
+        return Rule(interval, pattern.validate(schema), function, WrittenLimits())
+
+
+_compiled: dict[str, RuleSet] = {}

@@ -1,0 +1,288 @@
+"""The composition root of a streaming job: everything a job file names is made and joined here.
+
+    job file ──► session, discoverer, source ──► plan ──► query ──► micro-batches ──► outputs
+                                                                        └──► reports
+
+A job ends when its source does (`available_now`), when it is stopped, when another instance takes
+over, or with the first batch that cannot be written.
+"""
+
+import logging
+import os
+import platform
+import tempfile
+import threading
+import uuid
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+from cep.nfa.limits import Limits
+from cep.pattern import Problem
+from discoverers.background import BackgroundDiscovery, NoSnapshotError
+from discoverers.discoverer import DiscovererSurroundings
+from discoverers.factories import create_discoverer
+from discoverers.snapshot import Snapshot, StreamDefinition
+from processor_runtime.checkpoint_identity import CheckpointIdentity, checkpoint_identity
+from processor_runtime.job_file.consistency import misfits, stream_of_job
+from processor_runtime.job_file.job import JobFile
+from processor_runtime.job_progress import JobProgress
+from processor_runtime.job_status import JobStatus
+from processor_runtime.last_batch import last_snapshot, unfinished_stream
+from processor_runtime.pinning import BatchPins
+from processor_runtime.reporting import JobReporter, ReportingJob, RuleService
+from processor_runtime.rule_set import RuleDefaults
+from processor_runtime.shard_matcher import MatchSettings
+from processor_runtime.spark.checkpoint_files import CheckpointFiles
+from processor_runtime.spark.job_query import JobQuery, StreamWatch
+from processor_runtime.spark.micro_batches import BatchDone, MicroBatches
+from processor_runtime.spark.plan import (
+    StagePlan,
+    TimeRules,
+    output_rows,
+    spread_shard_keys,
+    timed_events,
+    with_ticks,
+)
+from processor_runtime.spark.session import ship_packages
+from processor_runtime.spark.shipped_files import ShippedFiles
+from processor_runtime.spark.sinks import JobOutputs, SinkSurroundings, create_sinks
+from processor_runtime.spark.sources import read_source
+from processor_runtime.spark.worker_rules import PinnedRules
+
+_log = logging.getLogger("percept.job")
+
+
+class StreamMismatch(ValueError):
+    """The job file does not fit the stream as it is defined now; says what, and how to mend it."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What lasts for a run of the job, from one query to the next."""
+
+    files: CheckpointFiles
+    shipped: ShippedFiles
+    identity: CheckpointIdentity
+    defaults: RuleDefaults
+    discovery: BackgroundDiscovery
+    outputs: JobOutputs
+    progress: JobProgress
+    reporter: JobReporter | None
+
+
+@dataclass(slots=True)
+class StreamingJob:
+    """One run of a job.
+
+    Args:
+        spark: the session.
+        job_file: what to run.
+        environment: the variables that the job file names.
+        on_batch: told of each batch when it is done, from the thread that runs batches.
+    """
+
+    spark: SparkSession
+    job_file: JobFile
+    environment: Mapping[str, str]
+    on_batch: Callable[[BatchDone], None] = lambda _done: None
+    _processors: BackgroundDiscovery | None = None
+    _query: JobQuery | None = None
+    _is_stopping: threading.Event = field(default_factory=threading.Event)
+
+    def run(self) -> None:
+        """Run until the source ends or the job is stopped.
+
+        Raises:
+            NoSnapshotError: there are no processors, neither from the source of them nor in the
+                checkpoint.
+            CheckpointMismatch: the checkpoint is of another job.
+            StreamMismatch, SourceError, OutputFailed: a source or an output cannot be used.
+            RuleFailed: a processor failed and the job is set to fail then.
+        """
+        with ExitStack() as stack:
+            parts = self._parts(stack)
+            newest = self._first_snapshot(parts.discovery)
+            if newest is None:
+                return
+            # A batch that was cut off is run again as it was, whatever has changed since.
+            while self._runs_again(parts, unfinished_stream(parts.files) or newest.stream):
+                newest = parts.discovery.latest() or newest
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether `stop` has been called."""
+        return self._is_stopping.is_set()
+
+    def stop(self) -> None:
+        """End the job once the batch that is under way is done, from any thread."""
+        self._is_stopping.set()
+        if self._processors is not None:
+            self._processors.stop_waiting()
+        if self._query is not None:
+            self._query.end()
+
+    def _first_snapshot(self, discovery: BackgroundDiscovery) -> Snapshot | None:
+        """Wait for processors; return `None` if the job is stopped meanwhile."""
+        self._processors = discovery
+        if self.is_stopping:
+            return None
+        try:
+            return discovery.first(self.job_file.first_snapshot_timeout_ms / 1_000)
+        except NoSnapshotError:
+            if self.is_stopping:
+                return None
+            raise
+
+    def _parts(self, stack: ExitStack) -> _Parts:
+        job_file = self.job_file
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="percept-")))
+        ship_packages(self.spark, directory)
+        files = CheckpointFiles(self.spark, job_file.checkpoint)
+        identity = checkpoint_identity(
+            files, job_file.stream, job_file.shards, self.spark.sparkContext.defaultParallelism
+        )
+        service = None
+        if job_file.service is not None:
+            service = RuleService.of(job_file.service, self.environment)
+            stack.callback(service.close)
+        surroundings = SinkSurroundings(
+            job=job_file.name,
+            stream=job_file.stream,
+            checkpoint_id=identity.id,
+            environment=self.environment,
+            service=service,
+        )
+        return _Parts(
+            files=files,
+            shipped=ShippedFiles(self.spark, directory),
+            identity=identity,
+            defaults=RuleDefaults(
+                job_file.signing_keys(self.environment),
+                _limits(job_file),
+                job_file.limits.partial_matches_per_shard,
+            ),
+            discovery=stack.enter_context(self._discovery(last_snapshot(files))),
+            outputs=stack.enter_context(create_sinks(job_file.outputs, surroundings)),
+            progress=JobProgress(identity.shards),
+            reporter=None if service is None else stack.enter_context(self._reporter(service)),
+        )
+
+    def _discovery(self, initial: Snapshot | None) -> BackgroundDiscovery:
+        surroundings = DiscovererSurroundings(
+            stream=self.job_file.stream, environment=self.environment, initial=initial
+        )
+        return BackgroundDiscovery(
+            create_discoverer(self.job_file.discoverer, surroundings), initial
+        )
+
+    def _reporter(self, service: RuleService) -> JobReporter:
+        job = ReportingJob(
+            self.job_file.stream,
+            self.job_file.name,
+            str(uuid.uuid4()),
+            {
+                "percept": version("percept"),
+                "spark": self.spark.version,
+                "python": platform.python_version(),
+                "host": platform.node(),
+                "process": str(os.getpid()),
+                "master": str(self.spark.sparkContext.master),
+            },
+        )
+        return JobReporter(service, job, self._give_way)
+
+    def _give_way(self, reason: str) -> None:
+        _log.warning("the job ends: %s", reason)
+        threading.Thread(target=self.stop, name="percept-stop", daemon=True).start()
+
+    def _runs_again(self, parts: _Parts, defined: StreamDefinition) -> bool:
+        """Run one query; return whether another should follow, as the stream has changed."""
+        if problems := list(misfits(self.job_file, defined)):
+            raise StreamMismatch(problems)
+        stream = stream_of_job(self.job_file, defined)
+        time = self._time_rules(stream)
+        watch = StreamWatch(parts.discovery.latest, defined)
+        pins = BatchPins(parts.files, parts.defaults, stream, time.watermark_delay_ms)
+        _report_start(parts, pins)
+        batches = MicroBatches(
+            spark=self.spark,
+            files=parts.files,
+            shipped=parts.shipped,
+            pins=pins,
+            latest=watch.latest,
+            outputs=parts.outputs,
+            progress=parts.progress,
+            on_batch=lambda done: self._done(parts, done),
+            fails_on_error=self.job_file.on_error == "fail",
+        )
+        self.spark.conf.set("spark.sql.shuffle.partitions", str(parts.identity.shards))
+        self._query = JobQuery(
+            rows=self._rows(parts, stream, time),
+            batches=batches,
+            watch=watch,
+            name=f"{self.job_file.stream}/{self.job_file.name}",
+            checkpoint=self.job_file.checkpoint,
+            trigger=self.job_file.trigger,
+        )
+        if not self.is_stopping:
+            self._query.run()
+        return watch.has_changed and not self.is_stopping
+
+    def _rows(self, parts: _Parts, stream: StreamDefinition, time: TimeRules) -> DataFrame:
+        events = read_source(self.spark, self.job_file.source, stream)
+        if time.column is None and self.job_file.trigger.processing_time_ms is not None:
+            events = with_ticks(events)
+        plan = StagePlan(
+            rules=PinnedRules(parts.defaults),
+            shard_keys=spread_shard_keys(self.spark, parts.identity.shards),
+            matching=MatchSettings(
+                _wanted(self.job_file), fails_on_error=self.job_file.on_error == "fail"
+            ),
+        )
+        return output_rows(timed_events(events, time), plan)
+
+    def _time_rules(self, stream: StreamDefinition) -> TimeRules:
+        if self.job_file.time.by == "processing":
+            return TimeRules(column=None)
+        return TimeRules(
+            stream.event_time_column,
+            stream.allowed_delay_ms,
+            self.job_file.time.max_future_skew_ms,
+        )
+
+    def _done(self, parts: _Parts, done: BatchDone) -> None:
+        if parts.reporter is not None:
+            parts.reporter.update(done.status)
+        self.on_batch(done)
+
+
+def _report_start(parts: _Parts, pins: BatchPins) -> None:
+    """Tell what runs before the first batch, which may take a while; an empty source has none."""
+    if parts.reporter is None:
+        return
+    status = JobStatus()
+    if pins.record is not None:
+        status = parts.progress.resumed(pins.record, pins.timeline)
+    parts.reporter.update(status)
+
+
+def _limits(job_file: JobFile) -> Limits:
+    given, usual = job_file.limits, Limits()
+    return Limits(
+        given.partial_matches_per_key or usual.partial_matches,
+        given.events_per_key or usual.events,
+    )
+
+
+def _wanted(job_file: JobFile) -> frozenset[str]:
+    kinds = {kind for output in job_file.outputs for kind in output.row_kinds}
+    has_tags = any(output.side_tags for output in job_file.outputs)
+    return frozenset({*kinds, "side"} if has_tags else kinds)

@@ -1,0 +1,127 @@
+"""One streaming query of a job: from the source to the outputs, until it ends or must end.
+
+    StreamQuery.run() ──► "stream changed" (begin another) · "ended" · an error
+
+A query reads events as one definition of the stream has them. When a new definition is published,
+the query ends between two batches, and the job begins another on the same checkpoint.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
+
+from discoverers.snapshot import Snapshot, StreamDefinition
+from processor_runtime.job_file.timing import Trigger
+from processor_runtime.spark.micro_batches import MicroBatches
+
+_POLL_SECONDS: Final = 0.02
+
+
+class QueryEnding(Exception):
+    """No batch begins any more; not an error, but how Spark is told."""
+
+
+@dataclass(slots=True)
+class StreamWatch:
+    """Gives the newest snapshot, as long as it is about the stream that the query reads.
+
+    Args:
+        newest: gives the newest snapshot of all.
+        stream: the stream as the query reads it.
+    """
+
+    newest: Callable[[], Snapshot | None]
+    stream: StreamDefinition
+    has_changed: bool = False
+
+    def latest(self) -> Snapshot | None:
+        """Return the newest snapshot; `None` if it is about a stream with another definition."""
+        snapshot = self.newest()
+        if snapshot is None or _without_version(snapshot.stream) != _without_version(self.stream):
+            self.has_changed = snapshot is not None
+            return None
+        return snapshot
+
+
+@dataclass(slots=True)
+class JobQuery:
+    """A query that can be ended between two batches, from any thread.
+
+    Args:
+        rows: the streaming frame of output rows.
+        batches: what is done with each batch.
+        watch: whether the stream has changed.
+        name: what Spark calls the query.
+        checkpoint: its checkpoint.
+        trigger: when batches begin.
+    """
+
+    rows: DataFrame
+    batches: MicroBatches
+    watch: StreamWatch
+    name: str
+    checkpoint: str
+    trigger: Trigger
+    _failure: BaseException | None = None
+    _is_ending: threading.Event = field(default_factory=threading.Event)
+    _query: StreamingQuery | None = None
+
+    def run(self) -> None:
+        """Run until the source ends, `end` is called, or the stream has changed.
+
+        Raises:
+            Exception: whatever made a batch fail.
+        """
+        writer = self.rows.writeStream.queryName(self.name).outputMode("append")
+        writer = writer.option("checkpointLocation", self.checkpoint).foreachBatch(self._batch)
+        self._query = writer.trigger(**_trigger(self.trigger)).start()
+        try:
+            # Not in one long call, so that signals of the process are handled meanwhile.
+            while not self._query.awaitTermination(1):
+                if self.watch.has_changed or self._is_ending.is_set():
+                    self.end()
+        except StreamingQueryException as error:
+            if isinstance(self._failure, QueryEnding):
+                return
+            raise self._failure or error from error
+
+    def end(self, patience_seconds: float = 60.0) -> None:
+        """End the query once the batch that is under way is committed, or patience has ended."""
+        self._is_ending.set()
+        query, deadline = self._query, time.monotonic() + patience_seconds
+        if query is None:
+            return
+        # A batch that begins meanwhile ends the query itself.
+        while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
+            time.sleep(_POLL_SECONDS)
+        query.stop()
+
+    def _batch(self, frame: DataFrame, batch_id: int) -> None:
+        try:
+            if self._is_ending.is_set() or self._is_of_changed_stream(batch_id):
+                raise QueryEnding  # noqa: TRY301 - Spark is told by the same way as of a failure
+            self.batches(frame, batch_id)
+        except BaseException as error:
+            self._failure = error
+            raise
+
+    def _is_of_changed_stream(self, batch_id: int) -> bool:
+        """Whether the next query is to run a batch; one that has begun ends as it began."""
+        self.watch.latest()
+        return self.watch.has_changed and not self.batches.pins.has(batch_id)
+
+
+def _trigger(trigger: Trigger) -> dict[str, Any]:
+    if trigger.processing_time_ms is not None:
+        return {"processingTime": f"{trigger.processing_time_ms} milliseconds"}
+    return {"availableNow": True} if trigger.available_now else {"once": True}
+
+
+def _without_version(stream: StreamDefinition) -> StreamDefinition:
+    return stream.model_copy(update={"version": 0})

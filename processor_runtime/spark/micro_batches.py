@@ -1,0 +1,170 @@
+"""Runs one micro-batch after the other: pins its epoch, evaluates it once, writes what came out.
+
+    foreachBatch(frame, id) ──► pin ──► workers ──► status rows ──► outputs ──► progress
+
+Called by Spark before any task of the batch has run, so that the pin is there first.
+"""
+
+import logging
+import re
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from pydantic_core import from_json
+from pyspark.errors import PythonException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation has it
+
+from discoverers.snapshot import Snapshot
+from processor_runtime.batch_clock import NO_WATERMARK_MS, BatchClock
+from processor_runtime.job_progress import JobProgress
+from processor_runtime.job_status import JobStatus
+from processor_runtime.pinning import BatchPins, BatchStart, Pin, failed_versions
+from processor_runtime.shard_matcher import RuleFailed
+from processor_runtime.shard_status import ShardStatus, read_status
+from processor_runtime.spark.backlog import unread_events
+from processor_runtime.spark.checkpoint_files import CheckpointFiles
+from processor_runtime.spark.shipped_files import ShippedFiles
+from processor_runtime.spark.stages import STATUS
+from processor_runtime.spark.worker_rules import PROPERTY, PinnedBatch
+from processor_runtime.timeline import Timeline
+
+_log = logging.getLogger("percept.job")
+
+
+class Outputs(Protocol):
+    """Where rows go; see `sinks.JobOutputs`."""
+
+    def write(self, rows: DataFrame, batch_id: int, row_counts: Any) -> None:
+        """Write a batch to every output that wants some of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchDone:
+    """A batch that has been written: how the job fares, and the timelines before and now."""
+
+    status: JobStatus
+    before: Timeline
+    now: Timeline
+
+
+@dataclass(slots=True)
+class MicroBatches:
+    """The function that Spark calls with each micro-batch of a job.
+
+    Args:
+        spark: the session.
+        files: the checkpoint.
+        shipped: what workers are sent.
+        pins: what batches run with.
+        latest: gives the newest snapshot; `None` keeps what ran last.
+        outputs: where rows go.
+        progress: what is added up.
+        on_batch: told of each batch when it is done.
+        fails_on_error: whether a processor that cannot run ends the job.
+    """
+
+    spark: SparkSession
+    files: CheckpointFiles
+    shipped: ShippedFiles
+    pins: BatchPins
+    latest: Callable[[], Snapshot | None]
+    outputs: Outputs
+    progress: JobProgress
+    on_batch: Callable[[BatchDone], None]
+    fails_on_error: bool = False
+
+    def __call__(self, frame: DataFrame, batch_id: int) -> None:
+        """Run a batch.
+
+        Raises:
+            OutputFailed: an output could not be written; the batch will be run again.
+            RuleFailed: a processor failed, and the job is set to fail then.
+        """
+        began = time.monotonic()
+        before = self.pins.timeline
+        pin = self._pin(batch_id)
+        if self.fails_on_error and pin.timeline.quarantined:
+            raise RuleFailed(_failures(pin.timeline))
+        self._announce(pin)
+        frame.persist()
+        try:
+            statuses = _statuses(frame)
+            row_counts = Counter[str]()
+            for status in statuses:
+                row_counts.update(status.row_kinds)
+            self.outputs.write(frame, batch_id, row_counts)
+        finally:
+            frame.unpersist()
+        duration_ms = round((time.monotonic() - began) * 1_000)
+        job_status = self.progress.add(
+            pin.record, pin.timeline, statuses, duration_ms, self._backlog()
+        )
+        self._learn(pin, statuses)
+        self.on_batch(BatchDone(job_status, before, pin.timeline))
+
+    def _pin(self, batch_id: int) -> Pin:
+        newest = self.latest() or self.pins.snapshot
+        if newest is None:
+            raise AssertionError("a job starts with a first snapshot")
+        return self.pins.pin(self._start(batch_id), newest)
+
+    def _start(self, batch_id: int) -> BatchStart:
+        """Return what Spark has written about the batch before it called this."""
+        data = self.files.read(f"offsets/{batch_id}")
+        if data is None:
+            raise LookupError(f"the checkpoint has no offsets/{batch_id}")
+        metadata = from_json(data.split(b"\n")[1])
+        # Spark begins with 0, which may be the time of an event.
+        watermark_ms = metadata["batchWatermarkMs"] or NO_WATERMARK_MS
+        return BatchStart(batch_id, watermark_ms, metadata["batchTimestampMs"])
+
+    def _announce(self, pin: Pin) -> None:
+        """Let the tasks of the batch know their time and rules."""
+        record = pin.record
+        name = f"percept-{Path(record.timeline).name}"
+        self.shipped.ship(name, pin.document)
+        clock = BatchClock(
+            record.batch_id, record.epoch, record.watermark_ms, record.processing_time_ms
+        )
+        self.spark.sparkContext.setLocalProperty(PROPERTY, PinnedBatch(clock, name).to_property())
+
+    def _backlog(self) -> int | None:
+        """Return what the source held unread when the batch before this one was planned."""
+        queries = self.spark.streams.active
+        progress = next((query.lastProgress for query in queries if query.lastProgress), None)
+        return None if progress is None else unread_events(progress["sources"])
+
+    def _learn(self, pin: Pin, statuses: list[ShardStatus]) -> None:
+        stopped = [
+            (rule.rule_id, rule.reason, rule.since_ms, rule.traceback)
+            for status in statuses
+            for rule in status.stopped
+        ]
+        self.pins.learn(
+            self.progress.newest_ms,
+            failed_versions(pin.timeline, stopped),
+            self.progress.idle_rules(pin.timeline),
+        )
+
+
+def _statuses(frame: DataFrame) -> list[ShardStatus]:
+    """Evaluate the batch and return what each shard tells."""
+    try:
+        rows = frame.where(F.col("kind") == STATUS).select("output").collect()
+    except PythonException as error:
+        if told := re.search(r"RuleFailed: (.*)", str(error)):
+            raise RuleFailed(told.group(1)) from None
+        raise
+    return [read_status(row.output) for row in rows]
+
+
+def _failures(timeline: Timeline) -> str:
+    return "; ".join(
+        f"processor {item.processor_id}, version {item.version}: {item.reason}"
+        for item in timeline.quarantined
+    )

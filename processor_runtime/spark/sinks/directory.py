@@ -1,0 +1,85 @@
+"""A directory on any file system that Spark can write to, through Hadoop's own interface."""
+
+from typing import Any, Final
+
+from pyspark.sql import SparkSession
+
+_ENCODING: Final = "UTF-8"
+
+
+class RenameRefused(OSError):
+    """The file system did not move a directory or file."""
+
+
+class HadoopDirectory:
+    """A directory, by its path or URI; names below are relative to it.
+
+    Args:
+        spark: the session, whose settings have the credentials.
+        path: the directory, which need not exist.
+    """
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        java: Any = spark._jvm  # noqa: SLF001 - Hadoop's interface has no Python of its own
+        hadoop = spark._jsc.hadoopConfiguration()  # noqa: SLF001 - as above
+        root = java.org.apache.hadoop.fs.Path(path)
+        self._java = java
+        self._files = root.getFileSystem(hadoop)
+        self._root = self._files.makeQualified(root)
+
+    def uri(self, name: str) -> str:
+        """Return the full address of something in the directory."""
+        text: str = self._path(name).toString()
+        return text
+
+    def exists(self, name: str) -> bool:
+        """Return whether there is something of this name."""
+        found: bool = self._files.exists(self._path(name))
+        return found
+
+    def names(self, name: str = "") -> list[str]:
+        """Return what a directory holds, sorted; nothing if it does not exist."""
+        path = self._path(name) if name else self._root
+        if not self._files.exists(path):
+            return []
+        return sorted(status.getPath().getName() for status in self._files.listStatus(path))
+
+    def delete(self, name: str) -> None:
+        """Remove a file, or a directory with all it holds, if it exists."""
+        self._files.delete(self._path(name), True)  # noqa: FBT003 - Java has no keywords
+
+    def rename(self, name: str, new_name: str) -> None:
+        """Move something to a name that is not taken; its directory is made if need be.
+
+        Raises:
+            RenameRefused: the file system did not do it.
+        """
+        target = self._path(new_name)
+        # Hadoop would move into a directory that exists.
+        if self._files.exists(target):
+            raise RenameRefused(f"{target.toString()} exists already")
+        self._files.mkdirs(target.getParent())
+        if not self._files.rename(self._path(name), target):
+            raise RenameRefused(f"could not rename {self.uri(name)} to {target.toString()}")
+
+    def read_text(self, name: str) -> str:
+        """Return what a small file holds."""
+        stream = self._files.open(self._path(name))
+        try:
+            text: str = self._java.org.apache.commons.io.IOUtils.toString(stream, _ENCODING)
+        finally:
+            stream.close()
+        return text
+
+    def write_text(self, name: str, text: str) -> None:
+        """Write a small new file as a whole."""
+        aside = f"{name}.writing"
+        stream = self._files.create(self._path(aside), True)  # noqa: FBT003 - as above
+        try:
+            stream.write(bytearray(text.encode()))
+        finally:
+            stream.close()
+        self.rename(aside, name)
+
+    def _path(self, name: str) -> Any:
+        return self._java.org.apache.hadoop.fs.Path(self._root, name)

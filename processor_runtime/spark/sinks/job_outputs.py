@@ -1,0 +1,169 @@
+"""`outputs:` of a job file → sinks, and the rows of a batch to those that want them.
+
+    create_sinks ──► JobOutputs.write(rows, batch id, rows of each kind) ──► sink after sink
+
+They are written one after the other, in the order of the job file; the first that fails ends the
+batch, which is then written again to all of them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final, Self, assert_never
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - how PySpark's functions are named everywhere
+
+from processor_runtime.job_file.outputs import (
+    ConsoleOutput,
+    DeltaOutput,
+    JdbcOutput,
+    JsonOutput,
+    KafkaOutput,
+    Output,
+    ParquetOutput,
+    RowKind,
+    ServiceOutput,
+    WebhookOutput,
+)
+from processor_runtime.output_rows import SCHEMA
+from processor_runtime.reporting import MatchPoster
+from processor_runtime.spark.failure_text import failure_text, without
+from processor_runtime.spark.sinks.console import ConsoleSink
+from processor_runtime.spark.sinks.delta import DeltaSink
+from processor_runtime.spark.sinks.files import FileSink
+from processor_runtime.spark.sinks.jdbc import JdbcSink
+from processor_runtime.spark.sinks.kafka import KafkaSink
+from processor_runtime.spark.sinks.output_sink import OutputFailed, OutputSink, SinkSurroundings
+from processor_runtime.spark.sinks.service import ServiceSink
+from processor_runtime.spark.sinks.webhook import WebhookSink
+
+ROW_COLUMNS: Final = tuple(SCHEMA.names())
+
+
+@dataclass(frozen=True, slots=True)
+class JobOutput:
+    """One output: which rows it takes, and the sink that writes them."""
+
+    name: str
+    row_kinds: frozenset[RowKind]
+    side_tags: frozenset[str]
+    sink: OutputSink
+
+    def selection(self) -> Column:
+        """Return the condition on rows."""
+        wanted = F.col("kind").isin(*sorted(self.row_kinds))
+        if self.side_tags:
+            wanted |= (F.col("kind") == "side") & F.col("tag").isin(*sorted(self.side_tags))
+        return wanted
+
+    def write(self, rows: DataFrame, batch_id: int, row_counts: Mapping[str, int]) -> None:
+        """Write what of a batch this output wants.
+
+        Raises:
+            OutputFailed: it could not be written.
+        """
+        try:
+            wanted = rows.where(self.selection()).select(*ROW_COLUMNS)
+            row_count = sum(row_counts.get(kind, 0) for kind in self.row_kinds)
+            if self.side_tags and row_counts.get("side", 0):
+                # How many there are of each tag is not known; the rows are persisted.
+                row_count = wanted.count()
+            self.sink.write(wanted, batch_id, row_count)
+        except Exception as error:  # noqa: BLE001 - raised again, named
+            text = failure_text(error, self.sink.secrets)
+            failed = OutputFailed(self.name, text, self.sink.remedy)
+            # What has a secret in its text must not appear as the cause in a traceback.
+            is_clean = without(str(error), self.sink.secrets) == str(error)
+            raise failed from (error if is_clean else None)
+
+
+class JobOutputs:
+    """All outputs of a job; a context manager that lets go of their connections and threads."""
+
+    def __init__(self, outputs: Sequence[JobOutput]) -> None:
+        self._outputs = tuple(outputs)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def write(self, rows: DataFrame, batch_id: int, row_counts: Mapping[str, int]) -> None:
+        """Write a batch to every output that wants some of it.
+
+        Args:
+            rows: all rows of the batch, evaluated and persisted; other columns and kinds than those
+                of output rows are passed over.
+            batch_id: its number.
+            row_counts: how many rows there are of each kind; what is left out has none.
+
+        Raises:
+            OutputFailed: an output could not be written; those before it have been.
+        """
+        for output in self._outputs:
+            output.write(rows, batch_id, row_counts)
+
+    def close(self) -> None:
+        """Let go of connections and threads, in the reverse order."""
+        for output in reversed(self._outputs):
+            output.sink.close()
+
+
+def create_sinks(outputs: Sequence[Output], surroundings: SinkSurroundings) -> JobOutputs:
+    """Return the outputs of a job file, ready to be written to; nothing is connected to yet.
+
+    Raises:
+        OutputFailed: an output lacks something, such as an environment variable that it names.
+    """
+    created: list[JobOutput] = []
+    try:
+        for output in outputs:
+            try:
+                sink = _sink(output, surroundings)
+            except (ValueError, OSError) as error:
+                raise OutputFailed(output.name, str(error), "") from error
+            created.append(JobOutput(output.name, output.row_kinds, output.side_tags, sink))
+    except OutputFailed:
+        JobOutputs(created).close()
+        raise
+    return JobOutputs(created)
+
+
+def _sink(output: Output, surroundings: SinkSurroundings) -> OutputSink:
+    sink: OutputSink
+    match output:
+        case ConsoleOutput():
+            sink = ConsoleSink(output)
+        case JsonOutput() | ParquetOutput():
+            sink = FileSink(output, surroundings)
+        case DeltaOutput():
+            sink = DeltaSink(output, surroundings)
+        case KafkaOutput():
+            sink = KafkaSink(output)
+        case JdbcOutput():
+            sink = JdbcSink(output, surroundings)
+        case WebhookOutput():
+            sink = WebhookSink(output, surroundings)
+        case ServiceOutput():
+            sink = ServiceSink(_poster(output, surroundings))
+        case _:
+            assert_never(output)
+    return sink
+
+
+def _poster(output: ServiceOutput, surroundings: SinkSurroundings) -> MatchPoster:
+    if surroundings.service is None:
+        raise ValueError("there is no service to post matches to; add `service:` with its url")
+    return MatchPoster(
+        surroundings.service,
+        surroundings.stream,
+        surroundings.job,
+        queue_rows=output.queue_rows,
+    )

@@ -1,0 +1,69 @@
+"""The columns of output rows as sinks write them: times beside milliseconds, JSON of a whole row.
+
+kind, tag, … , start_ms, end_ms, output, events, error ──► + start_time, end_time ──► JSON text
+"""
+
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - how PySpark's functions are named everywhere
+
+ROW_ID: Final = "row_id"
+
+_PLAIN: Final = (
+    "kind",
+    "tag",
+    "processor_id",
+    "version",
+    "epoch",
+    "match_id",
+    "start_time",
+    "end_time",
+    "start_ms",
+    "end_ms",
+)
+_JSON: Final = ("key", "output", "events", "error")
+_COLUMNS: Final = (*_PLAIN[:5], "key", *_PLAIN[5:], "output", "events", "error")
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_JSON_OPTIONS: Final = {
+    "timeZone": "UTC",
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'",
+    "ignoreNullFields": "true",
+}
+
+
+def with_times(rows: DataFrame) -> DataFrame:
+    """Return rows with start and end also as timestamps, columns in the documented order."""
+    timed = rows.withColumns(
+        {
+            "start_time": F.timestamp_millis("start_ms"),
+            "end_time": F.timestamp_millis("end_ms"),
+        }
+    )
+    identity = [ROW_ID] if ROW_ID in rows.columns else []
+    return timed.select(*identity, *_COLUMNS)
+
+
+def row_json(timed_rows: DataFrame) -> Column:
+    """Return a row as one line of JSON; columns that are NULL are left out.
+
+    Args:
+        timed_rows: rows with times. What is JSON in them already becomes part of the text as it is,
+            so that numbers keep their digits and keys their order.
+    """
+    identity = [ROW_ID] if ROW_ID in timed_rows.columns else []
+    plain = F.to_json(F.struct(*identity, *_PLAIN), _JSON_OPTIONS)
+    nested = [F.coalesce(F.concat(F.lit(f',"{name}":'), F.col(name)), F.lit("")) for name in _JSON]
+    # `kind` is never NULL, so there is always something in front of a comma.
+    return F.concat(F.substr(plain, F.lit(1), F.length(plain) - 1), *nested, F.lit("}"))
+
+
+def instant(value_ms: int | None) -> datetime | None:
+    """Return milliseconds since 1970 as a time; `None` also beyond the years 1 to 9999."""
+    if value_ms is None:
+        return None
+    try:
+        return _EPOCH + timedelta(milliseconds=value_ms)
+    except OverflowError:
+        return None

@@ -1,0 +1,44 @@
+"""Gives every row a name of its own that is the same when its batch is written again.
+
+    match, timeout ──► match_id           of several outputs of one match: match_id, match_id-2, …
+    side, late, error ──► hash of batch and row       of several equal rows: hash, hash-2, …
+
+Which of several rows has which number is settled by their content, so tasks may find them in any
+order.
+"""
+
+from typing import Final
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - how PySpark's functions are named everywhere
+
+from processor_runtime.spark.sinks.row_columns import ROW_ID
+
+ROWS_PER_TASK: Final = 20_000
+
+
+def with_identity(rows: DataFrame, batch_id: int, row_count: int) -> DataFrame:
+    """Return rows with the column `row_id`.
+
+    Args:
+        rows: of one batch.
+        batch_id: its number.
+        row_count: about how many rows there are; few are named by one task.
+    """
+    content = F.sha2(
+        F.to_json(F.struct(F.lit(batch_id).alias("batch_id"), *rows.columns)), numBits=256
+    )
+    is_match = F.col("kind").isin("match", "timeout") & F.col("match_id").isNotNull()
+    named = rows.withColumn("_content", content).withColumn(
+        "_name", F.when(is_match, F.col("match_id")).otherwise(F.col("_content"))
+    )
+    # A query with state has as many partitions as shards, which are far too many for a few rows.
+    named = named.repartition(tasks_for(row_count), "_name")
+    number = F.row_number().over(Window.partitionBy("_name").orderBy("_content"))
+    suffix = F.when(number == 1, F.lit("")).otherwise(F.concat(F.lit("-"), number.cast("string")))
+    return named.withColumn(ROW_ID, F.concat("_name", suffix)).drop("_name", "_content")
+
+
+def tasks_for(row_count: int) -> int:
+    """Return how many tasks are to work on so many rows."""
+    return max(1, -(-row_count // ROWS_PER_TASK))

@@ -1,0 +1,12 @@
+"""Events from any streaming source of Spark, as rows of the stream's columns.
+
+    reader of the format ──► loading ──► rows as the source has them ──► typing, parsing ──► events
+
+Every frame that `read_source` returns has exactly the stream's columns, and `_malformed`: NULL, or
+what a row was that could not be read, so that no row is lost.
+"""
+
+from processor_runtime.spark.sources.errors import SourceError
+from processor_runtime.spark.sources.events import events_of, read_source
+
+__all__ = ["SourceError", "events_of", "read_source"]

@@ -1,0 +1,164 @@
+"""The columns of a stream as Spark types, and which types lose nothing when they become them.
+
+The checks of sources that have types of their own, such as Parquet files and Delta tables.
+"""
+
+from collections.abc import Mapping
+from typing import Final, cast
+
+from pyspark.errors import PySparkException
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation has it
+from pyspark.sql import types as T  # noqa: N812 - as all of Spark's documentation has it
+
+from cep.pattern.problems import did_you_mean
+from discoverers.snapshot import StreamDefinition
+from processor_runtime.job_file.consistency import MALFORMED_COLUMN
+from processor_runtime.spark.sources.errors import SourceError, first_sentence
+
+# How many decimal digits the largest number of a type has.
+_DIGITS: Final[Mapping[type[T.DataType], int]] = {
+    T.ByteType: 3,
+    T.ShortType: 5,
+    T.IntegerType: 10,
+    T.LongType: 19,
+}
+_INTEGERS: Final = tuple(_DIGITS)
+# Every whole number of these is a double, too.
+_EXACT_IN_DOUBLE: Final = (T.ByteType, T.ShortType, T.IntegerType, T.FloatType)
+_EXACT_IN_FLOAT: Final = (T.ByteType, T.ShortType)
+# Bytes are taken as UTF-8: keys and headers of Kafka, text in old Parquet files.
+_TEXTS: Final = (T.StringType, T.VarcharType, T.CharType, T.BinaryType)
+
+
+def column(name: str) -> Column:
+    """Return a column by its name, dots and all."""
+    return F.col(quoted(name))
+
+
+def quoted(name: str) -> str:
+    """Return a name as it stands in SQL, whatever is in it."""
+    return f"`{name.replace('`', '``')}`"
+
+
+def stream_schema(stream: StreamDefinition) -> T.StructType:
+    """Return the columns of a stream; any of them may be NULL.
+
+    Raises:
+        SourceError: Spark cannot read the DDL, or a name is taken by the job.
+    """
+    try:
+        schema = cast("T.StructType", T.StructType.fromDDL(stream.ddl))
+    except PySparkException as error:
+        raise SourceError(
+            f"the schema of the stream '{stream.name}' is no Spark DDL: {first_sentence(error)}"
+        ) from None
+    if MALFORMED_COLUMN in schema.names:
+        raise SourceError(
+            f"the stream '{stream.name}' has a column {MALFORMED_COLUMN}, which the job uses "
+            "itself. Give it another name, and tell the old one under source.columns"
+        )
+    return cast("T.StructType", _open(schema))
+
+
+def _open(data_type: T.DataType) -> T.DataType:
+    """Return a type with NULL allowed everywhere and text of any length, as readers want it."""
+    match data_type:
+        case T.StructType():
+            return T.StructType(
+                [T.StructField(each.name, _open(each.dataType)) for each in data_type]
+            )
+        case T.ArrayType():
+            return T.ArrayType(_open(data_type.elementType))
+        case T.MapType():
+            return T.MapType(_open(data_type.keyType), _open(data_type.valueType))
+        case T.VarcharType() | T.CharType():
+            return T.StringType()
+        case _:
+            return data_type
+
+
+def typed_columns(
+    found: T.StructType, wanted: T.StructType, names: Mapping[str, str]
+) -> list[Column]:
+    """Return the wanted columns, made from those that were found.
+
+    Args:
+        found: columns of the source.
+        wanted: columns of the stream, or some of them.
+        names: what the source calls columns of the stream, where it is something else.
+
+    Raises:
+        SourceError: a column is missing, or its type could lose something.
+    """
+    types = {each.name: each.dataType for each in found}
+    troubles: list[str] = []
+    columns: list[Column] = []
+    for each in wanted:
+        name = names.get(each.name, each.name)
+        if name not in types:
+            troubles.append(
+                f"it has no column '{name}'. {did_you_mean(name, types)} A column with another "
+                f"name is told under source.columns: {{{each.name}: …}}"
+            )
+        elif not fits(types[name], each.dataType):
+            troubles.append(
+                f"its column '{name}' is {_shown(types[name])}, which cannot become "
+                f"{_shown(each.dataType)} without loss. Change the stream's schema"
+            )
+        else:
+            converted = _converted(column(name), types[name], each.dataType)
+            columns.append(converted.alias(each.name))
+    if troubles:
+        raise SourceError("the source does not fit the stream:\n  " + "\n  ".join(troubles))
+    return columns
+
+
+def fits(given: T.DataType, wanted: T.DataType) -> bool:  # noqa: PLR0911 - one line per type
+    """Return whether every value of a type can become one of another without loss."""
+    match given, wanted:
+        case T.StructType(), T.StructType():
+            return given.names == wanted.names and all(
+                fits(one.dataType, other.dataType)
+                for one, other in zip(given.fields, wanted.fields, strict=True)
+            )
+        case T.ArrayType(), T.ArrayType():
+            return fits(given.elementType, wanted.elementType)
+        case T.MapType(), T.MapType():
+            return fits(given.keyType, wanted.keyType) and fits(given.valueType, wanted.valueType)
+        case T.DecimalType(), T.DecimalType():
+            whole_digits = given.precision - given.scale
+            return given.scale <= wanted.scale and whole_digits <= wanted.precision - wanted.scale
+        case _, T.DecimalType() if isinstance(given, _INTEGERS):
+            return _DIGITS[type(given)] <= wanted.precision - wanted.scale
+        case _, T.DoubleType():
+            return isinstance(given, (T.DoubleType, *_EXACT_IN_DOUBLE))
+        case _, T.FloatType():
+            return isinstance(given, (T.FloatType, *_EXACT_IN_FLOAT))
+        case _, T.StringType() if isinstance(given, _TEXTS):
+            return True
+        case _ if isinstance(given, _INTEGERS) and isinstance(wanted, _INTEGERS):
+            return _DIGITS[type(given)] <= _DIGITS[type(wanted)]
+        case _:
+            return given == wanted
+
+
+def _converted(value: Column, given: T.DataType, wanted: T.DataType) -> Column:
+    """Return a value of one type as another that it fits; bytes that are no UTF-8 are replaced."""
+    if isinstance(wanted, T.StringType) and isinstance(given, T.BinaryType):
+        return F.make_valid_utf8(value.cast("string"))
+    if isinstance(wanted, T.ArrayType) and isinstance(given, T.ArrayType):
+        item_types = given.elementType, wanted.elementType
+        return F.transform(value, lambda item: _converted(item, *item_types))
+    if isinstance(wanted, T.StructType) and isinstance(given, T.StructType):
+        fields = [
+            _converted(value.getField(field.name), field.dataType, wanted[field.name].dataType)
+            for field in given
+        ]
+        named = [each.alias(name) for each, name in zip(fields, given.names, strict=True)]
+        return F.when(value.isNotNull(), F.struct(*named))
+    return value.cast(wanted)
+
+
+def _shown(data_type: T.DataType) -> str:
+    return data_type.simpleString().upper()

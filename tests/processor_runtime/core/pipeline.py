@@ -1,0 +1,306 @@
+"""Both stages and the driver of a job without Spark: micro-batches in one process.
+
+    publish(rules) ─► batch(events) ─► pinned epoch ─► key stage ─► shuffle ─► shards ─► rows
+
+What Spark does for a job is done here by hand: the watermark, the shuffle, the state of each shard,
+the timers, and the files of the checkpoint. Everything else is the code that a job runs.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import polars as pl
+
+from cep.expression import Kind, Schema
+from cep.expression.types import to_polars
+from discoverers.snapshot import Snapshot, SnapshotProcessor, StreamDefinition
+from processor_runtime.batch_clock import NO_WATERMARK_MS, BatchClock
+from processor_runtime.event_block import TIME, EventBlock
+from processor_runtime.job_progress import JobProgress
+from processor_runtime.job_status import JobStatus
+from processor_runtime.key_stage import FUTURE, MALFORMED, KeyStage, KeyStageSettings
+from processor_runtime.output_rows import OutputRow
+from processor_runtime.pinning import BatchPins, BatchStart, Pin, failed_versions
+from processor_runtime.rule_set import RuleDefaults, RuleSet, compile_rules
+from processor_runtime.shard_matcher import MatchSettings, ShardMatcher
+from processor_runtime.shard_status import ShardStatus, read_status, write_status
+from processor_runtime.timeline import Timeline
+from processor_runtime.timeline_document import read_timeline
+
+Event = Mapping[str, Any]
+"""Columns of the stream by name; `MALFORMED` and `FUTURE` may be among them."""
+
+_POSITIONS_PER_PARTITION = 1 << 40
+
+
+class DictState(dict[str, bytes]):
+    """The state of a shard; counts how often it is asked."""
+
+    accesses = 0
+
+    def get(self, name: str) -> bytes | None:  # type: ignore[override] # as KeyedState has it
+        self.accesses += 1
+        return super().get(name)
+
+    def put(self, name: str, value: bytes) -> None:
+        self.accesses += 1
+        self[name] = value
+
+    def delete(self, name: str) -> None:
+        self.accesses += 1
+        self.pop(name, None)
+
+
+class DictFiles(dict[str, bytes]):
+    """The files of a checkpoint."""
+
+    def read(self, name: str) -> bytes | None:
+        return self.get(name)
+
+    def write(self, name: str, content: bytes) -> None:
+        self[name] = content
+
+    def names(self, directory: str) -> list[str]:
+        return [name.removeprefix(f"{directory}/") for name in self if name.startswith(directory)]
+
+    def delete(self, name: str) -> None:
+        self.pop(name, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a job works, apart from its rules; defaults are those of a job."""
+
+    shards: int = 2
+    filters: bool = True
+    defaults: RuleDefaults = field(default_factory=RuleDefaults)
+    matching: MatchSettings = field(default_factory=MatchSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class _Checkpoint:
+    """Everything that outlives a process, before a batch; and that batch."""
+
+    batch_id: int
+    watermark_ms: int
+    newest_ms: int | None
+    states: tuple[DictState, ...]
+    wakes: tuple[int | None, ...]
+    events: Sequence[Event]
+    partitions: int
+    rows: int
+
+
+class Pipeline:
+    """A job over micro-batches that the test decides on.
+
+    Args:
+        stream: what events look like; its event time column holds milliseconds.
+        options: how the job works.
+    """
+
+    def __init__(self, stream: StreamDefinition, options: Options | None = None) -> None:
+        self.stream = stream
+        self.options = options or Options()
+        self.rows: list[OutputRow] = []
+        self.statuses: dict[int, ShardStatus] = {}
+        self.job_status = JobStatus()
+        self.states = [DictState() for _ in range(self.options.shards)]
+        self.batch_id = 0
+        self.watermark_ms = NO_WATERMARK_MS
+        self.newest_ms: int | None = None
+        self._files = DictFiles()
+        self._wakes: list[int | None] = [None] * self.options.shards
+        self._before: _Checkpoint | None = None
+        self.snapshot = Snapshot(format=1, epoch=0, stream=stream, processors=[])
+        self._start()
+
+    def _start(self) -> None:
+        """Start a process: it knows what the checkpoint says."""
+        delay_ms = self.stream.allowed_delay_ms + 1
+        self.columns: dict[str, pl.DataType] = {
+            name: pl.Binary() if data_type.kind is Kind.OTHER else to_polars(data_type)
+            for name, data_type in Schema.from_ddl(self.stream.ddl).columns
+        }
+        self._pins = BatchPins(self._files, self.options.defaults, self.stream, delay_ms)
+        self._progress = JobProgress(self.options.shards)
+        self._rule_sets: dict[str, RuleSet] = {}
+
+    # What happens to a job
+
+    def publish(self, *processors: SnapshotProcessor) -> None:
+        """Publish these processors, instead of those before, from the next batch on."""
+        self.snapshot = self.snapshot.model_copy(
+            update={
+                "epoch": self.snapshot.epoch + 1,
+                "processors": sorted(processors, key=lambda processor: processor.id),
+            }
+        )
+
+    def batch(self, events: Iterable[Event] = (), *, partitions: int = 1) -> list[OutputRow]:
+        """Run a micro-batch of these events, in order of arrival; return its rows of output."""
+        self._before = _Checkpoint(
+            self.batch_id,
+            self.watermark_ms,
+            self.newest_ms,
+            tuple(DictState(state) for state in self.states),
+            tuple(self._wakes),
+            list(events),
+            partitions,
+            len(self.rows),
+        )
+        return self._run(self._before.events, partitions)
+
+    def advance(self, time_ms: int) -> list[OutputRow]:
+        """Let the watermark come to a time, as events that concern nobody would; run that batch."""
+        newest_ms = time_ms + self.stream.allowed_delay_ms + 1
+        self.newest_ms = max(newest_ms, self.newest_ms or newest_ms)
+        return self.batch()
+
+    def restart(self, stream: StreamDefinition | None = None) -> None:
+        """Let another process go on between two batches, with other columns if they are given."""
+        if stream is not None:
+            self.stream = stream
+            self.snapshot = self.snapshot.model_copy(
+                update={"stream": stream, "epoch": self.snapshot.epoch + 1}
+            )
+        self._start()
+
+    def replay(self) -> list[OutputRow]:
+        """Let another process run the last batch again, after a crash at the end of it."""
+        before = self._before
+        assert before is not None
+        self.batch_id = before.batch_id
+        self.watermark_ms, self.newest_ms = before.watermark_ms, before.newest_ms
+        self.states = [DictState(state) for state in before.states]
+        self._wakes = list(before.wakes)
+        del self.rows[before.rows :]
+        self._start()
+        return self._run(before.events, before.partitions)
+
+    # One micro-batch
+
+    def _run(self, events: Sequence[Event], partitions: int) -> list[OutputRow]:
+        if self.newest_ms is not None:
+            # Spark begins with 0, which the runtime takes for no watermark.
+            watermark_ms = self.newest_ms - self.stream.allowed_delay_ms - 1
+            if watermark_ms > 0:
+                self.watermark_ms = max(self.watermark_ms, watermark_ms)
+        start = BatchStart(self.batch_id, self.watermark_ms, 1_000 + self.batch_id)
+        pin = self._pins.pin(start, self.snapshot)
+        record = pin.record
+        clock = BatchClock(
+            record.batch_id, record.epoch, record.watermark_ms, record.processing_time_ms
+        )
+        rows: list[OutputRow] = []
+        stages = list(self._key_stages(self._rules(pin), clock, events, partitions))
+        blocks = [sent for _, sent_blocks in stages for sent in sent_blocks]
+        Random(self.batch_id).shuffle(blocks)  # noqa: S311 - as a shuffle of Spark: in any order
+        for stage, _ in stages:
+            rows += stage.rows
+        called = self._shards(pin, clock, blocks, rows)
+        if stages and 0 not in called:
+            called[0] = ShardStatus(0)
+        for stage, _ in stages:
+            called[0].counts.add(stage.counts)
+        self._learn(pin, list(called.values()))
+        times = [stage.counts.newest_ms for stage, _ in stages]
+        times += [self.newest_ms]
+        self.newest_ms = max((time_ms for time_ms in times if time_ms is not None), default=None)
+        self.statuses |= called
+        self.batch_id += 1
+        self.rows += rows
+        return rows
+
+    def _rules(self, pin: Pin) -> RuleSet:
+        name = pin.record.timeline
+        if name not in self._rule_sets:
+            timeline, stream = read_timeline(pin.document)
+            self._rule_sets[name] = compile_rules(timeline, stream, self.options.defaults)
+        return self._rule_sets[name]
+
+    def _key_stages(
+        self, rules: RuleSet, clock: BatchClock, events: Sequence[Event], partitions: int
+    ) -> Iterator[tuple[KeyStage, list[tuple[int, EventBlock]]]]:
+        """Run the first stage on each partition of the events, in two frames each."""
+        settings = KeyStageSettings(
+            self.options.shards, self.options.matching.wanted, self.options.filters
+        )
+        size = -(-len(events) // partitions)
+        for partition in range(partitions if events else 0):
+            part = events[partition * size : (partition + 1) * size]
+            stage = KeyStage(rules, settings, clock)
+            blocks: list[tuple[int, EventBlock]] = []
+            middle = len(part) // 2
+            for begin, end in ((0, middle), (middle, len(part))):
+                position = partition * _POSITIONS_PER_PARTITION + begin
+                if begin < end:
+                    blocks += stage.blocks(self._frame(part[begin:end]), position)
+            yield stage, blocks
+
+    def _frame(self, events: Sequence[Event]) -> pl.DataFrame:
+        time_column = self.stream.event_time_column
+        schema = pl.Schema(
+            {TIME: pl.Int64(), **self.columns, MALFORMED: pl.String(), FUTURE: pl.Int64()}
+        )
+        rows = []
+        for event in events:
+            is_usable = event.get(MALFORMED) is None and event.get(FUTURE) is None
+            time_ms = event.get(time_column) if is_usable else None
+            rows.append({TIME: time_ms, MALFORMED: None, FUTURE: None, **event})
+        return pl.DataFrame(rows, schema=schema)
+
+    def _shards(
+        self,
+        pin: Pin,
+        clock: BatchClock,
+        blocks: Sequence[tuple[int, EventBlock]],
+        rows: list[OutputRow],
+    ) -> dict[int, ShardStatus]:
+        called = {}
+        for shard, state in enumerate(self.states):
+            arrived = [block for number, block in blocks if number == shard]
+            wake_ms = self._wakes[shard]
+            if not arrived and (wake_ms is None or wake_ms > clock.watermark_ms):
+                continue
+            matcher = ShardMatcher(shard, self._rules(pin), state, clock, self.options.matching)
+            matcher.match(arrived)
+            rows += matcher.rows
+            self._wakes[shard] = matcher.next_wake_ms
+            called[shard] = read_status(write_status(matcher.status))
+        return called
+
+    def _learn(self, pin: Pin, statuses: Sequence[ShardStatus]) -> None:
+        self.job_status = self._progress.add(pin.record, pin.timeline, statuses, 1)
+        stopped = [
+            (rule.rule_id, rule.reason, rule.since_ms, rule.traceback)
+            for status in statuses
+            for rule in status.stopped
+        ]
+        self._pins.learn(
+            self._progress.newest_ms,
+            failed_versions(pin.timeline, stopped),
+            self._progress.idle_rules(pin.timeline),
+        )
+
+    # What can be seen of it
+
+    @property
+    def timeline(self) -> Timeline:
+        """The timeline of the last batch."""
+        return self._pins.timeline
+
+    @property
+    def state_names(self) -> set[str]:
+        """The names of all values in the state of all shards."""
+        return {name for state in self.states for name in state}
+
+    def rows_of(self, kind: str, processor_id: str | None = None) -> list[OutputRow]:
+        """Return the rows of a kind, and of a processor where one is given."""
+        return [
+            row
+            for row in self.rows
+            if row.kind == kind and processor_id in (None, row.processor_id)
+        ]

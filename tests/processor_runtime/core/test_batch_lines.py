@@ -1,0 +1,45 @@
+"""The lines of a job: every change of rules, every find, and a sign of life."""
+
+from typing import Any
+
+from processor_runtime.batch_lines import BatchLines
+from processor_runtime.job_status import JobStatus, Totals
+from processor_runtime.timeline import BEGINNING_MS, END_MS, EndReason, Interval, Timeline
+
+OLD = Interval("guess", 1, BEGINNING_MS, END_MS, "old", {})
+REPLACED = Interval("guess", 1, BEGINNING_MS, 61_000, "old", {}, EndReason.REPLACED)
+NEW = Interval("guess", 2, 61_000, END_MS, "new", {})
+NOBODY, FIRST, SECOND = Timeline(), Timeline((OLD,)), Timeline((REPLACED, NEW))
+
+
+def status(batch_id: int, matches: int = 0, **fields: Any) -> JobStatus:
+    totals = Totals(events=100 * batch_id, matches=matches)
+    return JobStatus(epoch=3, batch_id=batch_id, totals=totals, **fields)
+
+
+def test_a_change_of_rules_is_a_block_of_its_own() -> None:
+    lines = BatchLines()
+    told = list(lines.lines(status(0), NOBODY, FIRST, now_seconds=100.0))
+    assert told[:2] == ["epoch 3, batch 0", "  guess v1: active from the first event"]
+    assert "no events yet" in told[2]
+    assert list(lines.lines(status(1), FIRST, SECOND, now_seconds=100.5)) == [
+        "epoch 3, batch 1",
+        "  guess v1: replaced at 1970-01-01T00:01:01.000Z",
+        "  guess v2: active from 1970-01-01T00:01:01.000Z",
+    ]
+
+
+def test_finds_are_told_at_once_and_otherwise_that_the_job_lives() -> None:
+    lines = BatchLines()
+    read = status(0, newest_event_ms=60_000)
+    (first,) = lines.lines(read, FIRST, FIRST, now_seconds=100.0)
+    assert "first events read" in first
+    later = status(1, newest_event_ms=60_000, watermark_ms=59_999)
+    assert list(lines.lines(later, FIRST, FIRST, now_seconds=105.0)) == []
+    found = status(2, matches=1_200, newest_event_ms=60_000, watermark_ms=59_999)
+    (told,) = lines.lines(found, FIRST, FIRST, now_seconds=106.0)
+    assert "event time 1970-01-01T00:00:59.999Z" in told
+    assert told.endswith("+ 1,200 matches")
+    assert list(lines.lines(found, FIRST, FIRST, now_seconds=110.0)) == []
+    (told,) = lines.lines(found, FIRST, FIRST, now_seconds=117.0)
+    assert "+" not in told

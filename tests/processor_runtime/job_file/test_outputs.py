@@ -1,0 +1,55 @@
+"""Which rows an output takes, and what it is called."""
+
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from processor_runtime.job_file.outputs import Output
+
+OUTPUT: TypeAdapter[Output] = TypeAdapter(Output)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "whole", "tags"),
+    [
+        (["match", "late"], {"match", "late"}, set()),
+        (["side:a", "side:b c"], set(), {"a", "b c"}),
+        (["side", "side:a"], {"side"}, set()),
+        (["error", "timeout"], {"error", "timeout"}, set()),
+    ],
+)
+def test_kinds_are_taken_whole_or_by_their_tag(
+    kinds: list[str], whole: set[str], tags: set[str]
+) -> None:
+    output = OUTPUT.validate_python({"type": "console", "kinds": kinds})
+    assert (set(output.row_kinds), set(output.side_tags)) == (whole, tags)
+
+
+def test_matches_timeouts_and_side_outputs_are_taken_by_default() -> None:
+    assert OUTPUT.validate_python({"type": "console"}).row_kinds == {"match", "timeout", "side"}
+    assert OUTPUT.validate_python({"type": "service"}).row_kinds == {"match", "timeout"}
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"type": "console"},
+        {"type": "json", "path": "/o"},
+        {"type": "parquet", "path": "/o"},
+        {"type": "delta", "path": "/o"},
+        {"type": "kafka", "topic": "t", "options": {"kafka.bootstrap.servers": "k"}},
+        {"type": "jdbc", "url": "sqlite:///f", "table": "t"},
+        {"type": "webhook", "url": "https://x"},
+        {"type": "service"},
+    ],
+)
+def test_an_output_is_called_like_its_type_unless_it_has_a_name(keys: dict[str, Any]) -> None:
+    assert OUTPUT.validate_python(keys).name == keys["type"]
+    assert OUTPUT.validate_python(keys | {"name": "mine"}).name == "mine"
+
+
+@pytest.mark.parametrize("table", ["m; DROP TABLE m", 'm"', "a.b.c", "1m", ""])
+def test_a_table_is_a_plain_name(table: str) -> None:
+    with pytest.raises(ValidationError, match="table"):
+        OUTPUT.validate_python({"type": "jdbc", "url": "sqlite:///f", "table": table})

@@ -1,0 +1,28 @@
+"""A real rule service that tests stop and start again, and a job that speaks to it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from api.security import Role
+from processor_runtime.reporting import RuleService
+from tests.discoverers.rule_service import RuleService as ServedRuleService
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[ServedRuleService]:
+    """The service with the stream `logins`, listening."""
+    service = ServedRuleService(tmp_path)
+    service.start()
+    service.register_stream()
+    yield service
+    service.stop()
+
+
+@pytest.fixture
+def rules(served: ServedRuleService) -> Iterator[RuleService]:
+    """The service as a job speaks to it."""
+    client = RuleService(served.url, lambda: served.token_of[Role.JOB], timeout_seconds=5)
+    yield client
+    client.close()

@@ -1,0 +1,98 @@
+"""What is too large for the service is shortened, and says so."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic_core import to_json
+
+from discoverers.reporting import EVENTS_BYTES, OUTPUT_BYTES
+from processor_runtime.reporting.shortening import (
+    LEFT_OUT,
+    reported_match,
+    shortened_events,
+    shortened_output,
+)
+
+Events = dict[str, list[dict[str, Any]]]
+ROW = {
+    "match_id": "0123456789abcdef",
+    "kind": "match",
+    "processor_id": "a",
+    "version": 1,
+    "epoch": 1,
+    "key": '["eve"]',
+    "start_ms": 0,
+    "end_ms": 1,
+    "output": None,
+    "events": None,
+}
+
+
+def test_what_fits_is_not_touched() -> None:
+    events = {"fail": [{"user": "eve"}] * 3}
+    assert shortened_events(events) is events
+    assert shortened_output({"a": 1}) == {"a": 1}
+
+
+def test_of_a_long_step_the_first_and_the_last_events_are_kept() -> None:
+    events: Events = {
+        "fail": [{"number": n, "note": "x" * 1_000} for n in range(100)],
+        "login": [{"n": 1}],
+    }
+    shortened = shortened_events(events)
+    fail = shortened["fail"]
+    assert (fail[0]["number"], fail[-1]["number"]) == (0, 99)
+    assert len(fail) == 51
+    assert fail[25] == {LEFT_OUT: "50 of 100 events"}
+    assert shortened["login"] == [{"n": 1}]
+
+
+def test_events_that_are_too_large_one_by_one_are_counted() -> None:
+    events: Events = {"fail": [{"note": "x" * 70_000}] * 2, "login": [{"n": 1}]}
+    assert shortened_events(events) == {
+        "fail": [{LEFT_OUT: "2 of 2 events"}],
+        "login": [{LEFT_OUT: "1 of 1 events"}],
+    }
+
+
+def test_where_even_the_names_of_the_steps_are_too_large_all_is_counted() -> None:
+    events = {f"step {number}".ljust(1_000): [{"n": 1}] for number in range(100)}
+    assert shortened_events(events) == {LEFT_OUT: [{LEFT_OUT: "100 events of 100 steps"}]}
+
+
+def test_a_large_output_is_told_by_its_size() -> None:
+    assert shortened_output("x" * 20_000) == {LEFT_OUT: "an output of 20002 bytes"}
+
+
+@given(
+    st.dictionaries(
+        st.text(max_size=5),
+        st.lists(st.integers(0, 40_000).map(lambda size: {"note": "ü" * size}), max_size=40),
+        max_size=4,
+    )
+)
+def test_whatever_the_events_they_fit_in_the_end(events: dict[str, list[dict[str, Any]]]) -> None:
+    assert len(to_json(shortened_events(events))) <= EVENTS_BYTES
+
+
+def test_a_row_of_any_size_is_a_match_that_can_be_reported() -> None:
+    row = ROW | {
+        "key": json.dumps(["x" * 5_000, {"a": 1}, None, 1.5, True, "nul\x00", *range(30)]),
+        "output": json.dumps({"text": "x" * OUTPUT_BYTES}),
+        "events": json.dumps({"fail": [{"note": "x" * 300}] * 1_000}),
+    }
+    match = reported_match(row)
+    assert match.key[:5] == ["x" * 1_000, '{"a": 1}', None, 1.5, True]
+    assert match.key[5] == "nul\N{REPLACEMENT CHARACTER}"
+    assert len(match.key) == 20
+    assert match.output == {LEFT_OUT: "an output of 16011 bytes"}
+    assert any(LEFT_OUT in event for event in match.events["fail"])
+
+
+@pytest.mark.parametrize("change", [{"match_id": None}, {"kind": "late"}, {"version": None}])
+def test_a_row_that_is_no_match_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="validation error"):
+        reported_match(ROW | change)

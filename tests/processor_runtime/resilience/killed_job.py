@@ -1,0 +1,193 @@
+"""A job that is killed again and again while its source grows and its rules change.
+
+    KilledJob.until_killed(moment) ──► processes gone, checkpoint and output as they were just then
+    KilledJob.to_the_end()         ──► everything read, all windows closed
+
+Files are given and rules are changed as the job gets on, so that a slow machine sees what a quick
+one does.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from math import ceil
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from tests.processor_runtime.resilience.job_process import (
+    PATIENCE_SECONDS,
+    JobProcess,
+    files_read,
+    has_finished,
+    job_document,
+    numbers,
+    write_documents,
+    write_events,
+)
+from tests.processor_runtime.resilience.pinned_batches import (
+    newest_committed,
+    newest_record,
+    record_contents,
+)
+from tests.processor_runtime.resilience.ssh_auth_stream import (
+    AT_FIRST,
+    CHANGES,
+    DELAY_MS,
+    SENTINEL_MS,
+    STREAM,
+    Document,
+    Event,
+    arriving,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When to kill: up to `seconds` after a file of a new name, or, without any, the start."""
+
+    what: str
+    files: str = ""
+    seconds: float = 0.02
+
+
+PINNED: Final = Moment("the epoch of a batch was pinned", "checkpoint/epochs/[0-9]*")
+MOMENTS: Final = (
+    Moment("a batch was planned", "checkpoint/offsets/[0-9]*"),
+    PINNED,
+    Moment("the rows of a batch were being written", "out/_percept/writing/batch=*"),
+    Moment("the rows of a batch were written", "out/batch=*"),
+    Moment("a batch was committed", "checkpoint/commits/[0-9]*"),
+    Moment("the job was started", seconds=10.0),
+    Moment("a batch had begun", "checkpoint/offsets/[0-9]*", seconds=2.0),
+)
+_FILES_AHEAD: Final = 2
+
+
+@dataclass
+class KilledJob:
+    """The job, its source and its rules.
+
+    Args:
+        folder: where it runs.
+        random: says when to kill, and in which order events arrive.
+        kills: how often it is going to be killed.
+    """
+
+    folder: Path
+    random: Random
+    kills: int
+    records: dict[int, bytes] = field(default_factory=dict)
+    batches_run_again: int = 0
+    _files: list[list[Event]] = field(init=False)
+    _given: int = 0
+    _rules: dict[str, Document] = field(default_factory=lambda: dict(AT_FIRST))
+    _changes: int = 0
+    _epoch_before_change: int = 0
+
+    def __post_init__(self) -> None:
+        self._files = arriving(self.random)
+        for name in ("in", "rules"):
+            (self.folder / name).mkdir()
+        write_documents(self.folder, "stream", STREAM)
+        write_documents(self.folder, "rules", *self._rules.values())
+
+    @property
+    def checkpoint(self) -> Path:
+        """The directory of its checkpoint."""
+        return self.folder / "checkpoint"
+
+    def moments(self) -> Iterator[Moment]:
+        """Yield when to kill it, once for each time; each comes once before one comes again.
+
+        First comes one after which a batch is sure to be run again.
+        """
+        left = [PINNED]
+        for _ in range(self.kills):
+            left = left or self.random.sample(MOMENTS, len(MOMENTS))
+            yield left.pop()
+
+    def until_killed(self, moment: Moment, kills_left: int) -> str:
+        """Run it until a moment has come; return a line about that.
+
+        Args:
+            moment: when to kill it.
+            kills_left: how often it will be killed yet. The source is spread over all runs.
+        """
+        limit = self._given + ceil((len(self._files) - 1 - self._given) / (kills_left + 1))
+        began, what = time.monotonic(), moment.what
+        with JobProcess(self.folder, job_document(stream="ssh_auth")) as job:
+            has_come = self._watch(moment, limit)
+            while not has_come():
+                assert job.is_running, f"the job has ended:\n{job.text}"
+                assert time.monotonic() < began + PATIENCE_SECONDS, f"it hangs:\n{job.text}"
+                self._go_on(limit)
+                if moment.files and self._given == limit and has_finished(self.checkpoint, limit):
+                    what = "nothing was left to do"
+                    break
+                time.sleep(0.001)
+            job.kill()
+        self._observe()
+        return (
+            f"killed when {what}, {time.monotonic() - began:.1f} s after the start, "
+            f"with {self._given} files given and batch {max(self.records, default=None)} pinned"
+        )
+
+    def to_the_end(self) -> int:
+        """Run it until everything is read and all windows are closed; return its exit code."""
+        last_ms = SENTINEL_MS - DELAY_MS - 1
+
+        def is_done() -> bool:
+            self._go_on(len(self._files))
+            done = newest_committed(self.checkpoint)
+            return done is not None and done.watermark_ms == last_ms
+
+        with JobProcess(self.folder, job_document(stream="ssh_auth")) as job:
+            job.wait_until(is_done)
+            code = job.stop()
+        self._observe()
+        return code
+
+    def _watch(self, moment: Moment, limit: int) -> Callable[[], bool]:
+        """Return what tells whether a moment has come, once most of this run has been read."""
+        seconds = self.random.uniform(0, moment.seconds)
+        due = None if moment.files else time.monotonic() + seconds
+        before: set[Path] | None = None
+
+        def has_come() -> bool:
+            nonlocal before, due
+            if due is None and files_read(self.checkpoint) >= limit - _FILES_AHEAD:
+                now = set(self.folder.glob(moment.files))
+                before = now if before is None else before
+                due = time.monotonic() + seconds if now - before else None
+            return due is not None and time.monotonic() >= due
+
+        return has_come
+
+    def _go_on(self, limit: int) -> None:
+        """Give the source another file, and change rules, if the time for it has come."""
+        if self._given < limit and self._given - files_read(self.checkpoint) < _FILES_AHEAD:
+            write_events(self.folder, f"{self._given:02}", self._files[self._given])
+            self._given += 1
+        if self._changes < len(CHANGES) and CHANGES[self._changes].due <= self._given:
+            newest = newest_record(self.checkpoint)
+            if newest is not None and newest.epoch > self._epoch_before_change:
+                self._change(newest.epoch)
+
+    def _change(self, epoch: int) -> None:
+        for name, document in CHANGES[self._changes].rules.items():
+            if document is None:
+                del self._rules[name]
+            else:
+                self._rules[name] = document
+        write_documents(self.folder, "rules", *self._rules.values())
+        self._changes += 1
+        self._epoch_before_change = epoch
+
+    def _observe(self) -> None:
+        """Remember what has been pinned; what was pinned before must be as it was."""
+        now = record_contents(self.checkpoint)
+        changed = [number for number, content in self.records.items() if now[number] != content]
+        assert changed == [], "batches were pinned anew"
+        self.batches_run_again += set(now) > set(numbers(self.checkpoint / "commits"))
+        self.records = now

@@ -1,0 +1,81 @@
+"""A batch that was cut off is run again with the columns it had, though the stream has changed."""
+
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.processor_runtime.resilience.job_process import (
+    JobProcess,
+    has_finished,
+    job_document,
+    numbers,
+    write_documents,
+    write_events,
+)
+from tests.processor_runtime.spark.finished_job import written
+
+pytestmark = pytest.mark.spark
+
+WITH_DEVICE: Final[dict[str, Any]] = {
+    "name": "logins",
+    "schema": "user STRING, device STRING, ts BIGINT",
+    "event_time_column": "ts",
+}
+WITHOUT_DEVICE: Final = WITH_DEVICE | {"schema": "user STRING, ts BIGINT"}
+
+
+def rule(where: str) -> dict[str, Any]:
+    return {
+        "id": "p",
+        "stream": "logins",
+        "pattern": {"steps": [{"name": "login", "where": where}]},
+    }
+
+
+def give(folder: Path, number: int) -> None:
+    """Give the source a file: ana on her phone, and somebody else a second later."""
+    begin_ms = 10_000 * (number + 1)
+    write_events(
+        folder,
+        f"{number}",
+        [
+            {"user": "ana", "device": "phone", "ts": begin_ms},
+            {"user": "bob", "device": "tablet", "ts": begin_ms + 1_000},
+        ],
+    )
+
+
+def logins_found(folder: Path) -> list[dict[str, Any]]:
+    matches = [row for row in written(folder) if row["kind"] == "match"]
+    return [event for row in matches for event in row["events"]["login"]]
+
+
+def test_a_column_may_go_while_a_job_is_down_that_was_killed_in_a_batch(tmp_path: Path) -> None:
+    for name in ("in", "rules"):
+        (tmp_path / name).mkdir()
+    checkpoint = tmp_path / "checkpoint"
+    write_documents(tmp_path, "all", WITH_DEVICE, rule("device = 'phone'"))
+    give(tmp_path, 0)
+    with JobProcess(tmp_path, job_document(stream="logins")) as job:
+        job.wait_until(lambda: has_finished(checkpoint, 1) and len(logins_found(tmp_path)) == 1)
+        batch_id = numbers(checkpoint / "epochs")[-1] + 1
+        give(tmp_path, 1)
+        job.wait_until(lambda: batch_id in numbers(checkpoint / "epochs"))
+        job.kill()
+    assert batch_id not in numbers(checkpoint / "commits")
+    pinned = (checkpoint / "epochs" / str(batch_id)).read_bytes()
+    write_documents(tmp_path, "all", WITHOUT_DEVICE, rule("user = 'ana'"))
+    with JobProcess(tmp_path, job_document(stream="logins")) as job:
+        job.wait_until(lambda: has_finished(checkpoint, 2))
+        give(tmp_path, 2)
+        job.wait_until(lambda: len(logins_found(tmp_path)) == 2)
+        assert job.stop() == 0
+    assert (checkpoint / "epochs" / str(batch_id)).read_bytes() == pinned
+    assert logins_found(tmp_path) == [
+        {"user": "ana", "device": "phone", "ts": 10_000},
+        {"user": "ana", "ts": 30_000},
+    ]
+    # The rule that needed the column had not come to its event yet, and says so.
+    told = {(row["version"], row["error"]["reason"]) for row in written(tmp_path) if "error" in row}
+    assert told == {(1, "code")}

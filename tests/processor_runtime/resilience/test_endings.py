@@ -1,0 +1,172 @@
+"""How `percept run` ends: its exit code, what it says, and that nothing of it is left."""
+
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from processor_runtime.checkpoint_identity import checkpoint_identity
+from tests.processor_runtime.core.pipeline import DictFiles
+from tests.processor_runtime.resilience.job_process import (
+    JobProcess,
+    has_finished,
+    job_document,
+    numbers,
+    write_documents,
+    write_events,
+)
+from tests.processor_runtime.spark.finished_job import written
+
+pytestmark = pytest.mark.spark
+
+STREAM = {
+    "name": "numbers",
+    "schema": "kind STRING, value BIGINT, ts BIGINT",
+    "event_time_column": "ts",
+}
+
+
+def one_step(name: str, where: str) -> dict[str, Any]:
+    return {
+        "id": name,
+        "stream": "numbers",
+        "pattern": {"steps": [{"name": "a", "where": where}], "within_ms": 1_000},
+    }
+
+
+def give(folder: Path, name: int, *values: int) -> None:
+    """Give the source a file of events, and one after them that lets the watermark pass them."""
+    times = [1_000 * (name + 1) + place for place in range(len(values) + 1)]
+    write_events(
+        folder,
+        f"{name}",
+        [
+            {"kind": "value", "value": value, "ts": time_ms}
+            for value, time_ms in zip([*values, -1], times, strict=True)
+        ],
+    )
+
+
+def prepared(folder: Path, *documents: dict[str, Any]) -> Path:
+    """Return a folder with the source and the rules of a job."""
+    (folder / "in").mkdir(parents=True)
+    (folder / "rules").mkdir()
+    write_documents(folder, "stream", STREAM)
+    write_documents(folder, "rules", *documents)
+    return folder
+
+
+def test_a_job_that_is_told_to_terminate_ends_well_after_its_batch(tmp_path: Path) -> None:
+    folder = prepared(tmp_path / "job", one_step("p", "value > 0"))
+    checkpoint = folder / "checkpoint"
+    give(folder, 0, 1)
+    with JobProcess(folder, job_document(stream="numbers")) as job:
+        job.wait_until(lambda: has_finished(checkpoint, 1) and written(folder) != [])
+        before = len(numbers(checkpoint / "epochs"))
+        give(folder, 1, 2)
+        job.wait_until(lambda: len(numbers(checkpoint / "epochs")) > before)
+        assert job.stop(signal.SIGTERM) == 0
+    assert "Traceback" not in job.text
+    assert job.text.endswith("the job has ended\n")
+    # The batch that was under way is done, and no other has begun.
+    assert numbers(checkpoint / "epochs") == numbers(checkpoint / "commits")
+
+
+def test_ctrl_c_ends_a_job_well(tmp_path: Path) -> None:
+    folder = prepared(tmp_path / "job", one_step("p", "value > 0"))
+    give(folder, 0, 1)
+    with JobProcess(folder, job_document(stream="numbers")) as job:
+        job.wait_until(lambda: numbers(folder / "checkpoint/epochs") != [])
+        code = job.stop_group(signal.SIGINT)
+        assert code == 0
+        assert "Traceback" not in job.text
+        assert "stopping after this batch" in job.text
+
+
+def test_a_job_whose_spark_is_told_to_terminate_with_it_ends_well_and_goes_on(
+    tmp_path: Path,
+) -> None:
+    folder = prepared(tmp_path / "job", one_step("p", "value > 0"))
+    checkpoint = folder / "checkpoint"
+    give(folder, 0, 1)
+    with JobProcess(folder, job_document(stream="numbers")) as job:
+        job.wait_until(lambda: has_finished(checkpoint, 1) and written(folder) != [])
+        give(folder, 1, 2)
+        job.wait_until(lambda: len(numbers(checkpoint / "sources/0")) > 1)
+        assert job.stop_group(signal.SIGTERM) == 0
+    assert job.text.endswith("the job has ended\n")
+    with JobProcess(folder, job_document(stream="numbers")) as job:
+        job.wait_until(lambda: len(written(folder)) == 2)
+        assert job.stop() == 0
+
+
+def test_a_job_that_waits_for_processors_ends_as_soon_as_it_is_told(tmp_path: Path) -> None:
+    folder = prepared(tmp_path / "job")
+    (folder / "rules/stream.json").unlink()
+    document = job_document(stream="numbers", first_snapshot_timeout="10 minutes")
+    with JobProcess(folder, document) as job:
+        job.wait_until(
+            lambda: "does not define the stream numbers" in "".join(job.text.split("\n"))
+        )
+        assert job.stop() == 0
+    assert "Traceback" not in job.text
+
+
+def test_without_java_a_job_says_what_it_needs(tmp_path: Path) -> None:
+    folder = prepared(tmp_path / "job", one_step("p", "value > 0"))
+    nowhere = {"JAVA_HOME": str(tmp_path / "no-java")}
+    with JobProcess(folder, job_document(stream="numbers"), nowhere) as job:
+        assert job.wait() == 1
+    assert "Spark has not started: " in job.text
+    assert "It needs Java 17 or newer" in job.text
+    assert "no-java/bin/java" in "".join(job.text.split("\n"))
+    assert "Traceback" not in job.text
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"stream": "others"}, "belongs to the stream numbers, this job reads others"),
+        ({"stream": "numbers", "shards": 3}, "the checkpoint has 2, the job file wants 3"),
+    ],
+    ids=["stream", "shards"],
+)
+def test_a_checkpoint_that_was_made_for_something_else_is_refused(
+    changes: dict[str, Any], told: str, tmp_path: Path
+) -> None:
+    folder = prepared(tmp_path / "job", one_step("p", "value > 0"))
+    (folder / "checkpoint").mkdir()
+    files = DictFiles()
+    checkpoint_identity(files, "numbers", 2, 2)
+    for name, content in files.items():
+        (folder / "checkpoint" / name).write_bytes(content)
+    with JobProcess(folder, job_document(**changes)) as job:
+        assert job.wait() == 1
+    assert "CheckpointMismatch: " in job.text
+    assert told in job.text
+    assert "Traceback" not in job.text
+
+
+def test_a_processor_that_fails_ends_the_job_if_it_is_set_so(tmp_path: Path) -> None:
+    folder = prepared(
+        tmp_path / "job",
+        one_step("good", "value > 0"),
+        one_step("too-many", "value > 0")
+        | {
+            "pattern": {
+                "steps": [
+                    {"name": "a", "where": "value > 0"},
+                    {"name": "b", "contiguity": "followed_by_any", "where": "value < -5"},
+                ],
+                "within_ms": 1_000,
+            },
+            "limits": {"partial_matches_per_key": 2},
+        },
+    )
+    give(folder, 0, 1, 2, 3, 4)
+    with JobProcess(folder, job_document(stream="numbers", on_error="fail")) as job:
+        assert job.wait() == 1
+        assert "RuleFailed: processor too-many, version 1" in job.text
+        assert "Traceback" not in job.text
+    assert written(folder) == []

@@ -1,0 +1,58 @@
+"""The newest rows of a batch, a bounded number of them, as nothing but text."""
+
+import io
+
+import pytest
+from pyspark.sql import SparkSession
+from rich.console import Console
+
+from processor_runtime.spark.sinks.console import ConsoleSink
+from tests.processor_runtime.sinks.rows import Values, error, frame, late, match, output
+
+pytestmark = pytest.mark.spark
+
+
+def printed(spark: SparkSession, *rows: Values, rows_per_batch: int = 20) -> str:
+    terminal = Console(file=io.StringIO(), width=120)
+    wanted = output(type="console", rows_per_batch=rows_per_batch)
+    ConsoleSink(wanted, terminal).write(frame(spark, *rows), 7, len(rows))
+    assert isinstance(terminal.file, io.StringIO)
+    return terminal.file.getvalue()
+
+
+def test_rows_of_every_kind_are_readable(spark: SparkSession) -> None:
+    text = printed(spark, match(), late(), error())
+    assert "batch 7: 3 rows" in text
+    match_line = next(line for line in text.splitlines() if "failed-logins v2" in line)
+    assert "2027-01-15 07:58:21.123" in match_line
+    assert "│ eve " in match_line
+    assert '"failures": 1' in match_line
+    assert '{"user": "ana"}' in text
+    assert "processor: KeyError: 'amount'" in text
+
+
+def test_of_a_large_batch_the_newest_rows_are_shown_and_the_rest_counted(
+    spark: SparkSession,
+) -> None:
+    text = printed(spark, *map(match, range(10)), rows_per_batch=2)
+    assert '"failures": 9' in text
+    assert '"failures": 8' in text
+    assert '"failures": 7' not in text
+    assert "and 8 more" in text
+
+
+def test_an_empty_batch_prints_nothing(spark: SparkSession) -> None:
+    assert printed(spark) == ""
+
+
+def test_neither_markup_nor_escapes_of_an_event_reach_the_terminal(spark: SparkSession) -> None:
+    nasty = '["[red]x[/red]", "\x1b[2J\x9b2J"]'.replace("\x1b", "\\u001b")
+    text = printed(spark, match(key=nasty, output='"[link=http://evil]click[/link]"'))
+    assert "[red]x[/red]" in text
+    assert "[link=http://evil]" in text
+    assert "\x1b" not in text
+    assert "\x9b" not in text
+
+
+def test_long_content_is_cut(spark: SparkSession) -> None:
+    assert "x…" in printed(spark, match(output=f'"{"x" * 5_000}"')).replace("\n", "")

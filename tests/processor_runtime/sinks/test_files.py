@@ -1,0 +1,212 @@
+"""Files are there once per batch, whole or not at all, whatever happens when."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from pyspark.sql import SparkSession
+
+from processor_runtime.job_file.outputs import JsonOutput
+from processor_runtime.spark.sinks.batch_directories import BatchDirectories, DirectoryTaken
+from processor_runtime.spark.sinks.directory import HadoopDirectory
+from processor_runtime.spark.sinks.files import FileSink
+from tests.processor_runtime.sinks.rows import (
+    START_MS,
+    error,
+    files_in,
+    frame,
+    late,
+    match,
+    output,
+    surroundings,
+)
+
+pytestmark = pytest.mark.spark
+
+
+def sink(kind: str, path: Path, checkpoint_id: str = "checkpoint-1", **options: Any) -> FileSink:
+    return FileSink(output(type=kind, path=str(path), **options), surroundings(checkpoint_id))
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    texts = [file.read_text("utf-8") for file in sorted(path.glob("batch=*/*.json"))]
+    return [json.loads(line) for text in texts for line in text.splitlines()]
+
+
+def test_a_line_of_json_has_the_columns_that_apply_and_json_in_them_as_it_is(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    odd = '{"z":1.10,"a":12345678901234567890123,"text":"Ünï \\"quoted\\" \\n"}'
+    rows = frame(spark, match(output=odd))
+    sink("json", tmp_path / "out").write(rows, 17, 1)
+    (file,) = (tmp_path / "out").glob("batch=17/*.json")
+    assert file.read_text("utf-8") == (
+        '{"kind":"match","processor_id":"failed-logins","version":2,"epoch":3,'
+        f'"match_id":"{1:032x}","start_time":"2027-01-15T07:58:20.123Z",'
+        '"end_time":"2027-01-15T07:58:21.123Z","start_ms":1799999900123,"end_ms":1799999901123,'
+        f'"key":["eve"],"output":{odd},"events":{{"fail":[{{"user":"eve"}}]}}}}\n'
+    )
+
+
+def test_rows_of_every_kind_are_json_lines(spark: SparkSession, tmp_path: Path) -> None:
+    sink("json", tmp_path).write(frame(spark, match(), late(), error()), 0, 3)
+    by_kind = {line["kind"]: line for line in lines(tmp_path)}
+    assert by_kind["late"]["events"] == {"user": "ana"}
+    assert by_kind["error"]["error"]["traceback"] == "line 1\nline 2"
+    assert "match_id" not in by_kind["late"]
+
+
+def test_parquet_is_read_by_others_with_times_and_the_batch(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    written = sink("parquet", tmp_path)
+    written.write(frame(spark, match(1)), 0, 1)
+    written.write(frame(spark, match(2), late()), 1, 2)
+    query = """
+        SELECT batch, kind, start_time, end_ms, output ->> 'failures'
+        FROM read_parquet(?, hive_partitioning = true)
+        ORDER BY batch, kind
+    """
+    with duckdb.connect() as connection:
+        found = connection.execute(query, [f"{tmp_path}/batch=*/*.parquet"]).fetchall()
+    start = datetime.fromtimestamp(START_MS / 1000, UTC)
+    assert [(batch, kind, end_ms, n) for batch, kind, _, end_ms, n in found] == [
+        (0, "match", START_MS + 1_000, "1"),
+        (1, "late", START_MS, None),
+        (1, "match", START_MS + 2_000, "2"),
+    ]
+    assert all(time.replace(tzinfo=UTC) == start for _, _, time, _, _ in found)
+
+
+def test_a_batch_that_is_written_again_is_there_once(spark: SparkSession, tmp_path: Path) -> None:
+    sink("json", tmp_path).write(frame(spark, match(1), match(2)), 5, 2)
+    restarted = sink("json", tmp_path)
+    restarted.write(frame(spark, match(1), match(2)), 5, 2)
+    restarted.write(frame(spark, match(3)), 6, 1)
+    assert sorted(line["match_id"] for line in lines(tmp_path)) == [
+        f"{number:032x}" for number in (1, 2, 3)
+    ]
+
+
+def test_an_empty_batch_makes_no_files(spark: SparkSession, tmp_path: Path) -> None:
+    written = sink("parquet", tmp_path)
+    written.write(frame(spark), 0, 0)
+    written.write(frame(spark), 1, 0)
+    assert files_in(tmp_path, "batch=*") == []
+
+
+def test_options_of_the_writer_are_those_of_the_job_file(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    packed = sink("json", tmp_path / "json", options={"compression": "gzip"})
+    packed.write(frame(spark, match()), 0, 1)
+    (name,) = files_in(tmp_path / "json", "batch=*/part-*")
+    assert name.endswith(".json.gz")
+
+
+def test_a_large_batch_is_written_by_more_than_one_task(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("processor_runtime.spark.sinks.files.ROWS_PER_FILE", 5)
+    rows = frame(spark, *map(match, range(10))).repartition(4)
+    sink("json", tmp_path).write(rows, 0, 10)
+    assert len(files_in(tmp_path, "batch=0/*.json")) == 2
+    assert len(lines(tmp_path)) == 10
+
+
+def test_a_new_checkpoint_does_not_replace_the_batches_of_another(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    sink("json", tmp_path, "checkpoint-1").write(frame(spark, match(1)), 0, 1)
+    with pytest.raises(DirectoryTaken, match="batches of job main, output json, checkpoint checkp"):
+        sink("json", tmp_path, "checkpoint-2").write(frame(spark, match(2)), 0, 1)
+    assert [line["match_id"] for line in lines(tmp_path)] == [f"{1:032x}"]
+
+
+def test_a_directory_with_batches_of_nobody_is_left_alone(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "batch=0").mkdir()
+    with pytest.raises(DirectoryTaken, match="nothing says that they are of this job"):
+        sink("json", tmp_path).write(frame(spark, match()), 0, 1)
+    assert files_in(tmp_path, "*") == ["batch=0"]
+
+
+class Crash(Exception):
+    """The driver has died."""
+
+
+class CrashingDirectory(HadoopDirectory):
+    """A directory whose n-th change, and every one after it, is not made."""
+
+    def __init__(self, spark: SparkSession, path: str, changes: int) -> None:
+        super().__init__(spark, path)
+        self.changes_left = changes
+
+    def change(self) -> None:
+        if self.changes_left == 0:
+            raise Crash
+        self.changes_left -= 1
+
+    def delete(self, name: str) -> None:
+        self.change()
+        super().delete(name)
+
+    def rename(self, name: str, new_name: str) -> None:
+        self.change()
+        super().rename(name, new_name)
+
+
+def publish(directory: HadoopDirectory) -> None:
+    """Publish batch 7, which has two files."""
+
+    def write(uri: str) -> None:
+        folder = Path(uri.removeprefix("file:"))
+        folder.mkdir(parents=True)
+        (folder / "part-0").touch()
+        if isinstance(directory, CrashingDirectory):
+            directory.change()  # a crash between two files
+        (folder / "part-1").touch()
+
+    BatchDirectories(directory, {"job": "main"}).publish(7, write)
+
+
+@pytest.mark.parametrize("tries_before", [0, 1])
+def test_wherever_it_crashes_readers_see_whole_batches_and_a_second_try_mends_all(
+    spark: SparkSession, tmp_path: Path, tries_before: int
+) -> None:
+    crashes = 0
+    for changes in range(12):
+        root = tmp_path / str(changes)
+        whole = HadoopDirectory(spark, str(root))
+        for _ in range(tries_before):
+            publish(whole)
+        try:
+            publish(CrashingDirectory(spark, str(root), changes))
+        except Crash:
+            crashes += 1
+        assert files_in(root, "batch=*/part-*") in ([], ["batch=7/part-0", "batch=7/part-1"])
+        publish(whole)
+        assert files_in(root, "**/part-*") == ["batch=7/part-0", "batch=7/part-1"]
+    assert 4 <= crashes < 12  # the last ones had nothing left to crash at
+
+
+def test_what_a_crash_left_of_a_batch_that_is_now_empty_is_removed(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    half = tmp_path / "_percept" / "writing" / "batch=3"
+    sink("json", tmp_path).write(frame(spark, match()), 2, 1)
+    half.mkdir(parents=True)
+    (half / "part-0").touch()
+    sink("json", tmp_path).write(frame(spark), 3, 0)
+    assert files_in(tmp_path, "_percept/*") == ["_percept/.owner.json.crc", "_percept/owner.json"]
+
+
+def test_a_path_may_be_a_uri_and_have_blanks(spark: SparkSession, tmp_path: Path) -> None:
+    folder = tmp_path / "of main"
+    written = JsonOutput(type="json", path=f"file://{folder}")
+    FileSink(written, surroundings()).write(frame(spark, match()), 0, 1)
+    assert len(lines(folder)) == 1

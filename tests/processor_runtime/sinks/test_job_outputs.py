@@ -1,0 +1,124 @@
+"""Every output gets the rows it wants; one that fails is named, with what to do."""
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import lit
+
+from processor_runtime.output_rows import SCHEMA
+from processor_runtime.spark.sinks import JobOutput, JobOutputs, OutputFailed, create_sinks
+from processor_runtime.spark.sinks.delta import DeltaSink
+from tests.processor_runtime.sinks.rows import (
+    error,
+    frame,
+    late,
+    match,
+    output,
+    side,
+    surroundings,
+)
+
+pytestmark = pytest.mark.spark
+
+
+class RememberingSink:
+    """Keeps what it is given, or raises."""
+
+    remedy = "Look at the disk."
+    secrets = frozenset({"hush-hush"})
+
+    def __init__(self, failure: Exception | None = None) -> None:
+        self.batches: list[tuple[int, int, list[str]]] = []
+        self.columns: list[str] = []
+        self.is_closed = False
+        self._failure = failure
+
+    def write(self, rows: DataFrame, batch_id: int, row_count: int) -> None:
+        if self._failure is not None:
+            raise self._failure
+        self.columns = rows.columns
+        kinds = sorted(f"{row['kind']} {row['tag'] or ''}".strip() for row in rows.collect())
+        self.batches.append((batch_id, row_count, kinds))
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def wanting(kinds: list[str], sink: RememberingSink) -> JobOutput:
+    wanted = output(type="console", kinds=kinds)
+    return JobOutput("console", wanted.row_kinds, wanted.side_tags, sink)
+
+
+ROWS = [match(1), match(2, kind="timeout"), side("audit"), side("mail"), late(), error()]
+COUNTS = {"match": 1, "timeout": 1, "side": 2, "late": 1, "error": 1}
+
+
+@pytest.mark.parametrize(
+    ("kinds", "given"),
+    [
+        (["match"], ["match"]),
+        (["match", "side"], ["match", "side audit", "side mail"]),
+        (["side:audit", "timeout"], ["side audit", "timeout"]),
+        (["side:nothing"], []),
+        (["late", "error"], ["error", "late"]),
+    ],
+)
+def test_an_output_gets_the_kinds_and_tags_it_asks_for_and_their_number(
+    spark: SparkSession, kinds: list[str], given: list[str]
+) -> None:
+    sink = RememberingSink()
+    # The job's own frame has columns and rows besides, which are none of an output's business.
+    rows = frame(spark, *ROWS, {"kind": "status"}).withColumn("status", lit("{}"))
+    JobOutputs([wanting(kinds, sink)]).write(rows, 3, COUNTS | {"status": 1})
+    assert sink.batches == [(3, len(given), given)]
+    assert sink.columns == SCHEMA.names()
+
+
+def test_a_sink_that_fails_is_named_with_the_reason_and_what_to_do(spark: SparkSession) -> None:
+    sinks = [RememberingSink(), RememberingSink(OSError("no space left")), RememberingSink()]
+    outputs = JobOutputs([wanting(["match"], sink) for sink in sinks])
+    with (
+        outputs,
+        pytest.raises(
+            OutputFailed,
+            match=r"^output 'console': OSError: no space left\. Look at the disk\.$",
+        ) as told,
+    ):
+        outputs.write(frame(spark, match()), 0, {"match": 1})
+    assert isinstance(told.value.__cause__, OSError)
+    assert [len(sink.batches) for sink in sinks] == [1, 0, 0]
+    assert all(sink.is_closed for sink in sinks)
+
+
+def test_a_cause_with_a_secret_in_it_is_neither_told_nor_kept(spark: SparkSession) -> None:
+    sink = RememberingSink(ValueError("password hush-hush is wrong"))
+    with pytest.raises(OutputFailed, match=r"password \*\*\* is wrong") as told:
+        JobOutputs([wanting(["match"], sink)]).write(frame(spark, match()), 0, {"match": 1})
+    assert told.value.__cause__ is None
+    assert told.value.__suppress_context__
+
+
+def test_errors_of_spark_are_told_without_the_stack_of_java(spark: SparkSession) -> None:
+    outputs = create_sinks([output(type="delta", path="/nowhere")], surroundings())
+    with pytest.raises(OutputFailed) as told:
+        outputs.write(frame(spark, match()), 0, {"match": 1})
+    assert "Failed to find the data source: delta" in str(told.value)
+    assert "io.delta:delta-spark_2.13" in str(told.value)
+    assert "\tat " not in str(told.value)
+
+
+def test_delta_is_told_the_same_transaction_whenever_a_batch_is_written() -> None:
+    def transaction(checkpoint_id: str, name: str, batch_id: int) -> dict[str, str]:
+        wanted = output(type="delta", name=name, path="/nowhere")
+        return DeltaSink(wanted, surroundings(checkpoint_id)).transaction(batch_id)
+
+    first = transaction("a", "delta", 7)
+    assert first == {"txnAppId": "percept/a/delta", "txnVersion": "7"}
+    others = [transaction(*given) for given in (("b", "delta", 7), ("a", "other", 7))]
+    assert first["txnAppId"] not in {other["txnAppId"] for other in others}
+
+
+def test_when_one_output_cannot_be_created_none_is_left_open() -> None:
+    keys = {"type": "webhook", "url": "https://example.org"}
+    missing = output(**keys, token_env="NOT_SET")  # noqa: S106 - the name of a variable
+    with pytest.raises(OutputFailed, match=r"output 'webhook': token_env: .* NOT_SET is not set"):
+        create_sinks([output(type="console"), missing], surroundings())

@@ -1,0 +1,98 @@
+"""The records that rows become, and names of rows that stay the same."""
+
+import json
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from processor_runtime.spark.sinks import OutputFailed, create_sinks
+from processor_runtime.spark.sinks.kafka import kafka_records
+from processor_runtime.spark.sinks.row_identity import with_identity
+from tests.processor_runtime.sinks.rows import (
+    error,
+    frame,
+    late,
+    match,
+    output,
+    side,
+    surroundings,
+)
+
+pytestmark = pytest.mark.spark
+
+
+def records(rows: DataFrame, batch_id: int = 0) -> list[tuple[str | None, dict[str, Any], Any]]:
+    """Return key, value and headers of each record, by kind."""
+    found = [
+        (
+            row["key"],
+            json.loads(row["value"]),
+            {header["key"]: bytes(header["value"]).decode() for header in row["headers"]},
+        )
+        for row in kafka_records(rows, batch_id, 3).collect()
+    ]
+    return sorted(found, key=lambda record: str(record[1]["kind"]))
+
+
+def test_a_record_is_keyed_by_processor_and_key_and_named_by_its_headers(
+    spark: SparkSession,
+) -> None:
+    ((key, value, headers),) = records(frame(spark, match(key='["eve", 7, null]')))
+    assert json.loads(key or "") == ["failed-logins", "eve", 7, None]
+    assert value["output"] == {"user": "eve", "failures": 1}
+    assert headers == {"row_id": f"{1:032x}", "match_id": f"{1:032x}", "kind": "match"}
+    assert value["row_id"] == headers["row_id"]
+
+
+def test_processors_without_a_key_and_rows_without_a_processor_have_keys_that_say_so(
+    spark: SparkSession,
+) -> None:
+    (of_error, of_late, of_match) = records(frame(spark, error(), late(), match(key="[]")))
+    assert (of_error[0], of_match[0]) == ('["broken"]', '["failed-logins"]')
+    assert of_late[0] is None
+    assert "match_id" not in of_late[2]
+    assert len(of_late[2]["row_id"]) == 64
+
+
+def test_the_frame_is_one_that_sparks_kafka_writer_takes(spark: SparkSession) -> None:
+    schema = kafka_records(frame(spark, match()), 0, 1).schema
+    assert schema.simpleString() == (
+        "struct<key:string,value:string,headers:array<struct<key:string,value:binary>>>"
+    )
+
+
+def test_without_the_connector_the_error_says_which_package_is_missing(
+    spark: SparkSession,
+) -> None:
+    password = "org.Module required password='hush-hush';"  # noqa: S105 - made up
+    options = {"kafka.bootstrap.servers": "kafka-1:9092", "kafka.sasl.jaas.config": password}
+    outputs = create_sinks([output(type="kafka", topic="found", options=options)], surroundings())
+    with pytest.raises(OutputFailed, match=r"output 'kafka': .*spark-sql-kafka-0-10_2\.13") as told:
+        outputs.write(frame(spark, match()), 0, {"match": 1})
+    assert "hush-hush" not in str(told.value)
+
+
+def row_ids(rows: DataFrame, batch_id: int = 0) -> list[str]:
+    return sorted(row["row_id"] for row in with_identity(rows, batch_id, 30_000).collect())
+
+
+def test_rows_have_the_same_names_whenever_and_in_whatever_order_they_are_written(
+    spark: SparkSession,
+) -> None:
+    rows = [match(), late("ana"), late("ana"), late("eve"), error(), side("audit")]
+    first = row_ids(frame(spark, *rows))
+    assert len(set(first)) == len(rows)
+    assert row_ids(frame(spark, *reversed(rows)).repartition(3)) == first
+    assert row_ids(frame(spark, *rows), batch_id=1) != first
+
+
+def test_a_match_is_named_by_its_id_in_every_batch(spark: SparkSession) -> None:
+    assert row_ids(frame(spark, match()), 0) == row_ids(frame(spark, match()), 1) == [f"{1:032x}"]
+
+
+def test_several_outputs_of_one_match_have_names_of_their_own(spark: SparkSession) -> None:
+    rows = frame(spark, match(output="1"), match(output="2"), side("audit", match_id=f"{1:032x}"))
+    found = row_ids(rows)
+    assert found[:2] == [f"{1:032x}", f"{1:032x}-2"]
+    assert len(set(found)) == 3

@@ -1,0 +1,110 @@
+"""docs/outputs.md: what it shows is what outputs do."""
+
+import hashlib
+import hmac
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+import yaml
+from pyspark.sql import SparkSession
+from sqlalchemy import text
+
+from processor_runtime.job_file.outputs import (
+    JdbcOutput,
+    KafkaOutput,
+    ServiceOutput,
+    WebhookOutput,
+)
+from processor_runtime.spark.sinks.files import FileSink
+from processor_runtime.spark.sinks.jdbc import JdbcSink
+from processor_runtime.spark.sinks.jdbc_database import database_engine
+from processor_runtime.spark.sinks.webhook_requests import signature
+from tests.api.running import postgresql_schema_named
+from tests.docs.fences import ROOT, fences, links, rows
+from tests.processor_runtime.sinks.rows import error, frame, match, output, surroundings
+
+PAGE = "docs/outputs.md"
+
+
+def shown(language: str, heading: str) -> str:
+    (fence,) = (
+        each for each in fences(PAGE) if (each.language, each.heading) == (language, heading)
+    )
+    return fence.text
+
+
+def test_the_outputs_of_the_example_are_outputs() -> None:
+    (example,) = (each for each in fences(PAGE) if each.language == "yaml")
+    found = [output(**keys) for keys in yaml.safe_load(example.text)["outputs"]]
+    assert [each.type for each in found] == ["jdbc", "parquet"]
+
+
+def test_every_option_in_the_tables_is_one() -> None:
+    models: dict[str, Any] = {
+        "`type: kafka`": KafkaOutput,
+        "`type: jdbc`": JdbcOutput,
+        "`type: webhook`": WebhookOutput,
+        "`type: service`": ServiceOutput,
+    }
+    known = {name for model in models.values() for name in model.model_fields}
+    tables = rows(PAGE, "option", "meaning")
+    named = {name.strip("`") for row in tables for name in row["option"].split(", ")}
+    assert len(named) > 15
+    assert named <= known | {"path"}
+
+
+def test_the_page_links_only_to_what_exists() -> None:
+    targets = [link.partition("#")[0] for link in links(PAGE) if "://" not in link]
+    assert targets
+    assert all((ROOT / "docs" / target).exists() for target in targets)
+
+
+def test_a_signature_is_checked_as_the_page_shows() -> None:
+    names: dict[str, Any] = {}
+    exec(shown("python", "`type: webhook`"), names)  # noqa: S102 - the page's own example
+    given = signature(b"s3cret", b"[]")
+    assert names["is_genuine"]("s3cret", b"[]", given)
+    assert not names["is_genuine"]("other", b"[]", given)
+    assert given == f"sha256={hmac.new(b's3cret', b'[]', hashlib.sha256).hexdigest()}"
+
+
+@pytest.mark.spark
+def test_a_row_is_the_json_that_the_page_shows(spark: SparkSession, tmp_path: Path) -> None:
+    sink = FileSink(output(type="json", path=str(tmp_path)), surroundings())
+    sink.write(frame(spark, match()), 0, 1)
+    (file,) = tmp_path.glob("batch=0/*.json")
+    written = json.loads(file.read_text("utf-8"))
+    expected = json.loads(shown("json", "Columns"))
+    assert written == expected
+    assert list(written) == list(expected)
+
+
+@pytest.mark.spark
+def test_parquet_is_read_with_the_query_that_the_page_shows(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    sink = FileSink(output(type="parquet", path=str(tmp_path / "matches")), surroundings())
+    sink.write(frame(spark, match(1), match(2)), 0, 2)
+    query = shown("sql", "`type: json`, `type: parquet`").replace(
+        "'matches", f"'{tmp_path}/matches"
+    )
+    with duckdb.connect() as connection:
+        assert connection.execute(query).fetchall() == [("failed-logins", 2)]
+
+
+@pytest.mark.spark
+def test_rows_are_written_to_a_table_as_the_page_creates_it(spark: SparkSession) -> None:
+    with postgresql_schema_named("percept_outputs_page") as url:
+        engine = database_engine(url, None, None)
+        with engine.begin() as connection:
+            connection.execute(text(shown("sql", "`type: jdbc`")))
+        sink = JdbcSink(output(type="jdbc", url=url, table="matches"), surroundings())
+        sink.write(frame(spark, match(), error()), 0, 2)
+        sink.close()
+        with engine.begin() as connection:
+            count = connection.execute(text("SELECT count(*) FROM matches")).scalar_one()
+        engine.dispose()
+    assert count == 2

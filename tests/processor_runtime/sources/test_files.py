@@ -1,0 +1,173 @@
+"""Files and other sources → events, each read as a real stream."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from discoverers.snapshot import StreamDefinition
+from processor_runtime.job_file.source import Source
+from processor_runtime.spark.sources import SourceError, read_source
+from tests.processor_runtime.sources.streams import malformed, stream, types
+
+pytestmark = pytest.mark.spark
+
+DDL = "user STRING, amount BIGINT, ts TIMESTAMP"
+TYPES = [("user", "string"), ("amount", "bigint"), ("ts", "timestamp"), ("_malformed", "string")]
+
+
+def source(kind: str, folder: Path | None = None, **keys: Any) -> Source:
+    path = {} if folder is None else {"path": str(folder)}
+    return Source.model_validate({"format": kind} | path | keys)
+
+
+def streamed(spark: SparkSession, given: Source, definition: StreamDefinition) -> list[Row]:
+    """Return what a query over the source sees, batch after batch."""
+    seen: list[Row] = []
+
+    def collect(batch: DataFrame, _batch_id: int) -> None:
+        seen.extend(batch.collect())
+
+    events = read_source(spark, given, definition)
+    query = events.writeStream.foreachBatch(collect).trigger(availableNow=True).start()
+    query.awaitTermination()
+    return seen
+
+
+def test_lines_of_json_are_read_and_malformed_ones_kept(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "a.json").write_text(
+        '{"who": "ana", "amount": 5, "ts": "2026-05-01T10:00:00Z"}\n'
+        '{"who": "bob", "amount": "x", "ts": "2026-05-01T10:00:00Z"}\n'
+        "{broken\n",
+        encoding="utf-8",
+    )
+    given = source("json", tmp_path, columns={"user": "who"}, max_files_per_batch=1)
+
+    assert types(read_source(spark, given, stream(DDL))) == TYPES
+    good, bob, broken = streamed(spark, given, stream(DDL))
+    assert (good.user, good.amount, good["_malformed"]) == ("ana", 5, None)
+    assert malformed(bob)["reason"] == "does not fit the stream's schema: amount"
+    assert malformed(broken)["reason"] == "not a JSON object"
+    assert malformed(broken)["raw"] == "{broken"
+    assert malformed(broken)["file"].endswith("/a.json")
+
+
+def test_csv_with_a_header_is_read_and_malformed_rows_kept(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "a.csv").write_text(
+        "who;amount;ts\n"
+        "ana;5;2026-05-01T10:00:00Z\n"
+        "bob;x;2026-05-01T10:00:00Z\n"
+        "cy;1\n"
+        "di;1;2026-05-01T10:00:00Z;more\n",
+        encoding="utf-8",
+    )
+    options = {"header": True, "sep": ";"}
+    given = source("csv", tmp_path, columns={"user": "who"}, options=options)
+
+    good, *bad = streamed(spark, given, stream(DDL))
+
+    assert (good.user, good.amount, good["_malformed"]) == ("ana", 5, None)
+    assert [malformed(row)["reason"] for row in bad] == [
+        "does not fit the stream's schema: amount",
+        "it has not as many values as there are columns",
+        "it has not as many values as there are columns",
+    ]
+    assert malformed(bad[2])["raw"] == "di;1;2026-05-01T10:00:00Z;more"
+
+
+def test_csv_whose_header_names_other_columns_is_refused(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "a.csv").write_text("amount,user,ts\n5,ana,\n", encoding="utf-8")
+    given = source("csv", tmp_path, options={"header": "true"})
+    with pytest.raises(Exception, match="FAILED_READ_FILE"):
+        streamed(spark, given, stream(DDL))
+
+
+def test_lines_of_text_are_parsed_as_json(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text('{"user": "ana", "amount": 5}\nnoise\n', encoding="utf-8")
+    given = source("text", tmp_path, value_format="json")
+
+    good, noise = streamed(spark, given, stream(DDL))
+
+    assert (good.user, good.amount) == ("ana", 5)
+    assert malformed(noise)["raw"] == "noise"
+
+
+def test_parquet_is_taken_by_name_and_widened_without_loss(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    folder = str(tmp_path / "events")
+    spark.sql(
+        "SELECT TIMESTAMP '2026-05-01 10:00:00' AS ts, CAST(5 AS INT) AS amount, 'ana' AS who, "
+        "1 AS more"
+    ).write.parquet(folder)
+    given = source("parquet", Path(folder), columns={"user": "who"})
+
+    assert types(read_source(spark, given, stream(DDL))) == TYPES
+    (row,) = streamed(spark, given, stream(DDL))
+    assert (row.user, row.amount, row["_malformed"]) == ("ana", 5, None)
+
+
+def test_parquet_that_does_not_fit_is_refused_with_every_reason(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    folder = str(tmp_path / "events")
+    spark.sql("SELECT 'now' AS ts, 5.5D AS amount, 'ana' AS usr").write.parquet(folder)
+    with pytest.raises(SourceError) as refused:
+        read_source(spark, source("parquet", Path(folder)), stream(DDL))
+    told = str(refused.value)
+    assert "no column 'user'. Did you mean 'usr'?" in told
+    assert "'amount' is DOUBLE, which cannot become BIGINT without loss" in told
+    assert "'ts' is STRING, which cannot become TIMESTAMP without loss" in told
+
+
+def test_a_directory_without_parquet_files_waits_for_the_first(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    given = source("parquet", tmp_path)
+    assert types(read_source(spark, given, stream(DDL))) == TYPES
+
+
+def test_a_source_of_spark_that_makes_rows_fits_under_other_names(spark: SparkSession) -> None:
+    given = source("rate", columns={"ts": "timestamp", "id": "value"})
+    events = read_source(spark, given, stream("id DECIMAL(20,0), ts TIMESTAMP"))
+    assert types(events) == [
+        ("id", "decimal(20,0)"),
+        ("ts", "timestamp"),
+        ("_malformed", "string"),
+    ]
+
+
+def test_a_source_that_is_not_there_is_refused_with_a_remedy(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    with pytest.raises(SourceError, match=r"(?s)PATH_NOT_FOUND.*Create the directory"):
+        read_source(spark, source("json", tmp_path / "none"), stream(DDL))
+    options = {"kafka.bootstrap.servers": "kafka-1:9092", "subscribe": "logins"}
+    with pytest.raises(SourceError, match=r"parqet.* Mend source\.format") as unknown:
+        read_source(spark, source("parqet", tmp_path), stream(DDL))
+    assert "\n" not in str(unknown.value)
+    with pytest.raises(SourceError, match=r"spark-sql-kafka-0-10_2\.13:4\."):
+        read_source(spark, source("kafka", options=options), stream(DDL))
+
+
+def test_a_value_that_is_not_there_cannot_be_parsed(spark: SparkSession) -> None:
+    with pytest.raises(SourceError, match="gives no column 'value' with text"):
+        read_source(spark, source("rate", value_format="json"), stream(DDL))
+
+
+@pytest.mark.parametrize(
+    ("ddl", "reason"),
+    [("ts TIMESTAMP, _malformed STRING", "the job uses"), ("ts NOTYPE", "no Spark DDL")],
+)
+def test_a_schema_that_cannot_be_used_is_refused(
+    spark: SparkSession, ddl: str, reason: str
+) -> None:
+    with pytest.raises(SourceError, match=reason):
+        read_source(spark, source("rate"), stream(ddl))

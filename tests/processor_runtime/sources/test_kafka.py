@@ -1,0 +1,159 @@
+"""Rows exactly as Spark's Kafka source gives them → events of the stream."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from processor_runtime.job_file.source import Source
+from processor_runtime.spark.sources import SourceError, events_of
+from tests.processor_runtime.sources.streams import malformed, stream, types
+
+pytestmark = pytest.mark.spark
+
+KAFKA = (
+    "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, "
+    "timestampType INT, headers ARRAY<STRUCT<key: STRING, value: BINARY>>"
+)
+WRITTEN_AT = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+def kafka(columns: dict[str, str] | None = None, **keys: Any) -> Source:
+    options = {"kafka.bootstrap.servers": "kafka-1:9092", "subscribe": "logins"}
+    return Source.model_validate(
+        {"format": "kafka", "options": options, "columns": columns or {}} | keys
+    )
+
+
+def records(spark: SparkSession, *values: bytes | None) -> DataFrame:
+    headers = [("trace", b"abc")]
+    rows = [
+        (b"ana", value, "logins", 3, 100 + number, WRITTEN_AT, 0, headers)
+        for number, value in enumerate(values)
+    ]
+    return spark.createDataFrame(rows, KAFKA)
+
+
+def test_a_value_of_json_becomes_the_columns_of_the_stream_in_their_order_and_types(
+    spark: SparkSession,
+) -> None:
+    frame = records(
+        spark, b'{"ts": "2026-05-01T10:00:00Z", "amount": 12.5, "more": 1, "user": "a"}'
+    )
+    definition = stream("user STRING, amount DECIMAL(10,2), ts TIMESTAMP, tags ARRAY<STRING>")
+
+    events = events_of(frame, kafka(), definition)
+
+    assert types(events) == [
+        ("user", "string"),
+        ("amount", "decimal(10,2)"),
+        ("ts", "timestamp"),
+        ("tags", "array<string>"),
+        ("_malformed", "string"),
+    ]
+    (row,) = events.collect()
+    assert (row.user, str(row.amount), row.tags, row["_malformed"]) == ("a", "12.50", None, None)
+
+
+def test_what_stands_beside_the_value_comes_under_the_names_the_job_file_gives(
+    spark: SparkSession,
+) -> None:
+    definition = stream(
+        "action STRING, who STRING, partition INT, place BIGINT, written TIMESTAMP, topic STRING, "
+        "headers ARRAY<STRUCT<key: STRING, value: STRING>>",
+        "written",
+    )
+    beside = {
+        "who": "key",
+        "partition": "partition",
+        "place": "offset",
+        "written": "timestamp",
+        "topic": "topic",
+        "headers": "headers",
+    }
+    frame = records(spark, b'{"action": "fail", "who": "not this"}')
+
+    (row,) = events_of(frame, kafka(beside), definition).collect()
+
+    assert row.asDict(recursive=True) == {
+        "action": "fail",
+        "who": "ana",
+        "partition": 3,
+        "place": 100,
+        "written": row.written,
+        "topic": "logins",
+        "headers": [{"key": "trace", "value": "abc"}],
+        "_malformed": None,
+    }
+    assert row.written.timestamp() == WRITTEN_AT.timestamp()
+
+
+def test_malformed_values_are_kept_with_their_text_their_place_and_the_reason(
+    spark: SparkSession,
+) -> None:
+    frame = records(
+        spark,
+        b'{"user": "a", "amount": "many", "ts": "yesterday"}',
+        b"{broken",
+        b"",
+        None,
+        b"[1]",
+        b'{"where": {"x": "far"}}',
+        b"\xff\xfe\x00avro",
+        b'{"user": "fine"}',
+    )
+    definition = stream("user STRING, amount BIGINT, ts TIMESTAMP, where STRUCT<x: INT>")
+
+    rows = events_of(frame, kafka(), definition).collect()
+
+    *bad, fine = rows
+    assert fine["_malformed"] is None
+    told = [malformed(row) for row in bad]
+    assert [each["reason"] for each in told] == [
+        "does not fit the stream's schema: amount, ts",
+        "not a JSON object",
+        "not a JSON object",
+        "the value is NULL",
+        "not a JSON object",
+        "a field inside a column does not fit the stream's schema",
+        "not a JSON object",
+    ]
+    assert told[0] == {
+        "reason": "does not fit the stream's schema: amount, ts",
+        "raw": '{"user": "a", "amount": "many", "ts": "yesterday"}',
+        "topic": "logins",
+        "partition": 3,
+        "offset": 100,
+    }
+    assert told[6]["raw_base64"] == "//4AYXZybw=="
+    assert "raw" not in told[6]
+    assert (bad[0].user, bad[0].amount) == ("a", None)
+
+
+def test_value_options_say_how_values_are_parsed(spark: SparkSession) -> None:
+    frame = records(spark, b'{"ts": "01/05/2026 10:30 +0000"}')
+    source = kafka(value_options={"timestampFormat": "dd/MM/yyyy HH:mm Z"})
+
+    (row,) = events_of(frame, source, stream("ts TIMESTAMP, user STRING")).collect()
+    (plain,) = events_of(frame, kafka(), stream("ts TIMESTAMP, user STRING")).collect()
+
+    assert malformed(plain)["reason"] == "does not fit the stream's schema: ts"
+    assert row["_malformed"] is None
+    assert row.ts.timestamp() == datetime(2026, 5, 1, 10, 30, tzinfo=UTC).timestamp()
+
+
+def test_a_column_beside_the_value_must_fit_its_type(spark: SparkSession) -> None:
+    definition = stream("offset INT, ts TIMESTAMP")
+    with pytest.raises(SourceError, match=r"'offset' is BIGINT, which cannot become INT"):
+        events_of(records(spark), kafka({"offset": "offset"}), definition)
+
+
+def test_text_of_any_length_null_and_odd_names_are_taken(spark: SparkSession) -> None:
+    frame = records(spark, b'{"a.b `c`": "longer than two", "_": 1}')
+    definition = stream("`a.b ``c``` VARCHAR(2), ts TIMESTAMP NOT NULL, `_` INT, topic STRING")
+
+    events = events_of(frame, kafka({"topic": "topic"}), definition)
+
+    assert types(events)[:2] == [("a.b `c`", "string"), ("ts", "timestamp")]
+    assert tuple(events.collect()[0]) == ("longer than two", None, 1, "logins", None)

@@ -1,0 +1,59 @@
+"""Runs a job file from end to end, and reads what it has written."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from processor_runtime.spark.job import StreamingJob
+from processor_runtime.spark.micro_batches import BatchDone
+from tests.processor_runtime.job_file.job_files import loaded
+
+KINDS = ["match", "timeout", "side", "late", "error"]
+
+Row = dict[str, Any]
+
+
+def job(
+    spark: SparkSession,
+    folder: Path,
+    on_batch: Callable[[BatchDone], None] = lambda _done: None,
+    **keys: Any,
+) -> StreamingJob:
+    """Return a job that reads `folder/in` with the rules in `folder/rules` and writes `folder/out`.
+
+    Args:
+        spark: the session.
+        folder: a directory of its own.
+        on_batch: told of each batch.
+        keys: more keys of the job file.
+    """
+    document = {
+        "name": "test",
+        "source": {"format": "json", "path": str(folder / "in"), "max_files_per_batch": 1},
+        "discoverer": {"type": "directory", "path": str(folder / "rules")},
+        "outputs": [{"type": "json", "path": str(folder / "out"), "kinds": KINDS}],
+        "checkpoint": str(folder / "checkpoint"),
+        "trigger": {"available_now": True},
+        "shards": 2,
+    }
+    return StreamingJob(spark, loaded(folder, document | keys), {}, on_batch)
+
+
+def written_batches(folder: Path) -> Iterator[list[Row]]:
+    """Yield the rows of each batch that has some, in order."""
+    directories = (folder / "out").glob("batch=*")
+    for directory in sorted(directories, key=lambda path: int(path.name.removeprefix("batch="))):
+        lines = [
+            line
+            for path in sorted(directory.glob("*.json"))
+            for line in path.read_text(encoding="utf-8").splitlines()
+        ]
+        yield [json.loads(line) for line in lines]
+
+
+def written(folder: Path) -> list[Row]:
+    """Return the rows of all batches."""
+    return [row for rows in written_batches(folder) for row in rows]

@@ -1,0 +1,154 @@
+"""The stateful processor alone, in Spark's own tester for them, which needs no Java."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+import polars as pl
+from pydantic_core import from_json
+from pyspark.sql.streaming.tws_tester import TwsTester
+
+from discoverers.snapshot import Snapshot, SnapshotProcessor
+from processor_runtime.batch_clock import NO_WATERMARK_MS, BatchClock
+from processor_runtime.event_block import TIME
+from processor_runtime.key_stage import FUTURE, MALFORMED, KeyStage, KeyStageSettings
+from processor_runtime.rule_set import RuleDefaults, RuleSet, compile_rules
+from processor_runtime.shard_matcher import MatchSettings
+from processor_runtime.spark.block_rows import SCHEMA, event_row
+from processor_runtime.spark.stages import STATUS, ShardProcessor
+from processor_runtime.timeline import Timeline, resolve
+from tests.processor_runtime.core.pipeline import Event
+from tests.processor_runtime.core.published import (
+    absence,
+    event,
+    processor,
+    sequence,
+    stream,
+    version,
+)
+
+SHARD = 7
+
+
+@dataclass(slots=True)
+class GivenRules:
+    """The rules of a test and the time of its batch, as a worker would find them."""
+
+    rules: RuleSet
+    clock: BatchClock = field(default_factory=lambda: BatchClock(0, 1, NO_WATERMARK_MS, 0))
+
+    def current(self, watermark_ms: int | None = None) -> tuple[BatchClock, RuleSet]:
+        del watermark_ms  # what Spark tells before the first event is no time
+        return self.clock, self.rules
+
+
+class OneShard:
+    """A shard in Spark's tester, and the first stage in front of it.
+
+    Args:
+        published: the processors.
+    """
+
+    def __init__(self, *published: SnapshotProcessor) -> None:
+        snapshot = Snapshot(format=1, epoch=1, stream=stream(), processors=list(published))
+        timeline = resolve(Timeline(), snapshot, None)
+        self.given = GivenRules(compile_rules(timeline, snapshot.stream, RuleDefaults()))
+        # Rows carry no event time of their own: none is late to Spark.
+        self.tester = TwsTester(
+            ShardProcessor(self.given, MatchSettings()),
+            timeMode="EventTime",
+            eventTimeExtractor=lambda _row: 2**62,
+        )
+
+    def send(self, *events: Event) -> pd.DataFrame:
+        """Give events to the shard, in a batch with the watermark as it is."""
+        schema = {TIME: pl.Int64, "user": pl.String, "name": pl.String, "price": pl.Int64}
+        rows = [{TIME: e["ts"], MALFORMED: None, FUTURE: None, **e} for e in events]
+        frame = pl.DataFrame(
+            rows, schema={**schema, "ts": pl.Int64, MALFORMED: pl.String, FUTURE: pl.Int64}
+        )
+        stage = KeyStage(self.given.rules, KeyStageSettings(1), self.given.clock)
+        sent = [event_row(SHARD, block) for _, block in stage.blocks(frame, 0)]
+        return self.tester.testInPandas(SHARD, pd.DataFrame(sent, columns=SCHEMA.names))
+
+    def advance(self, watermark_ms: int) -> pd.DataFrame:
+        """Let the watermark come to a time, which fires timers in a batch of its own."""
+        batch_id = self.given.clock.batch_id + 1
+        self.given.clock = BatchClock(batch_id, 1, watermark_ms, 0)
+        return self.tester.setWatermark(watermark_ms)
+
+    @property
+    def timers(self) -> list[int]:
+        """The timers that are registered."""
+        self.tester.handle.setGroupingKey(SHARD)
+        return list(self.tester.handle.listTimers())
+
+    @property
+    def state(self) -> dict[str, bytes]:
+        """The state of the shard."""
+        found = self.tester.peekMapState("shard", SHARD)
+        return {name: value for (name,), (value,) in found.items()}
+
+
+def matches(rows: pd.DataFrame) -> list[Any]:
+    """Return the events by step of each match, by their names and times."""
+    if rows.empty:
+        return []
+    return [
+        {
+            step: [f"{taken['name']}{taken['ts']}" for taken in events]
+            for step, events in from_json(text).items()
+        }
+        for text in rows.loc[rows["kind"] == "match", "events"]
+    ]
+
+
+def test_events_wait_in_state_and_a_timer_brings_their_match() -> None:
+    shard = OneShard(processor("p", version(1, sequence("ab"))))
+
+    rows = shard.send(event("b", 1_010), event("a", 1_000))
+
+    assert list(rows["kind"]) == [STATUS]
+    assert shard.timers == [1_000]
+    assert any("/header" in name for name in shard.state)
+    assert matches(shard.advance(999)) == []
+    assert matches(shard.advance(1_010)) == [{"a": ["a1000"], "b": ["b1010"]}]
+
+
+def test_a_timer_brings_an_absence_and_then_nothing_is_left() -> None:
+    shard = OneShard(processor("p", version(1, absence("a", "b", 50))))
+    shard.send(event("a", 1_000, user="somebody"))
+    assert matches(shard.advance(1_001)) == []
+    assert b"somebody" in b"".join(shard.state.values())
+    # At 1050 the window closes.
+    assert shard.timers == [1_050]
+
+    assert matches(shard.advance(1_050)) == [{"a": ["a1000"]}]
+
+    assert shard.timers == []
+    assert b"somebody" not in b"".join(shard.state.values())
+
+
+def test_a_timer_that_is_not_wanted_any_more_is_deleted() -> None:
+    shard = OneShard(processor("p", version(1, absence("a", "b", 50))))
+    shard.send(event("a", 1_000))
+    shard.advance(1_001)
+    assert shard.timers == [1_050]
+
+    shard.send(event("b", 1_020))
+
+    assert shard.timers == [1_020]
+    assert matches(shard.advance(1_020)) == []
+    assert shard.timers == []
+    assert matches(shard.advance(1_100)) == []
+
+
+def test_each_batch_of_a_shard_ends_with_its_status() -> None:
+    shard = OneShard(processor("p", version(1, sequence("a"))))
+    shard.send(event("a", 1_000), event("a", 1_000, user="v"))
+
+    rows = shard.advance(2_000)
+
+    assert list(rows["kind"]) == ["match", "match", STATUS]
+    status = from_json(rows["output"].iloc[-1])
+    assert status["shard"] == SHARD
