@@ -9,7 +9,11 @@ from fastapi import FastAPI
 
 from api.audit import endpoints as audit_endpoints
 from api.body_limit import BodyLimit
+from api.dashboard import endpoints as dashboard_endpoints
+from api.dashboard import session as dashboard_session
+from api.dashboard.headers import SecurityHeaders
 from api.database import Database
+from api.drafts import endpoints as draft_endpoints
 from api.jobs import endpoints as job_endpoints
 from api.jobs import running_endpoints
 from api.jobs.metrics import JobCollector
@@ -20,10 +24,12 @@ from api.observability import endpoints as observability_endpoints
 from api.observability.metrics import Metrics
 from api.observability.requests import RequestObserver
 from api.openapi import describe
+from api.overview import endpoints as overview_endpoints
 from api.problems import add_problem_handlers
 from api.processors import endpoints as processor_endpoints
 from api.processors import lifecycle_endpoints
 from api.rate_limits import RateLimits
+from api.rules import endpoints as rule_endpoints
 from api.runtime import Clock, Runtime, system_clock_ms
 from api.settings import Settings
 from api.snapshots import endpoints as snapshot_endpoints
@@ -36,13 +42,17 @@ ROUTERS = (
     snapshot_endpoints.router,
     processor_endpoints.router,
     lifecycle_endpoints.router,
+    draft_endpoints.router,
     job_endpoints.router,
     running_endpoints.router,
+    rule_endpoints.router,
     match_endpoints.router,
     audit_endpoints.router,
+    overview_endpoints.router,
     token_endpoints.router,
     observability_endpoints.router,
 )
+DASHBOARD_ROUTERS = (dashboard_session.router, dashboard_endpoints.router)
 
 
 def create_app(settings: Settings, now_ms: Clock = system_clock_ms) -> FastAPI:
@@ -73,10 +83,11 @@ def create_app(settings: Settings, now_ms: Clock = system_clock_ms) -> FastAPI:
         openapi_url="/openapi.json",
     )
     app.state.runtime = runtime
-    for router in ROUTERS:
+    for router in (*ROUTERS, *DASHBOARD_ROUTERS):
         app.include_router(router)
     add_problem_handlers(app)
     app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
+    app.add_middleware(SecurityHeaders)
     app.add_middleware(RequestObserver, metrics=runtime.metrics)
     describe(app)
     return app

@@ -6,6 +6,7 @@ A cursor holds the sort values of the last item, so that pages stay right while 
 import base64
 import binascii
 import json
+from enum import StrEnum
 from http import HTTPStatus
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -28,6 +29,20 @@ class Page(BaseModel, Generic[Item]):
 
     items: list[Item]
     next_cursor: str | None = Field(default=None, description="Null on the last page.")
+
+
+class SortOrder(StrEnum):
+    """The order of a list: a field, with `-` in front for descending; each list names its own."""
+
+    @property
+    def field(self) -> str:
+        """The field sorted by."""
+        return self.value.removeprefix("-")
+
+    @property
+    def is_descending(self) -> bool:
+        """Whether the greatest comes first."""
+        return self.value.startswith("-")
 
 
 def encoded_cursor(*values: str | int | None) -> str:

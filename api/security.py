@@ -17,11 +17,13 @@ from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
+from api.cross_site import refuse_cross_site
 from api.problems import Refusal
 from api.runtime import CurrentRuntime, Runtime
 from api.tokens import repository
 
 TOKEN_PREFIX: Final = "percept_"  # noqa: S105 - no secret, but what secret scanners look for
+SESSION_COOKIE: Final = "percept_session"  # holds a token; set by api.dashboard.session
 
 _FAILED_LOGIN_COST = 10  # a wrong token empties the bucket of its address ten times as fast
 
@@ -72,13 +74,28 @@ async def authenticated(
     runtime: CurrentRuntime,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
 ) -> Principal:
-    """Return who makes the request.
+    """Return who makes the request, by its header or, without one, by the session cookie.
 
     Raises:
-        Refusal: without a valid token (401), or after too many requests (429).
+        Refusal: without a valid token (401), after too many requests (429), or by cookie from a
+            page of another site (403).
+    """
+    if credentials is None and "Authorization" not in request.headers:
+        text = request.cookies.get(SESSION_COOKIE, "")
+        if text:
+            refuse_cross_site(request)
+    else:
+        text = credentials.credentials if credentials else ""
+    return await principal_of(request, runtime, text)
+
+
+async def principal_of(request: Request, runtime: Runtime, text: str) -> Principal:
+    """Return whose token this is, and count the request.
+
+    Raises:
+        Refusal: it is no valid token (401), or there were too many requests (429).
     """
     address = request.client.host if request.client else ""
-    text = credentials.credentials if credentials else ""
     principal = await run_in_threadpool(_principal, runtime, text) if text else None
     cost = 1 if principal else _FAILED_LOGIN_COST
     caller = f"token {principal.token_id}" if principal else f"address {address}"

@@ -60,6 +60,9 @@ class Settings(BaseSettings):
     match_listeners: int = Field(
         default=100, ge=0, description="Connections that may listen for matches at once."
     )
+    session_hours: float = Field(
+        default=168, gt=0, le=8_760, description="How long a sign-in to the dashboard lasts."
+    )
     log_level: str = Field(default="info", pattern="^(debug|info|warning|error)$")
 
     @property

@@ -48,11 +48,16 @@ def forget_before(session: Session, job_id: str, start_ms: int) -> None:
         session.execute(delete(table).where(table.job_id == job_id, table.start_ms < start_ms))
 
 
+def newest_buckets(now_ms: int) -> range:
+    """Return the starts of the twelve newest buckets of processors: the last hour."""
+    newest_ms = now_ms - now_ms % PROCESSOR_BUCKET_MS
+    return range(newest_ms - _HOUR_MS, newest_ms + 1, PROCESSOR_BUCKET_MS)[1:]
+
+
 def matches_last_hour(
     session: Session, job_ids: Iterable[str], processor_ids: Iterable[str], now_ms: int
 ) -> dict[tuple[str, str], int]:
     """Return how many matches there were in the twelve newest buckets, by job and processor."""
-    newest_ms = now_ms - now_ms % PROCESSOR_BUCKET_MS
     query = (
         select(
             ProcessorBucket.job_id, ProcessorBucket.processor_id, func.sum(ProcessorBucket.matches)
@@ -60,7 +65,7 @@ def matches_last_hour(
         .where(
             ProcessorBucket.job_id.in_(job_ids),
             ProcessorBucket.processor_id.in_(processor_ids),
-            ProcessorBucket.start_ms > newest_ms - _HOUR_MS,
+            ProcessorBucket.start_ms >= newest_buckets(now_ms).start,
         )
         .group_by(ProcessorBucket.job_id, ProcessorBucket.processor_id)
     )

@@ -30,7 +30,7 @@ from api.settings import Settings
 from discoverers.reporting import RunningState
 
 # Of several versions of one processor the first of these says how the processor fares.
-_TELLING: Final = ("quarantined", "active", "paused", "draining", "pending", "superseded")
+TELLING: Final = ("quarantined", "active", "paused", "draining", "pending", "superseded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,8 @@ def running_summaries(
     session: Session, stream: str, processors: Sequence[Processor], now_ms: int, settings: Settings
 ) -> list[RunningSummary]:
     """Return for each of these processors of a stream where it stands in each job."""
-    joined = _joined(session, stream, [processor.id for processor in processors], now_ms, settings)
+    jobs = [job_summary(job, now_ms, settings) for job in repository.jobs_of(session, stream)]
+    joined = _joined(session, jobs, [processor.id for processor in processors], now_ms)
     return [
         RunningSummary(
             processor_id=processor.id,
@@ -64,7 +65,9 @@ def running_view(
     session: Session, processor: Processor, now_ms: int, settings: Settings
 ) -> RunningView:
     """Return what is published of a processor and what each job runs of it, by version."""
-    joined = _joined(session, processor.stream, [processor.id], now_ms, settings)
+    found = repository.jobs_of(session, processor.stream)
+    jobs = [job_summary(job, now_ms, settings) for job in found]
+    joined = _joined(session, jobs, [processor.id], now_ms)
     return RunningView(
         processor_id=processor.id,
         stream=processor.stream,
@@ -80,10 +83,17 @@ def running_view(
     )
 
 
+def running_in_job(
+    session: Session, job: JobSummary, processor_ids: Sequence[str], now_ms: int
+) -> dict[str, RunningInJob]:
+    """Return where each of these processors stands in one job, by id."""
+    joined = _joined(session, [job], processor_ids, now_ms)
+    return {each: RunningInJob(**_in_job(joined, job, each)) for each in processor_ids}
+
+
 def _joined(
-    session: Session, stream: str, processor_ids: Sequence[str], now_ms: int, settings: Settings
+    session: Session, jobs: list[JobSummary], processor_ids: Sequence[str], now_ms: int
 ) -> _Joined:
-    jobs = [job_summary(job, now_ms, settings) for job in repository.jobs_of(session, stream)]
     job_ids = [job.id for job in jobs]
     held = defaultdict(list)
     for version in repository.held_versions(session, job_ids, processor_ids):
@@ -102,8 +112,10 @@ def _joined(
 def _in_job(joined: _Joined, job: JobSummary, processor_id: str) -> dict[str, Any]:
     held = joined.held[job.id, processor_id]
     telling = min(held, key=_telling, default=None)
-    live = max((each.version for each in held if each.state == "active"), default=None)
-    pending = [each for each in held if each.state == "pending" and each.version > (live or 0)]
+    active = [each for each in held if each.state == "active"]
+    live = max(active, key=lambda each: each.version, default=None)
+    newer = [each for each in held if live is None or each.version > live.version]
+    pending = [each for each in newer if each.state == "pending"]
     following = min(
         pending, key=lambda each: (each.active_from_ms or 0, each.version), default=None
     )
@@ -111,7 +123,8 @@ def _in_job(joined: _Joined, job: JobSummary, processor_id: str) -> dict[str, An
         "job": job,
         "state": cast("RunningState | None", telling and telling.state),
         "is_current": (job.epoch or 0) >= joined.changed_at_epoch[processor_id],
-        "live_version": live,
+        "live_version": live and live.version,
+        "live_from": live and live.active_from_ms,
         "next_version": following and following.version,
         "next_from": following and following.active_from_ms,
         "matches_last_hour": joined.matches_last_hour.get((job.id, processor_id), 0),
@@ -126,4 +139,4 @@ def _in_job(joined: _Joined, job: JobSummary, processor_id: str) -> dict[str, An
 
 
 def _telling(held: HeldVersion) -> tuple[int, int]:
-    return _TELLING.index(held.state), -held.version
+    return TELLING.index(held.state), -held.version

@@ -85,6 +85,7 @@ class RunningInJob(BaseModel):
     state: RunningState | None = Field(description="Null = the job has reported nothing of it.")
     is_current: bool = Field(description="Whether the job has taken the processor's newest change.")
     live_version: int | None = Field(description="The version that is active.")
+    live_from: Instant | None = Field(description="The event time from which it is.")
     next_version: int | None = Field(description="The next version that will be.")
     next_from: Instant | None = Field(description="The event time from which it will be.")
     matches_last_hour: int

@@ -9,7 +9,7 @@ from api.problems import Flaw
 from cep.expression import EvaluationError, Expression, compile_scalar, resolve
 from cep.matching import find_matches
 from cep.nfa.errors import MatchingError
-from cep.nfa.machine import Limits
+from cep.nfa.limits import Limits
 from cep.pattern import Pattern
 from cep.pattern.code import signed_codes
 from cep.processor_document import Example, ProcessorDocument

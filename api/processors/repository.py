@@ -114,7 +114,7 @@ def find_processors(
     """Return processors that meet a filter, in order, from behind `after` on."""
     column = sort_column(sort)
     position = tuple_(column, Processor.id)
-    query = select(Processor).where(*_conditions(wanted)).limit(limit)
+    query = select(Processor).where(*conditions(wanted)).limit(limit)
     if after is not None:
         behind = tuple_(after.value, after.id)
         query = query.where(position < behind if sort.is_descending else position > behind)
@@ -135,7 +135,8 @@ def sort_column(sort: Sort) -> InstrumentedAttribute[str] | InstrumentedAttribut
             return Processor.id
 
 
-def _conditions(wanted: ProcessorFilter) -> list[ColumnElement[bool]]:
+def conditions(wanted: ProcessorFilter) -> list[ColumnElement[bool]]:
+    """Return what a filter asks of a processor."""
     found: list[ColumnElement[bool]] = []
     if wanted.stream is not None:
         found.append(Processor.stream == wanted.stream)

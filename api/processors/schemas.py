@@ -1,12 +1,12 @@
 """What is asked about processors and what is shown of them."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 
+from api.paging import SortOrder
 from api.problems import Flaw
 from api.streams.schemas import StreamName
 from cep.instants import Instant
@@ -38,7 +38,7 @@ class ProcessorFilter:
     ] = None
 
 
-class Sort(StrEnum):
+class Sort(SortOrder):
     """The order of a list; `-` = descending."""
 
     ID = "id"
@@ -49,16 +49,6 @@ class Sort(StrEnum):
     UPDATED_DESCENDING = "-updated_at"
     OWNER = "owner"
     OWNER_DESCENDING = "-owner"
-
-    @property
-    def field(self) -> str:
-        """The field sorted by."""
-        return self.value.removeprefix("-")
-
-    @property
-    def is_descending(self) -> bool:
-        """Whether the greatest comes first."""
-        return self.value.startswith("-")
 
 
 class ProcessorSummary(BaseModel):

@@ -31,6 +31,17 @@ def pattern(**step: Any) -> dict[str, Any]:
     return {"steps": [{"name": "a", **step}, {"name": "b", "contiguity": "next"}], "within": "PT1H"}
 
 
+def test_a_key_whose_values_cannot_be_keys_is_refused(with_stream: ServiceUnderTest) -> None:
+    orders = {"name": "orders", "schema": "user STRING, tags ARRAY<STRING>, ts TIMESTAMP"}
+    orders["event_time_column"] = "ts"
+    assert with_stream.client.post("/v1/streams", json=orders).status_code == 201
+    tagged = {"steps": [{"name": "a", "where": "ARRAY_CONTAINS(tags, 'vip')"}]}
+    answer = validate(with_stream, stream="orders", pattern=tagged, key_by=["user", "tags"])
+    (flaw,) = answer.json()["errors"]
+    assert flaw["pointer"] == "/key_by/1"
+    assert "ARRAY<STRING> cannot be a key" in flaw["detail"]
+
+
 @pytest.mark.parametrize(
     ("changes", "pointer", "detail"),
     [

@@ -1,0 +1,126 @@
+"""Serves the dashboard: one page for every path a person may bookmark, and its files.
+
+    /streams/payments/rules ─► index.html ─► /assets/<digest>/js/main.js ─► /v1/…
+
+The pages are open, like a sign-in form; what they show comes from `/v1` and needs a role there.
+"""
+
+import re
+import secrets
+from functools import cache
+from http import HTTPStatus
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Header, Path, Response
+
+from api.dashboard.assets import Assets, read_assets
+from api.problems import Refusal
+
+router = APIRouter(include_in_schema=False)
+
+PAGES: Final = (
+    "/",
+    "/sign-in",
+    "/streams/{stream}",
+    "/streams/{stream}/rules",
+    "/streams/{stream}/rules/new",
+    "/streams/{stream}/rules/{processor_id}",
+    "/streams/{stream}/rules/{processor_id}/edit",
+    "/streams/{stream}/matches",
+    "/streams/{stream}/matches/{match_id}",
+    "/streams/{stream}/jobs/{name}",
+    "/activity",
+    "/tokens",
+)
+
+_FOR_EVER: Final = "public, max-age=31536000, immutable"
+_ASK_AGAIN: Final = "no-cache"
+_FIRST_MODULES: Final = re.compile(r"vendor/preact\.js|js/\w+\.js|js/ui/\w+\.js")
+
+
+@cache
+def loaded_assets() -> Assets:
+    """Return the files of the dashboard, read when the first of them is asked for."""
+    return read_assets()
+
+
+def read_page() -> Response:
+    """Answer any page's path: the script on it reads the path and shows that page."""
+    assets = loaded_assets()
+    nonce = secrets.token_urlsafe(16)
+    page = assets.index.replace("{{preloads}}", _preloads(assets))
+    page = page.replace("{{assets}}", f"/assets/{assets.digest}").replace("{{nonce}}", nonce)
+    return Response(
+        page,
+        media_type="text/html",
+        headers={"Cache-Control": "no-store", "Content-Security-Policy": content_policy(nonce)},
+    )
+
+
+for _path in PAGES:
+    router.api_route(_path, methods=["GET", "HEAD"])(read_page)
+
+
+@router.get("/favicon.ico")
+def read_icon() -> Response:
+    """Answer browsers that look for the icon where icons were long ago."""
+    return _file("icon.svg", _ASK_AGAIN, "", "")
+
+
+@router.get("/assets/{digest}/{path:path}")
+def read_asset(
+    digest: Annotated[str, Path()],
+    path: Annotated[str, Path()],
+    if_none_match: Annotated[str, Header()] = "",
+    accept_encoding: Annotated[str, Header()] = "",
+) -> Response:
+    """Return one file.
+
+    A page opened before an update asks for a digest of old. It gets the file as it is now, and asks
+    again the next time.
+    """
+    is_current = digest == loaded_assets().digest
+    caching = _FOR_EVER if is_current else _ASK_AGAIN
+    return _file(path, caching, if_none_match, accept_encoding)
+
+
+def content_policy(nonce: str) -> str:
+    """Return the Content-Security-Policy of a page.
+
+    The nonce is for the one style sheet that the text editor makes at run time.
+    """
+    return "; ".join(
+        (
+            "default-src 'none'",
+            "script-src 'self'",
+            f"style-src 'self' 'nonce-{nonce}'",
+            "img-src 'self'",
+            "font-src 'self'",
+            "connect-src 'self'",
+            "form-action 'self'",
+            "base-uri 'none'",
+            "frame-ancestors 'none'",
+        )
+    )
+
+
+def _file(path: str, caching: str, if_none_match: str, accept_encoding: str) -> Response:
+    asset = loaded_assets().files.get(path)
+    if asset is None:
+        raise Refusal(HTTPStatus.NOT_FOUND, "The dashboard has no such file.")
+    etag = f'"{asset.etag}"'
+    headers = {"Cache-Control": caching, "ETag": etag, "Vary": "Accept-Encoding"}
+    if etag in if_none_match:
+        return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
+    if asset.packed is not None and "gzip" in accept_encoding:
+        headers["Content-Encoding"] = "gzip"
+        return Response(asset.packed, media_type=asset.media_type, headers=headers)
+    return Response(asset.body, media_type=asset.media_type, headers=headers)
+
+
+def _preloads(assets: Assets) -> str:
+    """Return links that fetch what every page needs at once, not one after the other."""
+    wanted = filter(_FIRST_MODULES.fullmatch, assets.files)
+    return "\n    ".join(
+        f'<link rel="modulepreload" href="{{{{assets}}}}/{path}" />' for path in wanted
+    )

@@ -1,0 +1,46 @@
+// Checks a draft while it is typed: what it says, and what is wrong with it, by line.
+import { useEffect, useRef, useState } from "../../vendor/preact.js";
+import { send } from "../api.js";
+
+const REST_MS = 300;
+
+/**
+ * @param {string|null} text null = there is none yet
+ * @param {"yaml"|"json"} format
+ * @returns {{document: object|null, problems: object[], checked: string|null, problem: Error|null}}
+ *   `document` is the newest that could be read; `checked` is the text that `problems` are of.
+ */
+export function useCheck(text, format) {
+  const [state, setState] = useState({ document: null, problems: [], checked: null, problem: null });
+  const isFirst = useRef(true);
+  useEffect(() => {
+    if (text === null) return undefined;
+    const abort = new AbortController();
+    const check = async () => {
+      try {
+        const report = await send("POST", "/v1/drafts/check", { text, format }, { signal: abort.signal });
+        setState((before) => ({
+          document: report.document ?? before.document,
+          isReadable: report.document !== null,
+          problems: report.problems,
+          checked: text,
+          problem: null,
+        }));
+      } catch (problem) {
+        if (problem.name !== "AbortError") setState((before) => ({ ...before, checked: null, problem }));
+      }
+    };
+    const timer = setTimeout(check, isFirst.current ? 0 : REST_MS);
+    isFirst.current = false;
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+    };
+  }, [text, format]);
+  return state;
+}
+
+/** Whether a checked draft may be published: it is checked as it stands, and nothing is wrong. */
+export function isReady(check, text) {
+  return check.checked === text && check.isReadable && !check.problems.some((each) => each.severity === "error");
+}

@@ -1,0 +1,103 @@
+// The last question before a draft is published: when, why, and what changes.
+import { html, useEffect, useState } from "../../vendor/preact.js";
+import { send } from "../api.js";
+import { localTime, millis } from "../format.js";
+import { navigate, path } from "../router.js";
+import { TimeField, localInput } from "../rule/actions.js";
+import { TextDiff } from "../rule/diff.js";
+import { can } from "../session.js";
+import { Confirm } from "../ui/dialog.js";
+import { toast, toastProblem } from "../ui/toast.js";
+
+const AN_HOUR_MS = 3_600_000;
+
+/**
+ * @param {object} properties
+ *   document: what is published. rule: the rule as it was loaded, null for a new one.
+ *   onDone: called once it is published, before the page is left.
+ */
+export function Publish({ document, rule, onDone, onClose }) {
+  const isPaused = rule?.state === "paused";
+  const choices = whenChoices(rule, isPaused);
+  const written = document.effective_from;
+  const [when, setWhen] = useState(written && choices.some(([key]) => key === "later") ? "later" : choices[0][0]);
+  const [from, setFrom] = useState(localInput(written ? millis(written) : Date.now() + AN_HOUR_MS));
+  const act = async (comment) => {
+    const sent = timed(document, when, from);
+    if (rule) await replace(rule, sent, comment);
+    else await create(sent, comment, when === "paused");
+    onDone();
+    toast(told(sent, when, from, isPaused));
+    navigate(path`/streams/${sent.stream}/rules/${sent.id}`);
+  };
+  return html`<${Confirm}
+    title=${rule ? `Publish a new version of ${rule.id}` : `Publish ${document.id}`}
+    verb=${when === "paused" ? "Save paused" : isPaused ? "Save" : when === "later" ? "Schedule" : "Publish"}
+    act=${act}
+    onClose=${onClose}
+  >
+    <fieldset class="choices">
+      <legend class="visually-hidden">When</legend>
+      ${choices.map(
+        ([key, label, hint]) => html`<label key=${key} class="choice">
+          <input type="radio" name="when" value=${key} checked=${when === key} onChange=${() => setWhen(key)} />
+          <span>${label}<span class="secondary"> ${hint}</span></span>
+        </label>`,
+      )}
+    </fieldset>
+    ${when === "later" && html`<${TimeField} label="From event time" value=${from} onInput=${setFrom} />`}
+    ${rule && html`<${Changed} before=${rule.document} after=${document} />`}
+  <//>`;
+}
+
+function Changed({ before, after }) {
+  const [texts, setTexts] = useState(null);
+  useEffect(() => {
+    let gone = false;
+    const text = async (document) => (await send("POST", "/v1/drafts/text", { document, format: "yaml" })).text;
+    Promise.all([text(before), text(after)]).then((both) => !gone && setTexts(both), toastProblem);
+    return () => {
+      gone = true;
+    };
+  }, []);
+  if (!texts) return null;
+  if (texts[0] === texts[1]) return html`<p class="secondary">Nothing has been changed; no new version will be made.</p>`;
+  return html`<div class="rollback-diff">
+    <h3>What changes</h3>
+    <${TextDiff} before=${texts[0]} after=${texts[1]} />
+  </div>`;
+}
+
+function whenChoices(rule, isPaused) {
+  if (isPaused) return [["now", "Save the version", "The rule is paused and stays so until it is resumed."]];
+  const paused = ["paused", "Save it paused", "It runs once a publisher resumes it."];
+  if (!can("publisher")) return [paused];
+  const choices = [
+    ["now", "Now", "Jobs take it up with their next batch."],
+    ["later", "At a time", "It takes over at exactly that instant of event time."],
+  ];
+  return rule ? choices : [...choices, paused];
+}
+
+function timed(document, when, from) {
+  const { effective_from: _written, ...content } = document;
+  if (when !== "later") return content;
+  const at = new Date(from);
+  if (Number.isNaN(at.getTime())) throw new Error("Choose a day and a time.");
+  return { ...content, effective_from: at.toISOString() };
+}
+
+async function replace(rule, document, comment) {
+  const options = { query: { comment }, etag: `"${rule.revision}"` };
+  await send("PUT", path`/v1/processors/${rule.id}`, document, options);
+}
+
+async function create(document, comment, paused) {
+  await send("POST", "/v1/processors", document, { query: { comment, paused: paused || null } });
+}
+
+function told(document, when, from, isPaused) {
+  if (when === "paused" || isPaused) return `${document.id} is saved, paused.`;
+  if (when === "later") return `${document.id} is scheduled for ${localTime(new Date(from).getTime())}.`;
+  return `${document.id} is published. Jobs take it up with their next batch.`;
+}

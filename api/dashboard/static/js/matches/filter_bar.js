@@ -1,0 +1,80 @@
+// The filters above the list of matches.
+import { html, useEffect, useId, useState } from "../../vendor/preact.js";
+import { usePolled } from "../api.js";
+import { path, route, setQuery } from "../router.js";
+import { Button } from "../ui/button.js";
+import { FilterChip } from "../ui/chips.js";
+import { Search } from "../ui/field.js";
+import { Segments } from "../ui/tabs.js";
+import { instantOf, localField, wantedMatches, withoutFilters } from "./filters.js";
+
+const SUGGESTIONS = 50;
+const KINDS = [
+  ["", "All"],
+  ["match", "Matches"],
+  ["timeout", "Timeouts"],
+];
+
+/** @param {{stream: string}} properties */
+export function FilterBar({ stream }) {
+  const { query } = route.value;
+  const choose = (name) => (value) => setQuery({ [name]: value || null });
+  const isFiltered = Object.keys(wantedMatches(query)).length > 0;
+  return html`<div class="filters" role="search" aria-label="Filter matches">
+    <${Segments} label="Kind" options=${KINDS} value=${query.kind ?? ""} onChange=${choose("kind")} />
+    <${RuleField} stream=${stream} value=${query.processor ?? ""} />
+    <span class="key-field">
+      <${Search} label="Key" placeholder="Key, exactly" value=${query.key ?? ""} onSearch=${choose("key")} />
+    </span>
+    <${Search} label="Text in the output" value=${query.text ?? ""} onSearch=${choose("text")} />
+    <span class="instants">
+      <${InstantField} label="From" value=${query.since} onChange=${choose("since")} />
+      <${InstantField} label="until" value=${query.until} onChange=${choose("until")} />
+    </span>
+    ${["version", "job"]
+      .filter((name) => query[name])
+      .map((name) => html`<${FilterChip} key=${name} label=${`${name} ${query[name]}`} onRemove=${() => choose(name)(null)} />`)}
+    ${isFiltered && html`<${Button} kind="plain" icon="cross" onClick=${() => setQuery(withoutFilters())}>Clear<//>`}
+  </div>`;
+}
+
+function RuleField({ stream, value }) {
+  const [text, setText] = useState(value);
+  const listId = useId();
+  useEffect(() => setText(value), [value]);
+  const source = text && text !== value ? path`/v1/streams/${stream}/rules` : null;
+  const { data } = usePolled(source, { text: text.trim(), limit: SUGGESTIONS }, null);
+  // A version belongs to one rule: another rule, another version.
+  const choose = () => setQuery({ processor: text.trim() || null, version: null });
+  return html`<span class="rule-field">
+    <input
+      type="search"
+      class="input"
+      aria-label="Rule"
+      placeholder="Rule"
+      list=${listId}
+      value=${text}
+      maxlength="200"
+      autocomplete="off"
+      spellcheck="false"
+      onInput=${(event) => setText(event.currentTarget.value)}
+      onChange=${choose}
+    />
+    <datalist id=${listId}>${(data?.items ?? []).map(({ id }) => html`<option key=${id} value=${id} />`)}</datalist>
+  </span>`;
+}
+
+function InstantField({ label, value, onChange }) {
+  const id = useId();
+  return html`<span class="instant-field">
+    <label for=${id}>${label}</label>
+    <input
+      id=${id}
+      class="input"
+      type="datetime-local"
+      title="Event time, in your zone"
+      value=${localField(value)}
+      onChange=${(event) => onChange(instantOf(event.currentTarget.value))}
+    />
+  </span>`;
+}

@@ -1,0 +1,60 @@
+// One match in the list: a line that opens to its timeline.
+import { html, useState } from "../../vendor/preact.js";
+import { usePolled } from "../api.js";
+import { Time, duration, millis, plural } from "../format.js";
+import { Link, path } from "../router.js";
+import { Icon } from "../ui/icon.js";
+import { ProblemBox } from "../ui/problem.js";
+import { State } from "../ui/state.js";
+import { OutputFacts, OutputLine, keyText } from "./output.js";
+import { Timeline } from "./timeline.js";
+
+/** @param {{match: object, column: string, isFresh: boolean}} properties `column` is that of the event time */
+export function MatchRow({ match, column, isFresh }) {
+  const [isOpen, setOpen] = useState(false);
+  const { stream, processor_id: rule } = match;
+  const page = path`/streams/${stream}/matches/${match.match_id}`;
+  return html`<li class=${`found ${isFresh ? "fresh" : ""}`} data-match=${match.match_id}>
+    <div class="found-line">
+      <button
+        type="button"
+        class="opener"
+        aria-expanded=${isOpen ? "true" : "false"}
+        aria-label=${`Events of the ${match.kind} of ${rule}, key ${keyText(match.key) || "none"}`}
+        onClick=${() => setOpen(!isOpen)}
+      >
+        <${Icon} name=${isOpen ? "down" : "right"} />
+      </button>
+      <${Link} class="found-time" href=${page}><${Time} at=${match.end} /><//>
+      <span class="found-kind"><${State} name=${match.kind} /></span>
+      <span class="found-rule">
+        <${Link} class="name" href=${path`/streams/${stream}/rules/${rule}`}>${rule}<//>
+        <span class="muted number nowrap">v${match.version} · epoch ${match.epoch}</span>
+      </span>
+      <span class="found-key" title="Key">${keyText(match.key) || html`<span class="muted">global key</span>`}</span>
+      <span class="found-output"><${OutputLine} output=${match.output} /></span>
+      <span class="found-events muted number nowrap">
+        ${plural(match.event_count, "event")} · ${duration(millis(match.end) - millis(match.start))}
+      </span>
+    </div>
+    ${isOpen && html`<${Opened} match=${match} page=${page} column=${column} />`}
+  </li>`;
+}
+
+function Opened({ match, page, column }) {
+  const { stream, processor_id: processor } = match;
+  const { data, problem } = usePolled(path`/v1/streams/${stream}/matches/${match.match_id}`, {}, null);
+  const list = path`/streams/${stream}/matches`;
+  const key = keyText(match.key);
+  return html`<div class="found-opened">
+    ${problem && html`<${ProblemBox} problem=${problem} />`}
+    ${data && html`<${Timeline} match=${data} column=${column} />`}
+    ${match.output !== null && html`<${OutputFacts} output=${match.output} />`}
+    <p class="row">
+      <${Link} href=${page}>All fields of its events<//>
+      <${Link} href=${list} query=${{ processor }}>All of this rule<//>
+      <${Link} href=${list} query=${{ processor, version: match.version }}>All of version ${match.version}<//>
+      ${key && html`<${Link} href=${list} query=${{ key }}>All of this key<//>`}
+    </p>
+  </div>`;
+}

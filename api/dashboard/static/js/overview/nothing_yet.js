@@ -1,0 +1,32 @@
+// What to do first, on a service that knows no stream or no job yet.
+import { html } from "../../vendor/preact.js";
+import { can } from "../session.js";
+import { CodeBlock } from "../ui/code.js";
+import { Empty } from "../ui/empty.js";
+
+/** No stream is registered. */
+export function NoStreams() {
+  return html`<section class="card">
+    <${Empty} title="No stream yet">
+      <p>A stream says what its events look like. Rules belong to a stream. ${can("admin") ? "Register the first one:" : "An admin registers them."}</p>
+      ${can("admin") && html`<${CodeBlock} label="How to register a stream" text=${registration()} />`}
+    <//>
+  </section>`;
+}
+
+/** No job has registered. */
+export function NoJobs({ stream }) {
+  return html`<${Empty} title="No job yet">
+    <p>
+      Rules are published here; a streaming job runs them. It registers when it starts, with this address, the stream
+      ${" "}<code>${stream}</code> and a token of the role job.
+    </p>
+  <//>`;
+}
+
+function registration() {
+  return `curl ${location.origin}/v1/streams \\
+  -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
+  -d '{"name": "logins", "schema": "user STRING, action STRING, ts TIMESTAMP",
+       "event_time_column": "ts", "allowed_delay_ms": 5000}'`;
+}

@@ -1,0 +1,104 @@
+// One job: how it fares, its history, what it really runs, its starts.
+import { html, useState } from "../../vendor/preact.js";
+import { send, usePolled } from "../api.js";
+import { bytes, count, duration, millis, plural, shortCount, Time } from "../format.js";
+import { now } from "../clock.js";
+import { HeldVersions } from "../job/held_versions.js";
+import { JobCharts } from "../job/charts.js";
+import { Starts } from "../job/starts.js";
+import { navigate, path, Link } from "../router.js";
+import { can } from "../session.js";
+import { Button } from "../ui/button.js";
+import { Confirm } from "../ui/dialog.js";
+import { Empty } from "../ui/empty.js";
+import { Figure, Loading, PageHeader } from "../ui/page.js";
+import { ProblemBox } from "../ui/problem.js";
+import { State } from "../ui/state.js";
+import { toast } from "../ui/toast.js";
+
+const SECONDS = 5;
+
+export default function JobPage({ params }) {
+  const { data, problem } = usePolled(path`/v1/streams/${params.stream}/jobs`, {}, SECONDS);
+  if (!data) return problem ? html`<${ProblemBox} problem=${problem} />` : html`<${Loading} what="the job" />`;
+  const job = data.find((each) => each.name === params.name);
+  if (!job) {
+    return html`<${PageHeader} title=${params.name} above=${html`<${Link} href="/">Jobs<//>`} />
+      <${Empty} title="No such job">
+        <p>No job of this name has registered on the stream ${params.stream}, or it was forgotten.</p>
+      <//>`;
+  }
+  return html`<${Job} job=${job} />`;
+}
+
+function Job({ job }) {
+  const [forgetting, setForgetting] = useState(false);
+  const canForget = can("publisher") && (job.state === "stopped" || job.state === "stale");
+  return html`
+    <${PageHeader}
+      title=${job.name}
+      above=${html`<${Link} href="/">Jobs<//> of ${job.stream}`}
+      beside=${html`<${State} name=${job.state} />`}
+      actions=${canForget && html`<${Button} kind="danger" icon="trash" onClick=${() => setForgetting(true)}>Forget<//>`}
+    >
+      <${Story} job=${job} />
+    <//>
+    <${Figures} job=${job} />
+    <${JobCharts} jobId=${job.id} />
+    <${HeldVersions} job=${job} />
+    <${Starts} jobId=${job.id} properties=${job.properties} />
+    ${forgetting && html`<${Forget} job=${job} onClose=${() => setForgetting(false)} />`}
+  `;
+}
+
+function Story({ job }) {
+  if (job.state === "stopped") {
+    return html`Stopped <${Time} at=${job.stopped_at} ago />${job.stop_reason && html`: ${job.stop_reason}`}. What is below is what it last reported.`;
+  }
+  if (job.state === "stale") {
+    return html`The last heartbeat came <${Time} at=${job.heartbeat_at ?? job.registered_at} ago />. It may have failed, or
+      cannot reach this service; what is below is what it last reported.`;
+  }
+  if (job.state === "starting") return html`Registered <${Time} at=${job.registered_at} ago />; no heartbeat yet.`;
+  return html`Running since <${Time} at=${job.registered_at} />, last heartbeat <${Time} at=${job.heartbeat_at} ago />.`;
+}
+
+function Figures({ job }) {
+  const behind = job.epoch === null ? 0 : job.newest_epoch - job.epoch;
+  const lag = job.watermark === null ? null : Math.max(now.value - millis(job.watermark), 0);
+  return html`<div class="figures">
+    <${Figure}
+      name="Epoch"
+      value=${count(job.epoch)}
+      note=${behind > 0 ? `${plural(behind, "change")} behind` : "the newest"}
+      kind=${behind > 0 ? "warn" : ""}
+    />
+    <${Figure}
+      name="Watermark behind the clock"
+      value=${lag === null ? "–" : duration(lag < 10_000 ? lag : Math.round(lag / 1000) * 1000)}
+      note=${html`<${Time} at=${job.watermark} none="no event yet" />`}
+    />
+    <${Figure} name="Events" value=${shortCount(job.events_per_second)} unit="/s" note=${`${shortCount(job.counters.events)} since its start`} />
+    <${Figure} name="Batch time" value=${duration(job.batch_duration_ms)} note=${`batch ${count(job.batch_id)}`} />
+    <${Figure} name="Waiting at the source" value=${shortCount(job.backlog_events)} unit=${job.backlog_events === null ? "" : "events"} note=${job.backlog_events === null ? "not told by it" : ""} />
+    <${Figure} name="Matches since its start" value=${shortCount(job.counters.matches)} note=${`${shortCount(job.counters.timeouts)} timed out`} />
+    <${Figure} name="Partial matches" value=${shortCount(job.partial_matches)} note=${`state ${bytes(job.state_bytes)}`} />
+    <${Figure}
+      name="Errors since its start"
+      value=${shortCount(job.counters.errors)}
+      kind=${job.counters.errors ? "bad" : ""}
+      note=${`${shortCount(job.counters.late)} late events`}
+    />
+  </div>`;
+}
+
+function Forget({ job, onClose }) {
+  const act = async (comment) => {
+    await send("DELETE", path`/v1/jobs/${job.id}`, undefined, { query: { comment } });
+    toast(`The job ${job.name} is forgotten.`);
+    navigate("/");
+  };
+  return html`<${Confirm} title=${`Forget the job ${job.name}?`} verb="Forget" danger act=${act} onClose=${onClose}>
+    <p>Its history and what it ran are removed. Rules and matches stay. If it still runs somewhere, it is refused from now on.</p>
+  <//>`;
+}

@@ -1,0 +1,84 @@
+// The page "Match": one match with its events, each at its time.
+import { html, useState } from "../../vendor/preact.js";
+import { usePolled } from "../api.js";
+import { Time, duration, millis, plural } from "../format.js";
+import { EventsTable } from "../matches/events_table.js";
+import { OutputFacts, keyText } from "../matches/output.js";
+import { Timeline } from "../matches/timeline.js";
+import { Link, path } from "../router.js";
+import { CodeBlock, CopyButton } from "../ui/code.js";
+import { Card, Loading, PageHeader } from "../ui/page.js";
+import { ProblemBox } from "../ui/problem.js";
+import { State } from "../ui/state.js";
+
+/** Shows a match. */
+export default function MatchPage({ params }) {
+  const { stream, match_id: matchId } = params;
+  const { data: match, problem } = usePolled(path`/v1/streams/${stream}/matches/${matchId}`, {}, null);
+  const definition = usePolled(path`/v1/streams/${stream}`, {}, null);
+  const above = html`<${Link} href=${path`/streams/${stream}/matches`}>Matches<//>`;
+  if (problem) {
+    return html`<${PageHeader} title="Match" above=${above} />
+      <${ProblemBox} problem=${problem} />
+      <p class="secondary">
+        Of a stream and of a rule only the newest matches are kept. The outputs of the job have all of them.
+      </p>`;
+  }
+  if (!match || !definition.data) return html`<${PageHeader} title="Match" above=${above} /><${Loading} what="match" />`;
+  return html`<${Found} stream=${stream} match=${match} column=${definition.data.event_time_column} above=${above} />`;
+}
+
+function Found({ stream, match, column, above }) {
+  const [marked, setMarked] = useState(null);
+  const rule = match.processor_id;
+  const word = match.kind === "timeout" ? "Timeout" : "Match";
+  return html`<${PageHeader}
+      title=${`${word} of ${rule}`}
+      above=${above}
+      beside=${html`<${State} name=${match.kind} />`}
+      actions=${html`<${CopyButton} text=${JSON.stringify(match, null, 2)} label="Copy as JSON" />`}
+    />
+    <${Card} title="Timeline">
+      <${Timeline} match=${match} column=${column} marked=${marked} onMark=${setMarked} />
+    <//>
+    <div class="found-halves">
+      <${Card} title="What is known of it"><${Facts} stream=${stream} match=${match} /><//>
+      <${Card} title="Output"><${OutputFacts} output=${match.output} /><//>
+    </div>
+    ${match.event_count > 0 &&
+    html`<${Card} title=${plural(match.event_count, "event")} padded=${false}>
+      <${EventsTable} match=${match} column=${column} marked=${marked} onMark=${setMarked} />
+    <//>
+    <details class="card as-json">
+      <summary>As JSON</summary>
+      <${CodeBlock} text=${JSON.stringify(match.events, null, 2)} label="Events as JSON" />
+    </details>`}`;
+}
+
+function Facts({ stream, match }) {
+  const rule = match.processor_id;
+  const list = path`/streams/${stream}/matches`;
+  const key = keyText(match.key);
+  return html`<dl class="facts">
+    <dt>Rule</dt>
+    <dd>
+      <${Link} href=${path`/streams/${stream}/rules/${rule}`}>${rule}<//>, version ${match.version}, epoch ${match.epoch}
+    </dd>
+    <dt>Key</dt>
+    <dd>
+      ${key
+        ? html`${key} · <${Link} href=${list} query=${{ key }}>all of this key<//>`
+        : html`<span class="muted">one global key</span>`}
+    </dd>
+    <dt>Began</dt>
+    <dd><${Time} at=${match.start} /></dd>
+    <dt>${match.kind === "timeout" ? "Timed out" : "Found"}</dt>
+    <dd><${Time} at=${match.end} />, after ${duration(millis(match.end) - millis(match.start))}</dd>
+    <dt>Found by</dt>
+    <dd><${Link} href=${path`/streams/${stream}/jobs/${match.job}`}>${match.job}<//></dd>
+    <dt>Received</dt>
+    <dd><${Time} at=${match.received_at} /></dd>
+    <dt>Match id</dt>
+    <dd><code class="wrap-anywhere">${match.match_id}</code></dd>
+  </dl>`;
+}

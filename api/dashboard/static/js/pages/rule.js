@@ -1,0 +1,147 @@
+// One rule: what it is, what jobs do with it, what it finds, and what was done with it.
+import { html, useEffect, useState } from "../../vendor/preact.js";
+import { usePolled } from "../api.js";
+import { plural } from "../format.js";
+import { Link, path } from "../router.js";
+import { can } from "../session.js";
+import { Alarms } from "../rule/alarms.js";
+import { RollBack, RuleActions } from "../rule/actions.js";
+import { Changes } from "../rule/changes.js";
+import { RuleCharts } from "../rule/charts.js";
+import { DefinitionText, PatternCard } from "../rule/definition.js";
+import { JobsTable, headState } from "../rule/jobs.js";
+import { RecentMatches } from "../rule/recent.js";
+import { Versions } from "../rule/versions.js";
+import { Button } from "../ui/button.js";
+import { Chip } from "../ui/chips.js";
+import { Card, Loading, PageHeader } from "../ui/page.js";
+import { ProblemBox } from "../ui/problem.js";
+import { State } from "../ui/state.js";
+import { Tabs, currentTab } from "../ui/tabs.js";
+
+const SEVERITIES = { info: "info", low: "low", medium: "medium", high: "high", critical: "critical" };
+
+export default function RulePage({ params }) {
+  const { stream, id } = params;
+  const rule = usePolled(path`/v1/processors/${id}`, {}, 5);
+  const running = usePolled(path`/v1/streams/${stream}/processors/${id}/running`, {}, 3);
+  const history = useVersions(id, rule.data?.version);
+  const refresh = () => {
+    rule.refresh();
+    running.refresh();
+    history.refresh();
+  };
+  if (rule.problem?.status === 404 && history.versions?.length) {
+    return html`<${DeletedRule} id=${id} stream=${stream} versions=${history.versions} refresh=${refresh} />`;
+  }
+  if (rule.problem && !rule.data) {
+    return html`<${Title} stream=${stream} title=${id} /><${ProblemBox} problem=${rule.problem} />`;
+  }
+  if (!rule.data || (!running.data && !running.problem)) {
+    return html`<${Title} stream=${stream} title=${id} /><${Loading} what="the rule" />`;
+  }
+  const jobs = running.data ?? { stream, jobs: [], published: [] };
+  return html`<${RuleView}
+    rule=${rule.data}
+    running=${jobs}
+    problem=${running.problem ?? rule.problem}
+    history=${history}
+    refresh=${refresh}
+  />`;
+}
+
+function RuleView({ rule, running, problem, history, refresh }) {
+  const tabs = [
+    { key: "now", label: "Now" },
+    { key: "matches", label: "Matches" },
+    { key: "versions", label: "Versions", count: rule.version },
+    { key: "definition", label: "Definition" },
+    { key: "activity", label: "Activity" },
+  ];
+  const tab = currentTab(tabs);
+  const head = headState(rule, running);
+  const versions = history.versions ?? [];
+  return html`
+    <${Title}
+      stream=${rule.stream}
+      title=${rule.id}
+      beside=${html`<span aria-live="polite"><${State} name=${head.name}>${head.text}<//></span>
+        ${rule.severity && html`<${State} name=${SEVERITIES[rule.severity]}>${rule.severity}<//>`}`}
+      actions=${html`<${RuleActions} rule=${rule} versions=${versions} refresh=${refresh} />`}
+    >
+      ${rule.description && html`<p class="rule-description">${rule.description}</p>`}
+      <p class="row secondary">
+        ${rule.owner && html`<span>owned by <strong>${rule.owner}</strong></span>`}
+        <span>version ${rule.version}</span>
+        ${rule.tags.map(
+          (tag) => html`<${Link} key=${tag} href=${path`/streams/${rule.stream}/rules`} query=${{ tag }}>
+            <${Chip}>${tag}<//>
+          <//>`,
+        )}
+      </p>
+    <//>
+    ${problem && html`<${ProblemBox} problem=${problem} />`}
+    <${Alarms} rule=${rule} running=${running} />
+    <${Tabs} tabs=${tabs} label="Parts of the rule" />
+    ${tab === "now" && html`<${Now} rule=${rule} running=${running} />`}
+    ${tab === "matches" &&
+    html`<${Card} title="Newest matches" padded=${false}><${RecentMatches} rule=${rule} most=${20} /><//>`}
+    ${tab === "versions" &&
+    html`<${Versions} rule=${rule} versions=${versions} running=${running} refresh=${refresh} more=${history.more} />`}
+    ${tab === "definition" && html`<${DefinitionText} document=${rule.document} />`}
+    ${tab === "activity" && html`<${Changes} id=${rule.id} />`}
+  `;
+}
+
+function Now({ rule, running }) {
+  return html`<div class="stack">
+    ${running.jobs.length > 0 &&
+    html`<${Card} title=${running.jobs.length > 1 ? `In ${plural(running.jobs.length, "job")}` : "In the job"} padded=${false}>
+      <${JobsTable} running=${running} />
+    <//>`}
+    <${PatternCard} rule=${rule} running=${running} />
+    <${Card} title="Newest matches" padded=${false}><${RecentMatches} rule=${rule} most=${4} /><//>
+    <${RuleCharts} id=${rule.id} running=${running} />
+  </div>`;
+}
+
+function Title({ stream, title, beside, actions, children }) {
+  return html`<${PageHeader}
+    title=${title}
+    above=${html`<${Link} href=${path`/streams/${stream}/rules`}>Rules of ${stream}<//>`}
+    beside=${beside}
+    actions=${actions}
+  >
+    ${children}
+  <//>`;
+}
+
+function DeletedRule({ id, stream, versions, refresh }) {
+  const [open, setOpen] = useState(false);
+  const rule = { id, stream, version: versions[0].version, state: "deleted" };
+  return html`
+    <${Title}
+      stream=${stream}
+      title=${id}
+      beside=${html`<${State} name="deleted" />`}
+      actions=${can("publisher") && html`<${Button} onClick=${() => setOpen(true)}>Bring it back…<//>`}
+    >
+      <p class="secondary">It was deleted and runs no more. Its versions are kept.</p>
+    <//>
+    <${Versions} rule=${{ ...rule, published: [] }} versions=${versions} running=${{ jobs: [] }} refresh=${refresh} />
+    <${Changes} id=${id} />
+    ${open && html`<${RollBack} rule=${rule} versions=${versions} refresh=${refresh} onClose=${() => setOpen(false)} />`}
+  `;
+}
+
+function useVersions(id, newest) {
+  const [limit, setLimit] = useState(50);
+  const { data, refresh } = usePolled(path`/v1/processors/${id}/versions`, { limit }, 0);
+  useEffect(() => {
+    if (data && newest && data.items[0]?.version !== newest) refresh();
+  }, [newest]);
+  const more = data?.next_cursor &&
+    limit < 500 &&
+    html`<p class="version-more"><${Button} small onClick=${() => setLimit(500)}>Older versions<//></p>`;
+  return { versions: data?.items, refresh, more };
+}

@@ -1,0 +1,103 @@
+// The page "Rules": all rules of a stream beside the job that runs them, kept fresh.
+import { html, useMemo } from "../../vendor/preact.js";
+import { usePolled } from "../api.js";
+import { count, plural } from "../format.js";
+import { path, route, setQuery } from "../router.js";
+import { columns } from "../rules/columns.js";
+import { Counts, FilterBar } from "../rules/filter_bar.js";
+import { DEFAULT_SORT, isFiltered, listQuery, withoutFilters } from "../rules/filters.js";
+import { JobNotice } from "../rules/job_notice.js";
+import { SelectionBar, tickColumn, useSelection } from "../rules/selection.js";
+import { can } from "../session.js";
+import { Button, ButtonLink } from "../ui/button.js";
+import { Empty } from "../ui/empty.js";
+import { Loading, PageHeader } from "../ui/page.js";
+import { Pager, usePages } from "../ui/pager.js";
+import { ProblemBox } from "../ui/problem.js";
+import { Table } from "../ui/table.js";
+
+const RULES_ON_A_PAGE = 50;
+const REFRESH_SECONDS = 5;
+const LABELS_SECONDS = 60;
+
+/** Shows the rules of a stream. */
+export default function RulesPage({ params }) {
+  const { stream } = params;
+  const { query } = route.value;
+  const pages = usePages(JSON.stringify([stream, query]));
+  const source = path`/v1/streams/${stream}/rules`;
+  const list = usePolled(source, listQuery(query, pages.cursor, RULES_ON_A_PAGE), REFRESH_SECONDS);
+  const labels = usePolled(`${source}/labels`, {}, LABELS_SECONDS);
+  const selection = useSelection();
+  const page = list.data;
+  const newRule =
+    can("author") &&
+    html`<${ButtonLink} kind="primary" icon="plus" href=${path`/streams/${stream}/rules/new`}>New rule<//>`;
+
+  return html`<${PageHeader} title="Rules" actions=${newRule} />
+    ${page && html`<${JobNotice} stream=${stream} page=${page} />`}
+    <section class="card rules" aria-busy=${list.loading ? "true" : undefined}>
+      <header class="rules-head">
+        ${page && html`<${Counts} page=${page} />`}
+        <${FilterBar} page=${page} labels=${labels.data} />
+      </header>
+      ${list.problem && html`<div class="body"><${ProblemBox} problem=${list.problem} /></div>`}
+      ${!page && !list.problem && html`<${Loading} what="rules" />`}
+      ${page &&
+      html`<${List}
+        stream=${stream}
+        page=${page}
+        pages=${pages}
+        loading=${list.loading}
+        selection=${selection}
+        newRule=${newRule}
+      />`}
+    </section>
+    <${SelectionBar} stream=${stream} selection=${selection} onDone=${list.refresh} />`;
+}
+
+function List({ stream, page, pages, loading, selection, newRule }) {
+  const { query } = route.value;
+  const lines = page.items;
+  const fixed = useMemo(() => columns(stream, setQuery), [stream]);
+  const shown = can("publisher") ? [tickColumn(selection, lines), ...fixed] : fixed;
+  if (!lines.length) return html`<${Nothing} stream=${stream} newRule=${newRule} />`;
+  const isWhole = pages.number === 1 && !page.next_cursor;
+  return html`<div class=${loading ? "refreshing" : ""}>
+      <${Table}
+        className="rules-table"
+        caption=${`Rules of ${stream}`}
+        columns=${shown}
+        rows=${lines}
+        rowKey=${(line) => line.id}
+        sort=${query.sort ?? DEFAULT_SORT}
+        onSort=${(sort) => setQuery({ sort: sort === DEFAULT_SORT ? null : sort })}
+        selected=${(line) => selection.ids.has(line.id)}
+      />
+    </div>
+    ${isWhole
+      ? html`<p class="pager number">${plural(page.total, "rule")}</p>`
+      : html`<${Pager} pages=${pages} page=${page}><${Range} pages=${pages} page=${page} /><//>`}`;
+}
+
+function Range({ pages, page }) {
+  const before = (pages.number - 1) * RULES_ON_A_PAGE;
+  return html`<span class="number">
+    ${count(before + 1)}–${count(before + page.items.length)} of ${count(page.total)}
+  </span>`;
+}
+
+function Nothing({ stream, newRule }) {
+  if (isFiltered(route.value.query)) {
+    return html`<${Empty} title="No rule meets these filters">
+      <${Button} onClick=${() => setQuery(withoutFilters())}>Clear the filters<//>
+    <//>`;
+  }
+  return html`<${Empty} title=${`No rules on ${stream} yet`}>
+    <p>
+      A rule says which events in which order make a match. Write one here, or keep them as files in a repository and
+      publish those: <code>percept apply -f rules/</code>
+    </p>
+    ${newRule}
+  <//>`;
+}

@@ -1,0 +1,46 @@
+// What was done with a rule: its part of the change log.
+import { html } from "../../vendor/preact.js";
+import { usePolled } from "../api.js";
+import { Time } from "../format.js";
+import { Card, Loading } from "../ui/page.js";
+import { Pager, usePages } from "../ui/pager.js";
+import { ProblemBox } from "../ui/problem.js";
+import { Table } from "../ui/table.js";
+
+const WORDS = {
+  "processor.create": "created",
+  "processor.publish": "published",
+  "processor.replace": "changed",
+  "processor.pause": "paused",
+  "processor.resume": "resumed",
+  "processor.rollback": "rolled back",
+  "processor.cancel": "cancelled",
+  "processor.delete": "deleted",
+  "processor.label": "relabelled",
+};
+const COLUMNS = [
+  { key: "at", label: "When", cell: (change) => html`<${Time} at=${change.at} />` },
+  { key: "who", label: "Who", cell: (change) => html`<span class="wrap-anywhere">${change.actor}</span>` },
+  { key: "what", label: "What", cell: (change) => WORDS[change.action] ?? change.action.replace("processor.", "") },
+  { key: "versions", label: "Version", cell: versionsText },
+  { key: "epoch", label: "Epoch", right: true, cell: (change) => change.epoch ?? "–" },
+  { key: "why", label: "Why", cell: (change) => html`<span class="wrap-anywhere">${change.comment}</span>` },
+];
+
+/** @param {{id: string}} properties */
+export function Changes({ id }) {
+  const pages = usePages(id);
+  const { data, problem } = usePolled("/v1/changes", { processor: id, limit: 25, cursor: pages.cursor }, 15);
+  if (problem && !data) return html`<${ProblemBox} problem=${problem} />`;
+  if (!data) return html`<${Loading} />`;
+  return html`<${Card} title="Activity" padded=${false}>
+    <${Table} caption="Changes of this rule, newest first" columns=${COLUMNS} rows=${data.items} rowKey=${(change) => change.id} />
+    <${Pager} pages=${pages} page=${data} />
+  <//>`;
+}
+
+function versionsText({ old_version: old, new_version: recent }) {
+  if (old && recent) return `v${old} → v${recent}`;
+  if (recent) return `v${recent}`;
+  return old ? `v${old}` : "–";
+}

@@ -1,0 +1,103 @@
+// How a rule has fared over the last day, summed over the jobs that run it.
+import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
+import { get } from "../api.js";
+import { bytes, shortCount } from "../format.js";
+import { firstTold } from "../history.js";
+import { path } from "../router.js";
+import { Chart } from "../ui/chart.js";
+import { Card, Loading } from "../ui/page.js";
+import { ProblemBox } from "../ui/problem.js";
+import { Sparkline } from "../ui/sparkline.js";
+
+const DAY_MS = 86_400_000;
+const EVERY_MS = 60_000;
+const MOST_SAMPLES = 240;
+
+/** @param {{id: string, running: object}} properties */
+export function RuleCharts({ id, running }) {
+  const jobs = running.jobs.map((each) => each.job.id).join(" ");
+  const { history, problem } = useHistory(id, jobs);
+  const state = useSamples(running);
+  if (problem) return html`<${ProblemBox} problem=${problem} />`;
+  if (!jobs) return null;
+  return html`<div class="grid rule-charts">
+    <${Card} title="Matches per five minutes">
+      <${Counted} history=${history} title="Matches per five minutes" names=${["matches"]} bars />
+    <//>
+    <${Card} title="Timeouts, errors and late events">
+      <${Counted} history=${history} title="Timeouts, errors and late events per five minutes" names=${["timeouts", "errors", "late"]} />
+    <//>
+    <${Card} title="Held now">
+      <dl class="held">
+        <dt>Partial matches</dt>
+        <dd>${shortCount(state.partial.at(-1))}</dd>
+        <dd><${Sparkline} values=${state.partial} label="Partial matches since this page is open" /></dd>
+        ${state.memory.some(Boolean) &&
+        html`<dt>Memory</dt>
+          <dd>${bytes(state.memory.at(-1))}</dd>
+          <dd><${Sparkline} values=${state.memory} label="Memory since this page is open" /></dd>`}
+      </dl>
+      <p class="muted">Since this page was opened.</p>
+    <//>
+  </div>`;
+}
+
+function Counted({ history, title, names, bars = false }) {
+  if (!history) return html`<${Loading} what="what was counted" />`;
+  const series = names.map((name) => ({ label: name, values: history.series[name] }));
+  return html`<${Chart} title=${title} times=${history.times} series=${series} bars=${bars} />`;
+}
+
+function useHistory(id, jobs) {
+  const [state, setState] = useState({ history: null, problem: null });
+  useEffect(() => {
+    if (!jobs) return undefined;
+    let gone = false;
+    const read = async () => {
+      const since = new Date(Date.now() - DAY_MS).toISOString();
+      try {
+        const found = await Promise.all(
+          jobs.split(" ").map((job) => get(path`/v1/jobs/${job}/processors/${id}/history`, { since })),
+        );
+        if (!gone) setState({ history: summed(found), problem: null });
+      } catch (problem) {
+        if (!gone) setState((before) => ({ ...before, problem: before.history ? null : problem }));
+      }
+    };
+    read();
+    const timer = setInterval(() => document.visibilityState === "visible" && read(), EVERY_MS);
+    return () => {
+      gone = true;
+      clearInterval(timer);
+    };
+  }, [id, jobs]);
+  return state;
+}
+
+function summed(histories) {
+  const [first, ...others] = histories;
+  const series = {};
+  for (const [name, values] of Object.entries(first.series)) {
+    series[name] = values.map((value, index) =>
+      others.reduce((sum, each) => sum + (each.series[name]?.[index] ?? 0), value ?? 0),
+    );
+  }
+  const from = firstTold([{ times: first.times, series }]);
+  const shown = Object.entries(series).map(([name, values]) => [name, values.slice(from)]);
+  return { times: first.times.slice(from), series: Object.fromEntries(shown) };
+}
+
+// The service keeps no history of these two; while the page is open, it is collected here.
+function useSamples(running) {
+  const samples = useRef([]);
+  const last = samples.current.at(-1);
+  if (last?.running !== running) {
+    const sum = (name) => running.jobs.reduce((total, each) => total + each[name], 0);
+    const sample = { running, partial: sum("partial_matches"), memory: sum("state_bytes") };
+    samples.current = [...samples.current.slice(1 - MOST_SAMPLES), sample];
+  }
+  return {
+    partial: samples.current.map((each) => each.partial),
+    memory: samples.current.map((each) => each.memory),
+  };
+}

@@ -1,0 +1,97 @@
+// What a rule is: its pattern drawn and told, its key and outputs, and its text.
+import { html, useEffect, useState } from "../../vendor/preact.js";
+import { send, usePolled } from "../api.js";
+import { PatternGraph } from "../pattern/graph.js";
+import { PatternText } from "../pattern/text.js";
+import { path } from "../router.js";
+import { CodeBlock } from "../ui/code.js";
+import { Card, Loading } from "../ui/page.js";
+import { ProblemBox } from "../ui/problem.js";
+import { Segments } from "../ui/tabs.js";
+import { Effective } from "./actions.js";
+
+const UPDATES = {
+  drop: "Partial matches are dropped when a new version takes over.",
+  drain: "Partial matches that have begun are finished by their own version.",
+};
+
+/**
+ * The pattern as drawing and as text: of what runs now, else of what is published, else the newest.
+ * @param {{rule: object, running: object}} properties
+ */
+export function PatternCard({ rule, running }) {
+  const live = running.jobs.map((each) => each.live_version).find((version) => version !== null);
+  const versions = [...new Set([...rule.published.map((each) => each.version), rule.version])];
+  const [chosen, setChosen] = useState(null);
+  const version = versions.includes(chosen) ? chosen : versions.includes(live) ? live : versions[0];
+  const older = usePolled(version === rule.version ? null : path`/v1/processors/${rule.id}/versions/${version}`, {}, 0);
+  const document = version === rule.version ? rule.document : older.data?.document;
+  const choice = versions.length > 1 &&
+    html`<${Segments}
+      label="Version"
+      options=${versions.map((each) => [String(each), each === live ? `version ${each}, live` : `version ${each}`])}
+      value=${String(version)}
+      onChange=${(text) => setChosen(Number(text))}
+    />`;
+  return html`<${Card} title="Pattern" actions=${choice}>
+    ${older.problem && html`<${ProblemBox} problem=${older.problem} />`}
+    ${!document && !older.problem && html`<${Loading} />`}
+    ${document &&
+    html`<${PatternGraph} pattern=${document.pattern} />
+      <div class="rule-words">
+        <${PatternText} pattern=${document.pattern} />
+        <${Facts} document=${document} />
+      </div>`}
+  <//>`;
+}
+
+function Facts({ document }) {
+  const { key_by: keys, select, function: code, limits } = document;
+  return html`<dl class="facts">
+    <dt>Key</dt>
+    <dd>
+      ${keys?.length
+        ? html`<code>${keys.join(", ")}</code> <span class="secondary">matches never mix keys</span>`
+        : html`<span class="secondary">none: all events together</span>`}
+    </dd>
+    <dt>Gives out</dt>
+    <dd>
+      ${select &&
+      html`<ul class="outputs">
+        ${Object.entries(select).map(([name, text]) => html`<li key=${name}><code>${name}</code> = <code>${text}</code></li>`)}
+      </ul>`}
+      ${code && html`<span>Python: <code>${code.name ?? "signed code"}</code></span>`}
+      ${!select && !code && html`<span class="secondary">the events of the match</span>`}
+    </dd>
+    <dt>Effective</dt>
+    <dd><${Effective} from=${document.effective_from} until=${document.effective_until} /></dd>
+    <dt>On update</dt>
+    <dd class="secondary">${UPDATES[document.on_update ?? "drop"]}</dd>
+    ${limits &&
+    html`<dt>Limits</dt>
+      <dd>${Object.entries(limits).map(([name, value]) => `${name.replaceAll("_", " ")}: ${value}`).join(", ")}</dd>`}
+  </dl>`;
+}
+
+/** The whole rule as text, to be read and copied. @param {{document: object}} properties */
+export function DefinitionText({ document }) {
+  const [format, setFormat] = useState("yaml");
+  const [state, setState] = useState({});
+  const content = JSON.stringify(document);
+  useEffect(() => {
+    let gone = false;
+    send("POST", "/v1/drafts/text", { document, format }).then(
+      ({ text }) => !gone && setState({ text }),
+      (problem) => !gone && setState({ problem }),
+    );
+    return () => {
+      gone = true;
+    };
+  }, [content, format]);
+  const choice = html`<${Segments} label="Format" options=${[["yaml", "YAML"], ["json", "JSON"]]} value=${format} onChange=${setFormat} />`;
+  return html`<${Card} title="Definition" actions=${choice}>
+    ${state.problem && html`<${ProblemBox} problem=${state.problem} />`}
+    ${state.text === undefined && !state.problem && html`<${Loading} />`}
+    ${state.text !== undefined && html`<${CodeBlock} text=${state.text} label="Definition" />`}
+  <//>`;
+}

@@ -1,0 +1,139 @@
+// How two versions of a rule differ: as text, line by line, and in meaning.
+import { html, useEffect, useState } from "../../vendor/preact.js";
+import { get, send } from "../api.js";
+import { path } from "../router.js";
+import { ProblemBox } from "../ui/problem.js";
+import { Loading } from "../ui/page.js";
+
+const CONTEXT = 3;
+const MARKS = { added: "+", removed: "−", changed: "±" };
+
+/** @param {{id: string, before: number, after: number}} properties versions of the rule */
+export function VersionDiff({ id, before, after }) {
+  const [state, setState] = useState({});
+  const isSame = before === after;
+  useEffect(() => {
+    if (isSame) return undefined;
+    let gone = false;
+    setState({});
+    compared(id, before, after).then(
+      (found) => !gone && setState(found),
+      (problem) => !gone && setState({ problem }),
+    );
+    return () => {
+      gone = true;
+    };
+  }, [id, before, after]);
+  if (isSame) return html`<p class="muted">Choose two different versions.</p>`;
+  if (state.problem) return html`<${ProblemBox} problem=${state.problem} />`;
+  if (!state.rows) return html`<${Loading} what="the comparison" />`;
+  return html`<div class="version-diff">
+    <${Meaning} differences=${state.differences} />
+    <${Rows} rows=${state.rows} label=${`Version ${before} compared with version ${after}`} />
+  </div>`;
+}
+
+/** How two texts differ. @param {{before: string, after: string}} properties */
+export function TextDiff({ before, after }) {
+  const [rows, setRows] = useState([]);
+  useEffect(() => {
+    let gone = false;
+    import("../../vendor/diff.js").then(({ diffLines }) => !gone && setRows(rowsOf(diffLines(before, after))));
+    return () => {
+      gone = true;
+    };
+  }, [before, after]);
+  return html`<${Rows} rows=${rows} label="What changes" />`;
+}
+
+function Rows({ rows, label }) {
+  if (!rows.length) return null;
+  return html`<div class="diff" role="region" tabindex="0" aria-label=${label}>
+    <table>
+      <tbody>
+        ${rows.map(
+          (row, index) => html`<tr key=${index} class=${row.kind}>
+            <td class="number" aria-hidden="true">${row.before}</td>
+            <td class="number" aria-hidden="true">${row.after}</td>
+            <td class="mark">${row.mark}</td>
+            <td class="text">${row.text}</td>
+          </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+function Meaning({ differences }) {
+  if (!differences.length) return html`<p class="secondary">They mean the same; at most the spelling differs.</p>`;
+  return html`<ul class="meanings">
+    ${differences.map(
+      (each) => html`<li key=${each.pointer}>
+        <span class=${`mark ${each.change}`} aria-label=${each.change}>${MARKS[each.change]}</span>
+        <code>${readable(each.pointer)}</code>${" "}
+        ${each.change !== "added" && html`<del>${shown(each.old)}</del>${" "}`}
+        ${each.change !== "removed" && html`<ins>${shown(each.new)}</ins>`}
+      </li>`,
+    )}
+  </ul>`;
+}
+
+async function compared(id, before, after) {
+  const processor = path`/v1/processors/${id}`;
+  const [comparison, old, recent, { diffLines }] = await Promise.all([
+    get(`${processor}/comparison`, { old: before, new: after }),
+    textOf(processor, before),
+    textOf(processor, after),
+    import("../../vendor/diff.js"),
+  ]);
+  return { differences: comparison.differences, rows: rowsOf(diffLines(old, recent)) };
+}
+
+async function textOf(processor, version) {
+  const { document } = await get(`${processor}/versions/${version}`);
+  return (await send("POST", "/v1/drafts/text", { document, format: "yaml" })).text;
+}
+
+function rowsOf(parts) {
+  const rows = [];
+  let before = 0;
+  let after = 0;
+  for (const part of parts) {
+    const kind = part.added ? "added" : part.removed ? "removed" : "same";
+    for (const text of part.value.replace(/\n$/, "").split("\n")) {
+      if (kind !== "added") before += 1;
+      if (kind !== "removed") after += 1;
+      rows.push({
+        kind,
+        text,
+        mark: { added: "+", removed: "−", same: "" }[kind],
+        before: kind === "added" ? "" : before,
+        after: kind === "removed" ? "" : after,
+      });
+    }
+  }
+  return folded(rows);
+}
+
+function folded(rows) {
+  const near = rows.map((_, index) =>
+    rows.slice(Math.max(index - CONTEXT, 0), index + CONTEXT + 1).some((row) => row.kind !== "same"),
+  );
+  const kept = [];
+  rows.forEach((row, index) => {
+    if (near[index]) kept.push(row);
+    else if (near[index - 1] || (index === 0 && near.includes(true))) {
+      kept.push({ kind: "fold", text: "⋯", mark: "", before: "", after: "" });
+    }
+  });
+  return kept;
+}
+
+function readable(pointer) {
+  const parts = pointer.split("/").slice(1).map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+  return parts.join(" › ") || "document";
+}
+
+function shown(value) {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

@@ -1,0 +1,129 @@
+// The filters above the table of rules: standings and problems with their counts, text, labels.
+import { html } from "../../vendor/preact.js";
+import { count } from "../format.js";
+import { Link, route, setQuery } from "../router.js";
+import { Button } from "../ui/button.js";
+import { FilterChip } from "../ui/chips.js";
+import { Search, Select } from "../ui/field.js";
+import { DEFAULT_SORT, isFiltered, withoutFilters } from "./filters.js";
+import { STANDINGS, standingName } from "./standing.js";
+
+const PROBLEMS = [
+  ["errors", "with errors", "Quarantined, or counting errors"],
+  ["behind", "behind", "The job has not taken their newest change"],
+  ["warnings", "with warnings", "Their definition is allowed, but rarely meant like that"],
+];
+const SEVERITIES = ["critical", "high", "medium", "low", "info"];
+const SORTS = [
+  ["id", "Name"],
+  ["standing", "State: worst first"],
+  ["-matches_last_hour", "Most matches"],
+  ["-last_match", "Last match"],
+  ["-partial_matches", "Most partial matches"],
+  ["-errors", "Most errors"],
+  ["-severity", "Severity"],
+  ["owner", "Owner"],
+  ["-updated_at", "Last updated"],
+];
+
+/** How many rules stand where and what is wrong, each a link that shows only those. */
+export function Counts({ page }) {
+  const { standings, problems, job } = page;
+  const { standing, problem } = route.value.query;
+  const all = Object.values(standings).reduce((sum, each) => sum + each, 0);
+  const shown = STANDINGS.filter((name) => standings[name] || name === standing || name === "active");
+  const wrong = PROBLEMS.filter(([name]) => problems[name] || name === problem);
+  return html`<nav class="counts" aria-label="Rules by state">
+    <ul>
+      <${Count} label="All" number=${all} patch=${{ standing: null, problem: null }} here=${!standing && !problem} />
+      ${shown.map(
+        (name) => html`<${Count}
+          key=${name}
+          kind=${name}
+          label=${standingName(name, job?.name)}
+          number=${standings[name]}
+          patch=${{ standing: name, problem: null }}
+          here=${standing === name}
+        />`,
+      )}
+    </ul>
+    ${wrong.length > 0 &&
+    html`<ul>
+      ${wrong.map(
+        ([name, label, title]) => html`<${Count}
+          key=${name}
+          kind=${`problem-${name}`}
+          label=${label}
+          title=${title}
+          number=${problems[name]}
+          patch=${{ problem: problem === name ? null : name, standing: null }}
+          here=${problem === name}
+        />`,
+      )}
+    </ul>`}
+  </nav>`;
+}
+
+function Count({ label, number, patch, here, kind = "", title }) {
+  const { path, query } = route.value;
+  return html`<li>
+    <${Link}
+      href=${path}
+      query=${{ ...query, ...patch }}
+      class=${`count-link ${kind}`}
+      title=${title}
+      aria-current=${here ? "page" : undefined}
+    >
+      <span class="label">${label}</span> <span class="number">${count(number)}</span>
+    <//>
+  </li>`;
+}
+
+/** Text, tag, owner, severity, and the job that is looked at where there are several. */
+export function FilterBar({ page, labels }) {
+  const { query } = route.value;
+  const choose = (name) => (value) => setQuery({ [name]: value || null });
+  const jobs = page?.jobs ?? [];
+  return html`<div class="filters" role="search" aria-label="Filter rules">
+    <${Search}
+      label="Search rules"
+      placeholder="Name, description or condition"
+      value=${query.text ?? ""}
+      onSearch=${choose("text")}
+    />
+    <${LabelSelect} label="Tag" any="Any tag" found=${labels?.tags} value=${query.tag} onChange=${choose("tag")} />
+    <${LabelSelect} label="Owner" any="Any owner" found=${labels?.owners} value=${query.owner} onChange=${choose("owner")} />
+    <${Select}
+      label="Severity"
+      options=${[["", "Any severity"], ...SEVERITIES.map((name) => [name, name])]}
+      value=${query.severity ?? ""}
+      onChange=${choose("severity")}
+    />
+    ${jobs.length > 1 &&
+    html`<${Select}
+      label="Job"
+      options=${jobs.map(({ name, state }) => [name, state === "running" ? `in ${name}` : `in ${name} (${state})`])}
+      value=${page.job.name}
+      onChange=${choose("job")}
+    />`}
+    <span class="sort-field">
+      <${Select} label="Sort by" options=${sorts(query.sort)} value=${query.sort ?? DEFAULT_SORT} onChange=${choose("sort")} />
+    </span>
+    ${isFiltered(query) &&
+    html`<${Button} kind="plain" icon="cross" onClick=${() => setQuery(withoutFilters())}>Clear<//>`}
+  </div>`;
+}
+
+function LabelSelect({ label, any, found, value, onChange }) {
+  if (!found) return null;
+  if (!found.length && !value) return null;
+  const known = found.some((each) => each.value === value);
+  // A label beyond the two hundred most frequent ones can still be in the address.
+  if (value && !known) return html`<${FilterChip} label=${`${label}: ${value}`} onRemove=${() => onChange("")} />`;
+  const options = found.map((each) => [each.value, `${each.value} (${count(each.count)})`]);
+  return html`<${Select} label=${label} options=${[["", any], ...options]} value=${value ?? ""} onChange=${onChange} />`;
+}
+
+function sorts(current) {
+  return !current || SORTS.some(([name]) => name === current) ? SORTS : [[current, "As the columns say"], ...SORTS];
+}

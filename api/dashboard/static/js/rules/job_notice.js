@@ -1,0 +1,44 @@
+// A line above the table where the job that runs the rules is missing, silent or behind.
+import { html } from "../../vendor/preact.js";
+import { Time, plural } from "../format.js";
+import { Link, path } from "../router.js";
+import { State } from "../ui/state.js";
+
+/** @param {{stream: string, page: object}} properties the page of rules as the service gave it */
+export function JobNotice({ stream, page }) {
+  const { job, problems } = page;
+  if (!job) {
+    return html`<p class="job-notice info">
+      <${State} name="info">no job<//>
+      <span>
+        No job runs the rules of ${stream} yet. They are kept, and taken up as soon as one starts:${" "}
+        <code>percept run job.yaml</code>
+      </span>
+    </p>`;
+  }
+  const link = html`<${Link} href=${path`/streams/${stream}/jobs/${job.name}`}>${job.name}<//>`;
+  if (job.state === "stale" || job.state === "stopped") {
+    const word = job.state === "stale" ? "has not reported since" : "was stopped; it reported last";
+    return html`<p class=${`job-notice ${job.state === "stale" ? "warn" : "quiet"}`} role="status">
+      <${State} name=${job.state} />
+      <span>
+        The job ${link} ${word} <${Time} at=${job.heartbeat_at} none="its start" />. What is shown is as it was then.
+      </span>
+    </p>`;
+  }
+  if (job.state === "starting") {
+    return html`<p class="job-notice info" role="status">
+      <${State} name="starting" />
+      <span>The job ${link} is starting. It takes up its rules with its first batch.</span>
+    </p>`;
+  }
+  if (problems.behind > 0) {
+    return html`<p class="job-notice info" role="status">
+      <${State} name="info">behind<//>
+      <span>
+        ${link} has not taken the newest change of ${plural(problems.behind, "rule")} yet; it does with its next batch.
+      </span>
+    </p>`;
+  }
+  return null;
+}

@@ -1,0 +1,79 @@
+// Makes a token and shows its text, once.
+import { html, useState } from "../../vendor/preact.js";
+import { send } from "../api.js";
+import { Button } from "../ui/button.js";
+import { CodeBlock } from "../ui/code.js";
+import { Dialog } from "../ui/dialog.js";
+import { SelectField, TextField } from "../ui/field.js";
+import { ProblemBox } from "../ui/problem.js";
+
+const DAY_MS = 86_400_000;
+const ROLES = [
+  ["viewer", "viewer: looks"],
+  ["author", "author: writes rules, paused"],
+  ["publisher", "publisher: publishes, pauses, rolls back"],
+  ["admin", "admin: also streams and tokens"],
+  ["job", "job: a streaming job"],
+];
+const LIFETIMES = [
+  ["", "never"],
+  ["1", "in a day"],
+  ["7", "in a week"],
+  ["30", "in 30 days"],
+  ["90", "in 90 days"],
+  ["365", "in a year"],
+];
+
+/** @param {{onMade: () => void, onClose: () => void}} properties */
+export function NewToken({ onMade, onClose }) {
+  const [made, setMade] = useState(null);
+  const done = (token) => {
+    setMade(token);
+    onMade();
+  };
+  return made
+    ? html`<${Dialog} key="made" title=${`The token ${made.name}`} onClose=${onClose}>
+        <p>Copy it now. It is stored nowhere and cannot be shown again.</p>
+        <${CodeBlock} text=${made.token} label="The token" />
+        <footer><${Button} kind="primary" onClick=${onClose}>I have copied it<//></footer>
+      <//>`
+    : html`<${Dialog} key="making" title="New token" onClose=${onClose}><${TokenForm} onDone=${done} onClose=${onClose} /><//>`;
+}
+
+function TokenForm({ onDone, onClose }) {
+  const [name, setName] = useState("");
+  const [role, setRole] = useState("viewer");
+  const [days, setDays] = useState("90");
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState(null);
+  const submit = async (event) => {
+    event.preventDefault();
+    setBusy(true);
+    setProblem(null);
+    try {
+      const expires_at = days ? new Date(Date.now() + Number(days) * DAY_MS).toISOString() : null;
+      onDone(await send("POST", "/v1/tokens", { name: name.trim(), role, expires_at }));
+    } catch (error) {
+      setProblem(error);
+      setBusy(false);
+    }
+  };
+  return html`<form class="stack" onSubmit=${submit}>
+    <${TextField}
+      label="Name"
+      hint="Who or what will use it: letters, digits, space and . _ @ -"
+      required
+      maxlength="100"
+      autocomplete="off"
+      value=${name}
+      onInput=${setName}
+    />
+    <${SelectField} label="Role" options=${ROLES} value=${role} onChange=${setRole} />
+    <${SelectField} label="Expires" options=${LIFETIMES} value=${days} onChange=${setDays} />
+    ${problem && html`<${ProblemBox} problem=${problem} />`}
+    <footer class="row">
+      <${Button} kind="plain" onClick=${onClose}>Cancel<//>
+      <${Button} kind="primary" type="submit" busy=${busy}>Make token<//>
+    </footer>
+  </form>`;
+}

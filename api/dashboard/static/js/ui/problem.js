@@ -1,0 +1,52 @@
+// What went wrong, as what to do about it.
+import { html } from "../../vendor/preact.js";
+import { CodeBlock } from "./code.js";
+
+const TITLES = {
+  400: "This cannot be read",
+  403: "This is not allowed",
+  404: "There is no such thing",
+  409: "Not possible now",
+  412: "It has changed meanwhile",
+  413: "This is too large",
+  422: "Something is to be mended",
+  429: "Too many requests",
+  500: "The service failed",
+  503: "The service is not ready",
+};
+const ADVICE = {
+  403: "Your token's role may not do this. Ask an admin for one that may.",
+  404: "It may have been deleted, or the link is old.",
+  409: "Its state does not allow this, or the name is taken. Reload and look at it again.",
+  412: "Somebody changed it in the meantime. Reload, look at their change, and do yours again.",
+  429: "Too many requests. Wait a moment.",
+  500: "The service failed. Its log says why, under the request id below.",
+  503: "The service is busy or about to stop. It is tried again.",
+};
+
+/** Shows a Problem (or any Error): what, where, and what to do. */
+export function ProblemBox({ problem }) {
+  const status = problem.status ?? -1;
+  const title = status === -1 ? "This page failed" : (TITLES[status] ?? problem.title);
+  return html`<div class="problem" role="alert">
+    <p><strong>${title}</strong></p>
+    <p>${problem.detail ?? problem.message}</p>
+    ${ADVICE[status] && html`<p class="secondary">${ADVICE[status]}</p>`}
+    ${problem.errors?.length > 0 &&
+    html`<ul>
+      ${problem.errors.map((flaw, index) => html`<${FlawItem} key=${index} flaw=${flaw} />`)}
+    </ul>`}
+    ${problem.requestId &&
+    status >= 500 &&
+    html`<p class="muted">request id <code>${problem.requestId}</code></p>`}
+  </div>`;
+}
+
+/** One flaw of a document: place, what is wrong, how to mend it, the line itself. */
+export function FlawItem({ flaw }) {
+  return html`<li>
+    ${flaw.pointer && html`<code>${flaw.pointer}</code>${" "}`}${flaw.detail}${" "}
+    ${flaw.remedy && html`<span class="secondary">${flaw.remedy}</span>`}
+    ${flaw.snippet && html`<${CodeBlock} text=${flaw.snippet} copy=${false} />`}
+  </li>`;
+}

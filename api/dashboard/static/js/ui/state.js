@@ -1,0 +1,58 @@
+// States as a shape, a colour and a word, so that no one of them is needed alone.
+import { html } from "../../vendor/preact.js";
+
+const SHAPES = {
+  disc: html`<circle cx="5" cy="5" r="4.5" fill="currentColor" />`,
+  ring: html`<circle cx="5" cy="5" r="3.8" fill="none" stroke="currentColor" stroke-width="1.8" />`,
+  half: html`<circle cx="5" cy="5" r="3.8" fill="none" stroke="currentColor" stroke-width="1.8" /><path
+      d="M5 .5a4.5 4.5 0 010 9z"
+      fill="currentColor"
+    />`,
+  bars: html`<path d="M2.6 1v8M7.4 1v8" stroke="currentColor" stroke-width="2.4" />`,
+  cross: html`<path d="M1.2 1.2l7.6 7.6M8.8 1.2L1.2 8.8" stroke="currentColor" stroke-width="2.2" />`,
+  dash: html`<path d="M1 5h8" stroke="currentColor" stroke-width="2.2" />`,
+  triangle: html`<path d="M5 .5l4.8 8.8H.2z" fill="currentColor" />`,
+  square: html`<path d="M1 1h8v8H1z" fill="currentColor" />`,
+};
+
+const KINDS = {
+  // of a processor in a running job
+  active: ["good", "disc"],
+  pending: ["info", "ring"],
+  draining: ["wane", "half"],
+  paused: ["quiet", "bars"],
+  quarantined: ["bad", "cross"],
+  superseded: ["quiet", "dash"],
+  // of a processor in the store
+  published: ["good", "disc"],
+  scheduled: ["info", "ring"],
+  deleted: ["quiet", "cross"],
+  // of a job
+  running: ["good", "disc"],
+  starting: ["info", "ring"],
+  stale: ["warn", "triangle"],
+  stopped: ["quiet", "square"],
+  // of a match
+  match: ["good", "disc"],
+  timeout: ["warn", "ring"],
+  // of a rule
+  low: ["quiet", "disc"],
+  medium: ["info", "disc"],
+  high: ["warn", "triangle"],
+  critical: ["bad", "triangle"],
+  // of anything that needs attention
+  bad: ["bad", "cross"],
+  warn: ["warn", "triangle"],
+  info: ["info", "ring"],
+};
+
+/**
+ * A state as a badge. `name` chooses colour and shape ("active", "stale", …); unknown ones are quiet.
+ * The word shown is the children, else the name.
+ */
+export function State({ name, children, title }) {
+  const [kind, shape] = KINDS[name] ?? ["quiet", "dash"];
+  return html`<span class=${`state ${kind}`} title=${title} data-state=${name}>
+    <svg viewBox="0 0 10 10" aria-hidden="true">${SHAPES[shape]}</svg>${children ?? name}
+  </span>`;
+}

@@ -1,0 +1,54 @@
+"""Drafts are checked, tried on events, and written as YAML or JSON; nothing is stored."""
+
+import json
+
+from api.drafts import service
+from api.drafts.key_order import in_usual_order
+from api.drafts.samples import sample_events
+from api.drafts.schemas import (
+    Draft,
+    DraftReport,
+    Rewriting,
+    Rewritten,
+    SampleEvents,
+    Trial,
+    TrialReport,
+)
+from api.drafts.trial import run_trial
+from api.gitops.text_diff import yaml_text
+from api.problems import documented
+from api.routing import slice_router
+from api.runtime import CurrentRuntime
+from api.security import Author, Viewer
+
+router = slice_router("/v1/drafts", "drafts")
+
+_MINUTE_MS = 60_000
+
+
+@router.post("/check")
+def check_draft(draft: Draft, principal: Author, runtime: CurrentRuntime) -> DraftReport:
+    """Return what a text says and what is wrong with it, by line; checks all a publish would."""
+    return service.check(draft, principal, runtime)
+
+
+@router.post("/trial", responses=documented(404))
+def try_draft(trial: Trial, _principal: Author, runtime: CurrentRuntime) -> TrialReport:
+    """Return what a rule finds in events, and how near it came where it found nothing."""
+    return run_trial(service.rule_of(trial, runtime), trial)
+
+
+@router.post("/samples", responses=documented(404))
+def make_samples(draft: Draft, _principal: Author, runtime: CurrentRuntime) -> SampleEvents:
+    """Return made-up events that might match a rule."""
+    begin_ms = runtime.now_ms() - runtime.now_ms() % _MINUTE_MS
+    return SampleEvents(events=sample_events(service.rule_of(draft, runtime), begin_ms))
+
+
+@router.post("/text")
+def write_draft(rewriting: Rewriting, _principal: Viewer) -> Rewritten:
+    """Return a document as text, keys in the order in which people write them."""
+    document = in_usual_order(rewriting.document)
+    if rewriting.format == "json":
+        return Rewritten(text=json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    return Rewritten(text=yaml_text([document]))

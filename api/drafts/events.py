@@ -1,0 +1,86 @@
+"""Events of a trial: from JSON to the types of the stream's columns, in order of event time."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from api.problems import Flaw, escaped, invalid
+from cep.expression import Schema
+from cep.expression.casting import SOURCES, caster
+from cep.expression.types import DataType, Kind
+from cep.expression.values import Group
+from cep.instants import instant_ms
+from cep.matching import to_time_ms
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class TimedEvent:
+    """One event: its position in the request, its event time, its typed columns."""
+
+    position: int
+    time_ms: int
+    columns: dict[str, Any]
+
+
+def timed_events(
+    events: Sequence[Mapping[str, Any]], schema: Schema, event_time_column: str
+) -> list[TimedEvent]:
+    """Return events with typed columns, by event time; those of equal time keep their order.
+
+    Raises:
+        Refusal: a value does not fit its column, or an event has no time (422).
+    """
+    flaws: list[Flaw] = []
+    timed: list[TimedEvent] = []
+    types = dict(schema.columns)
+    for position, event in enumerate(events):
+        columns = dict(event)
+        for name, value in event.items():
+            pointer = f"/events/{position}/{escaped(name)}"
+            try:
+                columns[name] = _typed(value, types[name]) if name in types else value
+            except ValueError as error:
+                flaws.append(Flaw(pointer=pointer, detail=f"{error}."))
+        try:
+            time_ms = instant_ms(to_time_ms(columns.get(event_time_column)))
+            timed.append(TimedEvent(position, time_ms, columns))
+        except ValueError as error:
+            pointer = f"/events/{position}/{escaped(event_time_column)}"
+            detail = f"The event time {event_time_column} {error}."
+            flaws.append(Flaw(pointer=pointer, detail=detail))
+    if flaws:
+        raise invalid("list of events", flaws[:20])
+    return sorted(timed, key=lambda event: event.time_ms)
+
+
+def unknown_fields(events: Sequence[Mapping[str, Any]], schema: Schema) -> list[str]:
+    """Return the fields of events that are no column of the stream, each once."""
+    names = dict.fromkeys(name for event in events for name in event)
+    return [name for name in names if name not in dict(schema.columns)]
+
+
+def _typed(value: Any, data_type: DataType) -> Any:
+    """Return a JSON value as a column of this type holds it.
+
+    Raises:
+        ValueError: it does not fit.
+    """
+    is_time = data_type.kind in {Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ}
+    if is_time and isinstance(value, int) and not isinstance(value, bool):
+        try:
+            moment = _EPOCH + timedelta(milliseconds=value)
+        except OverflowError:
+            raise ValueError(f"{value} is no time in milliseconds") from None
+        return moment if data_type.kind is Kind.TIMESTAMP else moment.replace(tzinfo=None)
+    is_read = data_type.kind is not Kind.STRING and Group.TEXT in SOURCES.get(
+        data_type.kind, frozenset()
+    )
+    if isinstance(value, str) and is_read:
+        typed = caster(data_type)(value)
+        if typed is None:
+            raise ValueError(f"'{value[:80]}' is no {data_type}")
+        return typed
+    return value

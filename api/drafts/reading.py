@@ -1,0 +1,164 @@
+"""From the text of a draft to data, and from flaws in the data back to places in the text.
+
+text ─► read_draft ─► data ─► checks ─► flaws ─► placed ─► line and column
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from api.drafts.schemas import Draft, DraftProblem
+from api.gitops.documents import FileDocument, Inside
+from api.problems import Flaw, escaped
+from api.routing import MAXIMUM_DEPTH
+from cep.pattern import PatternError
+from cep.pattern.document_text import SourceDocument, read_json_text, read_yaml_documents
+from cep.pattern.problems import did_you_mean
+
+_INTEGER_LIMIT = 2**63
+
+
+class Unreadable(Exception):
+    """A draft is no document; `problems` says why."""
+
+    def __init__(self, problems: Iterable[DraftProblem]) -> None:
+        super().__init__()
+        self.problems = list(problems)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadDraft:
+    """A draft as data, and where in its text everything stands."""
+
+    data: dict[str, Any]
+    source: SourceDocument
+
+    def problems(self, errors: Iterable[Flaw], warnings: Iterable[Flaw]) -> list[DraftProblem]:
+        """Return flaws of the data with their places in the text, in the order of its lines."""
+        found = [self._problem(flaw, "error") for flaw in errors]
+        found += [self._problem(flaw, "warning") for flaw in warnings]
+        return sorted(found, key=lambda problem: (problem.line or 0, problem.column or 0))
+
+    def _problem(self, flaw: Flaw, severity: str) -> DraftProblem:
+        return _placed(FileDocument(Path("draft"), self.source), flaw, severity)
+
+
+def read_draft(draft: Draft) -> ReadDraft:
+    """Return the one document in the text.
+
+    Raises:
+        Unreadable: it is not YAML (or JSON), not one mapping, or holds what JSON cannot.
+    """
+    try:
+        is_json = draft.format == "json"
+        sources = [read_json_text(draft.text)] if is_json else read_yaml_documents(draft.text)
+    except PatternError as error:
+        raise Unreadable(
+            DraftProblem(
+                severity="error",
+                pointer="",
+                detail=problem.message,
+                remedy=problem.remedy,
+                line=problem.line,
+                column=problem.column,
+            )
+            for problem in error.problems
+        ) from None
+    if len(sources) != 1:
+        detail = "There are several documents." if sources else "The text is empty."
+        raise Unreadable([_whole(detail, "Write one document with id, stream and pattern.")])
+    (source,) = sources
+    if not isinstance(source.data, dict):
+        raise Unreadable([_whole("It is no mapping.", "Begin with keys such as id and pattern.")])
+    if flaws := list(_unfit(source.data)):
+        place = FileDocument(Path("draft"), source)
+        raise Unreadable(_placed(place, flaw, "error") for flaw in flaws)
+    return ReadDraft(source.data, source)
+
+
+def shape_flaws(error: ValidationError, model: type[BaseModel]) -> Iterator[Flaw]:
+    """Yield what pydantic found wrong with the shape of a document."""
+    for details in error.errors(include_url=False, include_input=False):
+        *parents, key = details["loc"]
+        detail, remedy = f"{details['msg']}.", ""
+        match details["type"]:
+            case "missing":
+                detail, remedy = f"{key} is missing.", "Add it."
+            case "extra_forbidden":
+                known = [] if parents else list(model.model_fields)
+                detail, remedy = f"The key '{key}' is not known.", did_you_mean(str(key), known)
+            case "value_error":
+                detail = f"{details['ctx']['error']}."
+            case _:
+                pass
+        pointer = "".join(f"/{escaped(str(part))}" for part in details["loc"])
+        yield Flaw(pointer=pointer, detail=detail, remedy=remedy)
+
+
+def _placed(document: FileDocument, flaw: Flaw, severity: str) -> DraftProblem:
+    inside = Inside(flaw.line, flaw.column, flaw.snippet) if flaw.line is not None else None
+    place = document.problem(document.path_of_pointer(flaw.pointer), flaw.detail, inside=inside)
+    return DraftProblem.model_validate(
+        flaw.model_dump()
+        | {
+            "severity": severity,
+            "line": place.line,
+            "column": place.column,
+            "length": flaw.snippet.count("^") or None,
+        }
+    )
+
+
+def _whole(detail: str, remedy: str) -> DraftProblem:
+    return DraftProblem(
+        severity="error", pointer="", detail=detail, remedy=remedy, line=1, column=1
+    )
+
+
+def _unfit(data: Any) -> Iterator[Flaw]:
+    """Yield what YAML can hold and a JSON document of the service cannot."""
+    todo: list[tuple[str, int, Any]] = [("", 0, data)]
+    while todo:
+        pointer, depth, value = todo.pop()
+        if depth > MAXIMUM_DEPTH:
+            yield Flaw(pointer="", detail="It is nested too deeply.", remedy="Flatten it.")
+            return
+        match value:
+            case Mapping():
+                for key, inner in value.items():
+                    if not isinstance(key, str) or not _is_text(key):
+                        detail = f"The key {key!r} is no text."
+                        yield Flaw(pointer=pointer, detail=detail, remedy="Put it in quotes.")
+                    else:
+                        todo.append((f"{pointer}/{escaped(key)}", depth + 1, inner))
+            case list():
+                todo += [
+                    (f"{pointer}/{index}", depth + 1, each) for index, each in enumerate(value)
+                ]
+            case _ if not _is_plain(value):
+                detail = "This value cannot be stored."
+                yield Flaw(pointer=pointer, detail=detail, remedy="Use a text, or a number.")
+            case _:
+                pass
+
+
+def _is_plain(value: Any) -> bool:
+    match value:
+        case None | bool():
+            return True
+        case int():
+            return abs(value) < _INTEGER_LIMIT
+        case float():
+            return math.isfinite(value)
+        case str():
+            return _is_text(value)
+        case _:
+            return False
+
+
+def _is_text(text: str) -> bool:
+    return "\x00" not in text and not any("\ud800" <= character <= "\udfff" for character in text)

@@ -1,0 +1,271 @@
+"""Matches a rule over few events and remembers every partial match that did not become a match.
+
+    events ─► Tracer ─► matches, and how far the others came and what ended them
+
+The matcher itself forgets a partial match that has ended; here the partial matches of each key are
+looked at after each event and compared with those before.
+"""
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from api.drafts.events import TimedEvent
+from cep.expression import (
+    EvaluationError,
+    Expression,
+    Schema,
+    compile_predicate,
+    mapping_reader,
+    resolve,
+    split,
+)
+from cep.instants import instant_ms
+from cep.keyed import KeyedMatcher
+from cep.nfa.errors import ConditionFailed, LimitExceeded
+from cep.nfa.limits import Limits
+from cep.nfa.program import Action, Program, StateKind
+from cep.nfa.runs import Cell, KeyRuns, Run, accepted_events
+from cep.pattern import Pattern
+from cep.pattern.tree import SkipKind, Step
+from cep.shapes import Detection
+
+Outcome = Literal["timed_out", "forbidden", "broken", "skipped", "open"]
+
+_LATEST_MS: Final = instant_ms("9999-12-30T00:00:00Z")
+_MOST_MATCHES: Final = 20_000
+_LIMITS: Final = Limits(partial_matches=2_000, events=10_000)
+
+
+@dataclass(frozen=True, slots=True)
+class EndedPartialMatch:
+    """A partial match that is none any more, or is still open.
+
+    `cell` is the last event it took; `ended_by` is the position of the event that ended it, `None`
+    where none did.
+    """
+
+    key: Hashable
+    cell: Cell
+    outcome: Outcome
+    ended_at_ms: int | None
+    ended_by: int | None
+    awaited: tuple[str, ...]
+    forbidden: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Trace:
+    """What was found; `fits` are positions of events by step, matches in order of emission."""
+
+    fits: dict[str, list[int]]
+    step_names: tuple[str, ...]
+    matches: list[Detection] = field(default_factory=list)
+    partial_matches: list[EndedPartialMatch] = field(default_factory=list)
+
+    def positions(self, cell: Cell) -> dict[str, list[int]]:
+        """Return the positions of the events of a match by step."""
+        steps: dict[str, list[int]] = {}
+        for taken in accepted_events(cell):
+            steps.setdefault(_shown(self.step_names[taken[1]]), []).append(taken[3].position)
+        return steps
+
+
+@dataclass(slots=True)
+class _Moment:
+    """What happens now: the time, the event on its way, and the steps it fits."""
+
+    time_ms: int
+    position: int | None
+    fitting: frozenset[str]
+
+
+class Tracer:
+    """One pass of a rule over events.
+
+    Args:
+        pattern: a valid pattern without Python conditions.
+        schema: the columns of the events.
+    """
+
+    def __init__(self, pattern: Pattern, schema: Schema) -> None:
+        self._matcher = KeyedMatcher(
+            {"": pattern},
+            field_reader=_column_reader,
+            schema=schema,
+            limits=_LIMITS,
+            in_deadline_order=True,
+        )
+        (self._shape,) = self._matcher.shapes
+        self._step_names = self._shape.members[0].step_names
+        self._tests = [
+            compile_predicate(node, _column_reader) for node in self._matcher.tests.nodes
+        ]
+        self._fits = [_fit_test(step, self._step_names, schema) for step in pattern.tree.steps()]
+        self._is_skipping = pattern.tree.after_match_skip.kind is not SkipKind.NO_SKIP
+        self._longest_ms = _longest_window_ms(self._shape.machine.program)
+        self._trace = Trace({_shown(name): [] for name in self._step_names}, self._step_names)
+        self._open: dict[Hashable, list[Run]] = {}
+        # By id of the cell; a cell that led on to another one or to a match is no near miss.
+        self._ended: dict[int, EndedPartialMatch] = {}
+        self._led_on: dict[int, Cell] = {}
+
+    def trace(self, events: Iterable[tuple[Hashable, TimedEvent]], *, let_time_pass: bool) -> Trace:
+        """Return what the rule finds in events with their keys, in order of time.
+
+        Raises:
+            MatchingError: a key holds too much, or a condition cannot be tested.
+            EvaluationError: values of types that do not go together meet.
+        """
+        for key, event in events:
+            try:
+                self._take(key, event)
+            except EvaluationError as error:
+                raise EvaluationError(f"event {event.position}: {error}") from error
+            except ConditionFailed as failure:
+                raise failure.at(f"event {event.position}") from failure.__cause__
+        if self._matcher.time_ms is not None and let_time_pass:
+            self._advance_to(min(self._matcher.time_ms + self._longest_ms, _LATEST_MS))
+        for key, runs in self._shape.keys.items():
+            for run in runs.runs:
+                self._end(key, run, "open", None)
+        self._trace.partial_matches = [
+            each for cell_id, each in self._ended.items() if cell_id not in self._led_on
+        ]
+        return self._trace
+
+    def _take(self, key: Hashable, event: TimedEvent) -> None:
+        self._advance_to(event.time_ms)
+        moment = _Moment(event.time_ms, event.position, self._fitting(event))
+        true_tests = [number for number, test in enumerate(self._tests) if test(event, ())]
+        kind = self._matcher.kind(true_tests)
+        self._observe(self._matcher.process(key, kind, event, event.time_ms), moment)
+
+    def _advance_to(self, time_ms: int) -> None:
+        self._observe(self._matcher.advance_to(time_ms), _Moment(time_ms, None, frozenset()))
+
+    def _fitting(self, event: TimedEvent) -> frozenset[str]:
+        fitting = frozenset(
+            _shown(name)
+            for name, fits in zip(self._step_names, self._fits, strict=True)
+            if fits(event)
+        )
+        for name in fitting:
+            self._trace.fits[name].append(event.position)
+        return fitting
+
+    def _observe(self, detections: list[Detection], moment: _Moment) -> None:
+        if len(self._trace.matches) + len(detections) > _MOST_MATCHES:
+            found = len(self._trace.matches) + len(detections)
+            remedy = "narrow the conditions, or try it on fewer events"
+            raise LimitExceeded("matches in one trial", found, _MOST_MATCHES, remedy)
+        emitting = set()
+        closed_ms: dict[int, int] = {}
+        for detection in detections:
+            if detection.is_timeout:
+                closed_ms[id(detection.cell)] = detection.time_ms
+            else:
+                emitting.add(detection.key)
+                self._trace.matches.append(detection)
+                self._lead_on(detection.cell)
+        for key in {**self._open, **self._shape.keys}:
+            runs = self._shape.keys.get(key)
+            before, after = self._open.get(key, []), runs.runs if runs else []
+            if before is after:
+                continue
+            self._follow(runs)
+            alive = {id(run[5]) for run in after}
+            for run in before:
+                if id(run[5]) in closed_ms:
+                    closing = _Moment(closed_ms[id(run[5])], None, frozenset())
+                    self._end(key, run, "timed_out", closing)
+                elif id(run[5]) not in alive:
+                    skipped = self._is_skipping and key in emitting
+                    self._end(key, run, self._outcome(run, moment, skipped=skipped), moment)
+            if after:
+                self._open[key] = after
+            else:
+                self._open.pop(key, None)
+
+    def _follow(self, runs: KeyRuns | None) -> None:
+        """Remember which partial matches have led on to those there are now."""
+        if runs is None:
+            return
+        for run in runs.runs:
+            self._lead_on(run[5][0])
+        for _, queue in runs.waiting:
+            for _, cell in queue:
+                self._lead_on(cell)
+
+    def _outcome(self, run: Run, moment: _Moment, *, skipped: bool) -> Outcome:
+        if skipped:
+            return "skipped"
+        _, forbidden = self._waiting_for(run[0])
+        return "forbidden" if moment.fitting.intersection(forbidden) else "broken"
+
+    def _end(self, key: Hashable, run: Run, outcome: Outcome, moment: _Moment | None) -> None:
+        awaited, forbidden = self._waiting_for(run[0])
+        self._ended[id(run[5])] = EndedPartialMatch(
+            key=key,
+            cell=run[5],
+            outcome=outcome,
+            ended_at_ms=None if moment is None else moment.time_ms,
+            ended_by=None if moment is None else moment.position,
+            awaited=awaited,
+            forbidden=forbidden,
+        )
+
+    def _lead_on(self, cell: Cell | None) -> None:
+        while cell is not None and id(cell) not in self._led_on:
+            self._led_on[id(cell)] = cell
+            cell = cell[0]
+
+    def _waiting_for(self, state: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the steps a partial match in a state can take next, and those it forbids."""
+        awaited: dict[str, None] = {}
+        forbidden: dict[str, None] = {}
+        seen, todo = {state}, [state]
+        while todo:
+            here = self._shape.machine.program.states[todo.pop()]
+            if here.kind is StateKind.STOP:
+                forbidden[_shown(self._step_names[here.step])] = None
+                continue
+            for transition in here.transitions:
+                if transition.action is Action.TAKE:
+                    awaited[_shown(self._step_names[here.step])] = None
+                elif transition.action is Action.PROCEED and transition.target not in seen:
+                    seen.add(transition.target)
+                    todo.append(transition.target)
+        return tuple(awaited), tuple(forbidden)
+
+
+def _column_reader(path: tuple[str, ...]) -> Callable[[TimedEvent], Any]:
+    read = mapping_reader(path)
+    return lambda event: read(event.columns)
+
+
+def _fit_test(
+    step: Step, step_names: tuple[str, ...], schema: Schema
+) -> Callable[[TimedEvent], bool]:
+    """Return the test whether an event meets what a step asks of the event alone."""
+    tests: list[Callable[[TimedEvent], bool]] = []
+    if step.subtype is not None:
+        name, read_type = step.subtype.name, _column_reader((step.subtype.field,))
+        tests.append(lambda event: read_type(event) == name)
+    if isinstance(step.where, Expression):
+        part = split(resolve(step.where, step_names, schema)).event
+        if part is not None:
+            predicate = compile_predicate(part, _column_reader)
+            tests.append(lambda event: predicate(event, ()))
+    return lambda event: all(test(event) for test in tests)
+
+
+def _longest_window_ms(program: Program) -> int:
+    """Return how long after the last event every window is closed."""
+    gaps_ms = [state.previous_window_ms or 0 for state in program.states]
+    return max(program.window_ms, *gaps_ms)
+
+
+def _shown(name: str) -> str:
+    # With Flink's quirks a name counts up to its first ":" only, as in matches.
+    return name.partition(":")[0]

@@ -1,0 +1,125 @@
+"""Tries a rule on events: matches with their output, and the partial matches that came near."""
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, Final
+
+from api.drafts.events import TimedEvent, timed_events, unknown_fields
+from api.drafts.schemas import Trial, TrialReport, TriedMatch, TriedPartialMatch
+from api.drafts.service import Rule
+from api.drafts.tracing import EndedPartialMatch, Trace, Tracer
+from api.problems import Flaw, invalid
+from cep.expression import EvaluationError, Expression, compile_scalar, resolve
+from cep.nfa.errors import MatchingError
+from cep.nfa.runs import accepted_events
+from cep.processor import ProcessContext, SelectExpressions, Steps
+from cep.shapes import Detection
+
+_MOST_LISTED: Final = 200
+
+
+def run_trial(rule: Rule, trial: Trial) -> TrialReport:
+    """Return what a rule finds in the events of a trial.
+
+    Raises:
+        Refusal: the events do not fit the stream, or cannot be matched (422).
+    """
+    events = timed_events(trial.events, rule.schema, rule.event_time_column)
+    try:
+        key_of = _key_function(rule)
+        keyed = [(key_of(event), event) for event in events]
+        trace = Tracer(rule.pattern, rule.schema).trace(keyed, let_time_pass=trial.let_time_pass)
+        return _report(rule, trial, trace, events)
+    except (MatchingError, EvaluationError) as error:
+        raise invalid("trial", [Flaw(pointer="/events", detail=f"{error}")]) from None
+
+
+def _report(rule: Rule, trial: Trial, trace: Trace, events: list[TimedEvent]) -> TrialReport:
+    # What came farthest is nearest to a match.
+    partial_matches = sorted(
+        trace.partial_matches, key=lambda each: -len(accepted_events(each.cell))
+    )
+    matches, listed = trace.matches[:_MOST_LISTED], partial_matches[:_MOST_LISTED]
+    output_of = _output_function(rule)
+    times_ms = dict.fromkeys(range(len(events)), 0) | {
+        event.position: event.time_ms for event in events
+    }
+    return TrialReport(
+        times=list(times_ms.values()),
+        fits=trace.fits,
+        matches=[_match(each, trace, output_of) for each in matches],
+        partial_matches=[_partial_match(each, trace) for each in listed],
+        left_out=len(trace.matches) + len(partial_matches) - len(matches) - len(listed),
+        unknown_fields=unknown_fields(trial.events, rule.schema),
+    )
+
+
+def _match(
+    found: Detection, trace: Trace, output_of: Callable[[Steps], dict[str, Any] | None]
+) -> TriedMatch:
+    steps = {name: [event.columns for event in taken] for name, taken in found.steps.items()}
+    return TriedMatch(
+        key=json.loads(str(found.key)),
+        steps=trace.positions(found.cell),
+        start=accepted_events(found.cell)[0][3].time_ms,
+        at=found.time_ms,
+        output=output_of(steps),
+    )
+
+
+def _partial_match(ended: EndedPartialMatch, trace: Trace) -> TriedPartialMatch:
+    return TriedPartialMatch(
+        key=json.loads(str(ended.key)),
+        steps=trace.positions(ended.cell),
+        start=accepted_events(ended.cell)[0][3].time_ms,
+        outcome=ended.outcome,
+        ended_at=ended.ended_at_ms,
+        ended_by=ended.ended_by,
+        awaited=list(ended.awaited),
+        forbidden=list(ended.forbidden),
+    )
+
+
+def _key_function(rule: Rule) -> Callable[[TimedEvent], str]:
+    """Return how the key of an event is made: a JSON list, so that every value can be a key."""
+    columns = [
+        compile_scalar(resolve(Expression.parse(text), (), rule.schema))
+        for text in rule.content.key_by or ()
+    ]
+
+    def key(event: TimedEvent) -> str:
+        return json.dumps([_plain(column(event.columns, ())) for column in columns])
+
+    return key
+
+
+def _output_function(rule: Rule) -> Callable[[Steps], dict[str, Any] | None]:
+    if not rule.content.select:
+        return lambda _steps: None
+    select = SelectExpressions(rule.content.select, rule.pattern)
+
+    def output(steps: Steps) -> dict[str, Any]:
+        (row,) = select.process_match(steps, ProcessContext(0, 0))
+        return {name: _plain(value) for name, value in row.items()}
+
+    return output
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON holds it."""
+    match value:
+        case Decimal() | float():
+            return float(value) if math.isfinite(value) else str(value)
+        case datetime() | date():
+            return value.isoformat()
+        case Mapping():
+            return {name: _plain(inner) for name, inner in value.items()}
+        case list() | tuple():
+            return [_plain(inner) for inner in value]
+        case None | bool() | int() | str():
+            return value
+        case _:
+            return str(value)

@@ -1,0 +1,147 @@
+"""What a person on call should look at, by what jobs report and what is scheduled; pure.
+
+jobs, streams, quarantined versions, switches ─► items, the most urgent first
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from api.jobs.schemas import JobView
+from api.jobs.tables import HeldVersion, Job
+from api.overview.repository import Switch
+from api.overview.schemas import AttentionItem, Concern, Urgency
+
+SOON_MS: Final = 3_600_000
+
+_TAKE_UP_MS: Final = 60_000  # a job has the newest epoch with its next batch, in seconds
+_BEHIND_MS: Final = 300_000
+_AHEAD_MS: Final = 60_000
+_BACKLOG_SECONDS: Final = 60
+_ORDER: Final[tuple[Urgency, ...]] = ("bad", "warn", "info")
+
+
+def sorted_by_urgency(items: Iterable[AttentionItem]) -> list[AttentionItem]:
+    """Return the most urgent first; of these what has begun last, of what is planned the next."""
+
+    def place(item: AttentionItem) -> tuple[int, int, str, str]:
+        at = item.at or 0
+        time = at if item.urgency == "info" else -at
+        return _ORDER.index(item.urgency), time, item.stream, item.processor_id or item.job or ""
+
+    return sorted(items, key=place)
+
+
+def of_job(
+    job: JobView, allowed_delay_ms: int, newer_epoch_at_ms: int | None, now_ms: int
+) -> Iterator[AttentionItem]:
+    """Yield what is wrong with a job.
+
+    Args:
+        job: as it last reported itself.
+        allowed_delay_ms: how late events of its stream may come.
+        newer_epoch_at_ms: when the first epoch that it has not taken was made, if there is one.
+        now_ms: the clock of the service.
+    """
+    if job.state == "stale":
+        yield AttentionItem(
+            concern="job_stale",
+            urgency="bad",
+            stream=job.stream,
+            job=job.name,
+            at=job.heartbeat_at or job.registered_at,
+            detail="The job does not report. It may have failed, or cannot reach this service.",
+        )
+    if job.state != "running":
+        return
+    if newer_epoch_at_ms is not None and now_ms - newer_epoch_at_ms > _TAKE_UP_MS:
+        yield AttentionItem(
+            concern="epoch_behind",
+            urgency="warn",
+            stream=job.stream,
+            job=job.name,
+            at=newer_epoch_at_ms,
+            detail=f"The job runs with epoch {job.epoch}, the newest is {job.newest_epoch}: "
+            "changes of rules do not reach it.",
+        )
+    yield from _of_watermark(job, allowed_delay_ms, now_ms)
+    if job.backlog_events and job.backlog_events > _BACKLOG_SECONDS * job.events_per_second:
+        yield AttentionItem(
+            concern="backlog",
+            urgency="warn",
+            stream=job.stream,
+            job=job.name,
+            detail=f"{job.backlog_events} events wait to be read, at {job.events_per_second:.0f} "
+            "a second: matches come late.",
+        )
+
+
+def _of_watermark(job: JobView, allowed_delay_ms: int, now_ms: int) -> Iterator[AttentionItem]:
+    if job.watermark is None:
+        return
+    behind_ms = now_ms - job.watermark - allowed_delay_ms
+    if behind_ms > _BEHIND_MS:
+        yield AttentionItem(
+            concern="watermark_behind",
+            urgency="warn",
+            stream=job.stream,
+            job=job.name,
+            at=job.watermark,
+            detail="Event time lags behind the clock: the source is idle or slow, or the job "
+            "reads old events. Windows and timeouts wait for it.",
+        )
+    elif behind_ms < -_AHEAD_MS - allowed_delay_ms:
+        yield AttentionItem(
+            concern="watermark_ahead",
+            urgency="warn",
+            stream=job.stream,
+            job=job.name,
+            at=job.watermark,
+            detail="Event time runs ahead of the clock: some events bear times in the future, and "
+            "ordinary ones now count as late.",
+        )
+
+
+def of_stream(stream: str, rules: int, jobs: Sequence[JobView]) -> Iterator[AttentionItem]:
+    """Yield whether a stream has rules that no job runs."""
+    if rules and not any(job.state != "stopped" for job in jobs):
+        many = f"{rules} rules are" if rules > 1 else "One rule is"
+        yield AttentionItem(
+            concern="no_job",
+            urgency="warn",
+            stream=stream,
+            detail=f"{many} published here, and no job runs {'them' if rules > 1 else 'it'}.",
+        )
+
+
+def of_quarantined(held: HeldVersion, job: Job) -> AttentionItem:
+    """Return that a version is kept from running."""
+    return AttentionItem(
+        concern="quarantined",
+        urgency="bad",
+        stream=job.stream,
+        job=job.name,
+        processor_id=held.processor_id,
+        version=held.version,
+        at=held.since_ms,
+        detail=held.error or "It raised an error.",
+    )
+
+
+def of_switch(switch: Switch, now_ms: int) -> Iterator[AttentionItem]:
+    """Yield that a version begins or ends within the hour."""
+    stream, processor_id, version, begins_ms, ends_ms = switch
+    switches: tuple[tuple[Concern, int | None, str], ...] = (
+        ("starts_soon", begins_ms, "takes effect"),
+        ("ends_soon", ends_ms, "ends"),
+    )
+    for concern, at_ms, what in switches:
+        if at_ms is not None and now_ms <= at_ms < now_ms + SOON_MS:
+            yield AttentionItem(
+                concern=concern,
+                urgency="info",
+                stream=stream,
+                processor_id=processor_id,
+                version=version,
+                at=at_ms,
+                detail=f"Version {version} {what}.",
+            )

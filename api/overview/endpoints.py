@@ -1,0 +1,16 @@
+"""The state of everything is read in one request, so that a page of it can be kept fresh."""
+
+from api.overview.schemas import Overview
+from api.overview.service import overview
+from api.routing import slice_router
+from api.runtime import CurrentRuntime
+from api.security import Viewer
+from api.transactions import Read
+
+router = slice_router("/v1", "overview")
+
+
+@router.get("/overview")
+def read_overview(runtime: CurrentRuntime, _principal: Viewer, session: Read) -> Overview:
+    """Return streams, jobs with their last hour, rules by state, and what needs attention."""
+    return overview(session, runtime.now_ms(), runtime.settings)

@@ -1,0 +1,83 @@
+"""All SQL about the state of everything; writes nothing."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Select, and_, case, func, or_, select
+from sqlalchemy.orm import Session
+
+from api.audit.tables import Change
+from api.jobs.tables import HeldVersion, Job
+from api.processors.schemas import DELETED
+from api.processors.tables import Processor, ProcessorVersion, Publication
+
+Quarantined = tuple[HeldVersion, Job]
+Switch = tuple[str, str, int, int | None, int | None]
+"""Stream, processor id, version, effective from and until in milliseconds."""
+
+
+def newest_jobs(session: Session, limit: int) -> tuple[Sequence[Job], int]:
+    """Return jobs by stream and name, stopped ones last, and how many there are in all."""
+    is_stopped = case((Job.stopped_at_ms.is_(None), 0), else_=1)
+    query = select(Job).order_by(is_stopped, Job.stream, Job.name).limit(limit)
+    total = session.scalar(select(func.count(Job.id))) or 0
+    return session.scalars(query).all(), total
+
+
+def count_rules(session: Session) -> dict[str, dict[str, int]]:
+    """Return by stream how many processors are in which state, deleted ones left out."""
+    counted: dict[str, dict[str, int]] = {}
+    query = (
+        select(Processor.stream, Processor.state, func.count())
+        .where(Processor.state != DELETED)
+        .group_by(Processor.stream, Processor.state)
+    )
+    for stream, state, count in session.execute(query):
+        counted.setdefault(stream, {})[state] = count
+    return counted
+
+
+def quarantined(session: Session, limit: int) -> tuple[Sequence[Quarantined], int]:
+    """Return what jobs that have not stopped keep from running, newest first, and how many."""
+    query = (
+        select(HeldVersion, Job)
+        .join(Job, Job.id == HeldVersion.job_id)
+        .where(HeldVersion.state == "quarantined", Job.stopped_at_ms.is_(None))
+    )
+    newest = query.order_by(
+        HeldVersion.since_ms.desc(), HeldVersion.processor_id, HeldVersion.version
+    )
+    found = session.execute(newest.limit(limit)).all()
+    return [(held, job) for held, job in found], _count(session, query)
+
+
+def switches(
+    session: Session, from_ms: int, until_ms: int, limit: int
+) -> tuple[Sequence[Switch], int]:
+    """Return published versions that begin or end in `[from_ms, until_ms)`, and how many."""
+    begins, ends = ProcessorVersion.effective_from_ms, ProcessorVersion.effective_until_ms
+    query = (
+        select(Publication.stream, Publication.processor_id, Publication.version, begins, ends)
+        .join(
+            ProcessorVersion,
+            (ProcessorVersion.processor_id == Publication.processor_id)
+            & (ProcessorVersion.version == Publication.version),
+        )
+        .where(
+            Publication.until_epoch.is_(None),
+            Publication.paused.is_(False),
+            or_(and_(begins >= from_ms, begins < until_ms), and_(ends >= from_ms, ends < until_ms)),
+        )
+    )
+    soonest = query.order_by(begins, ends, Publication.processor_id, Publication.version)
+    found = session.execute(soonest.limit(limit)).all()
+    return [(row[0], row[1], row[2], row[3], row[4]) for row in found], _count(session, query)
+
+
+def epoch_made_at(session: Session, stream: str, epoch: int) -> int | None:
+    """Return when an epoch of a stream was made."""
+    query = select(Change.at_ms).where(Change.stream == stream, Change.epoch == epoch)
+    return session.scalar(query)
+
+
+def _count(session: Session, query: Select[*tuple[object, ...]]) -> int:
+    return session.scalar(select(func.count()).select_from(query.subquery())) or 0

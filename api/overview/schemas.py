@@ -1,0 +1,61 @@
+"""What is shown at a glance."""
+
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from api.jobs.schemas import History, JobView
+from api.processors.schemas import State
+from cep.instants import Instant
+
+Urgency = Literal["bad", "warn", "info"]
+Concern = Literal[
+    "job_stale",
+    "quarantined",
+    "no_job",
+    "epoch_behind",
+    "watermark_behind",
+    "watermark_ahead",
+    "backlog",
+    "starts_soon",
+    "ends_soon",
+]
+
+
+class AttentionItem(BaseModel):
+    """One thing to look at: something is wrong, or is about to change."""
+
+    concern: Concern
+    urgency: Urgency = Field(description="bad = rules do not run; warn = late; info = planned.")
+    stream: str
+    job: str | None = Field(default=None, description="The name of the job.")
+    processor_id: str | None = None
+    version: int | None = None
+    at: Instant | None = Field(default=None, description="Since when, or when it will be.")
+    detail: str = Field(description="What it means, in words.")
+
+
+class JobOverview(JobView):
+    """A job as it last reported itself, and its last hour."""
+
+    history: History
+
+
+class StreamOverview(BaseModel):
+    """A stream with its jobs."""
+
+    name: str
+    epoch: int
+    allowed_delay_ms: int
+    rules: dict[State, int] = Field(description="How many processors are in which state.")
+    jobs: list[JobOverview]
+
+
+class Overview(BaseModel):
+    """Everything at a glance."""
+
+    at: Instant = Field(description="Now, by the clock of the service.")
+    streams: list[StreamOverview]
+    attention: list[AttentionItem] = Field(description="The most urgent first.")
+    attention_left_out: int = Field(description="How many items more there are.")
+    jobs_left_out: int = Field(description="How many jobs more there are; running ones go first.")

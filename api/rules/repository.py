@@ -1,0 +1,246 @@
+"""All SQL about rules as people see them: processors beside what one job holds of them.
+
+Order and filter need one value per rule of what the job reports, so both back ends group its held
+versions once; everything else is read for the rules of a page only.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    FromClause,
+    Select,
+    and_,
+    case,
+    cast,
+    desc,
+    func,
+    or_,
+    select,
+    tuple_,
+    union,
+)
+from sqlalchemy.orm import Session
+
+from api.jobs.history_repository import newest_buckets
+from api.jobs.running import TELLING
+from api.jobs.tables import HeldVersion, Job, ProcessorBucket
+from api.processors import repository as processors
+from api.processors.schemas import DELETED, ProcessorFilter
+from api.processors.tables import Processor, ProcessorTag, ProcessorVersion, Publication
+from api.rules.schemas import LabelCount, RuleFilter, RuleProblem, RuleSort
+
+_NEVER_MS: Final = -(2**62)
+_SEVERITIES: Final = ("", "info", "low", "medium", "high", "critical")
+_MOST_LABELS: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """Where a page begins: behind the rule with this sort value and id."""
+
+    value: str | int
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many rules are alike: where they stand, by its place in `TELLING`, and what is wrong."""
+
+    rank: int
+    problems: frozenset[RuleProblem]
+    count: int
+
+
+def find_rules(  # noqa: PLR0913, PLR0917 - the parts of a list
+    session: Session,
+    stream: str,
+    wanted: RuleFilter,
+    job: Job | None,
+    sort: RuleSort,
+    after: After | None,
+    limit: int,
+    now_ms: int,
+) -> list[tuple[Processor, str | int]]:
+    """Return rules that meet a filter with the value they are sorted by, from behind `after` on."""
+    held, matched = _held(job), _matched(job, now_ms)
+    value = _sort_value(sort, held, matched)
+    source = _beside(held)
+    if sort.field == "matches_last_hour":
+        source = source.outerjoin(matched, matched.c.processor_id == Processor.id)
+    query = (
+        select(Processor, value.label("sort_value"))
+        .select_from(source)
+        .where(*_labelled(stream, wanted), *_found(wanted, held, job))
+    )
+    if after is not None:
+        position, behind = tuple_(value, Processor.id), tuple_(after.value, after.id)
+        query = query.where(position < behind if sort.is_descending else position > behind)
+    order = (value.desc(), Processor.id.desc()) if sort.is_descending else (value, Processor.id)
+    rows = session.execute(query.order_by(*order).limit(limit))
+    return [(processor, sort_value) for processor, sort_value in rows]
+
+
+def tallies(session: Session, stream: str, wanted: RuleFilter, job: Job | None) -> list[Tally]:
+    """Return how many rules stand where, whatever standing and problem the filter names."""
+    held = _held(job)
+    names: tuple[RuleProblem, ...] = ("errors", "behind", "warnings")
+    flags = [case((_has(name, held, job), 1), else_=0) for name in names]
+    columns = [_rank(held), *flags]
+    labelled = [column.label(f"tallied_{index}") for index, column in enumerate(columns)]
+    query: Select[Any] = (
+        select(*labelled, func.count())
+        .select_from(_beside(held))
+        .where(*_labelled(stream, wanted))
+        .group_by(*labelled)
+    )
+    return [
+        Tally(
+            rank,
+            frozenset(name for name, is_set in zip(names, flags_set, strict=True) if is_set),
+            count,
+        )
+        for rank, *flags_set, count in session.execute(query)
+    ]
+
+
+def newest_definitions(session: Session, found: Sequence[Processor]) -> dict[str, str]:
+    """Return the definition of the newest version of each of these processors, by id."""
+    newest = [(processor.id, processor.latest_version) for processor in found]
+    key = tuple_(ProcessorVersion.processor_id, ProcessorVersion.version)
+    query = select(ProcessorVersion.processor_id, ProcessorVersion.definition)
+    rows = session.execute(query.where(key.in_(newest)))
+    return {processor_id: definition for processor_id, definition in rows}  # noqa: C416 - rows are no pairs to mypy
+
+
+def owners(session: Session, stream: str) -> list[LabelCount]:
+    """Return the owners of a stream's rules, the most frequent first."""
+    query = (
+        select(Processor.owner.label("value"), func.count().label("count"))
+        .where(*_of_stream(stream), Processor.owner != "")
+        .group_by(Processor.owner)
+    )
+    return _counted(session, query)
+
+
+def tags(session: Session, stream: str) -> list[LabelCount]:
+    """Return the tags of a stream's rules, the most frequent first."""
+    query = (
+        select(ProcessorTag.tag.label("value"), func.count().label("count"))
+        .join(Processor, Processor.id == ProcessorTag.processor_id)
+        .where(*_of_stream(stream))
+        .group_by(ProcessorTag.tag)
+    )
+    return _counted(session, query)
+
+
+def _counted(session: Session, query: Select[str, int]) -> list[LabelCount]:
+    ordered = query.order_by(desc("count"), "value").limit(_MOST_LABELS)
+    return [LabelCount(value=value, count=count) for value, count in session.execute(ordered)]
+
+
+def _held(job: Job | None) -> FromClause:
+    """Return what a job holds, one row per processor."""
+    rank = case({state: place for place, state in enumerate(TELLING)}, value=HeldVersion.state)
+    query = (
+        select(
+            HeldVersion.processor_id,
+            func.min(rank).label("rank"),
+            _whole(func.sum(HeldVersion.partial_matches)).label("partial_matches"),
+            _whole(func.sum(HeldVersion.errors)).label("errors"),
+            func.max(HeldVersion.last_match_ms).label("last_match"),
+        )
+        .where(HeldVersion.job_id == (job.id if job else ""))
+        .group_by(HeldVersion.processor_id)
+    )
+    return query.subquery("held")
+
+
+def _beside(held: FromClause) -> FromClause:
+    return Processor.__table__.outerjoin(held, held.c.processor_id == Processor.id)
+
+
+def _whole(total: ColumnElement[Any]) -> ColumnElement[int]:
+    return cast(total, BigInteger)  # PostgreSQL's sum of BIGINT is NUMERIC
+
+
+def _rank(held: FromClause) -> ColumnElement[int]:
+    return func.coalesce(held.c.rank, TELLING.index("superseded"))
+
+
+def _sort_value(sort: RuleSort, held: FromClause, matched: FromClause) -> ColumnElement[Any]:
+    severities = {severity: place for place, severity in enumerate(_SEVERITIES)}
+    values: dict[str, ColumnElement[Any]] = {
+        "id": Processor.id.expression,
+        "owner": Processor.owner.expression,
+        "updated_at": Processor.updated_at_ms.expression,
+        "severity": case(severities, value=Processor.severity, else_=0),
+        "standing": _rank(held),
+        "partial_matches": func.coalesce(held.c.partial_matches, 0),
+        "errors": func.coalesce(held.c.errors, 0),
+        "last_match": func.coalesce(held.c.last_match, _NEVER_MS),
+        "matches_last_hour": func.coalesce(matched.c.total, 0),
+    }
+    return values[sort.field]
+
+
+def _matched(job: Job | None, now_ms: int) -> FromClause:
+    query = (
+        select(
+            ProcessorBucket.processor_id,
+            _whole(func.sum(ProcessorBucket.matches)).label("total"),
+        )
+        .where(
+            ProcessorBucket.job_id == (job.id if job else ""),
+            ProcessorBucket.start_ms >= newest_buckets(now_ms).start,
+        )
+        .group_by(ProcessorBucket.processor_id)
+    )
+    return query.subquery("matched")
+
+
+def _of_stream(stream: str) -> tuple[ColumnElement[bool], ...]:
+    return Processor.stream == stream, Processor.state != DELETED
+
+
+def _labelled(stream: str, wanted: RuleFilter) -> list[ColumnElement[bool]]:
+    by_label = ProcessorFilter(stream=stream, tag=wanted.tag, owner=wanted.owner, text=wanted.text)
+    found = processors.conditions(by_label)
+    if wanted.severity is not None:
+        found.append(Processor.severity == wanted.severity)
+    return found
+
+
+def _found(wanted: RuleFilter, held: FromClause, job: Job | None) -> list[ColumnElement[bool]]:
+    found: list[ColumnElement[bool]] = []
+    if wanted.standing is not None:
+        state = "superseded" if wanted.standing == "absent" else wanted.standing
+        found.append(_rank(held) == TELLING.index(state))
+    if wanted.problem is not None:
+        found.append(_has(wanted.problem, held, job))
+    return found
+
+
+def _has(problem: RuleProblem, held: FromClause, job: Job | None) -> ColumnElement[bool]:
+    match problem:
+        case "errors":
+            is_quarantined = _rank(held) == TELLING.index("quarantined")
+            return or_(is_quarantined, func.coalesce(held.c.errors, 0) > 0)
+        case "behind":
+            return Processor.id.in_(_changed_after(job))
+        case "warnings":
+            return Processor.warning_count > 0
+
+
+def _changed_after(job: Job | None) -> Any:
+    # A stream without a job has nothing that could be behind.
+    stream = job.stream if job else ""
+    epoch = (job.epoch or 0) if job else 0
+    begun, ended = (
+        select(Publication.processor_id).where(and_(Publication.stream == stream, at > epoch))
+        for at in (Publication.from_epoch, Publication.until_epoch)
+    )
+    return union(begun, ended)

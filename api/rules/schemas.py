@@ -1,0 +1,115 @@
+"""What is asked about the rules of a stream and what is shown of them."""
+
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
+
+from fastapi import Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from api.jobs.schemas import JobSummary, RunningInJob
+from api.paging import Page, SortOrder
+from api.processors.schemas import ProcessorSummary, PublishedVersion, SearchText
+from cep.processor_document import ProcessorId, Severity, Tag
+
+Standing = Literal["quarantined", "active", "paused", "draining", "pending", "absent"]
+RuleProblem = Literal["errors", "behind", "warnings"]
+
+MOST_AT_ONCE: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFilter:
+    """Which rules of a stream are wanted; `None` = any, deleted ones never."""
+
+    text: Annotated[
+        SearchText | None, Query(description="With this text in id, description or definition.")
+    ] = None
+    standing: Annotated[
+        Standing | None,
+        Query(description="What the job does with it; absent = it runs nothing of it."),
+    ] = None
+    tag: Annotated[Tag | None, Query(description="With this tag.")] = None
+    owner: Annotated[SearchText | None, Query(description="Of this owner.")] = None
+    severity: Annotated[Severity | None, Query(description="Of this severity.")] = None
+    problem: Annotated[
+        RuleProblem | None,
+        Query(
+            description="errors = quarantined or counting errors; behind = the job has not taken "
+            "its newest change; warnings = allowed but rarely meant."
+        ),
+    ] = None
+
+
+class RuleSort(SortOrder):
+    """The order of the rules; `-` = descending."""
+
+    ID = "id"
+    ID_DESCENDING = "-id"
+    STANDING = "standing"
+    STANDING_DESCENDING = "-standing"
+    SEVERITY = "severity"
+    SEVERITY_DESCENDING = "-severity"
+    OWNER = "owner"
+    OWNER_DESCENDING = "-owner"
+    UPDATED = "updated_at"
+    UPDATED_DESCENDING = "-updated_at"
+    MATCHES = "matches_last_hour"
+    MATCHES_DESCENDING = "-matches_last_hour"
+    LAST_MATCH = "last_match"
+    LAST_MATCH_DESCENDING = "-last_match"
+    PARTIAL_MATCHES = "partial_matches"
+    PARTIAL_MATCHES_DESCENDING = "-partial_matches"
+    ERRORS = "errors"
+    ERRORS_DESCENDING = "-errors"
+
+
+class RuleLine(ProcessorSummary):
+    """One rule: what is published of it, and where it stands in the job."""
+
+    key_by: list[str] | None = Field(description="Of the newest version; null = one global key.")
+    published: list[PublishedVersion] = Field(description="What jobs are given, lowest first.")
+    standing: Standing
+    running: RunningInJob | None = Field(description="Null = the stream has no job.")
+    matches: list[int] = Field(description="Per five minutes of the last hour, oldest first.")
+
+
+class RulesPage(Page[RuleLine]):
+    """Some rules of a stream, how many there are, and the job they were looked up in."""
+
+    total: int = Field(description="How many rules meet the filter.")
+    standings: dict[Standing, int] = Field(
+        description="How many meet it in which standing, whatever its `standing` and `problem` are."
+    )
+    problems: dict[RuleProblem, int] = Field(description="Likewise, by problem.")
+    job: JobSummary | None = Field(description="The job looked at; null = the stream has none.")
+    jobs: list[JobSummary] = Field(description="All jobs of the stream, by name.")
+
+
+class LabelCount(BaseModel):
+    """How many rules of a stream bear a label."""
+
+    value: str
+    count: int
+
+
+class RuleLabels(BaseModel):
+    """The labels in use on a stream, the most frequent first; at most 200 of each."""
+
+    owners: list[LabelCount]
+    tags: list[LabelCount]
+
+
+class RuleSelection(BaseModel):
+    """Some rules of one stream."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"ids": ["failed-logins"]}]}
+    )
+
+    ids: Annotated[list[ProcessorId], Field(min_length=1, max_length=MOST_AT_ONCE)]
+
+
+class SelectionResult(BaseModel):
+    """What became of a selection."""
+
+    changed: list[str] = Field(description="Ids; the others were as wanted already.")

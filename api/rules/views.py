@@ -1,0 +1,122 @@
+"""How rules are shown: a page of them beside the job that runs them; writes nothing."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Final, get_args
+
+from sqlalchemy.orm import Session
+
+from api.jobs import history_repository, running_repository
+from api.jobs.repository import jobs_of
+from api.jobs.running import TELLING, running_in_job
+from api.jobs.schemas import JobSummary
+from api.jobs.tables import Job
+from api.jobs.views import job_summary
+from api.problems import not_found
+from api.processors import views as processor_views
+from api.processors.tables import Processor
+from api.rules import repository
+from api.rules.repository import Tally
+from api.rules.schemas import RuleFilter, RuleLine, RuleProblem, RulesPage, Standing
+from api.settings import Settings
+from discoverers.reporting import RunningState
+
+_LIVELINESS: Final = ("running", "starting", "stale", "stopped")
+
+
+class JobsInView:
+    """The jobs of a stream, and the one in which its rules are looked up.
+
+    Unless a job is named it is the one whose reports are freshest: running before stale before
+    stopped, of these the one that registered last.
+    """
+
+    def __init__(
+        self, session: Session, stream: str, name: str | None, now_ms: int, settings: Settings
+    ) -> None:
+        jobs = jobs_of(session, stream)
+        self.summaries = [job_summary(job, now_ms, settings) for job in jobs]
+        self.chosen: Job | None = None
+        self.summary: JobSummary | None = None
+        found = [
+            pair for pair in zip(jobs, self.summaries, strict=True) if name in {None, pair[0].name}
+        ]
+        if found:
+            self.chosen, self.summary = min(found, key=_freshness)
+        elif name is not None:
+            raise not_found(f"job of stream {stream}", name)
+
+
+def lines(
+    session: Session, processors: Sequence[Processor], job: JobSummary | None, now_ms: int
+) -> list[RuleLine]:
+    """Return the lines of a page, in the order given."""
+    ids = [processor.id for processor in processors]
+    published = running_repository.published_versions(session, ids)
+    definitions = repository.newest_definitions(session, processors)
+    running = running_in_job(session, job, ids, now_ms) if job else {}
+    matches = _matches(session, job, ids, now_ms)
+    return [
+        RuleLine(
+            **summary.model_dump(),
+            key_by=json.loads(definitions[summary.id]).get("key_by"),
+            published=published[summary.id],
+            standing=_standing(running[summary.id].state if job else None),
+            running=running.get(summary.id),
+            matches=matches[summary.id],
+        )
+        for summary in processor_views.summaries(session, processors)
+    ]
+
+
+def page(
+    rules: list[RuleLine],
+    next_cursor: str | None,
+    tallies: Sequence[Tally],
+    wanted: RuleFilter,
+    jobs: JobsInView,
+) -> RulesPage:
+    """Return a page with what its filters would find."""
+    standings = dict.fromkeys(get_args(Standing), 0)
+    problems: Counter[RuleProblem] = Counter(dict.fromkeys(get_args(RuleProblem), 0))
+    total = 0
+    for tally in tallies:
+        standing = _standing(TELLING[tally.rank])
+        standings[standing] += tally.count
+        problems.update(dict.fromkeys(tally.problems, tally.count))
+        if wanted.standing in {None, standing} and tally.problems >= _named(wanted.problem):
+            total += tally.count
+    return RulesPage(
+        items=rules,
+        next_cursor=next_cursor,
+        total=total,
+        standings=standings,
+        problems=dict(problems),
+        job=jobs.summary,
+        jobs=jobs.summaries,
+    )
+
+
+def _named(problem: RuleProblem | None) -> frozenset[RuleProblem]:
+    return frozenset() if problem is None else frozenset({problem})
+
+
+def _standing(state: RunningState | None) -> Standing:
+    return "absent" if state is None or state == "superseded" else state
+
+
+def _freshness(pair: tuple[Job, JobSummary]) -> tuple[int, int]:
+    job, summary = pair
+    return _LIVELINESS.index(summary.state), -job.registered_at_ms
+
+
+def _matches(
+    session: Session, job: JobSummary | None, ids: Sequence[str], now_ms: int
+) -> dict[str, list[int]]:
+    starts = history_repository.newest_buckets(now_ms)
+    series: dict[str, list[int]] = defaultdict(lambda: [0] * len(starts))
+    if job is not None:
+        for bucket in history_repository.processor_buckets(session, job.id, ids, starts):
+            series[bucket.processor_id][starts.index(bucket.start_ms)] = bucket.matches
+    return series

@@ -1,0 +1,318 @@
+"""Drafts: what is wrong by line, what a rule finds in events, and how near it came."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import yaml
+
+from api.security import Role
+from tests.api.documents import PATTERN, processor_document
+from tests.api.running import Publish, ServiceUnderTest
+
+TEXT = """\
+id: failed-logins
+stream: logins
+key_by: [user]
+pattern:
+  steps:
+  - name: fail
+    where: action = 'fail'
+    times: 3
+  - name: login
+    contiguity: followed_by
+    where: action = 'login'
+  within: 10 minutes
+"""
+
+
+@pytest.fixture(params=["sqlite"])
+def database_url(request: pytest.FixtureRequest, migrated_store: Callable[[str], str]) -> str:
+    """One kind of store will do: drafts are never stored."""
+    return migrated_store(request.param)
+
+
+def problems(service: ServiceUnderTest, text: str, text_format: str = "yaml") -> list[Any]:
+    body = {"text": text, "format": text_format}
+    answer = service.client.post("/v1/drafts/check", json=body)
+    assert answer.status_code == 200, answer.text
+    found: list[Any] = answer.json()["problems"]
+    return found
+
+
+def events(*actions: str, seconds: int = 60, user: str = "eve") -> list[dict[str, Any]]:
+    return [
+        {"ts": index * seconds * 1_000, "user": user, "action": action}
+        for index, action in enumerate(actions)
+    ]
+
+
+def tried(service: ServiceUnderTest, found_in: list[dict[str, Any]], **changes: Any) -> Any:
+    time_passes = changes.pop("let_time_pass", False)
+    text = json.dumps(processor_document(**changes))
+    body = {"text": text, "format": "json", "events": found_in, "let_time_pass": time_passes}
+    answer = service.client.post("/v1/drafts/trial", json=body)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def ends(report: Any) -> list[tuple[dict[str, list[int]], str, int | None]]:
+    return [
+        (each["steps"], each["outcome"], each["ended_by"]) for each in report["partial_matches"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "place"),
+    [
+        ("action = 'login'", "acton = 1", (11, 12, 5)),
+        ("times: 3", "tims: 3", (8, 5, None)),
+        ("key_by: [user]", "key_by: [usr]", (3, 10, 3)),
+        ("stream: logins", "stream: logouts", (2, 1, None)),
+        ("id: failed-logins\n", "", (1, 1, None)),
+        ("key_by: [user]", "key_by: [user", (4, 8, None)),
+        ("within: 10 minutes", "within: ten minutes", (12, 3, None)),
+    ],
+)
+def test_a_mistake_in_yaml_is_told_with_its_line(
+    with_stream: ServiceUnderTest, written: str, instead: str, place: tuple[int, int, int | None]
+) -> None:
+    (problem,) = problems(with_stream, TEXT.replace(written, instead))
+    assert (problem["line"], problem["column"], problem["length"]) == place
+    assert problem["severity"] == "error"
+
+
+def test_a_mistake_in_json_is_told_with_its_line(with_stream: ServiceUnderTest) -> None:
+    text = json.dumps(yaml.safe_load(TEXT), indent=2).replace("action = 'fail'", "acton = 1")
+    (problem,) = problems(with_stream, text, "json")
+    line = text.splitlines()[problem["line"] - 1]
+    assert line[problem["column"] - 1 :].startswith("acton")
+
+
+def test_the_pattern_is_checked_while_the_rest_is_unfinished(
+    with_stream: ServiceUnderTest,
+) -> None:
+    text = TEXT.replace("id: failed-logins\n", "").replace("action = 'login'", "acton = 1")
+    found = [problem["pointer"] for problem in problems(with_stream, text)]
+    assert found == ["/id", "/pattern/steps/1/where"]
+
+
+def test_what_is_allowed_and_rarely_meant_is_a_warning(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish(id="other")
+    (problem,) = problems(with_stream, TEXT)
+    assert (problem["severity"], problem["line"]) == ("warning", 4)
+    assert "'other'" in problem["detail"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "a",
+        "- a",
+        "a: 1\n---\nb: 2",
+        "a: [",
+        "a: &x 1\nb: *x",
+        "1: 2",
+        "a: .inf",
+        "a: !!binary aGk=",
+        "a: !!bool x",
+        "a: !!timestamp x",
+        "a: !!float ''",
+        'a: "\\0"',
+        "a: " + "[" * 100 + "]" * 100,
+        "a: 99999999999999999999",
+    ],
+)
+def test_what_is_no_document_is_told_and_never_fails(
+    with_stream: ServiceUnderTest, text: str
+) -> None:
+    answer = with_stream.client.post("/v1/drafts/check", json={"text": text}).json()
+    assert answer["document"] is None
+    assert answer["problems"]
+
+
+def test_a_trial_shows_matches_with_keys_and_output(with_stream: ServiceUnderTest) -> None:
+    found_in = events("fail", "fail", "view", "fail", "login")
+    report = tried(with_stream, found_in, select={"who": "login.user", "n": "COUNT(fail.*)"})
+    (match,) = report["matches"]
+    assert match == {
+        "key": ["eve"],
+        "steps": {"fail": [0, 1, 3], "login": [4]},
+        "start": "1970-01-01T00:00:00.000Z",
+        "at": "1970-01-01T00:04:00.000Z",
+        "output": {"who": "eve", "n": 3},
+    }
+    assert report["fits"] == {"fail": [0, 1, 3], "login": [4]}
+
+
+def test_events_are_sorted_by_time_and_keep_their_positions(with_stream: ServiceUnderTest) -> None:
+    found_in = events("fail", "fail", "fail", "login")[::-1]
+    (match,) = tried(with_stream, found_in)["matches"]
+    assert match["steps"] == {"fail": [3, 2, 1], "login": [0]}
+
+
+def test_matches_never_mix_keys(with_stream: ServiceUnderTest) -> None:
+    found_in = [*events("fail", "fail"), *events("fail", "login", user="bob")]
+    report = tried(with_stream, found_in)
+    assert report["matches"] == []
+    assert {tuple(each["key"]) for each in report["partial_matches"]} == {("eve",), ("bob",)}
+
+
+def test_a_partial_match_that_is_left_says_how_far_it_came(with_stream: ServiceUnderTest) -> None:
+    report = tried(with_stream, events("fail", "fail", "fail"))
+    farthest = report["partial_matches"][0]
+    assert farthest["steps"] == {"fail": [0, 1, 2]}
+    assert (farthest["outcome"], farthest["awaited"]) == ("open", ["login"])
+
+
+def test_a_window_that_closes_is_a_near_miss(with_stream: ServiceUnderTest) -> None:
+    report = tried(with_stream, events("fail", "fail", "fail"), let_time_pass=True)
+    farthest = report["partial_matches"][0]
+    assert (farthest["outcome"], farthest["awaited"]) == ("timed_out", ["login"])
+    assert farthest["ended_at"] == "1970-01-01T00:10:00.000Z"
+
+
+def test_an_event_that_breaks_strict_contiguity_is_named(with_stream: ServiceUnderTest) -> None:
+    strict = {
+        "steps": [
+            {"name": "fail", "where": "action = 'fail'"},
+            {"name": "login", "contiguity": "next", "where": "action = 'login'"},
+        ]
+    }
+    report = tried(with_stream, events("fail", "view", "login"), pattern=strict)
+    assert ends(report) == [({"fail": [0]}, "broken", 1)]
+
+
+def test_an_event_that_must_not_come_is_named(with_stream: ServiceUnderTest) -> None:
+    absent = {
+        "steps": [
+            {"name": "fail", "where": "action = 'fail'"},
+            {"name": "view", "contiguity": "not_followed_by", "where": "action = 'view'"},
+            {"name": "login", "contiguity": "followed_by", "where": "action = 'login'"},
+        ]
+    }
+    report = tried(with_stream, events("fail", "view", "login"), pattern=absent)
+    assert ends(report) == [({"fail": [0]}, "forbidden", 1)]
+    assert report["partial_matches"][0]["forbidden"] == ["view"]
+
+
+def test_what_a_match_makes_skip_is_told_apart(with_stream: ServiceUnderTest) -> None:
+    skipping = PATTERN | {"after_match_skip": {"strategy": "skip_past_last_event"}}
+    report = tried(with_stream, events("fail", "fail", "fail", "login"), pattern=skipping)
+    assert len(report["matches"]) == 1
+    assert {each["outcome"] for each in report["partial_matches"]} == {"skipped"}
+
+
+def test_an_absence_matches_once_time_has_passed(with_stream: ServiceUnderTest) -> None:
+    absence = {
+        "steps": [
+            {"name": "fail", "where": "action = 'fail'"},
+            {"name": "login", "contiguity": "not_followed_by", "where": "action = 'login'"},
+        ],
+        "within": "10 minutes",
+    }
+    assert tried(with_stream, events("fail"), pattern=absence)["matches"] == []
+    report = tried(with_stream, events("fail"), pattern=absence, let_time_pass=True)
+    assert [match["at"] for match in report["matches"]] == ["1970-01-01T00:10:00.000Z"]
+    assert report["partial_matches"] == []
+
+
+def test_columns_are_typed_as_the_stream_says(with_stream: ServiceUnderTest) -> None:
+    timed = {"steps": [{"name": "late", "where": "ts >= TIMESTAMP '1970-01-01 00:01:00Z'"}]}
+    report = tried(with_stream, events("fail", "fail"), pattern=timed)
+    assert report["fits"] == {"late": [1]}
+
+
+@pytest.mark.parametrize(
+    ("event", "pointer"),
+    [
+        ({"ts": "yesterday"}, "/events/0/ts"),
+        ({"user": "eve"}, "/events/0/ts"),
+        ({"ts": 10**18}, "/events/0/ts"),
+        ({"ts": 1, "amount": "much"}, "/events/0/amount"),
+    ],
+)
+def test_an_event_that_does_not_fit_is_refused_with_its_place(
+    with_stream: ServiceUnderTest, event: dict[str, Any], pointer: str
+) -> None:
+    body = {"text": TEXT, "events": [event]}
+    answer = with_stream.client.post("/v1/drafts/trial", json=body)
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["pointer"] == pointer
+
+
+def test_a_rule_that_finds_far_too_much_is_stopped(with_stream: ServiceUnderTest) -> None:
+    pairs = {"steps": [{"name": "a"}, {"name": "b", "contiguity": "followed_by_any"}]}
+    body = {
+        "text": json.dumps(processor_document(pattern=pairs)),
+        "format": "json",
+        "events": events(*["fail"] * 300),
+    }
+    answer = with_stream.client.post("/v1/drafts/trial", json=body)
+    assert answer.status_code == 422
+    assert "20,000" in answer.json()["errors"][0]["detail"]
+
+
+def test_fields_that_are_no_columns_are_told(with_stream: ServiceUnderTest) -> None:
+    report = tried(with_stream, [{"ts": 1, "acton": "fail"}])
+    assert report["unknown_fields"] == ["acton"]
+
+
+def test_a_wrong_rule_is_refused_with_its_line(with_stream: ServiceUnderTest) -> None:
+    body = {"text": TEXT.replace("action = 'login'", "acton = 1"), "events": []}
+    (error,) = with_stream.client.post("/v1/drafts/trial", json=body).json()["errors"]
+    assert (error["pointer"], error["line"]) == ("/pattern/steps/1/where", 11)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        PATTERN,
+        {
+            "steps": [
+                {"name": "a", "where": "amount BETWEEN 5 AND 7 AND user IN ('x', 'y')", "times": 2},
+                {"name": "no", "contiguity": "not_followed_by", "where": "action = 'no'"},
+                {
+                    "name": "b",
+                    "contiguity": "followed_by",
+                    "where": "amount > 3 * AVG(a.amount) AND user = a.user",
+                },
+            ]
+        },
+        {"steps": [{"group": {"steps": [{"name": "a", "where": "action LIKE 'x%'"}]}, "times": 2}]},
+    ],
+)
+def test_made_up_events_match_the_rule_they_are_made_for(
+    with_stream: ServiceUnderTest, pattern: dict[str, Any]
+) -> None:
+    text = json.dumps(processor_document(pattern=pattern, key_by=None))
+    body = {"text": text, "format": "json"}
+    made = with_stream.client.post("/v1/drafts/samples", json=body).json()["events"]
+    assert tried(with_stream, made, pattern=pattern, key_by=None)["matches"]
+
+
+@pytest.mark.parametrize("text_format", ["yaml", "json"])
+def test_a_document_written_as_text_reads_back_the_same(
+    with_stream: ServiceUnderTest, text_format: str
+) -> None:
+    document = processor_document(description="über\u0085all: #1", tags=["a"])
+    body = {"document": document, "format": text_format}
+    text = with_stream.client.post("/v1/drafts/text", json=body).json()["text"]
+    body = {"text": text, "format": text_format}
+    assert with_stream.client.post("/v1/drafts/check", json=body).json()["document"] == document
+
+
+def test_nothing_of_a_draft_is_stored(with_stream: ServiceUnderTest) -> None:
+    problems(with_stream, TEXT)
+    tried(with_stream, events("fail"))
+    assert with_stream.client.get("/v1/processors").json()["items"] == []
+
+
+def test_viewers_may_not_run_rules(with_stream: ServiceUnderTest) -> None:
+    body = {"text": TEXT, "events": []}
+    viewer = with_stream.as_role(Role.VIEWER)
+    assert with_stream.client.post("/v1/drafts/trial", json=body, headers=viewer).status_code == 403

@@ -1,0 +1,194 @@
+"""Everything at a glance: jobs with their last hour, rules by state, what needs attention."""
+
+from typing import Any
+
+import pytest
+
+from api.security import Role
+from tests.api.documents import STREAM
+from tests.api.running import START_MS, Publish, ServiceUnderTest
+
+MINUTE_MS = 60_000
+DELAY_MS = STREAM["allowed_delay_ms"]
+INSTANCE = "instance-1"
+
+
+def register(service: ServiceUnderTest, name: str = "main") -> str:
+    answer = service.client.put(f"/v1/streams/logins/jobs/{name}", json={"instance_id": INSTANCE})
+    assert answer.status_code == 200, answer.text
+    job_id: str = answer.json()["id"]
+    return job_id
+
+
+def beat(service: ServiceUnderTest, job_id: str, sequence: int = 1, **fields: Any) -> None:
+    now_ms = service.clock()
+    report = {
+        "instance_id": INSTANCE,
+        "sequence": sequence,
+        "epoch": 2,
+        "watermark_ms": now_ms - DELAY_MS,
+        "newest_event_ms": now_ms,
+        "events_per_second": 100.0,
+    } | fields
+    answer = service.client.post(f"/v1/jobs/{job_id}/heartbeats", json=report)
+    assert answer.status_code == 200, answer.text
+
+
+def overview(service: ServiceUnderTest) -> dict[str, Any]:
+    answer = service.client.get("/v1/overview", headers=service.as_role(Role.VIEWER))
+    assert answer.status_code == 200, answer.text
+    body: dict[str, Any] = answer.json()
+    return body
+
+
+def concerns(service: ServiceUnderTest) -> list[str]:
+    return [item["concern"] for item in overview(service)["attention"]]
+
+
+def test_an_empty_service_has_nothing_to_show(service: ServiceUnderTest) -> None:
+    body = overview(service)
+    assert body["streams"] == body["attention"] == []
+    assert body["attention_left_out"] == body["jobs_left_out"] == 0
+
+
+def test_jobs_are_shown_with_their_last_hour_and_rules_by_state(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    publish(id="paused-rule")
+    with_stream.client.post("/v1/processors/paused-rule/pause")
+    publish(id="deleted-rule")
+    with_stream.client.delete("/v1/processors/deleted-rule")
+    job_id = register(with_stream)
+    beat(with_stream, job_id, epoch=6, counters={"events": 100, "matches": 2})
+    with_stream.clock.time_ms += MINUTE_MS
+    beat(with_stream, job_id, 2, epoch=6, counters={"events": 250, "matches": 3})
+
+    (stream,) = overview(with_stream)["streams"]
+
+    assert stream["name"] == "logins"
+    assert stream["allowed_delay_ms"] == DELAY_MS
+    assert stream["rules"] == {"published": 1, "paused": 1}
+    (job,) = stream["jobs"]
+    assert job["state"] == "running"
+    assert job["history"]["series"]["events"][-2:] == [100, 150]
+    assert job["history"]["series"]["matches"][-2:] == [2, 1]
+    assert len(job["history"]["times"]) == 61
+    assert concerns(with_stream) == []
+
+
+def test_a_silent_job_needs_attention_until_it_stops_on_purpose(
+    with_stream: ServiceUnderTest,
+) -> None:
+    job_id = register(with_stream)
+    beat(with_stream, job_id)
+    with_stream.clock.time_ms += MINUTE_MS
+
+    (item,) = overview(with_stream)["attention"]
+    assert (item["concern"], item["urgency"], item["job"]) == ("job_stale", "bad", "main")
+    assert item["at"] == "2027-01-15T08:00:00.000Z"
+
+    with_stream.client.post(f"/v1/jobs/{job_id}/stop", json={"instance_id": INSTANCE})
+    assert concerns(with_stream) == []
+
+
+def test_rules_that_no_job_runs_need_attention(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    assert concerns(with_stream) == []
+    publish()
+    assert concerns(with_stream) == ["no_job"]
+    beat(with_stream, register(with_stream))
+    assert concerns(with_stream) == []
+
+
+def test_quarantined_versions_come_with_their_error_before_all_else(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    broken = {
+        "processor_id": "failed-logins",
+        "version": 1,
+        "state": "quarantined",
+        "error": "TypeError: <b>no</b>",
+    }
+    beat(with_stream, register(with_stream), watermark_ms=START_MS - 10**8, versions=[broken])
+
+    first, second = overview(with_stream)["attention"]
+
+    assert first["concern"] == "quarantined"
+    assert first["detail"] == "TypeError: <b>no</b>"
+    assert (first["processor_id"], first["version"]) == ("failed-logins", 1)
+    assert second["concern"] == "watermark_behind"
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"watermark_ms": START_MS - DELAY_MS - 5 * MINUTE_MS}, []),
+        ({"watermark_ms": START_MS - DELAY_MS - 5 * MINUTE_MS - 1}, ["watermark_behind"]),
+        ({"watermark_ms": START_MS + MINUTE_MS}, []),
+        ({"watermark_ms": START_MS + MINUTE_MS + 1}, ["watermark_ahead"]),
+        ({"watermark_ms": None}, []),
+        ({"backlog_events": 6_000}, []),
+        ({"backlog_events": 6_001}, ["backlog"]),
+    ],
+)
+def test_a_job_that_lags_needs_attention(
+    with_stream: ServiceUnderTest, fields: dict[str, Any], expected: list[str]
+) -> None:
+    beat(with_stream, register(with_stream), **fields)
+    assert concerns(with_stream) == expected
+
+
+def test_a_job_that_does_not_take_up_changes_needs_attention_after_a_minute(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    job_id = register(with_stream)
+    beat(with_stream, job_id, epoch=1)
+    assert concerns(with_stream) == []
+
+    with_stream.clock.time_ms += MINUTE_MS + 1
+    beat(with_stream, job_id, 2, epoch=1)
+    assert concerns(with_stream) == ["epoch_behind"]
+
+    beat(with_stream, job_id, 3, epoch=2)
+    assert concerns(with_stream) == []
+
+
+def test_what_begins_or_ends_within_the_hour_is_told_the_next_first(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    beat(with_stream, register(with_stream))
+    publish(id="later", effective_from="2027-01-15T08:50:00Z")
+    publish(id="ends", effective_until="2027-01-15T08:10:00Z")
+    publish(
+        id="both", effective_from="2027-01-15T08:20:00Z", effective_until="2027-01-15T08:30:00Z"
+    )
+    publish(id="tomorrow", effective_from="2027-01-16T08:00:00Z")
+    publish(id="paused-one", effective_from="2027-01-15T08:20:00Z")
+    with_stream.client.post("/v1/processors/paused-one/pause")
+
+    items = overview(with_stream)["attention"]
+
+    assert [(item["processor_id"], item["concern"]) for item in items] == [
+        ("ends", "ends_soon"),
+        ("both", "starts_soon"),
+        ("both", "ends_soon"),
+        ("later", "starts_soon"),
+    ]
+    assert {item["urgency"] for item in items} == {"info"}
+
+
+def test_of_very_many_items_the_number_left_out_is_told(
+    with_stream: ServiceUnderTest,
+) -> None:
+    broken = [
+        {"processor_id": f"rule-{number}", "version": 1, "state": "quarantined"}
+        for number in range(130)
+    ]
+    beat(with_stream, register(with_stream), versions=broken)
+    body = overview(with_stream)
+    assert len(body["attention"]) == 100
+    assert body["attention_left_out"] == 30

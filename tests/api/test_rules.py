@@ -1,0 +1,316 @@
+"""The rules of a stream beside a job: every filter and order, and changes of many at once."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from api.rules.schemas import RuleSort
+from api.security import Role
+from tests.api.documents import PATTERN, STREAM, processor_document
+from tests.api.running import Publish, ServiceUnderTest, running_service
+
+RULES = "/v1/streams/logins/rules"
+STANDINGS = ["quarantined", "active", "paused", "draining", "pending", "absent"]
+SEVERITIES = [None, "info", "low", "medium", "high", "critical"]
+
+
+class ReportingJob:
+    """A job of the stream `logins` that reports what it is told to."""
+
+    def __init__(self, service: ServiceUnderTest, name: str = "main") -> None:
+        self._service = service
+        self._sequence = 0
+        answer = service.client.put(
+            f"/v1/streams/logins/jobs/{name}", json={"instance_id": "instance-1"}
+        )
+        self.id: str = answer.json()["id"]
+
+    def beat(self, *versions: dict[str, Any], epoch: int = 1) -> None:
+        self._sequence += 1
+        heartbeat = {
+            "instance_id": "instance-1",
+            "sequence": self._sequence,
+            "epoch": epoch,
+            "watermark_ms": self._service.clock(),
+            "versions": list(versions),
+        }
+        answer = self._service.client.post(f"/v1/jobs/{self.id}/heartbeats", json=heartbeat)
+        assert answer.status_code == 200, answer.text
+
+
+def held(processor_id: str, state: str, version: int = 1, **fields: Any) -> dict[str, Any]:
+    return {"processor_id": processor_id, "version": version, "state": state} | fields
+
+
+def read(service: ServiceUnderTest, path: str = RULES, **query: Any) -> dict[str, Any]:
+    answer = service.client.get(path, params=query, headers=service.as_role(Role.VIEWER))
+    assert answer.status_code == 200, answer.text
+    body: dict[str, Any] = answer.json()
+    return body
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def lasting_service(
+    request: pytest.FixtureRequest, migrated_store: Callable[[str], str]
+) -> Iterator[ServiceUnderTest]:
+    """A service with sixteen rules in all standings, of which the job has not taken all changes."""
+    with running_service(migrated_store(request.param)) as service:
+        fill(service)
+        yield service
+
+
+def fill(service: ServiceUnderTest) -> None:
+    client = service.client
+    for stream in ("logins", "other"):
+        client.post("/v1/streams", json=STREAM | {"name": stream})
+    reports = []
+    for number in range(16):
+        service.clock.time_ms += 1_000 * (number % 3)
+        document = processor_document(
+            id=f"{'Zz' if number % 2 else 'a_'}{number}",
+            stream="other" if number == 15 else "logins",
+            owner=["", "Fraud", "ätna"][number % 3],
+            tags=["even"] if number % 2 == 0 else ["odd", "x:y"],
+            description="100% Safe" if number % 3 == 0 else "back\\slash",
+            severity=SEVERITIES[number % 6],
+        )
+        assert client.post("/v1/processors", json=document).status_code == 201
+        if number == 14:
+            client.delete(f"/v1/processors/{document['id']}")
+        standing = STANDINGS[number % 6]
+        if standing != "absent":
+            counters = {"matches": number * 10 % 7, "errors": number % 4 if number > 8 else 0}
+            last_match_ms = None if number % 5 == 0 else service.clock() - number * 100
+            report = held(document["id"], standing, counters=counters, partial_matches=number % 3)
+            reports.append(report | {"last_match_ms": last_match_ms})
+        elif number == 5:
+            reports.append(held(document["id"], "superseded", counters={"matches": 3}))
+    ReportingJob(service).beat(*reports, epoch=9)
+    ReportingJob(service, "spare")
+
+
+FILTERS = st.fixed_dictionaries(
+    {},
+    optional={
+        "standing": st.sampled_from(STANDINGS),
+        "tag": st.sampled_from(["even", "odd", "x:y"]),
+        "owner": st.sampled_from(["Fraud", "ätna"]),
+        "severity": st.sampled_from(SEVERITIES[1:]),
+        "text": st.sampled_from(["100%", "SAFE", "back\\", "_", "zz1", "absent"]),
+        "problem": st.sampled_from(["errors", "behind", "warnings"]),
+    },
+)
+
+
+def problems(rule: dict[str, Any]) -> set[str]:
+    running = rule["running"]
+    found = {"warnings"} if rule["warning_count"] else set()
+    found |= {"behind"} if not running["is_current"] else set()
+    return found | ({"errors"} if running["errors"] or rule["standing"] == "quarantined" else set())
+
+
+def is_labelled(rule: dict[str, Any], query: dict[str, str]) -> bool:
+    text = query.get("text", "").lower()
+    haystack = rule["id"], rule["description"], json.dumps(PATTERN)
+    return (
+        query.get("tag", rule["tags"][0]) in rule["tags"]
+        and rule["owner"] == query.get("owner", rule["owner"])
+        and rule["severity"] == query.get("severity", rule["severity"])
+        and any(text in part.lower() for part in haystack)
+    )
+
+
+def sort_value(rule: dict[str, Any], field: str) -> Any:
+    match field:
+        case "standing":
+            return STANDINGS.index(rule["standing"])
+        case "severity":
+            return SEVERITIES.index(rule["severity"])
+        case "last_match":
+            return rule["running"]["last_match"] or ""
+        case "matches_last_hour" | "partial_matches" | "errors":
+            return rule["running"][field]
+        case _:
+            return rule[field]
+
+
+@settings(max_examples=30, deadline=None)
+@given(query=FILTERS, sort=st.sampled_from(RuleSort), limit=st.integers(1, 6))
+def test_pages_together_are_all_that_meets_the_filter_in_order(
+    lasting_service: ServiceUnderTest, query: dict[str, str], sort: RuleSort, limit: int
+) -> None:
+    every = read(lasting_service, limit=500)["items"]
+    labelled = [rule for rule in every if is_labelled(rule, query)]
+    expected = sorted(
+        (
+            rule
+            for rule in labelled
+            if rule["standing"] == query.get("standing", rule["standing"])
+            and ("problem" not in query or query["problem"] in problems(rule))
+        ),
+        key=lambda rule: (sort_value(rule, sort.field), rule["id"]),
+        reverse=sort.is_descending,
+    )
+    found: list[Any] = []
+    cursor: dict[str, str] = {}
+    while True:
+        page = read(lasting_service, **query, **cursor, sort=sort.value, limit=limit)
+        assert page["total"] == len(expected)
+        assert len(page["items"]) <= limit
+        found += page["items"]
+        if page["next_cursor"] is None:
+            break
+        cursor = {"cursor": page["next_cursor"]}
+    assert found == expected
+    for standing, count in page["standings"].items():
+        assert count == sum(rule["standing"] == standing for rule in labelled)
+    for problem, count in page["problems"].items():
+        assert count == sum(problem in problems(rule) for rule in labelled)
+
+
+def test_every_standing_and_problem_is_there_and_other_streams_and_deleted_rules_are_not(
+    lasting_service: ServiceUnderTest,
+) -> None:
+    page = read(lasting_service)
+    assert len(page["items"]) == page["total"] == 14
+    assert all(page["standings"].values())
+    assert page["problems"]["errors"] > 0
+    assert page["problems"]["behind"] > 0
+    assert page["job"]["name"] == "main"
+    assert [job["name"] for job in page["jobs"]] == ["main", "spare"]
+
+
+def test_the_labels_in_use_are_counted(lasting_service: ServiceUnderTest) -> None:
+    labels = read(lasting_service, f"{RULES}/labels")
+    assert labels["owners"] == [{"value": "Fraud", "count": 5}, {"value": "ätna", "count": 4}]
+    assert labels["tags"] == [
+        {"value": "even", "count": 7},
+        {"value": "odd", "count": 7},
+        {"value": "x:y", "count": 7},
+    ]
+
+
+def test_a_line_tells_what_runs_since_when_and_what_comes_next(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    publish(effective_from="2030-01-01T00:00:00Z", key_by=["user", "action"])
+    now_ms = with_stream.clock()
+    job = ReportingJob(with_stream)
+    job.beat(
+        held("failed-logins", "active", active_from_ms=now_ms, counters={"matches": 2}),
+        held("failed-logins", "pending", version=2, active_from_ms=now_ms + 60_000),
+        epoch=3,
+    )
+    with_stream.clock.time_ms += 300_000
+    job.beat(held("failed-logins", "active", active_from_ms=now_ms, counters={"matches": 5}))
+
+    (line,) = read(with_stream)["items"]
+    running = line["running"]
+    assert line["standing"] == "active"
+    assert line["key_by"] == ["user", "action"]
+    assert [each["version"] for each in line["published"]] == [1, 2]
+    assert (running["live_version"], running["next_version"]) == (1, 2)
+    assert (running["live_from"], running["next_from"]) == (
+        "2027-01-15T08:00:00.000Z",
+        "2027-01-15T08:01:00.000Z",
+    )
+    assert running["matches_last_hour"] == sum(line["matches"]) == 5
+    assert line["matches"] == [0] * 10 + [2, 3]
+
+
+def test_without_a_job_rules_are_listed_all_the_same(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    page = read(with_stream, sort="-matches_last_hour")
+    (line,) = page["items"]
+    assert (page["job"], page["jobs"]) == (None, [])
+    assert (line["standing"], line["running"], line["matches"]) == ("absent", None, [0] * 12)
+    assert page["problems"]["behind"] == 0
+
+
+def test_the_freshest_job_is_looked_at_unless_one_is_named(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    silent = ReportingJob(with_stream, "silent")
+    silent.beat(held("failed-logins", "quarantined", error="division by zero"))
+    with_stream.clock.time_ms += 60_000
+    ReportingJob(with_stream, "lively").beat(held("failed-logins", "active"))
+
+    assert read(with_stream)["job"]["name"] == "lively"
+    (line,) = read(with_stream, job="silent")["items"]
+    assert line["standing"] == "quarantined"
+    assert line["running"]["job"]["state"] == "stale"
+    assert line["running"]["error"] == "division by zero"
+    assert with_stream.client.get(RULES, params={"job": "nobody"}).status_code == 404
+    assert with_stream.client.get("/v1/streams/none/rules").status_code == 404
+
+
+def test_a_cursor_of_another_order_is_refused(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    for number in range(2):
+        publish(id=f"rule-{number}")
+    cursor = read(with_stream, limit=1, sort="-errors")["next_cursor"]
+    answer = with_stream.client.get(RULES, params={"cursor": cursor, "sort": "owner"})
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["pointer"] == "query/cursor"
+
+
+def test_many_rules_are_paused_and_resumed_at_once_and_each_change_is_logged(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    client = with_stream.client
+    for name in ("a", "b", "c"):
+        publish(id=name)
+    client.post("/v1/processors/b/pause")
+    answer = client.post(
+        f"{RULES}/pause", params={"comment": "a flood"}, json={"ids": ["c", "b", "a", "a"]}
+    )
+    assert answer.json() == {"changed": ["c", "a"]}
+    log = client.get("/v1/changes", params={"action": "processor.pause"}).json()["items"]
+    assert [(each["processor_id"], each["comment"]) for each in log][:2] == [
+        ("a", "a flood"),
+        ("c", "a flood"),
+    ]
+    assert len({each["epoch"] for each in log}) == 3
+    snapshot = client.get("/v1/streams/logins/snapshot").json()
+    assert [each["paused"] for each in snapshot["processors"]] == [True] * 3
+
+    assert client.post(f"{RULES}/resume", json={"ids": ["a", "b"]}).json() == {
+        "changed": ["a", "b"]
+    }
+    states = {each["id"]: each["state"] for each in read(with_stream)["items"]}
+    assert states == {"a": "published", "b": "published", "c": "paused"}
+
+
+def test_if_one_rule_is_not_there_none_is_paused(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    client = with_stream.client
+    client.post("/v1/streams", json=STREAM | {"name": "other"})
+    publish(id="a")
+    publish(id="gone")
+    client.delete("/v1/processors/gone")
+    publish(id="elsewhere", stream="other")
+    answer = client.post(f"{RULES}/pause", json={"ids": ["a", "gone", "elsewhere", "unknown"]})
+    assert answer.status_code == 422
+    assert [each["pointer"] for each in answer.json()["errors"]] == ["/ids/1", "/ids/2", "/ids/3"]
+    assert client.get("/v1/processors/a").json()["state"] == "published"
+
+
+@pytest.mark.parametrize("action", ["pause", "resume"])
+def test_an_author_may_not_change_many_at_once(
+    with_stream: ServiceUnderTest, publish: Publish, action: str
+) -> None:
+    publish(id="a")
+    answer = with_stream.client.post(
+        f"{RULES}/{action}", json={"ids": ["a"]}, headers=with_stream.as_role(Role.AUTHOR)
+    )
+    assert answer.status_code == 403

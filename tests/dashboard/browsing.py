@@ -1,0 +1,109 @@
+"""A browser for tests: Chromium, and a page that notes whatever must not happen."""
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Error,
+    Page,
+    Request,
+    expect,
+    sync_playwright,
+)
+
+_ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+# Pages read anew every five seconds, and a machine may be busy.
+_PATIENCE_MS = 30_000
+_CANDIDATES = ("chromium", "chromium-browser", "google-chrome")
+_REFUSED = re.compile(r"^Failed to load resource: .* status of (\d+)")
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Yield a browser; skips the test where there is none, unless CI is set."""
+    named = os.environ.get("PERCEPT_TEST_CHROMIUM")
+    found = named or next(filter(None, map(shutil.which, _CANDIDATES)), None)
+    expect.set_options(timeout=_PATIENCE_MS)
+    with sync_playwright() as playwright:
+        try:
+            browser = playwright.chromium.launch(executable_path=found, args=_ARGUMENTS)
+        except Error as error:
+            if os.environ.get("CI") == "true":
+                raise
+            pytest.skip(f"no Chromium; install it or set PERCEPT_TEST_CHROMIUM: {error.message}")
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Guard:
+    """What went wrong on a page; `expected` are statuses of answers that a test provokes."""
+
+    url: str
+    expected: set[int] = field(default_factory=set)
+    seen: list[str] = field(default_factory=list)
+
+    def expect(self, *statuses: int) -> None:
+        """Let the browser complain about answers with these statuses."""
+        self.expected.update(statuses)
+
+    def watch(self, page: Page) -> None:
+        """Note errors on the console, uncaught exceptions and requests to elsewhere."""
+        page.on("console", self._on_console)
+        page.on("pageerror", lambda error: self.seen.append(f"uncaught: {error}"))
+        page.on("request", self._on_request)
+
+    def _on_console(self, message: ConsoleMessage) -> None:
+        if message.type != "error":
+            return
+        refused = _REFUSED.match(message.text)
+        if refused is None or int(refused[1]) not in self.expected:
+            self.seen.append(f"console: {message.text} {message.location}")
+
+    def _on_request(self, request: Request) -> None:
+        address = urlsplit(request.url)
+        if address.scheme in {"http", "https", "ws", "wss"} and not request.url.startswith(
+            f"{self.url}/"
+        ):
+            self.seen.append(f"request to elsewhere: {request.url}")
+
+
+@contextmanager
+def guarded_page(browser: Browser, url: str, **context: Any) -> Iterator[tuple[Page, Guard]]:
+    """Yield a page in a context of its own; at its end nothing must have gone wrong on it."""
+    chosen = {"viewport": {"width": 1440, "height": 900}, "reduced_motion": "reduce"} | context
+    guard = Guard(url)
+    opened = browser.new_context(base_url=url, **chosen)
+    opened.set_default_timeout(_PATIENCE_MS)
+    page = opened.new_page()
+    guard.watch(page)
+    try:
+        yield page, guard
+    finally:
+        opened.close()
+    assert guard.seen == [], "\n".join(guard.seen)
+
+
+def sign_in(page: Page, token: str) -> None:
+    """Sign in by the form."""
+    page.goto("/sign-in")
+    page.get_by_label("Access token").fill(token)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("navigation", name="Pages", exact=True).wait_for()

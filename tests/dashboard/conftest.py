@@ -1,0 +1,116 @@
+"""The service on a temporary SQLite file, listening, and pages of a browser signed in by role.
+
+Browser tests are skipped with the reason where there is no Chromium; in CI (CI=true) they must run.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+import structlog
+from playwright.sync_api import Browser, Page
+
+from api.database import Database, migrate
+from api.security import Role
+from tests.dashboard.browsing import Guard, chromium, guarded_page, sign_in
+from tests.dashboard.reporting_job import ReportingJob
+from tests.dashboard.serving import ServedDashboard, served_dashboard
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "spark: needs Java, and seconds to start a local Spark")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _quiet_logs() -> None:
+    renderer = structlog.processors.KeyValueRenderer()
+    structlog.configure(processors=[renderer], logger_factory=structlog.ReturnLoggerFactory())
+
+
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated SQLite file to copy."""
+    path = tmp_path_factory.mktemp("dashboard") / "template.db"
+    database = Database(f"sqlite:///{path}")
+    migrate(database.engine)
+    with database.engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    database.close()
+    return path
+
+
+@pytest.fixture
+def dashboard(migrated_file: Path, tmp_path: Path) -> Iterator[ServedDashboard]:
+    """A service with the stream `logins`, listening on a port of its own."""
+    copied = tmp_path / "percept.db"
+    shutil.copy(migrated_file, copied)
+    with served_dashboard(f"sqlite:///{copied}") as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One Chromium for all tests of a module.
+
+    Not of a session: until it ends, Playwright's event loop counts as running in this thread, and
+    tests that come after could run none of their own.
+    """
+    with chromium() as launched:
+        yield launched
+
+
+@pytest.fixture
+def guarded(browser: Browser, dashboard: ServedDashboard) -> Iterator[tuple[Page, Guard]]:
+    """A page that nobody is signed in to, and its guard."""
+    with guarded_page(browser, dashboard.url) as (page, guard):
+        yield page, guard
+
+
+@pytest.fixture
+def page(guarded: tuple[Page, Guard]) -> Page:
+    """A page that nobody is signed in to; it must stay free of errors and of foreign requests."""
+    return guarded[0]
+
+
+@pytest.fixture
+def guard(guarded: tuple[Page, Guard]) -> Guard:
+    """What watches over `page`: `guard.expect(409)` allows answers that a test provokes."""
+    return guarded[1]
+
+
+@pytest.fixture
+def admin_page(page: Page, dashboard: ServedDashboard) -> Page:
+    """A page signed in to as an admin."""
+    sign_in(page, dashboard.token_of[Role.ADMIN])
+    return page
+
+
+@pytest.fixture
+def page_of(browser: Browser, dashboard: ServedDashboard) -> Iterator[Callable[[Role], Page]]:
+    """Opens pages signed in to by role."""
+    with ExitStack() as stack:
+
+        def opened(role: Role) -> Page:
+            page, _guard = stack.enter_context(guarded_page(browser, dashboard.url))
+            sign_in(page, dashboard.token_of[role])
+            return page
+
+        yield opened
+
+
+@pytest.fixture
+def start_job(dashboard: ServedDashboard) -> Callable[..., ReportingJob]:
+    """Starts jobs of the stream `logins`, by name."""
+
+    def started(name: str = "main") -> ReportingJob:
+        return ReportingJob(dashboard.client, dashboard.clock, name=name)
+
+    return started
+
+
+@pytest.fixture
+def reporting_job(start_job: Callable[..., ReportingJob]) -> ReportingJob:
+    """The job `main` of the stream `logins`; it has registered and reported nothing yet."""
+    return start_job()

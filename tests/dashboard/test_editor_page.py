@@ -1,0 +1,275 @@
+"""The editor in a browser: written, checked, tried out, published, and then seen in a job."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from api.security import Role
+from tests.api.documents import processor_document
+from tests.dashboard.accessibility import serious_violations
+from tests.dashboard.browsing import Guard
+from tests.dashboard.reporting_job import ReportingJob
+from tests.dashboard.serving import ServedDashboard
+
+NEW = "/streams/logins/rules/new"
+RULE = "/streams/logins/rules/guessed"
+TEXT = """\
+id: guessed
+stream: logins
+key_by: [user]
+pattern:
+  steps:
+  - name: fail
+    where: action = 'fail'
+    times: 3
+  - name: login
+    contiguity: followed_by
+    where: action = 'login'
+  within: 10 minutes
+"""
+EVENTS = """\
+{"ts": 1000, "user": "eve", "action": "fail"}
+{"ts": 2000, "user": "eve", "action": "fail"}
+{"ts": 3000, "user": "bob", "action": "fail"}
+{"ts": 4000, "user": "eve", "action": "fail"}
+"""
+TWO_TO_FOUR = "2\N{EN DASH}4\N{MULTIPLICATION SIGN}"
+LOGIN = '{"ts": 5000, "user": "eve", "action": "login"}'
+
+
+@pytest.fixture
+def editor(admin_page: Page) -> Iterator[Page]:
+    """The page of a new rule."""
+    admin_page.goto(NEW)
+    admin_page.get_by_role("textbox", name="The rule").wait_for()
+    yield admin_page
+    # A draft that is left asks before the tab is closed; a test does not.
+    admin_page.evaluate("sessionStorage.clear()")
+
+
+def write(page: Page, text: str, into: str = "The rule") -> None:
+    """Replace the text of an editor; pasted, so that nothing is completed or indented."""
+    page.get_by_role("textbox", name=re.compile(f"^{into}")).click()
+    page.keyboard.press("Control+A")
+    page.keyboard.press("Delete")
+    page.keyboard.insert_text(text)
+
+
+def publish_button(page: Page) -> Locator:
+    return page.get_by_role("button", name="Publish…")
+
+
+def test_a_rule_lives_from_the_editor_to_its_rollback(
+    editor: Page, dashboard: ServedDashboard, reporting_job: ReportingJob
+) -> None:
+    write(editor, TEXT)
+    expect(editor.locator(".draft-problems")).to_contain_text("valid")
+    publish_button(editor).click()
+    editor.get_by_role("dialog").get_by_label("Why").fill("guesses rise")
+    editor.get_by_role("dialog").get_by_role("button", name="Publish").click()
+    editor.wait_for_url(f"**{RULE}")
+    state = editor.locator(".page-header .state").first
+    expect(state).to_have_text("published, in no job yet")
+
+    # The job has read the rule; it is active from the next event time on.
+    now_ms = dashboard.clock()
+    reporting_job.take_up(now_ms)
+    reporting_job.change("guessed", 1, state="pending", active_from_ms=now_ms + 720_000)
+    reporting_job.beat(newest_event_ms=now_ms, watermark_ms=now_ms)
+    expect(state).to_have_text("pending in 12 min of event time", timeout=10_000)
+    reporting_job.change("guessed", 1, state="active", active_from_ms=now_ms)
+    reporting_job.beat(newest_event_ms=now_ms, watermark_ms=now_ms)
+    expect(state).to_have_text("active", timeout=10_000)
+
+    reporting_job.find("guessed", 1, key=["mallory"])
+    reporting_job.beat()
+    expect(editor.locator(".recent-match")).to_contain_text("mallory", timeout=10_000)
+
+    editor.get_by_role("button", name="Pause").click()
+    editor.get_by_role("dialog").get_by_role("button", name="Pause").click()
+    expect(state).to_have_text("paused", timeout=10_000)
+    editor.get_by_role("button", name="Resume").click()
+    editor.get_by_role("dialog").get_by_role("button", name="Resume").click()
+    expect(editor.get_by_role("button", name="Pause")).to_be_visible()
+
+    editor.get_by_role("link", name="Edit").click()
+    editor.get_by_role("textbox", name="The rule").wait_for()
+    write(editor, TEXT.replace("10 minutes", "5 minutes"))
+    publish_button(editor).click()
+    dialog = editor.get_by_role("dialog")
+    expect(dialog.locator(".diff tr.added")).to_contain_text("within: 5 minutes")
+    dialog.get_by_role("button", name="Publish").click()
+    editor.wait_for_url(f"**{RULE}")
+
+    editor.get_by_role("button", name="More actions").click()
+    editor.get_by_role("button", name="Roll back…").click()
+    editor.get_by_role("dialog").get_by_role("button", name="Roll back").click()
+    expect(editor.locator(".page-header")).to_contain_text("version 3")
+    document = dashboard.get("/v1/processors/guessed")["document"]
+    assert document["pattern"]["within"] == "10 minutes"
+    comments = [each["comment"] for each in dashboard.get("/v1/changes")["items"]]
+    assert "guesses rise" in comments
+
+
+def test_a_mistake_is_marked_at_its_line_and_cannot_be_published(editor: Page) -> None:
+    write(editor, TEXT.replace("action = 'login'", "acton = 'login'"))
+    problems = editor.locator(".draft-problems")
+    expect(problems).to_contain_text("1 error")
+    expect(problems).to_contain_text("there is no column acton. Did you mean action?")
+    expect(editor.locator(".cm-lintRange-error")).to_have_text("acton")
+    expect(editor.locator(".pattern-step.is-wrong")).to_contain_text("login")
+    expect(publish_button(editor)).to_be_disabled()
+
+    problems.get_by_role("button", name=re.compile("line 11")).click()
+    expect(editor.get_by_role("textbox", name="The rule")).to_be_focused()
+    editor.keyboard.press("Control+Delete")
+    editor.keyboard.insert_text("action")
+    expect(problems).to_contain_text("valid")
+    expect(publish_button(editor)).to_be_enabled()
+
+
+def test_the_drawing_follows_the_text(editor: Page) -> None:
+    write(editor, TEXT)
+    drawing = editor.locator(".pattern-drawing")
+    expect(drawing).to_contain_text("3\N{MULTIPLICATION SIGN}")
+    write(editor, TEXT.replace("times: 3", "times: {from: 2, to: 4}"))
+    expect(drawing).to_contain_text(TWO_TO_FOUR)
+    write(editor, "pattern: [")
+    expect(editor.locator(".draft-problems")).to_contain_text("error")
+    expect(drawing).to_contain_text(TWO_TO_FOUR)
+
+
+def test_a_try_out_shows_near_misses_and_then_a_match(editor: Page) -> None:
+    write(editor, TEXT)
+    write(editor, EVENTS, into="Events")
+    findings = editor.locator(".findings")
+    expect(findings).to_contain_text("0 matches, 2 near misses in 4 events")
+    nearest = findings.locator(".finding").first
+    expect(nearest).to_contain_text("timed out")
+    expect(nearest).to_contain_text("fail \N{MULTIPLICATION SIGN} 3")
+    expect(nearest).to_contain_text("still waiting for login")
+    expect(editor.locator(".pattern-drawing")).to_contain_text("4 events fit")
+
+    write(editor, EVENTS + LOGIN, into="Events")
+    expect(findings).to_contain_text("1 match, 1 near miss in 5 events")
+    expect(findings.locator(".finding").first.locator("figure circle")).to_have_count(4)
+
+
+def test_sample_events_are_made_for_the_rule(editor: Page) -> None:
+    write(editor, TEXT)
+    editor.get_by_role("button", name="Make sample events").click()
+    expect(editor.locator(".findings")).to_contain_text("1 match")
+
+
+def test_events_that_cannot_be_read_are_told_by_line(editor: Page) -> None:
+    write(editor, EVENTS + "{", into="Events")
+    expect(editor.locator(".try-out .mistake")).to_contain_text("Line 5")
+
+
+def test_the_events_of_a_real_match_can_be_tried(
+    editor: Page, dashboard: ServedDashboard, reporting_job: ReportingJob
+) -> None:
+    dashboard.publish(processor_document())
+    reporting_job.run_batch()
+    reporting_job.find("failed-logins", 1)
+    write(editor, TEXT)
+    editor.get_by_role("button", name="From the newest match").click()
+    expect(editor.locator(".findings")).to_contain_text("1 match")
+
+
+def test_a_draft_can_be_seen_as_json_and_back(editor: Page) -> None:
+    write(editor, TEXT)
+    expect(editor.locator(".draft-problems")).to_contain_text("valid")
+    editor.get_by_role("button", name="JSON").click()
+    code = editor.get_by_role("textbox", name="The rule")
+    expect(code).to_contain_text('"id": "guessed"')
+    expect(editor.locator(".draft-problems")).to_contain_text("valid")
+    editor.get_by_role("button", name="YAML").click()
+    expect(code).to_contain_text("id: guessed")
+
+
+def test_a_version_is_published_at_a_time(editor: Page, dashboard: ServedDashboard) -> None:
+    dashboard.publish(processor_document(id="guessed"))
+    editor.goto(f"{RULE}/edit")
+    write(editor, TEXT.replace("10 minutes", "1 hour"))
+    publish_button(editor).click()
+    dialog = editor.get_by_role("dialog")
+    dialog.get_by_label("At a time").check()
+    dialog.get_by_label("From event time").fill("2099-01-01T12:00:00")
+    dialog.get_by_role("button", name="Schedule").click()
+    editor.wait_for_url(f"**{RULE}")
+    published = dashboard.get("/v1/processors/guessed")["published"]
+    offset_minutes = editor.evaluate("new Date('2099-01-01T12:00:00').getTimezoneOffset()")
+    assert offset_minutes == 0
+    assert published[1]["effective_from"] == "2099-01-01T12:00:00.000Z"
+
+
+def test_authors_save_paused_rules(
+    page_of: Callable[[Role], Page], dashboard: ServedDashboard
+) -> None:
+    page = page_of(Role.AUTHOR)
+    page.goto(NEW)
+    write(page, TEXT)
+    page.get_by_role("button", name="Save…").click()
+    page.get_by_role("dialog").get_by_role("button", name="Save paused").click()
+    page.wait_for_url(f"**{RULE}")
+    assert dashboard.get("/v1/processors/guessed")["state"] == "paused"
+
+
+def test_viewers_are_told_that_they_cannot_write(page_of: Callable[[Role], Page]) -> None:
+    page = page_of(Role.VIEWER)
+    page.goto(NEW)
+    expect(page.get_by_text("Your role may look, not write")).to_be_visible()
+
+
+def test_a_refusal_of_the_service_is_shown_and_the_draft_stays(
+    editor: Page, guard: Guard, dashboard: ServedDashboard
+) -> None:
+    guard.expect(409)
+    dashboard.publish(processor_document(id="guessed"))
+    write(editor, TEXT)
+    publish_button(editor).click()
+    dialog = editor.get_by_role("dialog")
+    dialog.get_by_role("button", name="Publish").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("guessed")
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(editor.get_by_role("textbox", name="The rule")).to_contain_text("id: guessed")
+
+
+def test_a_draft_survives_a_reload(editor: Page) -> None:
+    editor.on("dialog", lambda dialog: dialog.accept())
+    write(editor, TEXT)
+    expect(editor.locator(".draft-problems")).to_contain_text("valid")
+    editor.reload()
+    expect(editor.get_by_role("textbox", name="The rule")).to_contain_text("id: guessed")
+    editor.get_by_role("button", name="Discard changes").click()
+    expect(editor.get_by_role("textbox", name="The rule")).to_contain_text("id: my-rule")
+
+
+def test_markup_in_a_draft_is_shown_as_text(editor: Page) -> None:
+    markup = "<img src=x onerror=alert(1)>"
+    write(
+        editor, TEXT.replace("'login'", f"'{markup}'").replace("stream:", f'"{markup}": 1\nstream:')
+    )
+    expect(editor.locator(".draft-problems")).to_contain_text(markup)
+    expect(editor.locator(".pattern-text")).to_contain_text(markup)
+    assert editor.locator("img[src=x]").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_findings_mistakes_and_the_last_question_are_accessible(
+    editor: Page, scheme: Literal["light", "dark"]
+) -> None:
+    editor.emulate_media(color_scheme=scheme)
+    write(editor, TEXT)
+    write(editor, EVENTS, into="Events")
+    expect(editor.locator(".findings")).to_contain_text("near misses")
+    publish_button(editor).click()
+    assert serious_violations(editor) == []
+    editor.keyboard.press("Escape")
+    write(editor, TEXT.replace("action = 'login'", "acton = 'login'"))
+    expect(editor.locator(".draft-problems")).to_contain_text("1 error")
+    assert serious_violations(editor) == []

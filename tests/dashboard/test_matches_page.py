@@ -1,0 +1,246 @@
+"""The pages of matches: heard as they come, narrowed, opened; and one match with its events."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from api.security import Role
+from tests.api.documents import processor_document
+from tests.dashboard.browsing import Guard, guarded_page, sign_in
+from tests.dashboard.reporting_job import ReportingJob
+from tests.dashboard.serving import ServedDashboard, served_dashboard
+
+MATCHES = "/streams/logins/matches"
+MARKUP = "<img src=x onerror=alert(1)><b>bold</b>"
+
+
+@pytest.fixture
+def job(dashboard: ServedDashboard, reporting_job: ReportingJob) -> ReportingJob:
+    """A job that runs the rules `failed-logins` and `other`."""
+    for processor_id in ("failed-logins", "other"):
+        dashboard.publish(processor_document(id=processor_id))
+    reporting_job.run_batch()
+    return reporting_job
+
+
+@pytest.fixture
+def opened(admin_page: Page, job: ReportingJob) -> Page:  # noqa: ARG001 - its rules are wanted
+    """The page of matches, listening."""
+    admin_page.goto(MATCHES)
+    expect(admin_page.locator(".tail-status")).to_have_text("live")
+    return admin_page
+
+
+def found(page: Page) -> Locator:
+    return page.locator(".found")
+
+
+def test_matches_appear_as_they_are_found(opened: Page, job: ReportingJob) -> None:
+    expect(opened.get_by_text("No match yet")).to_be_visible()
+    job.find("failed-logins", 1, key=["eve", 7], output={"user": "eve", "failures": 3})
+    line = found(opened)
+    expect(line).to_have_count(1)
+    expect(line).to_contain_text("failed-logins")
+    expect(line).to_contain_text("v1 · epoch")
+    expect(line).to_contain_text("eve, 7")
+    expect(line).to_contain_text("failures 3")
+    expect(line).to_contain_text("4 events · 1 min")
+    job.find("other", 1, kind="timeout", output=None)
+    expect(found(opened).first).to_contain_text("timeout")
+    expect(found(opened)).to_have_count(2)
+
+
+def test_held_matches_wait_until_they_are_asked_for(opened: Page, job: ReportingJob) -> None:
+    opened.get_by_role("button", name="Hold").click()
+    expect(opened.locator(".tail-status")).to_have_text("held")
+    job.find("failed-logins", 1)
+    job.find("other", 1)
+    opened.get_by_role("button", name="Show 2 new matches").click()
+    expect(found(opened)).to_have_count(2)
+    job.find("other", 1)
+    expect(opened.get_by_role("button", name="Show 1 new match")).to_be_visible()
+    opened.get_by_role("button", name="Go on").click()
+    expect(found(opened)).to_have_count(3)
+
+
+def test_filters_live_in_the_address_and_hold_for_new_ones(opened: Page, job: ReportingJob) -> None:
+    job.find("failed-logins", 1, key=["eve"])
+    job.find("failed-logins", 1, key=["bob"], kind="timeout")
+    job.find("other", 1, key=["eve"], output={"amount": 917})
+    expect(found(opened)).to_have_count(3)
+
+    opened.get_by_role("button", name="Timeouts").click()
+    expect(found(opened)).to_have_count(1)
+    expect(opened).to_have_url(re.compile(r"kind=timeout"))
+    opened.get_by_role("button", name="All", exact=True).click()
+    opened.get_by_label("Key", exact=True).fill("eve")
+    expect(found(opened)).to_have_count(2)
+    opened.get_by_label("Text in the output").fill("917")
+    expect(found(opened)).to_have_count(1)
+    opened.reload()
+    expect(found(opened)).to_contain_text(["other"])
+    expect(opened.locator(".tail-status")).to_have_text("live")
+    job.find("other", 1, key=["bob"], output={"amount": 917})
+    job.find("failed-logins", 1, key=["eve"], output={"amount": 9170})
+    expect(found(opened)).to_have_count(2)
+    expect(found(opened).first).to_contain_text("failed-logins")
+
+    opened.get_by_role("button", name="Clear", exact=True).click()
+    rule = opened.get_by_label("Rule", exact=True)
+    rule.press_sequentially("oth")
+    expect(opened.locator("datalist option[value=other]")).to_have_count(1)
+    rule.fill("other")
+    rule.press("Enter")
+    expect(found(opened)).to_have_count(2)
+    expect(opened).to_have_url(re.compile(r"processor=other"))
+
+
+def test_up_to_a_time_nothing_new_is_waited_for(admin_page: Page, job: ReportingJob) -> None:
+    job.find("other", 1, end_ms=1_800_000_000_000)
+    admin_page.goto(f"{MATCHES}?since=2027-01-15T07:00:00Z&until=2027-01-15T09:00:00Z")
+    expect(found(admin_page)).to_have_count(1)
+    expect(admin_page.locator(".tail-status")).to_have_text("up to a time")
+    admin_page.goto(f"{MATCHES}?until=2027-01-15T07:00:00Z")
+    expect(admin_page.get_by_text("No recent match meets these filters")).to_be_visible()
+
+
+def test_older_matches_are_read_when_asked_for(admin_page: Page, job: ReportingJob) -> None:
+    for _ in range(53):
+        job.find("other", 1)
+    admin_page.goto(MATCHES)
+    expect(found(admin_page)).to_have_count(50)
+    admin_page.get_by_role("button", name="Show older ones").click()
+    expect(found(admin_page)).to_have_count(53)
+    expect(admin_page.get_by_role("button", name="Show older ones")).to_have_count(0)
+
+
+def test_a_match_opens_to_its_timeline_and_leads_on(opened: Page, job: ReportingJob) -> None:
+    match = job.find("failed-logins", 1)
+    opened.get_by_role("button", name="Events of the match of failed-logins, key eve").click()
+    timeline = opened.get_by_role("figure", name="match of 4 events in 1 min: fail 3 times, login")
+    expect(timeline.locator("circle")).to_have_count(4)
+    opened.get_by_role("link", name="All fields of its events").click()
+    expect(opened).to_have_url(re.compile(f"{MATCHES}/{match.match_id}$"))
+    expect(opened.get_by_role("heading", level=1)).to_have_text("Match of failed-logins")
+    events = opened.get_by_role("region", name="Events of this match").get_by_role("row")
+    expect(events).to_have_count(5)
+    expect(events.nth(2)).to_contain_text("+20 s")
+    events.nth(4).hover()
+    expect(opened.locator("circle.marked")).to_have_count(1)
+    opened.get_by_role("link", name="all of this key").click()
+    expect(opened).to_have_url(re.compile(r"matches\?key=eve$"))
+
+
+def test_a_timeout_shows_when_its_window_closed(
+    admin_page: Page, job: ReportingJob, dashboard: ServedDashboard
+) -> None:
+    now_ms = dashboard.clock()
+    match = job.find(
+        "other",
+        1,
+        kind="timeout",
+        start_ms=now_ms - 600_000,
+        end_ms=now_ms,
+        events={"fail": [{"ts": now_ms - 600_000}]},
+    )
+    admin_page.goto(f"{MATCHES}/{match.match_id}")
+    expect(admin_page.get_by_text("Its window closed at the dashed line")).to_be_visible()
+    expect(admin_page.locator(".closing")).to_have_count(1)
+
+
+def test_events_without_times_stand_in_their_order(admin_page: Page, job: ReportingJob) -> None:
+    match = job.find("other", 1, events={"a": [{"user": "eve"}], "b": [{"user": "bob"}]})
+    admin_page.goto(f"{MATCHES}/{match.match_id}")
+    expect(admin_page.get_by_text("Its events carry no time in ts")).to_be_visible()
+    expect(admin_page.locator(".match-chart circle")).to_have_count(2)
+
+
+def test_a_match_that_was_let_go_is_explained(
+    admin_page: Page, guard: Guard, job: ReportingJob
+) -> None:
+    guard.expect(404)
+    assert job.running
+    admin_page.goto(f"{MATCHES}/0123456789abcdef")
+    expect(admin_page.get_by_role("alert")).to_contain_text("Only recent ones are kept.")
+    expect(admin_page.get_by_text("only the newest matches are kept")).to_be_visible()
+
+
+def test_markup_in_keys_outputs_and_events_stays_text(opened: Page, job: ReportingJob) -> None:
+    events: dict[str, Any] = {MARKUP: [{"ts": 1_000, MARKUP: MARKUP}]}
+    match = job.find("other", 1, key=[MARKUP], output={MARKUP: [MARKUP]}, events=events)
+    line = found(opened)
+    expect(line.locator(".found-key")).to_have_text(MARKUP)
+    expect(line.locator(".found-output")).to_contain_text(MARKUP)
+    line.locator(".opener").click()
+    expect(opened.locator(".lane-name").first).to_have_text(MARKUP)
+    opened.goto(f"{MATCHES}/{match.match_id}")
+    expect(opened.get_by_role("cell", name=MARKUP, exact=True)).to_have_count(2)
+    expect(opened.locator("main img, main b")).to_have_count(0)
+
+
+@pytest.fixture
+def impatient(migrated_file: Path, tmp_path: Path, request: Any) -> Iterator[ServedDashboard]:
+    """A service with other settings than usual."""
+    copied = tmp_path / "impatient.db"
+    shutil.copy(migrated_file, copied)
+    with served_dashboard(f"sqlite:///{copied}", **request.param) as served:
+        yield served
+
+
+@pytest.mark.parametrize("impatient", [{"max_wait_seconds": 0.2}], indirect=True)
+def test_nothing_is_missed_while_the_connection_is_made_anew(
+    impatient: ServedDashboard, browser: Browser
+) -> None:
+    job = ReportingJob(impatient.client, impatient.clock)
+    with guarded_page(browser, impatient.url) as (page, _guard):
+        sign_in(page, impatient.token_of[Role.VIEWER])
+        page.goto(MATCHES)
+        expect(page.locator(".tail-status")).to_have_text("live")
+        for number in range(1, 4):
+            with page.expect_request(re.compile(r"/matches/stream")):
+                job.find("other", 1)
+            expect(found(page)).to_have_count(number)
+
+
+@pytest.mark.parametrize("impatient", [{"match_listeners": 0}], indirect=True)
+def test_where_no_seat_is_free_matches_are_read_instead(
+    impatient: ServedDashboard, browser: Browser
+) -> None:
+    job = ReportingJob(impatient.client, impatient.clock)
+    with guarded_page(browser, impatient.url) as (page, guard):
+        guard.expect(503)
+        sign_in(page, impatient.token_of[Role.VIEWER])
+        page.goto(MATCHES)
+        expect(page.locator(".tail-status")).to_have_text("every few seconds")
+        job.find("other", 1)
+        expect(found(page)).to_have_count(1, timeout=15_000)
+
+
+TIMES = [
+    (1_800_000_000_123, 1_800_000_000_123),
+    ("2027-01-15T08:00:00.123Z", 1_800_000_000_123),
+    ("2027-01-15T09:00:00.123+01:00", 1_800_000_000_123),
+    ("2027-01-15T08:00:00.123", 1_800_000_000_123),
+    ("2027-01-15 08:00:00", 1_800_000_000_000),
+    ("2027-01-15", 1_799_971_200_000),
+    ("12", None),
+    ("yesterday", None),
+    (None, None),
+]
+
+
+def test_event_times_are_read_as_jobs_write_them(page: Page) -> None:
+    page.goto("/sign-in")
+    read = page.evaluate(
+        """async (values) => {
+            const {eventTimeMs} = await import("/assets/any/js/matches/event_times.js");
+            return values.map((value) => eventTimeMs(value));
+        }""",
+        [value for value, _ in TIMES],
+    )
+    assert read == [ms for _, ms in TIMES]

@@ -1,0 +1,133 @@
+"""The overview and the page of a job show what jobs report."""
+
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from api.security import Role
+from cep.instants import iso_text
+from discoverers.reporting import Counters
+from tests.api.documents import processor_document
+from tests.dashboard.browsing import Guard
+from tests.dashboard.reporting_job import ReportingJob
+from tests.dashboard.serving import ServedDashboard
+
+MINUTE_MS = 60_000
+
+
+def test_a_job_goes_from_running_to_stale_and_the_overview_says_so(
+    admin_page: Page, dashboard: ServedDashboard, reporting_job: ReportingJob
+) -> None:
+    dashboard.publish(processor_document())
+    reporting_job.run_batch()
+    admin_page.goto("/")
+    row = admin_page.get_by_role("row", name="main")
+    expect(row).to_contain_text("running")
+    expect(row).to_contain_text("1 active")
+    expect(admin_page.get_by_text("all is well")).to_be_visible()
+
+    dashboard.clock.shift_ms = MINUTE_MS
+
+    attention = admin_page.get_by_role("region", name="Needs attention")
+    expect(attention).to_contain_text("Job is silent")
+    expect(row).to_contain_text("stale")
+    attention.get_by_role("link", name="main").click()
+    expect(admin_page).to_have_url(f"{dashboard.url}/streams/logins/jobs/main")
+    expect(admin_page.get_by_text("The last heartbeat came")).to_be_visible()
+
+
+def test_the_rules_that_a_job_runs_are_named_with_what_they_find(
+    admin_page: Page, dashboard: ServedDashboard, reporting_job: ReportingJob
+) -> None:
+    dashboard.publish(processor_document())
+    admin_page.goto("/")
+    health = admin_page.locator(".health")
+    expect(health).to_have_text("a job is starting")
+    expect(admin_page.locator(".figure.bad")).to_have_count(0)
+
+    reporting_job.run_batch()
+    reporting_job.change("failed-logins", 1, state="active", counters=Counters(matches=7))
+    reporting_job.beat()
+
+    expect(health).to_have_text("all is well")
+    row = admin_page.get_by_role("table", name="Rules of logins").get_by_role("row").last
+    expect(row).to_contain_text("failed-logins")
+    expect(row.locator(".standing")).to_contain_text("since")
+    expect(row.locator(".matches-cell")).to_contain_text("7")
+
+
+def test_a_quarantined_rule_and_a_scheduled_version_are_told(
+    admin_page: Page, dashboard: ServedDashboard, reporting_job: ReportingJob
+) -> None:
+    dashboard.publish(processor_document())
+    reporting_job.run_batch()
+    reporting_job.quarantine("failed-logins", 1, "ValueError: no amount")
+    reporting_job.beat()
+    soon = dashboard.clock() + 12 * MINUTE_MS
+    dashboard.publish(processor_document(id="next-rule", effective_from=iso_text(soon)))
+    admin_page.goto("/")
+
+    attention = admin_page.get_by_role("region", name="Needs attention")
+    items = attention.get_by_role("listitem")
+    expect(items).to_have_count(2)
+    expect(items.nth(0)).to_contain_text("ValueError: no amount")
+    expect(items.nth(1)).to_contain_text("next-rule")
+    expect(items.nth(1)).to_contain_text("in 1")
+    expect(admin_page.get_by_text("1 problem")).to_be_visible()
+
+
+def test_the_page_of_a_job_shows_what_it_runs_and_its_history(
+    admin_page: Page, dashboard: ServedDashboard, reporting_job: ReportingJob
+) -> None:
+    dashboard.publish(processor_document())
+    dashboard.publish(processor_document(id="broken"))
+    reporting_job.run_batch(events=5_000)
+    reporting_job.quarantine("broken", 1, "ValueError: no", "Traceback …\nValueError: no")
+    reporting_job.beat()
+    admin_page.goto("/streams/logins/jobs/main")
+
+    expect(admin_page.get_by_role("row")).to_have_count(2 + 1 + 1 + 1)  # heads; rules; start
+    expect(admin_page.locator("figure.chart canvas")).to_have_count(8)
+    admin_page.get_by_role("button", name="1 quarantined").click()
+    expect(admin_page).to_have_url(f"{dashboard.url}/streams/logins/jobs/main?state=quarantined")
+    rows = admin_page.get_by_role("row").filter(has_text="broken")
+    expect(rows).to_have_count(1)
+    rows.get_by_text("ValueError: no", exact=True).click()
+    expect(admin_page.get_by_label("Traceback")).to_contain_text("Traceback …")
+    expect(admin_page.get_by_role("row").filter(has_text="failed-logins")).to_have_count(0)
+
+
+def test_a_publisher_forgets_a_job_that_has_stopped(
+    page_of: Callable[[Role], Page], dashboard: ServedDashboard, reporting_job: ReportingJob
+) -> None:
+    reporting_job.run_batch()
+    reporting_job.stop("deployed")
+    viewer = page_of(Role.VIEWER)
+    viewer.goto("/streams/logins/jobs/main")
+    expect(viewer.get_by_text("deployed").first).to_be_visible()
+    expect(viewer.get_by_role("button", name="Forget")).to_have_count(0)
+
+    publisher = page_of(Role.PUBLISHER)
+    publisher.goto("/streams/logins/jobs/main")
+    publisher.get_by_role("button", name="Forget").click()
+    publisher.get_by_label("Why").fill("moved to another cluster")
+    publisher.get_by_role("dialog").get_by_role("button", name="Forget").click()
+
+    expect(publisher.get_by_role("heading", name="No job yet")).to_be_visible()
+    (change,) = dashboard.get("/v1/changes", action="job.delete")["items"]
+    assert change["comment"] == "moved to another cluster"
+    assert change["actor"] == "publisher token"
+
+
+def test_an_outage_of_the_service_is_told_and_mended_by_itself(
+    admin_page: Page, guard: Guard, reporting_job: ReportingJob
+) -> None:
+    guard.expect(503)
+    reporting_job.run_batch()
+    admin_page.goto("/")
+    admin_page.get_by_role("row", name="main").wait_for()
+    admin_page.route("**/v1/**", lambda route: route.fulfill(status=503, body="down"))
+    # A body that is no problem document: it comes from a proxy in between.
+    expect(admin_page.get_by_role("alert")).to_contain_text("503")
+    admin_page.unroute("**/v1/**")
+    expect(admin_page.get_by_role("alert")).to_have_count(0)

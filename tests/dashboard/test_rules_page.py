@@ -1,0 +1,234 @@
+"""The page of rules: what stands in it, how it is narrowed and sorted, what is done from it."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from playwright.sync_api import Locator, Page, expect
+
+from api.security import Role
+from cep.instants import iso_text
+from tests.api.documents import PATTERN, processor_document
+from tests.dashboard.reporting_job import ReportingJob
+from tests.dashboard.serving import ServedDashboard
+
+RULES = "/streams/logins/rules"
+MARKUP = "<img src=x onerror=alert(1)><b>bold</b>"
+MINUTE_MS = 60_000
+DASH = "\N{EN DASH}"
+REFRESHED_MS = 15_000
+
+
+def publish(dashboard: ServedDashboard, *ids: str, **fields: Any) -> None:
+    for processor_id in ids:
+        dashboard.publish(processor_document(id=processor_id, **fields))
+
+
+def row(page: Page, processor_id: str) -> Locator:
+    link = page.get_by_role("link", name=processor_id, exact=True)
+    return page.get_by_role("row").filter(has=link)
+
+
+def listed(page: Page) -> Locator:
+    return page.locator(".rules-table tbody .name")
+
+
+def test_each_rule_shows_what_the_job_makes_of_it(
+    admin_page: Page, dashboard: ServedDashboard, reporting_job: ReportingJob
+) -> None:
+    publish(dashboard, "steady", "broken", "halted", key_by=["user", "action"])
+    dashboard.post("/v1/processors/halted/pause")
+    reporting_job.run_batch()
+    later_ms = dashboard.clock() + 30 * MINUTE_MS
+    publish(dashboard, "steady", effective_from=iso_text(later_ms), key_by=["user", "action"])
+    reporting_job.run_batch()
+    reporting_job.quarantine("broken", 1, "division by zero")
+    reporting_job.find("steady", 1)
+    reporting_job.change("steady", 1, partial_matches=12)
+    reporting_job.run_batch()
+    publish(dashboard, "late")
+
+    admin_page.goto(RULES)
+    steady = row(admin_page, "steady")
+    expect(steady).to_contain_text("active")
+    expect(steady).to_contain_text("since")
+    expect(steady).to_contain_text("user, action")
+    expect(steady.locator(".version-cell")).to_have_text("v1→ v2")
+    expect(steady.locator(".next")).to_have_attribute(
+        "title", re.compile(r"Runs in (29|30) min of event time")
+    )
+    expect(steady.locator(".matches-cell")).to_contain_text("1")
+    expect(steady.locator(".partial")).to_have_text("12")
+    expect(row(admin_page, "broken")).to_contain_text("quarantined")
+    expect(row(admin_page, "broken")).to_contain_text("division by zero")
+    expect(row(admin_page, "halted")).to_contain_text("paused")
+    expect(row(admin_page, "late")).to_contain_text("not in main")
+    expect(row(admin_page, "late")).to_contain_text("newest change not taken yet")
+    expect(admin_page.locator(".job-notice")).to_contain_text(
+        "main has not taken the newest change of 1 rule yet"
+    )
+
+
+def test_rows_follow_the_job_without_a_reload(
+    admin_page: Page, dashboard: ServedDashboard, reporting_job: ReportingJob
+) -> None:
+    publish(dashboard, "failed-logins")
+    admin_page.goto(RULES)
+    line = row(admin_page, "failed-logins")
+    expect(line).to_contain_text("not in main")
+    reporting_job.run_batch()
+    expect(line.locator(".state-cell")).to_contain_text("active", timeout=REFRESHED_MS)
+
+
+def test_without_a_job_it_says_so(admin_page: Page, dashboard: ServedDashboard) -> None:
+    publish(dashboard, "failed-logins")
+    admin_page.goto(RULES)
+    expect(admin_page.locator(".job-notice")).to_contain_text("No job runs the rules of logins yet")
+    expect(row(admin_page, "failed-logins")).to_contain_text("published, in no job")
+
+
+def test_what_a_stale_job_last_said_is_shown_as_old(
+    admin_page: Page, dashboard: ServedDashboard, reporting_job: ReportingJob
+) -> None:
+    publish(dashboard, "failed-logins")
+    reporting_job.run_batch()
+    dashboard.clock.shift_ms += 10 * MINUTE_MS
+    admin_page.goto(RULES)
+    expect(admin_page.locator(".job-notice")).to_contain_text("main has not reported since")
+    expect(admin_page.locator(".standing.old")).to_contain_text("active")
+
+
+def test_filters_and_order_live_in_the_address(
+    admin_page: Page, dashboard: ServedDashboard, reporting_job: ReportingJob
+) -> None:
+    publish(dashboard, "alpha", tags=["cards"], owner="fraud", severity="high")
+    publish(dashboard, "beta", tags=["cards"], owner="identity")
+    publish(dashboard, "gamma", pattern=PATTERN | {"within": "3 minutes"})
+    reporting_job.run_batch()
+    reporting_job.quarantine("beta", 1, "oops")
+    reporting_job.find("gamma", 1)
+    reporting_job.beat()
+
+    admin_page.goto(RULES)
+    expect(listed(admin_page)).to_have_text(["alpha", "beta", "gamma"])
+    admin_page.get_by_role("button", name="Matches/h").click()
+    expect(admin_page).to_have_url(re.compile(r"sort=-matches_last_hour"))
+    expect(listed(admin_page)).to_have_text(["gamma", "beta", "alpha"])
+    expect(admin_page.get_by_role("columnheader", name="Matches/h")).to_have_attribute(
+        "aria-sort", "descending"
+    )
+    admin_page.get_by_label("Tag").select_option("cards")
+    expect(listed(admin_page)).to_have_text(["beta", "alpha"])
+    admin_page.get_by_role("link", name="quarantined 1").click()
+    expect(listed(admin_page)).to_have_text(["beta"])
+    admin_page.reload()
+    expect(listed(admin_page)).to_have_text(["beta"])
+    expect(admin_page.get_by_label("Tag")).to_have_value("cards")
+
+    admin_page.get_by_role("button", name="Clear", exact=True).click()
+    admin_page.get_by_label("Search rules").fill("3 minutes")
+    expect(listed(admin_page)).to_have_text(["gamma"])
+    admin_page.get_by_label("Search rules").fill("nothing of the kind")
+    expect(admin_page.get_by_text("No rule meets these filters")).to_be_visible()
+    admin_page.get_by_role("button", name="Clear the filters").click()
+    expect(listed(admin_page)).to_have_count(3)
+    admin_page.get_by_role("button", name="fraud").click()
+    expect(admin_page).to_have_url(re.compile("owner=fraud"))
+    expect(listed(admin_page)).to_have_text(["alpha"])
+
+
+def test_many_rules_come_in_pages(admin_page: Page, dashboard: ServedDashboard) -> None:
+    publish(dashboard, *(f"rule-{number:02}" for number in range(53)))
+    admin_page.goto(RULES)
+    pager = admin_page.locator(".pager")
+    expect(pager).to_contain_text(f"1{DASH}50 of 53")
+    pager.get_by_role("button", name="Next").click()
+    expect(listed(admin_page)).to_have_text(["rule-50", "rule-51", "rule-52"])
+    expect(pager).to_contain_text(f"51{DASH}53 of 53")
+    pager.get_by_role("button", name="Back").click()
+    expect(listed(admin_page)).to_have_count(50)
+
+
+def test_ticked_rules_are_paused_and_resumed_together(
+    page_of: Callable[[Role], Page], dashboard: ServedDashboard
+) -> None:
+    publish(dashboard, "a", "b", "c", "d")
+    page = page_of(Role.PUBLISHER)
+    page.goto(RULES)
+    page.get_by_role("checkbox", name="b", exact=True).check()
+    page.get_by_role("checkbox", name="d", exact=True).click(modifiers=["Shift"])
+    bar = page.get_by_role("region", name="Ticked rules")
+    expect(bar).to_contain_text("3 rules ticked")
+    bar.get_by_role("button", name="Pause").click()
+    dialog = page.get_by_role("dialog", name="Pause 3 rules?")
+    dialog.get_by_label("Why").fill("too noisy")
+    dialog.get_by_role("button", name="Pause").click()
+    expect(page.get_by_text("3 rules paused.")).to_be_visible()
+    expect(bar).to_have_count(0)
+    expect(row(page, "c")).to_contain_text("paused")
+    expect(row(page, "a")).to_contain_text("published")
+    log = dashboard.get("/v1/changes", action="processor.pause")["items"]
+    assert [(each["processor_id"], each["comment"]) for each in log] == [
+        ("d", "too noisy"),
+        ("c", "too noisy"),
+        ("b", "too noisy"),
+    ]
+
+    page.get_by_role("checkbox", name="All rules on this page").check()
+    bar.get_by_role("button", name="Resume").click()
+    page.get_by_role("dialog").get_by_role("button", name="Resume").click()
+    expect(page.get_by_text("3 rules resumed; 1 already were.")).to_be_visible()
+
+
+def test_if_a_ticked_rule_is_gone_the_dialog_says_so_and_none_is_changed(
+    admin_page: Page, guard: Any, dashboard: ServedDashboard
+) -> None:
+    guard.expect(422)
+    publish(dashboard, "a", "b")
+    admin_page.goto(RULES)
+    admin_page.get_by_role("checkbox", name="All rules on this page").check()
+    dashboard.client.delete("/v1/processors/b")
+    admin_page.get_by_role("button", name="Pause").click()
+    dialog = admin_page.get_by_role("dialog")
+    dialog.get_by_role("button", name="Pause").click()
+    expect(dialog).to_contain_text("Stream 'logins' has no rule 'b'.")
+    assert dashboard.get("/v1/processors/a")["state"] == "published"
+
+
+def test_a_viewer_sees_nothing_that_a_viewer_may_not_do(
+    page_of: Callable[[Role], Page], dashboard: ServedDashboard
+) -> None:
+    page = page_of(Role.VIEWER)
+    page.goto(RULES)
+    expect(page.get_by_text("No rules on logins yet")).to_be_visible()
+    publish(dashboard, "a")
+    page.reload()
+    expect(listed(page)).to_have_text(["a"])
+    expect(page.get_by_role("checkbox")).to_have_count(0)
+    expect(page.get_by_role("link", name="New rule")).to_have_count(0)
+
+
+def test_markup_in_texts_and_errors_stays_text(
+    admin_page: Page, dashboard: ServedDashboard, reporting_job: ReportingJob
+) -> None:
+    publish(dashboard, "plain", description=MARKUP, owner=MARKUP)
+    reporting_job.run_batch()
+    reporting_job.quarantine("plain", 1, MARKUP)
+    reporting_job.beat()
+    admin_page.goto(RULES)
+    line = row(admin_page, "plain")
+    expect(line.locator(".description")).to_have_text(MARKUP)
+    expect(line.locator(".error-text")).to_have_text(MARKUP)
+    expect(line.get_by_title("Only of this owner")).to_have_text(MARKUP)
+    expect(admin_page.locator("main img")).to_have_count(0)
+
+
+def test_on_a_phone_nothing_is_wider_than_the_screen(
+    admin_page: Page, dashboard: ServedDashboard, reporting_job: ReportingJob
+) -> None:
+    publish(dashboard, "a-rule-with-quite-a-long-name-" * 3, owner="fraud", tags=["cards", "beta"])
+    reporting_job.run_batch()
+    admin_page.set_viewport_size({"width": 390, "height": 844})
+    admin_page.goto(RULES)
+    expect(listed(admin_page)).to_have_count(1)
+    assert admin_page.evaluate("document.documentElement.scrollWidth") == 390

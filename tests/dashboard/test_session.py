@@ -1,0 +1,161 @@
+"""Signing in and out; the cookie is of no use to scripts and to other sites."""
+
+from collections.abc import Iterator
+
+import httpx2
+import pytest
+from playwright.sync_api import Page, expect
+
+from api.cross_site import DASHBOARD_HEADER
+from api.security import SESSION_COOKIE, Role
+from tests.api.documents import STREAM
+from tests.dashboard.browsing import Guard, sign_in
+from tests.dashboard.serving import ServedDashboard
+
+OURS = {DASHBOARD_HEADER: "1"}
+OTHER_STREAM = STREAM | {"name": "payments"}
+
+
+@pytest.fixture
+def visitor(dashboard: ServedDashboard) -> Iterator[httpx2.Client]:
+    """A client without a token, signed in as an admin by cookie."""
+    with httpx2.Client(base_url=dashboard.url) as client:
+        token = dashboard.token_of[Role.ADMIN]
+        answer = client.post("/session", json={"token": f" {token}\n"}, headers=OURS)
+        assert answer.status_code == 200
+        yield client
+
+
+def test_signing_in_sets_a_cookie_that_scripts_and_other_sites_cannot_use(
+    dashboard: ServedDashboard,
+) -> None:
+    token = dashboard.token_of[Role.AUTHOR]
+    answer = httpx2.post(f"{dashboard.url}/session", json={"token": token}, headers=OURS)
+
+    cookie = answer.headers["Set-Cookie"]
+    assert cookie.startswith(f"{SESSION_COOKIE}={token};")
+    assert {"HttpOnly", "Path=/", "SameSite=strict"} <= set(cookie.split("; "))
+    assert "Secure" not in cookie
+    assert answer.json()["name"] == "author token"
+    assert answer.json()["role"] == "author"
+    assert token not in answer.text
+
+
+def test_on_https_the_cookie_is_sent_over_https_only(dashboard: ServedDashboard) -> None:
+    headers = OURS | {"X-Forwarded-Proto": "https"}  # from a proxy on this machine
+    body = {"token": dashboard.token_of[Role.VIEWER]}
+    answer = httpx2.post(f"{dashboard.url}/session", json=body, headers=headers)
+    assert "Secure" in answer.headers["Set-Cookie"].split("; ")
+
+
+def test_the_cookie_stands_for_its_token(visitor: httpx2.Client) -> None:
+    assert visitor.get("/session").json()["role"] == "admin"
+    assert visitor.get("/v1/tokens").status_code == 200
+    assert visitor.post("/v1/streams", json=OTHER_STREAM, headers=OURS).status_code == 201
+
+    visitor.delete("/session", headers=OURS)
+
+    assert visitor.get("/session").json() is None
+    assert visitor.get("/v1/tokens").status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 403),
+        ({DASHBOARD_HEADER: "0"}, 403),
+        (OURS | {"Sec-Fetch-Site": "cross-site"}, 403),
+        (OURS | {"Sec-Fetch-Site": "same-site"}, 403),
+        (OURS | {"Sec-Fetch-Site": "none"}, 403),
+        (OURS | {"Origin": "https://elsewhere.example"}, 403),
+        (OURS | {"Origin": "null"}, 403),
+        (OURS | {"Sec-Fetch-Site": "same-origin"}, 201),
+    ],
+)
+def test_by_cookie_nothing_is_changed_from_elsewhere(
+    visitor: httpx2.Client, headers: dict[str, str], status: int
+) -> None:
+    assert visitor.post("/v1/streams", json=OTHER_STREAM, headers=headers).status_code == status
+    assert visitor.get("/v1/streams/payments").status_code == (200 if status == 201 else 404)
+
+
+def test_our_own_origin_is_no_other_site(visitor: httpx2.Client) -> None:
+    headers = OURS | {"Origin": str(visitor.base_url).rstrip("/")}
+    assert visitor.post("/v1/streams", json=OTHER_STREAM, headers=headers).status_code == 201
+
+
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+def test_no_other_site_signs_anybody_in_or_out(visitor: httpx2.Client, method: str) -> None:
+    for headers in ({}, OURS | {"Sec-Fetch-Site": "cross-site"}):
+        answer = visitor.request(method, "/session", json={"token": "x"}, headers=headers)
+        assert answer.status_code == 403
+        assert visitor.get("/session").json() is not None
+
+
+def test_a_header_counts_before_the_cookie(
+    visitor: httpx2.Client, dashboard: ServedDashboard
+) -> None:
+    viewer = {"Authorization": f"Bearer {dashboard.token_of[Role.VIEWER]}"}
+    assert visitor.get("/v1/tokens", headers=viewer).status_code == 403
+    assert visitor.get("/v1/tokens", headers={"Authorization": "Basic YTpi"}).status_code == 401
+
+
+def test_a_revoked_token_ends_its_sessions(
+    visitor: httpx2.Client, dashboard: ServedDashboard
+) -> None:
+    token = dashboard.post("/v1/tokens", {"name": "second", "role": "admin"})
+    revoker = {"Authorization": f"Bearer {token['token']}"}
+    own = visitor.get("/session").json()["token_id"]
+    assert visitor.delete(f"/v1/tokens/{own}", headers=revoker).status_code == 204
+
+    assert visitor.get("/session").json() is None
+    assert visitor.get("/v1/streams").status_code == 401
+
+
+def test_a_wrong_token_is_refused_and_never_repeated(dashboard: ServedDashboard) -> None:
+    answer = httpx2.post(f"{dashboard.url}/session", json={"token": "percept_no"}, headers=OURS)
+    assert answer.status_code == 401
+    assert "Set-Cookie" not in answer.headers
+    long = httpx2.post(f"{dashboard.url}/session", json={"token": "secret" * 99}, headers=OURS)
+    assert long.status_code == 422
+    assert "secret" not in long.text
+
+
+def test_the_token_of_a_job_signs_nobody_in(dashboard: ServedDashboard) -> None:
+    body = {"token": dashboard.token_of[Role.JOB]}
+    answer = httpx2.post(f"{dashboard.url}/session", json=body, headers=OURS)
+    assert answer.status_code == 403
+    assert "for jobs" in answer.json()["detail"]
+    assert "Set-Cookie" not in answer.headers
+
+
+def test_a_person_signs_in_with_a_token_and_out_again(
+    page: Page, guard: Guard, dashboard: ServedDashboard
+) -> None:
+    guard.expect(401)
+    page.goto("/activity")
+    page.get_by_label("Access token").fill("percept_wrong")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_contain_text("not valid")
+
+    page.get_by_label("Access token").fill(dashboard.token_of[Role.VIEWER])
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("heading", name="Activity")).to_be_visible()  # the page asked for
+    assert page.evaluate("document.cookie") == ""
+
+    page.reload()
+    page.get_by_role("button", name="Signed in as viewer token, viewer").click()
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_label("Access token")).to_be_visible()
+
+
+def test_a_session_that_ends_leads_back_to_signing_in(
+    page: Page, guard: Guard, dashboard: ServedDashboard
+) -> None:
+    guard.expect(401)
+    sign_in(page, dashboard.token_of[Role.VIEWER])
+    viewer = next(each for each in dashboard.get("/v1/tokens") if each["role"] == "viewer")
+    dashboard.client.delete(f"/v1/tokens/{viewer['id']}")
+
+    # Nobody clicks: what the page keeps up to date by itself is refused.
+    expect(page.get_by_label("Access token")).to_be_visible()
