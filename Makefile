@@ -4,7 +4,7 @@ BIN := .venv/bin
 UV := $(BIN)/uv
 ARGS ?=
 
-.PHONY: help setup check format test bench clean
+.PHONY: help setup check format test bench demo clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -33,11 +33,15 @@ format: setup ## Format and mend what can be mended
 	$(BIN)/ruff check --fix .
 
 test: setup ## All tests (ARGS="-k name" for some)
-	$(BIN)/pytest -n auto $(ARGS)
+	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
 bench: setup ## Benchmarks; prints ratios measured in one run
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/rule_service.py
+	$(BIN)/python -m benchmarks.streaming_job
+
+demo: setup ## Service, Spark job, real events, changing rules (ARGS=--once ends by itself)
+	@$(BIN)/python -m examples.demo $(ARGS)
 
 clean: ## Remove .venv and caches
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -11,10 +11,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import IO, Annotated, Any
 
 import httpx2
 import typer
@@ -145,29 +146,43 @@ def main(
     database_url: Annotated[str, typer.Option(help="An empty store; SQLite if left out.")] = "",
 ) -> None:
     """Fill a store, start the service on it and measure."""
-    with tempfile.TemporaryDirectory() as folder, socket.socket() as probe:
+    with tempfile.TemporaryDirectory() as folder:
         url = database_url or f"sqlite:///{Path(folder) / 'bench.db'}"
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-        probe.close()
         began = time.perf_counter()
         token = fill(url, processors)
         rate = processors / (time.perf_counter() - began)
         print(f"filled through the service's code: {rate:.0f} rules a second")
-        command = [sys.executable, "-c", SERVE, "--port", str(port), "--database-url", url]
-        environment = {"PERCEPT_REQUESTS_PER_SECOND": "1000000", "PERCEPT_LOG_LEVEL": "warning"}
-        server = subprocess.Popen(  # noqa: S603 - our own command
-            command, env=environment | {"PYTHONPATH": "."}
-        )
-        try:
-            headers = {"Authorization": f"Bearer {token}"}
-            base_url = f"http://127.0.0.1:{port}"
-            with httpx2.Client(base_url=base_url, headers=headers, timeout=60) as client:
-                until_ready(client)
-                measure(client, processors)
-        finally:
-            server.terminate()
-            server.wait()
+        headers = {"Authorization": f"Bearer {token}"}
+        with (
+            served(url) as base_url,
+            httpx2.Client(base_url=base_url, headers=headers, timeout=60) as client,
+        ):
+            measure(client, processors)
+
+
+@contextmanager
+def served(database_url: str, output: IO[bytes] | None = None) -> Iterator[str]:
+    """Run `percept serve` on a store; yield its address.
+
+    Args:
+        database_url: the store; an empty one is migrated, and its first token printed.
+        output: where it prints to; here if left out.
+    """
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-c", SERVE, "--port", str(port), "--database-url", database_url]
+    environment = {"PERCEPT_REQUESTS_PER_SECOND": "1000000", "PERCEPT_LOG_LEVEL": "warning"}
+    server = subprocess.Popen(  # noqa: S603 - our own command
+        command, stderr=output, env=environment | {"PYTHONPATH": "."}
+    )
+    try:
+        with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
+            until_ready(client)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        server.wait()
 
 
 def until_ready(client: httpx2.Client) -> None:

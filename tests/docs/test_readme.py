@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from cep import Pattern
 from cep.command_line import app
+from processor_runtime.job_file.loading import load_job_file
 from tests.docs.fences import ROOT, fences, links
 from tests.docs.sessions import commands, run_sessions
 
@@ -36,12 +37,27 @@ def test_a_command_prints_what_is_shown(
     assert result.stdout == output or not output
 
 
+def yaml_of_the_readme() -> tuple[str, str]:
+    """The rule, and the job file."""
+    rule, job = (fence.text for fence in fences("README.md") if fence.language == "yaml")
+    return rule, job
+
+
 def test_the_rule_of_the_readme_is_the_one_that_is_run() -> None:
-    (shown,) = (fence.text for fence in fences("README.md") if fence.language == "yaml")
+    shown, _ = yaml_of_the_readme()
     rule = (ROOT / "examples/ssh_auth/password_guessed.yaml").read_text(encoding="utf-8")
 
     assert re.sub("^#.*\n", "", rule, flags=re.MULTILINE) == shown
     assert Pattern.from_yaml(shown).warnings() == ()
+
+
+def test_the_job_of_the_readme_is_one(tmp_path: Path) -> None:
+    _, shown = yaml_of_the_readme()
+    path = tmp_path / "job.yaml"
+    path.write_text(shown, encoding="utf-8")
+    job = load_job_file(path, {"PERCEPT_TOKEN": "secret"})
+
+    assert (job.name, job.stream) == ("main", "logins")
 
 
 def test_the_session_of_the_readme_runs_as_shown() -> None:

@@ -1,0 +1,208 @@
+"""The streaming job on local Spark: both stages, state, checkpoint and a file output included.
+
+The workload is that of `core.py`: payment events of 10,000 users, rules of three steps in 600 s.
+Events lie in Parquet files, one file a batch, as fast as the job takes them. Rates are those of
+whole batches after the first few, when JVM and workers are warm; the ratio is to Spark reading the
+same files through an Arrow function that does nothing.
+
+    python -m benchmarks.streaming_job                    # everything
+    python -m benchmarks.streaming_job throughput --rules 1 10
+    python -m benchmarks.streaming_job idle keys publish
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from benchmarks.core import SHOPS, payments, rule
+from benchmarks.publish_to_match import publish_to_match
+from benchmarks.workplace import DDL, Workplace, stop
+from cep import Pattern
+from processor_runtime.spark.job import StreamingJob
+from processor_runtime.spark.micro_batches import BatchDone
+from processor_runtime.spark.session import job_session
+
+WARM_UP_BATCHES = 3
+MOST_WIDE_RULES = 100
+
+
+def rules_of(count: int) -> dict[str, Pattern]:
+    """Return `count` rules: up to a hundred on all events, more on one shop each."""
+    if count == 1:
+        return {"r": rule(250)}
+    if count <= MOST_WIDE_RULES:
+        return {f"r{number}": rule(450 * (number + 1) // count) for number in range(count)}
+    return {
+        f"r{number}": rule(250, only=f" AND shop = {number % SHOPS}") for number in range(count)
+    }
+
+
+def passed_through(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Hand on Arrow batches as they come."""
+    yield from batches
+
+
+def pass_through_seconds(spark: SparkSession, root: Path, batches: int) -> float:
+    """Return the median seconds of a batch that only goes through an Arrow function."""
+    moments: list[float] = []
+
+    def count(frame: DataFrame, _batch_id: int) -> None:
+        frame.write.format("noop").mode("overwrite").save()
+        moments.append(time.perf_counter())
+
+    frame = spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).parquet(str(root / "in"))
+    query = (
+        frame.mapInArrow(passed_through, DDL)
+        .writeStream.foreachBatch(count)
+        .option("checkpointLocation", str(root / "pass-through"))
+        .start()
+    )
+    while len(moments) < batches:
+        time.sleep(0.05)
+    query.stop()
+    return median(later - earlier for earlier, later in pairwise(moments[WARM_UP_BATCHES:]))
+
+
+def throughput(spark: SparkSession, rules: int, rows: int, batches: int, shards: int) -> None:
+    """Print events per second for a number of rules, and the ratio to the pass-through."""
+    with tempfile.TemporaryDirectory(prefix="percept-bench-") as directory:
+        place = Workplace(Path(directory, "job"), shards)
+        place.publish(rules_of(rules))
+        # Users who keep to one shop, so that what is narrowed to a shop finds something too.
+        events = payments(rows * batches).with_columns(shop=pl.col("user") % SHOPS)
+        for number in range(batches):
+            place.put(number, events[number * rows : (number + 1) * rows])
+        moments: list[float] = []
+        last: list[BatchDone] = []
+
+        def on_batch(job: StreamingJob, done: BatchDone) -> None:
+            moments.append(time.perf_counter())
+            last[:] = [done]
+            if len(moments) == batches:
+                stop(job)
+
+        place.run(spark, on_batch)
+        plain = pass_through_seconds(spark, place.root, batches)
+        seconds = [later - earlier for earlier, later in pairwise(moments[WARM_UP_BATCHES:])]
+        status = last[0].status
+        print(
+            f"{rules:>6} rules  {rows / median(seconds):>9,.0f} events/s  "
+            f"{median(seconds):>6.2f} s a batch of {rows:,}  "
+            f"{median(seconds) / plain:>5.1f} x pass-through ({plain:.2f} s)  "
+            f"{status.totals.matches:,} matches  {status.state_bytes / 1e6:.1f} MB of state",
+            flush=True,
+        )
+
+
+def idle(spark: SparkSession, shards: int, batches: int = 12) -> None:
+    """Print how long a batch with one event takes, and one with none."""
+    with tempfile.TemporaryDirectory(prefix="percept-bench-") as directory:
+        place = Workplace(Path(directory, "job"), shards)
+        place.publish(rules_of(1))
+        events = payments(batches + 1)
+        place.put(0, events[:1])
+        durations: list[int] = []
+
+        def on_batch(job: StreamingJob, done: BatchDone) -> None:
+            durations.append(done.status.batch_duration_ms or 0)
+            number = len(durations)
+            if number == 2 * batches:
+                stop(job)
+            elif number % 2 == 0:  # a batch with an event is followed by one without
+                place.put(number, events[number // 2 : number // 2 + 1])
+
+        place.run(spark, on_batch)
+        warm = durations[2 * WARM_UP_BATCHES :]
+        print(
+            f"  idle  {median(warm[0::2]):,.0f} ms a batch of one event, "
+            f"{median(warm[1::2]):,.0f} ms a batch of none",
+            flush=True,
+        )
+
+
+def live_keys(spark: SparkSession, shards: int, keys: int, rows: int) -> None:
+    """Print batch time and state with many live keys: each has begun one partial match."""
+    with tempfile.TemporaryDirectory(prefix="percept-bench-") as directory:
+        pattern = Pattern.begin("fail").where("action = 'fail'").followed_by("login")
+        pattern = pattern.where("action = 'login'").within("7 days")
+        place = Workplace(Path(directory, "job"), shards)
+        place.publish({"r": pattern})
+        filling = -(-keys // rows)
+        numbers = pl.int_range(keys, eager=True)
+        everything = pl.DataFrame(
+            {
+                "ts": numbers,
+                "user": numbers,
+                "action": "fail",
+                "amount": numbers % 500,
+                "shop": numbers % SHOPS,
+            }
+        )
+        for number in range(filling):
+            place.put(number, everything[number * rows : (number + 1) * rows])
+        small = 10_000
+        probes = 8
+        for number in range(probes):
+            probe = everything.sample(small, seed=number).with_columns(
+                ts=pl.int_range(small) + keys + number * small, action=pl.lit("login")
+            )
+            place.put(filling + number, probe)
+        durations: list[int] = []
+        last: list[BatchDone] = []
+
+        def on_batch(job: StreamingJob, done: BatchDone) -> None:
+            durations.append(done.status.batch_duration_ms or 0)
+            if done.status.partial_matches >= keys * 0.95:
+                last[:] = [done]
+            if len(durations) == filling + probes:
+                stop(job)
+
+        place.run(spark, on_batch)
+        status = last[0].status
+        print(
+            f"  keys  {status.partial_matches:,} partial matches, "
+            f"{status.state_bytes / max(status.partial_matches, 1):.0f} bytes each "
+            f"({status.state_bytes / 1e6:.0f} MB); a batch of {small:,} events on random keys "
+            f"{median(durations[-probes + 2 :]):,.0f} ms",
+            flush=True,
+        )
+
+
+def main() -> None:
+    """Run the parts that are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", help="throughput, idle, publish, keys; all by default")
+    parser.add_argument("--rules", type=int, nargs="+", default=[1, 10, 100, 1000])
+    parser.add_argument("--rows", type=int, default=400_000, help="events of a batch")
+    parser.add_argument("--batches", type=int, default=9)
+    parser.add_argument("--shards", type=int, default=2)
+    parser.add_argument("--keys", type=int, default=1_000_000)
+    parser.add_argument("--cores", type=int, default=2)
+    options = parser.parse_args()
+    parts = options.parts or ["throughput", "idle", "publish", "keys"]
+    settings: dict[str, Any] = {"spark.master": f"local[{options.cores}]"}
+    spark = job_session("percept benchmark", settings | {"spark.ui.enabled": "false"})
+    spark.sparkContext.setLogLevel("ERROR")
+    if "throughput" in parts:
+        for count in options.rules:
+            throughput(spark, count, options.rows, options.batches, options.shards)
+    if "idle" in parts:
+        idle(spark, options.shards)
+    if "publish" in parts:
+        publish_to_match(spark, options.shards)
+    if "keys" in parts:
+        live_keys(spark, options.shards, options.keys, options.rows)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

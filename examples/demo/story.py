@@ -1,0 +1,172 @@
+"""What happens to the rules while events go by: who is changed when, in event time.
+
+ACTS ──► replay.py (does them) ──► verification.py (what each version should have found)
+
+Every act falls into a stretch in which its rule has nothing to find, from `at` to `before`. So what
+each version finds does not depend on how fast the machine is, and can be checked to the last match.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from api.client import Client
+from cep.instants import instant_ms
+from discoverers.reporting import RunningState
+from examples.demo import rules
+from examples.demo.rules import Rule
+
+
+class Deed(StrEnum):
+    """What is done to a rule."""
+
+    PUBLISH = "publish"
+    PAUSE = "pause"
+    RESUME = "resume"
+    WATCH = "watch"
+    """Nothing: the job itself does something, and the demo looks on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One change of a rule while the job runs, or one thing that happens to it.
+
+    `at` and `before` are event times: when it is done, and until when the job must have taken it
+    up, which it tells by `wanted`, the state of the version.
+    """
+
+    deed: Deed
+    rule: Rule
+    version: int
+    at: str
+    before: str
+    wanted: RunningState
+    headline: str
+
+    @property
+    def at_ms(self) -> int:
+        """When it is done, in event time."""
+        return instant_ms(self.at)
+
+    @property
+    def before_ms(self) -> int:
+        """Until when it must be in effect, in event time."""
+        return instant_ms(self.before)
+
+    @property
+    def counts_from_ms(self) -> int:
+        """From which event time on it makes a difference."""
+        later = self.rule.effective_from
+        return self.at_ms if self.deed is not Deed.PUBLISH or later is None else instant_ms(later)
+
+    def perform(self, client: Client) -> None:
+        """Do it."""
+        match self.deed:
+            case Deed.PUBLISH:
+                self.rule.publish(client, self.headline)
+            case Deed.PAUSE:
+                client.pause(self.rule.id, comment=self.headline)
+            case Deed.RESUME:
+                client.resume(self.rule.id, comment=self.headline)
+            case Deed.WATCH:
+                pass
+
+
+ACTS: Final = (
+    Act(
+        Deed.PUBLISH,
+        rules.USER_ENUMERATION_STRICTER,
+        2,
+        "2014-12-01T09:00:00Z",
+        "2014-12-01T15:00:00Z",
+        "active",
+        "replaced: five names a minute are enough now, not ten",
+    ),
+    Act(
+        Deed.PAUSE,
+        rules.ADDRESS_HAMMERS,
+        1,
+        "2014-12-01T16:00:00Z",
+        "2014-12-02T02:00:00Z",
+        "paused",
+        "paused: too noisy tonight",
+    ),
+    Act(
+        Deed.RESUME,
+        rules.ADDRESS_HAMMERS,
+        1,
+        "2014-12-02T06:00:00Z",
+        "2014-12-02T12:00:00Z",
+        "active",
+        "resumed: the night is over",
+    ),
+    Act(
+        Deed.PUBLISH,
+        rules.PASSWORD_GUESSED_LATER,
+        2,
+        "2017-03-27T14:00:00Z",
+        "2017-03-27T19:00:00Z",
+        "pending",
+        "scheduled: from 2017-03-30 on ten failures instead of three",
+    ),
+    Act(
+        Deed.PUBLISH,
+        rules.HOST_UNDER_ATTACK,
+        1,
+        "2017-03-27T20:00:00Z",
+        "2017-03-28T06:00:00Z",
+        "active",
+        "added: a new rule on another key, the host",
+    ),
+    Act(
+        Deed.PUBLISH,
+        rules.FILE_EDITED,
+        1,
+        "2017-04-01T12:00:00Z",
+        "2017-04-03T10:00:00Z",
+        "active",
+        "added: a rule in Python, signed, with a mistake that nobody has seen yet",
+    ),
+    Act(
+        Deed.WATCH,
+        rules.FILE_EDITED,
+        1,
+        "2017-04-10T10:14:10Z",
+        "2017-04-10T11:00:00Z",
+        "quarantined",
+        "isolated: it raised an error, and it alone was stopped",
+    ),
+    Act(
+        Deed.PUBLISH,
+        rules.FILE_EDITED_MENDED,
+        2,
+        "2017-04-10T10:30:00Z",
+        "2017-04-10T11:14:00Z",
+        "active",
+        "replaced: the mistake is mended",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A version was to run for events in `[from_ms, until_ms)`; `None` = no bound."""
+
+    rule: Rule
+    version: int
+    from_ms: int | None
+    until_ms: int | None = None
+
+
+def spans(first_rules: Iterable[Rule], acts: Iterable[Act]) -> list[Span]:
+    """Return when each version was to run, by the story."""
+    ended: list[Span] = []
+    running = {rule.id: Span(rule, 1, None) for rule in first_rules}
+    for act in acts:
+        before = running.pop(act.rule.id, None)
+        if before is not None:
+            ended.append(Span(before.rule, before.version, before.from_ms, act.counts_from_ms))
+        if act.deed in {Deed.PUBLISH, Deed.RESUME}:
+            running[act.rule.id] = Span(act.rule, act.version, act.counts_from_ms)
+    return sorted([*ended, *running.values()], key=lambda span: (span.rule.id, span.version))

@@ -1,0 +1,129 @@
+"""What came of a replay, and whether the demo kept its promises.
+
+rows, job, acts done ──summarize──► Summary ──► terminal, exit code
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from examples.demo.events import STREAM, Event
+from examples.demo.job import Row
+from examples.demo.replay import Done, Replay
+from examples.demo.rules import FIRST_RULES
+from examples.demo.service import DemoService, ReportedJob
+from examples.demo.story import ACTS, spans
+from examples.demo.verification import VersionCheck, check_versions
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """Something the demo promises; `reason` says why it was not kept, and is empty if it was."""
+
+    text: str
+    reason: str
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether it was."""
+        return not self.reason
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What came of a replay."""
+
+    versions: Sequence[VersionCheck]
+    done: Sequence[Done]
+    promises: Sequence[Promise]
+
+    @property
+    def is_good(self) -> bool:
+        """Whether all promises were kept."""
+        return all(promise.is_kept for promise in self.promises)
+
+
+def summarize(
+    replay: Replay, job: ReportedJob, rows: Sequence[Row], service: DemoService
+) -> Summary:
+    """Return what came of a replay.
+
+    Args:
+        replay: the replay, at its end.
+        job: the job when it had processed everything.
+        rows: what it has written to its files.
+        service: the service, which still runs.
+    """
+    fed = replay.feeder.events[: replay.feeder.fed]
+    versions = check_versions(rows, fed, spans(FIRST_RULES, ACTS), replay.final_watermark_ms)
+    promises = [
+        _same_as_without_a_job(versions),
+        _never_restarted(replay),
+        _all_read(job, fed),
+        _switched_on_time(service),
+        _only_the_bad_rule_was_stopped(replay, rows),
+        _matches_are_shown(service),
+    ]
+    return Summary(versions, replay.done, promises)
+
+
+def _same_as_without_a_job(versions: Sequence[VersionCheck]) -> Promise:
+    others = [f"{check.rule_id} v{check.version}" for check in versions if not check.is_same]
+    return Promise(
+        "every version found exactly what the same pattern finds in its stretch of the events",
+        f"not so {', '.join(others)}" if others else "",
+    )
+
+
+def _never_restarted(replay: Replay) -> Promise:
+    starts = len(replay.instances)
+    is_so = starts == 1 and tuple(done.act for done in replay.done) == ACTS
+    return Promise(
+        f"{len(ACTS)} changes took effect in one start of the job, without a stop",
+        "" if is_so else f"{len(replay.done)} changes, {starts} starts",
+    )
+
+
+def _all_read(job: ReportedJob, fed: Sequence[Event]) -> Promise:
+    counters = job.counters
+    is_so = counters.events == len(fed) and counters.late == 0
+    return Promise(
+        f"all {len(fed):,} events were read, once, and none came late",
+        "" if is_so else f"{counters.events:,} were read, {counters.late:,} late",
+    )
+
+
+def _switched_on_time(service: DemoService) -> Promise:
+    (act,) = (act for act in ACTS if act.wanted == "pending")
+    running = service.client.running(str(STREAM["name"]), act.rule.id)
+    found = [version for job in running.jobs if (version := job.version(act.version))]
+    is_so = [(each.state, each.active_from) for each in found] == [("active", act.counts_from_ms)]
+    return Promise(
+        f"{act.rule.id} v{act.version} began at exactly {act.rule.effective_from} in event time",
+        "" if is_so else f"the job says {found}",
+    )
+
+
+def _only_the_bad_rule_was_stopped(replay: Replay, rows: Sequence[Row]) -> Promise:
+    (act,) = (act for act in ACTS if act.wanted == "quarantined")
+    was_stopped = any(done.act is act and done.error for done in replay.done)
+    others = list(_other_errors(rows, act.rule.id, act.version))
+    return Promise(
+        f"{act.rule.id} v{act.version} was quarantined with its error, and nothing else stopped",
+        "" if was_stopped and not others else f"{'; '.join(others) or 'it was not'}",
+    )
+
+
+def _other_errors(rows: Sequence[Row], rule_id: str, version: int) -> Iterator[str]:
+    for row in rows:
+        if row["kind"] == "error" and (row.get("processor_id"), row.get("version")) != (
+            rule_id,
+            version,
+        ):
+            yield f"{row.get('processor_id') or 'an event'}: {row['error']['message']}"
+
+
+def _matches_are_shown(service: DemoService) -> Promise:
+    return Promise(
+        "the newest matches can be looked at in the dashboard",
+        "" if service.count_matches() else "the service has none",
+    )
