@@ -1,13 +1,32 @@
-"""What is pinned for one micro-batch, as it is kept in the checkpoint.
+"""What is pinned for the micro-batches of a job, as it is kept in the checkpoint.
 
-driver ──write_record──► <checkpoint>/epochs/<batch id> ──read_record──► replay, next start
+driver ──write──► <checkpoint>/epochs/<batch id> ──read──► replay, next start
+       ──keep───► <checkpoint>/rules/<kind>-<hash>.json, which the records name
 """
 
+import hashlib
 from dataclasses import asdict, dataclass
+from typing import Protocol
 
 from pydantic_core import from_json, to_json
 
 _FORMAT = 1
+
+
+class Files(Protocol):
+    """The files of a checkpoint; see `spark.checkpoint_files.CheckpointFiles`."""
+
+    def read(self, name: str) -> bytes | None:
+        """Return the content of a file, `None` if there is none."""
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file whole."""
+
+    def names(self, directory: str) -> list[str]:
+        """Return the names of the files in a directory."""
+
+    def delete(self, name: str) -> None:
+        """Delete a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +61,65 @@ def read_record(data: bytes) -> BatchRecord:
     if (given := content.pop("format")) != _FORMAT:
         raise ValueError(f"a batch record of format {given}; this program reads {_FORMAT}")
     return BatchRecord(**content)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRecords:
+    """The records in a checkpoint, and the files they name.
+
+    Args:
+        files: the checkpoint.
+    """
+
+    files: Files
+
+    def newest(self) -> BatchRecord | None:
+        """Return the record of the newest batch; `None` if none has begun."""
+        numbers = self._numbers()
+        return self.of_batch(numbers[-1]) if numbers else None
+
+    def of_batch(self, batch_id: int) -> BatchRecord | None:
+        """Return the record of a batch; `None` if it has not begun."""
+        data = self.files.read(_name(batch_id))
+        return None if data is None else read_record(data)
+
+    def write(self, record: BatchRecord) -> None:
+        """Write the record of a batch; what it names is there by now."""
+        self.files.write(_name(record.batch_id), write_record(record))
+
+    def keep(self, kind: str, content: bytes) -> str:
+        """Write a file that records will name, unless it is there; return its name."""
+        name = f"rules/{kind}-{hashlib.sha256(content).hexdigest()[:24]}.json"
+        if self.files.read(name) is None:
+            self.files.write(name, content)
+        return name
+
+    def kept(self, name: str) -> bytes:
+        """Return the content of a file that a record names.
+
+        Raises:
+            LookupError: it is gone.
+        """
+        data = self.files.read(name)
+        if data is None:
+            raise LookupError(f"the checkpoint has lost {name}; it cannot be used any more")
+        return data
+
+    def forget_before(self, batch_id: int) -> None:
+        """Delete the records of older batches, and the files that no record names any more."""
+        named = set()
+        for number in self._numbers():
+            if number < batch_id:
+                self.files.delete(_name(number))
+            elif (record := self.of_batch(number)) is not None:
+                named |= {record.timeline, record.snapshot}
+        for name in self.files.names("rules"):
+            if f"rules/{name}" not in named:
+                self.files.delete(f"rules/{name}")
+
+    def _numbers(self) -> list[int]:
+        return sorted(int(name) for name in self.files.names("epochs") if name.isdecimal())
+
+
+def _name(batch_id: int) -> str:
+    return f"epochs/{batch_id}"

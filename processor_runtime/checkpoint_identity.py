@@ -9,7 +9,7 @@ from typing import Final
 
 from pydantic_core import from_json, to_json
 
-from processor_runtime.pinning import Files
+from processor_runtime.batch_record import Files
 
 _NAME: Final = "percept.json"
 _FORMAT: Final = 1

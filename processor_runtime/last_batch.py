@@ -4,13 +4,12 @@
 """
 
 from discoverers.snapshot import Snapshot, StreamDefinition, read_snapshot
-from processor_runtime.batch_record import BatchRecord, read_record
-from processor_runtime.pinning import Files
+from processor_runtime.batch_record import BatchRecords, Files
 
 
 def last_snapshot(files: Files) -> Snapshot | None:
     """Return what the newest batch of a checkpoint ran with; `None` if none has run."""
-    record = _newest_record(files)
+    record = BatchRecords(files).newest()
     content = None if record is None else files.read(record.snapshot)
     return None if content is None else read_snapshot(content)
 
@@ -20,14 +19,8 @@ def unfinished_stream(files: Files) -> StreamDefinition | None:
 
     It has begun and is not done, as far as Spark knows. `None` if there is none.
     """
-    record = _newest_record(files)
+    record = BatchRecords(files).newest()
     if record is None or str(record.batch_id) in files.names("commits"):
         return None
     snapshot = last_snapshot(files)
     return None if snapshot is None else snapshot.stream
-
-
-def _newest_record(files: Files) -> BatchRecord | None:
-    numbers = [int(name) for name in files.names("epochs") if name.isdecimal()]
-    data = files.read(f"epochs/{max(numbers)}") if numbers else None
-    return None if data is None else read_record(data)

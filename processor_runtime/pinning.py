@@ -8,15 +8,14 @@ replay after a crash sees what the first try saw, and a job restarts without its
 Source: FLIP-200, "Processors and partial matches are restored after a failure".
 """
 
-import hashlib
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from discoverers.snapshot import Snapshot, StreamDefinition, read_snapshot, snapshot_json
 from processor_runtime.batch_clock import NO_WATERMARK_MS
-from processor_runtime.batch_record import BatchRecord, read_record, write_record
+from processor_runtime.batch_record import BatchRecord, BatchRecords, Files
 from processor_runtime.pruning import without_ended
 from processor_runtime.rule_set import RuleDefaults, refusals
 from processor_runtime.timeline import (
@@ -31,22 +30,6 @@ from processor_runtime.timeline_document import read_timeline, write_timeline
 _log = logging.getLogger("percept.job")
 RECORDS_KEPT: Final = 200
 """Spark can go back by a hundred batches; records reach further."""
-
-
-class Files(Protocol):
-    """The files of a checkpoint; see `spark.checkpoint_files.CheckpointFiles`."""
-
-    def read(self, name: str) -> bytes | None:
-        """Return the content of a file, `None` if there is none."""
-
-    def write(self, name: str, content: bytes) -> None:
-        """Write a file whole."""
-
-    def names(self, directory: str) -> list[str]:
-        """Return the names of the files in a directory."""
-
-    def delete(self, name: str) -> None:
-        """Delete a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +70,7 @@ class BatchPins:
         stream: StreamDefinition,
         watermark_delay_ms: int,
     ) -> None:
-        self._files = files
+        self._records = BatchRecords(files)
         self._defaults = defaults
         self._stream = stream
         self._delay_ms = watermark_delay_ms
@@ -99,9 +82,9 @@ class BatchPins:
         self._failures: list[Quarantine] = []
         self._newest_ms: int | None = None
         self._idle: frozenset[str] = frozenset()
-        records = self._record_numbers()
-        if records:
-            self._restore(self._record(records[-1]))
+        newest = self._records.newest()
+        if newest is not None:
+            self._restore(newest)
 
     @property
     def snapshot(self) -> Snapshot | None:
@@ -120,7 +103,7 @@ class BatchPins:
 
     def has(self, batch_id: int) -> bool:
         """Whether a batch was pinned before: it has begun, and was perhaps not done."""
-        return self._files.read(f"epochs/{batch_id}") is not None
+        return self._records.of_batch(batch_id) is not None
 
     def learn(
         self,
@@ -150,9 +133,9 @@ class BatchPins:
             start: the batch.
             newest: the newest snapshot; not looked at if the batch has run before.
         """
-        data = self._files.read(f"epochs/{start.batch_id}")
-        if data is not None:
-            self._restore(read_record(data))
+        pinned = self._records.of_batch(start.batch_id)
+        if pinned is not None:
+            self._restore(pinned)
         else:
             self._decide(start, newest)
         if self._last is None:
@@ -173,12 +156,12 @@ class BatchPins:
             self._failures = []
         snapshot_name = self._last.snapshot if self._last is not None else ""
         if is_new:
-            snapshot_name = self._keep("snapshot", snapshot_json(newest))
+            snapshot_name = self._records.keep("snapshot", snapshot_json(newest))
         timeline_name = self._last.timeline if self._last is not None else ""
         if is_new or timeline != self._timeline or not self._is_of_stream:
             self._document = write_timeline(timeline, self._stream)
             self._is_of_stream = True
-            timeline_name = self._keep("timeline", self._document)
+            timeline_name = self._records.keep("timeline", self._document)
         record = BatchRecord(
             start.batch_id,
             newest.epoch,
@@ -188,11 +171,11 @@ class BatchPins:
             timeline_name,
             snapshot_name,
         )
-        self._files.write(f"epochs/{start.batch_id}", write_record(record))
+        self._records.write(record)
         self._last, self._timeline, self._snapshot = record, timeline, newest
         self._newest_ms = newest_ms
         if start.batch_id % RECORDS_KEPT == 0:
-            self._forget_before(start.batch_id - RECORDS_KEPT)
+            self._records.forget_before(start.batch_id - RECORDS_KEPT)
 
     def _newest_event_ms(self, watermark_ms: int) -> int | None:
         """Return the newest event time read so far: Spark's watermark tells it exactly."""
@@ -224,47 +207,16 @@ class BatchPins:
             )
         return [_quarantine(item.interval, item.error, since_ms) for item in refused]
 
-    def _keep(self, kind: str, content: bytes) -> str:
-        name = f"rules/{kind}-{hashlib.sha256(content).hexdigest()[:24]}.json"
-        if self._files.read(name) is None:
-            self._files.write(name, content)
-        return name
-
     def _restore(self, record: BatchRecord) -> None:
         if self._last is not None and record.timeline == self._last.timeline:
             self._last = record
         else:
-            self._document = self._content(record.timeline)
+            self._document = self._records.kept(record.timeline)
             self._timeline, stream = read_timeline(self._document)
             self._is_of_stream = stream == self._stream
-            self._snapshot = read_snapshot(self._content(record.snapshot))
+            self._snapshot = read_snapshot(self._records.kept(record.snapshot))
             self._last = record
         self._newest_ms = record.newest_ms
-
-    def _content(self, name: str) -> bytes:
-        data = self._files.read(name)
-        if data is None:
-            raise LookupError(f"the checkpoint has lost {name}; it cannot be used any more")
-        return data
-
-    def _record(self, batch_id: int) -> BatchRecord:
-        return read_record(self._content(f"epochs/{batch_id}"))
-
-    def _record_numbers(self) -> list[int]:
-        return sorted(int(name) for name in self._files.names("epochs") if name.isdecimal())
-
-    def _forget_before(self, batch_id: int) -> None:
-        """Delete old records, and the files that no record names any more."""
-        kept = []
-        for number in self._record_numbers():
-            if number < batch_id:
-                self._files.delete(f"epochs/{number}")
-            else:
-                kept.append(self._record(number))
-        named = {record.timeline for record in kept} | {record.snapshot for record in kept}
-        for name in self._files.names("rules"):
-            if f"rules/{name}" not in named:
-                self._files.delete(f"rules/{name}")
 
 
 def _quarantine(interval: Interval, error: Exception, since_ms: int) -> Quarantine:

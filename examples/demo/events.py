@@ -5,6 +5,8 @@ events.jsonl.gz ──► Feeder ──file by file──► directory that the 
 
 import gzip
 import json
+import os
+import time
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -60,6 +62,7 @@ class Feeder:
     directory: Path
     fed: int = 0
     _times_ms: list[int] = field(init=False)
+    _written_ns: int = 0
 
     def __post_init__(self) -> None:
         self._times_ms = [instant_ms(event["ts"]) for event in self.events]
@@ -98,5 +101,8 @@ class Feeder:
         with unfinished.open("w", encoding="utf-8") as target:
             for event in self.events[self.fed : end]:
                 target.write(json.dumps(event) + "\n")
+        # Spark reads files in the order of their times, in milliseconds; a clock may be set back.
+        self._written_ns = max(time.time_ns(), self._written_ns + 1_000_000)
+        os.utime(unfinished, ns=(self._written_ns, self._written_ns))
         unfinished.rename(self.directory / f"{self.fed:06}.json")
         self.fed = end

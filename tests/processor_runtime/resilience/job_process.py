@@ -24,6 +24,7 @@ from tests.processor_runtime.spark.finished_job import KINDS
 PERCEPT: Final = str(Path(sys.executable).with_name("percept"))
 PATIENCE_SECONDS: Final = 900.0
 """A machine may be very busy; what takes longer hangs."""
+_NS_PER_MS: Final = 1_000_000
 SMALL_SPARK: Final[Mapping[str, str]] = {
     "spark.master": "local[2]",
     "spark.ui.enabled": "false",
@@ -208,10 +209,18 @@ def has_finished(checkpoint: Path, files: int) -> bool:
     return int(json.loads(offset)["logOffset"]) + 1 == files
 
 
-def write_whole(path: Path, content: str) -> None:
-    """Write a file such that nobody ever reads half of it."""
+def write_whole(path: Path, content: str, time_ns: int | None = None) -> None:
+    """Write a file such that nobody ever reads half of it.
+
+    Args:
+        path: the file.
+        content: all that is in it.
+        time_ns: when it was modified, if not now.
+    """
     aside = path.with_name(f".{path.name}")
     aside.write_text(content, encoding="utf-8")
+    if time_ns is not None:
+        os.utime(aside, ns=(time_ns, time_ns))
     aside.rename(path)
 
 
@@ -221,7 +230,10 @@ def write_documents(folder: Path, name: str, *documents: Mapping[str, Any]) -> N
 
 
 def write_events(folder: Path, name: str, events: Sequence[Mapping[str, Any]]) -> None:
-    """Give the source a file of events."""
-    # Spark takes files in the order of their times, which it knows in milliseconds.
-    time.sleep(0.002)
-    write_whole(folder / "in" / f"{name}.json", "\n".join(map(json.dumps, events)))
+    """Give the source a file of events, which it reads after all that it has been given before."""
+    # Spark takes files in the order of their times in milliseconds. The clock of a virtual machine
+    # may be set back between two files, and two may be written in the same millisecond.
+    given = folder / "in"
+    newest_ns = max((path.stat().st_mtime_ns for path in given.iterdir()), default=0)
+    time_ns = max(time.time_ns(), newest_ns + _NS_PER_MS)
+    write_whole(given / f"{name}.json", "\n".join(map(json.dumps, events)), time_ns)

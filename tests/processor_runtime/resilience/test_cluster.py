@@ -1,5 +1,6 @@
 """A job on a cluster of Spark's, some of which dies, finds what it finds on one machine."""
 
+import json
 import os
 import signal
 from collections.abc import Callable
@@ -100,4 +101,4 @@ def _another_than(killed: int, nodes: Cluster) -> Callable[[], bool]:
 
 
 def _sorted(rows: list[Row]) -> list[Row]:
-    return sorted(rows, key=lambda row: str(row["match_id"]))
+    return sorted(rows, key=lambda row: json.dumps(row, sort_keys=True))
