@@ -1,9 +1,16 @@
-"""Prints the conformance totals at the end of a pytest run, whichever workers ran the cases."""
+"""What holds for all tests: Hypothesis times nothing, and the conformance totals are printed."""
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.conformance.outcome import Agreement
 from tests.conformance.totals import Verdict, table
+
+# How long an example takes says how busy the machine is.
+settings.register_profile(
+    "untimed", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("untimed")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -103,7 +103,7 @@ def one_by_one(rules: dict[str, Pattern], rows: pl.DataFrame) -> Counter[Found]:
     return spelled(found + matcher.advance_to(10_000))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(events, st.lists(st.integers(0, 6), max_size=6))
 def test_any_split_into_batches_finds_what_single_events_find(
     rows: list[tuple[Any, ...]], sizes: list[int]
@@ -112,7 +112,7 @@ def test_any_split_into_batches_finds_what_single_events_find(
     assert in_batches(RULES, stream, sizes) == one_by_one(RULES, stream)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(events)
 def test_many_rules_together_find_what_each_finds_alone(rows: list[tuple[Any, ...]]) -> None:
     stream = frame(rows)
@@ -135,7 +135,7 @@ def narrow_rules() -> dict[str, Pattern]:
     }
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(events, st.lists(st.integers(0, 6), max_size=3))
 def test_rules_looked_up_by_constant_find_what_single_events_find(
     rows: list[tuple[Any, ...]], sizes: list[int]

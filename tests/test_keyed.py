@@ -281,7 +281,7 @@ def moved(
     return target
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.sampled_from("abcx"), st.sampled_from("kl")), max_size=14),
     st.sets(st.integers(0, 14)),

@@ -21,6 +21,7 @@ from api.tables import Record
 from api.tokens import service as tokens
 from api.tokens.schemas import TokenDocument
 from api.transactions import Writing
+from tests.patience import FAR_LONGER_SECONDS
 
 POSTGRESQL = os.environ.get(
     "PERCEPT_TEST_POSTGRESQL_URL", "postgresql://postgres@127.0.0.1:5432/test"
@@ -91,7 +92,7 @@ def running_service(
     With `raise_failures` a test sees the exception behind an answer of 500, not the answer.
     """
     clock = SettableClock()
-    chosen = {"requests_per_second": 1e6, "max_wait_seconds": 5} | settings
+    chosen = {"requests_per_second": 1e6, "max_wait_seconds": FAR_LONGER_SECONDS} | settings
     app = create_app(Settings(database_url=url, **chosen), now_ms=clock)
     database: Database = app.state.runtime.database
     with database.writing() as session:

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import httpx2
 
+from tests.patience import FAR_LONGER_SECONDS, PATIENCE_SECONDS, eventually
+
 _SERVE = "from api.commands import serve; import typer; typer.run(serve)"
 
 
@@ -26,12 +28,20 @@ class Served:
     url: str = ""
     token: str = ""
 
-    def stop(self) -> float:
-        """Stop it as an operator would and return how long that took, in seconds."""
-        began = time.monotonic()
+    @property
+    def authorization(self) -> dict[str, str]:
+        """The header that makes a request one of the admin."""
+        return {"Authorization": f"Bearer {self.token}"}
+
+    def wait_for_reader(self) -> None:
+        """Wait until a request is held open by it."""
+        url, headers = f"{self.url}/metrics", self.authorization
+        eventually(lambda: "percept_waiting_readers 1.0" in httpx2.get(url, headers=headers).text)
+
+    def stop(self) -> None:
+        """Stop it as an operator would; fails if requests that wait hold the stop up."""
         self.process.send_signal(signal.SIGTERM)
-        self.process.wait(timeout=20)
-        return time.monotonic() - began
+        self.process.wait(PATIENCE_SECONDS)
 
 
 @contextmanager
@@ -39,7 +49,11 @@ def served(folder: Path, database_url: str, port: int) -> Iterator[Served]:
     """Run `percept serve` until it is ready; kill it at the end if it still runs."""
     log = folder / f"serve-{port}.log"
     command = [sys.executable, "-c", _SERVE, "--port", str(port), "--database-url", database_url]
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    environment = os.environ | {
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+        "PERCEPT_STOP_SECONDS": f"{FAR_LONGER_SECONDS:.0f}",
+        "PERCEPT_MAX_WAIT_SECONDS": f"{FAR_LONGER_SECONDS:.0f}",
+    }
     with log.open("wb") as output:
         process = subprocess.Popen(  # noqa: S603 - our own command
             command, stderr=output, cwd=folder, env=environment
@@ -58,7 +72,7 @@ def served(folder: Path, database_url: str, port: int) -> Iterator[Served]:
 
 
 def _wait_until_ready(running: Served, port: int) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline and running.process.poll() is None:
         try:
             socket.create_connection(("127.0.0.1", port)).close()

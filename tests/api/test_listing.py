@@ -79,7 +79,7 @@ def wanted(processor: dict[str, Any], query: dict[str, str]) -> bool:
     )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     query=FILTERS,
     field=st.sampled_from(SORT_FIELDS),

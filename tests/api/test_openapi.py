@@ -54,7 +54,7 @@ def test_every_answer_is_documented(
     good = operation.as_strategy(generation_mode=schemathesis.GenerationMode.POSITIVE)
     bad = operation.as_strategy(generation_mode=schemathesis.GenerationMode.NEGATIVE)
 
-    @settings(max_examples=EXAMPLES, deadline=None)
+    @settings(max_examples=EXAMPLES)
     @given(case=st.one_of(good, bad))
     def requests(case: schemathesis.Case[Any]) -> None:
         case.call_and_validate(headers=authorization, excluded_checks=UNFIT_CHECKS)

@@ -138,7 +138,7 @@ def sort_value(rule: dict[str, Any], field: str) -> Any:
             return rule[field]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(query=FILTERS, sort=st.sampled_from(RuleSort), limit=st.integers(1, 6))
 def test_pages_together_are_all_that_meets_the_filter_in_order(
     lasting_service: ServiceUnderTest, query: dict[str, str], sort: RuleSort, limit: int

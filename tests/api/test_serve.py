@@ -7,7 +7,6 @@ import shutil
 import socket
 import subprocess
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from typer.testing import CliRunner
 from api.commands import token_app
 from tests.api.documents import STREAM, processor_document
 from tests.api.serving import served
+from tests.patience import FAR_LONGER_SECONDS, PATIENCE_SECONDS
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "api.md"
 BASH = shutil.which("bash") or "bash"
@@ -67,7 +67,7 @@ def test_the_documented_life_of_a_rule_runs(tmp_path: Path, free_port: int) -> N
             env=os.environ | {"PERCEPT": service.url, "TOKEN": service.token},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE_SECONDS,
             check=False,
         )
     assert finished.returncode == 0, finished.stdout[-1000:] + finished.stderr
@@ -82,22 +82,23 @@ def test_the_first_start_prints_an_admin_token_once_and_a_stop_lets_readers_go(
     tmp_path: Path, free_port: int
 ) -> None:
     with served(tmp_path, "sqlite:///percept.db", free_port) as service:
-        headers = {"Authorization": f"Bearer {service.token}"}
-        with httpx2.Client(base_url=service.url, headers=headers, timeout=30) as client:
+        headers = service.authorization
+        client = httpx2.Client(base_url=service.url, headers=headers, timeout=FAR_LONGER_SECONDS)
+        with client:
             assert client.post("/v1/streams", json=STREAM).status_code == 201
             assert client.post("/v1/processors", json=processor_document()).status_code == 201
             etag = client.get("/v1/streams/logins/snapshot").headers["ETag"]
             answers = []
 
             def wait_for_change() -> None:
-                path = "/v1/streams/logins/snapshot?wait=30s"
+                path = f"/v1/streams/logins/snapshot?wait={FAR_LONGER_SECONDS:g}s"
                 answers.append(client.get(path, headers={"If-None-Match": etag}).status_code)
 
             reader = threading.Thread(target=wait_for_change)
             reader.start()
-            time.sleep(0.3)
-            assert service.stop() < 5
-            reader.join(timeout=5)
+            service.wait_for_reader()
+            service.stop()
+            reader.join(PATIENCE_SECONDS)
         assert answers == [304]
         log = service.log.read_text(encoding="utf-8")
         requests = [json.loads(line) for line in log.splitlines() if line.startswith("{")]

@@ -245,7 +245,7 @@ def patterns_with_code(draw: st.DrawFn) -> Pattern:
     return pattern.followed_by(group).followed_by("z").where(draw(CHOSEN)).within("1 hour")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(patterns_with_code())
 def test_signed_patterns_survive_every_document(pattern: Pattern) -> None:
     signed = pattern.sign_code(KEYS)

@@ -14,7 +14,7 @@ from tests.brute_force.strategies import event_lists, patterns
 from tests.brute_force.subset import OutsideSubset, flat_pattern
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(patterns(), event_lists(), st.none() | st.integers(0, 20))
 def test_engine_finds_what_brute_force_finds(
     document: dict[str, Any], events: list[dict[str, Any]], watermark_delay_ms: int | None

@@ -30,7 +30,7 @@ _ARGUMENTS = [
     "--disable-sync",
 ]
 # Pages read anew every five seconds, and a machine may be busy.
-_PATIENCE_MS = 30_000
+_PATIENCE_MS = 60_000
 _CANDIDATES = ("chromium", "chromium-browser", "google-chrome")
 _REFUSED = re.compile(r"^Failed to load resource: .* status of (\d+)")
 

@@ -218,7 +218,7 @@ def test_where_no_seat_is_free_matches_are_read_instead(
         page.goto(MATCHES)
         expect(page.locator(".tail-status")).to_have_text("every few seconds")
         job.find("other", 1)
-        expect(found(page)).to_have_count(1, timeout=15_000)
+        expect(found(page)).to_have_count(1)
 
 
 TIMES = [

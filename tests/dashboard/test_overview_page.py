@@ -26,7 +26,7 @@ def test_a_job_goes_from_running_to_stale_and_the_overview_says_so(
     expect(row).to_contain_text("1 active")
     expect(admin_page.get_by_text("all is well")).to_be_visible()
 
-    dashboard.clock.shift_ms = MINUTE_MS
+    dashboard.clock.shift_ms = 10 * MINUTE_MS
 
     attention = admin_page.get_by_role("region", name="Needs attention")
     expect(attention).to_contain_text("Job is silent")

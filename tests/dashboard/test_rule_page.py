@@ -102,7 +102,7 @@ def test_a_match_arrives_on_an_open_page_with_its_events(
     reporting_job.beat()
 
     match = admin_page.locator(".recent-match")
-    expect(match).to_contain_text("mallory", timeout=10_000)
+    expect(match).to_contain_text("mallory")
     expect(match.locator("figure circle")).to_have_count(4)
     match.get_by_text("Events", exact=True).click()
     expect(match.get_by_label(re.compile("^Events of mallory"))).to_contain_text(

@@ -18,7 +18,7 @@ from api.tokens import service as tokens
 from api.tokens.schemas import TokenDocument
 from api.transactions import Writing
 from tests.api.documents import STREAM
-from tests.discoverers.sources import eventually
+from tests.patience import FAR_LONGER_SECONDS, PATIENCE_SECONDS, eventually
 
 
 @dataclass
@@ -34,7 +34,9 @@ class RuleService:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         self._settings = Settings(
-            database_url=f"sqlite:///{self.folder / 'percept.db'}", requests_per_second=1e6
+            database_url=f"sqlite:///{self.folder / 'percept.db'}",
+            requests_per_second=1e6,
+            max_wait_seconds=FAR_LONGER_SECONDS,
         )
         database = Database(self._settings.database_url)
         migrate(database.engine)
@@ -70,7 +72,7 @@ class RuleService:
     def stop(self) -> None:
         """Stop as an operator would."""
         self._server.should_exit = True
-        self._thread.join(10)
+        self._thread.join(PATIENCE_SECONDS)
 
     def request(self, method: str, path: str, **parts: Any) -> httpx2.Response:
         """Make a request as the admin, which must succeed."""

@@ -1,7 +1,7 @@
 """A source that does what a script says, a clock that tests move, a manager that remembers."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -145,13 +145,3 @@ def running(
     """Return a discoverer of a job file, to be begun in a thread of its own."""
     discoverer = create_discoverer(config, surroundings(environment, initial))
     return BackgroundDiscovery(discoverer, initial)
-
-
-def eventually(condition: Callable[[], Any], seconds: float = 5.0) -> None:
-    """Wait until a condition holds."""
-    pause = threading.Event()
-    for _ in range(round(seconds / 0.01)):
-        if condition():
-            return
-        pause.wait(0.01)
-    raise AssertionError("it did not come true in time")

@@ -12,7 +12,8 @@ from sqlalchemy import Engine, create_engine, make_url, text
 
 from discoverers import BackgroundDiscovery, HealthStatus
 from tests.api.running import postgresql_schema_named
-from tests.discoverers.sources import STREAM_KEYS, actions, document, eventually, numbers, running
+from tests.discoverers.sources import STREAM_KEYS, actions, document, numbers, running
+from tests.patience import PATIENCE_SECONDS, eventually
 
 
 @dataclass
@@ -63,7 +64,7 @@ def test_the_newest_version_of_every_row_is_discovered(rules: RuleTable) -> None
     rules.put(1, document("a"))
     rules.put(7, document("b"), "b")
     with rules.discovery() as job:
-        assert numbers(job.first(5)) == {"a": [1], "b": [7]}
+        assert numbers(job.first(PATIENCE_SECONDS)) == {"a": [1], "b": [7]}
         rules.put(2, document("a", "login"))
         eventually(lambda: actions(job.latest()) == {"a": ["login"], "b": ["fail"]})
         rules.run("DELETE FROM rules WHERE id = 'b'")
@@ -80,7 +81,7 @@ def test_scheduled_versions_come_with_the_one_that_runs_until_then(rules: RuleTa
     rules.put(3, document("a", "later", effective_from="2027-01-01T00:00:00Z"))
     rules.run("UPDATE rules SET paused = true")
     with rules.discovery() as job:
-        (processor,) = job.first(5).processors
+        (processor,) = job.first(PATIENCE_SECONDS).processors
         assert processor.paused
         assert [version.version for version in processor.versions] == [2, 3]
 
@@ -91,7 +92,7 @@ def test_a_malformed_row_keeps_the_last_good_version_and_the_others_go_on(
     rules.put(1, document("a"))
     rules.put(1, document("b"), "b")
     with rules.discovery() as job:
-        job.first(5)
+        job.first(PATIENCE_SECONDS)
         rules.put(2, {"pattern": {"steps": []}})
         rules.put(2, document("b", "login"), "b")
         eventually(lambda: actions(job.latest()) == {"a": ["fail"], "b": ["login"]})
@@ -115,7 +116,7 @@ def test_a_row_that_is_no_document_is_reported(rules: RuleTable, row: Any, words
     rules.put(1, row)
     rules.put(1, document("b"), "b")
     with rules.discovery() as job:
-        assert list(actions(job.first(5))) == ["b"]
+        assert list(actions(job.first(PATIENCE_SECONDS))) == ["b"]
         (problem,) = job.health.problems
         assert words in problem.message
 
@@ -126,7 +127,7 @@ def test_a_query_may_rename_columns_and_leave_versions_to_the_discoverer(rules: 
     body = json.dumps(document("a"))
     rules.run("INSERT INTO detections VALUES (:body, 1)", body=body)
     with rules.discovery(query="SELECT body AS document FROM detections WHERE enabled = 1") as job:
-        assert numbers(job.first(5)) == {"a": [1]}
+        assert numbers(job.first(PATIENCE_SECONDS)) == {"a": [1]}
         rules.run("UPDATE detections SET body = replace(body, 'fail', 'login')")
         eventually(lambda: actions(job.latest()) == {"a": ["login"]})
         assert numbers(job.first(0)) == {"a": [2]}
@@ -137,7 +138,7 @@ def test_with_a_change_query_the_documents_are_read_only_when_it_changes(rules: 
     rules.run("CREATE TABLE stamp (at INT)")
     rules.run("INSERT INTO stamp VALUES (1)")
     with rules.discovery(change_query="SELECT at FROM stamp") as job:
-        job.first(5)
+        job.first(PATIENCE_SECONDS)
         rules.put(2, document("a", "login"))
         seen_ms = job.health.last_success_ms or 0
         eventually(lambda: (job.health.last_success_ms or 0) > seen_ms + 50)
@@ -149,7 +150,7 @@ def test_with_a_change_query_the_documents_are_read_only_when_it_changes(rules: 
 def test_a_table_that_is_gone_leaves_the_last_good_set(rules: RuleTable) -> None:
     rules.put(1, document("a"))
     with rules.discovery() as job:
-        good = job.first(5)
+        good = job.first(PATIENCE_SECONDS)
         rules.run("ALTER TABLE rules RENAME TO elsewhere")
         eventually(lambda: job.health.status is HealthStatus.FAILING)
         assert job.latest() is good
@@ -167,7 +168,7 @@ def test_the_database_is_only_read(rules: RuleTable) -> None:
         eventually(lambda: job.health.status is HealthStatus.FAILING)
         assert "read" in (job.health.last_error or "").lower()
     with rules.discovery() as job:
-        assert list(actions(job.first(5))) == ["a"]
+        assert list(actions(job.first(PATIENCE_SECONDS))) == ["a"]
 
 
 def test_a_sqlite_file_that_is_not_there_is_a_failure_and_is_not_made(tmp_path: Path) -> None:

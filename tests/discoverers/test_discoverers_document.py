@@ -10,6 +10,7 @@ import yaml
 from discoverers import create_discoverer
 from discoverers.factories import BUILT_IN, _factory_class
 from tests.discoverers.sources import actions, numbers, running, surroundings
+from tests.patience import PATIENCE_SECONDS
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "discoverers.md").read_text(encoding="utf-8")
@@ -34,7 +35,7 @@ def test_the_documents_shown_run(tmp_path: Path) -> None:
     (block,) = [each for each in BLOCKS if each.startswith("name: logins")]
     (tmp_path / "rules.yaml").write_text(block, encoding="utf-8")
     with running({"type": "directory", "path": str(tmp_path)}) as job:
-        assert numbers(job.first(5)) == {"failed-logins": [1, 2]}
+        assert numbers(job.first(PATIENCE_SECONDS)) == {"failed-logins": [1, 2]}
         assert list(actions(job.latest())) == ["failed-logins"]
         assert job.health.problems == ()
 

@@ -15,10 +15,10 @@ from tests.discoverers.sources import (
     STREAM_KEYS,
     actions,
     document,
-    eventually,
     numbers,
     running,
 )
+from tests.patience import PATIENCE_SECONDS, eventually
 
 STREAM_TEXT = yaml.safe_dump({"name": "logins"} | STREAM_KEYS)
 
@@ -49,7 +49,7 @@ def job(rules: Path) -> Iterator[BackgroundDiscovery]:
     write(rules / "a.yaml", document("a"))
     write(rules / "b.yaml", document("b"))
     with watching(rules) as job:
-        job.first(5)
+        job.first(PATIENCE_SECONDS)
         yield job
 
 
@@ -153,7 +153,7 @@ def test_a_config_map_is_followed_when_its_link_is_swapped(tmp_path: Path) -> No
         (mount / name).symlink_to(f"..data/{name}")
 
     with watching(mount) as job:
-        assert actions(job.first(5)) == {"a": ["fail"], "b": ["fail"]}
+        assert actions(job.first(PATIENCE_SECONDS)) == {"a": ["fail"], "b": ["fail"]}
         config_map(mount, "2026_02", a="login", b="login")
         (mount / "..data_tmp").symlink_to("..2026_02")
         (mount / "..data_tmp").replace(mount / "..data")
@@ -217,7 +217,7 @@ def test_other_streams_hidden_files_and_other_kinds_of_files_are_passed_over(rul
     (rules / "below").mkdir()
     (rules / "below" / "b.json").write_text(json.dumps([document("b")]), encoding="utf-8")
     with watching(rules) as job:
-        assert list(actions(job.first(5))) == ["a", "b"]
+        assert list(actions(job.first(PATIENCE_SECONDS))) == ["a", "b"]
         assert job.health.problems == ()
 
 
@@ -226,7 +226,7 @@ def test_labels_examples_pauses_and_schedules_are_read(rules: Path) -> None:
     paused = document("b", paused=True, examples=[{"events": []}], tags=["x"])
     write(rules / "all.yaml", document("a"), later, paused)
     with watching(rules) as job:
-        snapshot = job.first(5)
+        snapshot = job.first(PATIENCE_SECONDS)
     first, second = snapshot.processors
     assert [version.effective_from_ms for version in first.versions] == [None, 1798761600000]
     assert second.paused
@@ -237,7 +237,7 @@ def test_one_file_may_hold_everything(tmp_path: Path) -> None:
     file = tmp_path / "rules.yaml"
     write(file, {"name": "logins"} | STREAM_KEYS, document("a"))
     with watching(file, "file") as job:
-        assert actions(job.first(5)) == {"a": ["fail"]}
+        assert actions(job.first(PATIENCE_SECONDS)) == {"a": ["fail"]}
         file.write_text("]", encoding="utf-8")
         eventually(lambda: job.health.status is HealthStatus.FAILING)
         assert actions(job.latest()) == {"a": ["fail"]}
@@ -247,7 +247,7 @@ def test_an_empty_list_runs_no_processors(tmp_path: Path) -> None:
     file = tmp_path / "rules.yaml"
     file.write_text("[]", encoding="utf-8")
     with watching(file, "file", stream=STREAM_KEYS) as job:
-        assert job.first(5).processors == []
+        assert job.first(PATIENCE_SECONDS).processors == []
 
 
 def test_a_stream_that_is_nowhere_defined_is_a_failure_that_says_so(tmp_path: Path) -> None:

@@ -19,11 +19,11 @@ from tests.discoverers.sources import (
     RememberingManager,
     actions,
     document,
-    eventually,
     numbers,
     running,
     surroundings,
 )
+from tests.patience import FAR_LONGER_SECONDS, PATIENCE_SECONDS, eventually
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_a_job_gets_what_is_published_byte_for_byte(service: RuleService) -> Non
     service.publish(document("b", description="Ünïcode", owner="fraud", severity="high"))
     service.publish(document("a", key_by=["user"], select={"n": "COUNT(step.*)"}))
     with discovery(service) as job:
-        snapshot = job.first(5)
+        snapshot = job.first(PATIENCE_SECONDS)
 
     served = service.request("GET", "/v1/streams/logins/snapshot").content
     assert snapshot_json(snapshot) == served
@@ -55,18 +55,16 @@ def test_a_job_gets_what_is_published_byte_for_byte(service: RuleService) -> Non
 
 
 def test_a_publish_reaches_a_waiting_job_at_once(service: RuleService) -> None:
-    with discovery(service) as job:
-        assert job.first(5).processors == []
+    with discovery(service, wait_seconds=FAR_LONGER_SECONDS) as job:
+        assert job.first(PATIENCE_SECONDS).processors == []
         eventually(lambda: service.waiting_readers)
         service.publish(document("a"))
-        published_at = time.monotonic()
         eventually(lambda: actions(job.latest()) == {"a": ["fail"]})
-        assert time.monotonic() - published_at < 1
 
 
 def test_several_changes_in_a_row_arrive_in_full(service: RuleService) -> None:
     with discovery(service) as job:
-        job.first(5)
+        job.first(PATIENCE_SECONDS)
         for name in ("a", "b", "c"):
             service.publish(document(name))
         service.request("POST", "/v1/processors/a/pause")
@@ -79,7 +77,7 @@ def test_several_changes_in_a_row_arrive_in_full(service: RuleService) -> None:
 
 def test_a_wait_without_a_change_is_a_success(service: RuleService) -> None:
     with discovery(service, wait_seconds=0.3) as job:
-        first = job.first(5)
+        first = job.first(PATIENCE_SECONDS)
         seen_ms = job.health.last_success_ms or 0
         eventually(lambda: (job.health.last_success_ms or 0) > seen_ms)
         assert job.latest() is first
@@ -91,7 +89,7 @@ def test_a_service_that_goes_down_leaves_the_last_good_set_and_comes_back(
 ) -> None:
     service.publish(document("a"))
     with discovery(service) as job:
-        good = job.first(5)
+        good = job.first(PATIENCE_SECONDS)
         eventually(lambda: service.waiting_readers)
         service.stop()
         eventually(lambda: job.health.status is HealthStatus.FAILING)
@@ -107,7 +105,7 @@ def test_a_service_that_goes_down_leaves_the_last_good_set_and_comes_back(
 def test_a_job_starts_from_its_checkpoint_while_the_service_is_down(service: RuleService) -> None:
     service.publish(document("a"))
     with discovery(service) as job:
-        before = job.first(5)
+        before = job.first(PATIENCE_SECONDS)
     service.stop()
 
     with discovery(service, initial=read_snapshot(snapshot_json(before))) as again:
@@ -136,17 +134,16 @@ def test_a_token_in_a_file_may_be_changed_while_the_job_runs(
     with running(config) as job:
         eventually(lambda: job.health.status is HealthStatus.FAILING)
         file.write_text(service.token_of[Role.JOB] + "\n", encoding="utf-8")
-        assert job.first(10).epoch == 1
+        assert job.first(PATIENCE_SECONDS).epoch == 1
 
 
 def test_a_close_ends_a_long_poll_at_once(service: RuleService) -> None:
-    job = discovery(service, wait_seconds=30)
+    job = discovery(service, wait_seconds=FAR_LONGER_SECONDS)
     with job:
-        job.first(5)
+        job.first(PATIENCE_SECONDS)
         eventually(lambda: service.waiting_readers)
-        began = time.monotonic()
-    assert time.monotonic() - began < 1
-    assert not job._thread.is_alive()
+        job.close(PATIENCE_SECONDS)
+        assert not job._thread.is_alive()
 
 
 # --- services that misbehave
@@ -287,7 +284,7 @@ def test_the_token_leaves_the_machine_encrypted_only(url: str, is_taken: bool) -
 
 def test_a_service_that_never_answers_is_given_up() -> None:
     async def hang(_request: httpx2.Request) -> httpx2.Response:
-        await asyncio.sleep(60)
+        await asyncio.sleep(FAR_LONGER_SECONDS)
         return httpx2.Response(304)
 
     options = {"url": "https://rules.test", "token_env": "TOKEN", "timeout_seconds": 0.05}
@@ -314,7 +311,7 @@ def close_during(close: Callable[[], None], seconds: float, work: Callable[[], o
     thread.start()
     time.sleep(seconds)
     close()
-    thread.join(2)
+    thread.join(PATIENCE_SECONDS)
     assert not thread.is_alive()
 
 

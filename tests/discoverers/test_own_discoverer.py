@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from discoverers import HealthStatus
-from tests.discoverers.sources import eventually, numbers, running
+from tests.discoverers.sources import numbers, running
+from tests.patience import PATIENCE_SECONDS, eventually
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "own_discoverer"
 
@@ -18,7 +19,8 @@ def test_a_discoverer_of_ones_own_is_named_by_module_and_class(
     lines = Path(shutil.copy(EXAMPLE / "thresholds.csv", tmp_path))
     options = {"path": str(lines), "interval_seconds": 0.02}
     with running({"type": "thresholds:ThresholdsFactory"} | options) as job:
-        assert numbers(job.first(5)) == {"failures-partners": [1], "failures-staff": [1]}
+        found = numbers(job.first(PATIENCE_SECONDS))
+        assert found == {"failures-partners": [1], "failures-staff": [1]}
 
         lines.write_text("group,failures,minutes\nstaff,many,5\n", encoding="utf-8")
         eventually(lambda: job.health.status is HealthStatus.FAILING)

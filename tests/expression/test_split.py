@@ -33,7 +33,7 @@ def accepts(node: Node | None, event: dict[str, Any], accepted: dict[str, Any]) 
     return compile_predicate(node, slot_of=aggregates.index)(event, values)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(trees(BOOLEAN, aggregates=True), rows())
 def test_event_and_residual_together_are_the_condition(tree: Node, data: Rows) -> None:
     parts = split(tree)

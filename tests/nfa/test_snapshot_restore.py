@@ -71,7 +71,7 @@ def run(case: dict[str, Any], restarts: frozenset[int]) -> list[tuple[Any, ...]]
     return current.found
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.sampled_from(cases()), st.sets(st.integers(0, 20)))
 def test_a_restart_between_any_events_changes_nothing(
     case: dict[str, Any], restarts: set[int]

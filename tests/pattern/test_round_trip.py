@@ -9,7 +9,7 @@ from cep.pattern import Pattern, PatternTree
 from tests.conformance.cases import load
 from tests.pattern.random_trees import trees
 
-few = settings(max_examples=60, deadline=None)
+few = settings(max_examples=60)
 
 
 @few

@@ -162,7 +162,7 @@ def run(drawn: Run, published: SnapshotProcessor) -> Pipeline:
     return job
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(runs())
 def test_a_scheduled_replacement_splits_the_stream_at_its_instant(drawn: Run) -> None:
     (old, new), (old_key, new_key) = PATTERNS[drawn[0]], KEYS[drawn[1]]
@@ -188,7 +188,7 @@ def test_a_scheduled_replacement_splits_the_stream_at_its_instant(drawn: Run) ->
     )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(runs())
 def test_a_scheduled_replacement_that_drains_finishes_what_had_begun(drawn: Run) -> None:
     (old, new), (old_key, new_key) = PATTERNS[drawn[0]], KEYS[drawn[1]]

@@ -208,7 +208,7 @@ publications: st.SearchStrategy[list[SnapshotProcessor]] = st.tuples(schedules, 
 ) | st.just([])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(0, 20), publications), min_size=1, max_size=6))
 def test_what_events_already_read_have_been_promised_never_changes(
     history: list[tuple[int, list[SnapshotProcessor]]],

@@ -4,7 +4,7 @@ from collections import Counter
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from processor_runtime.event_block import TIME, Arrival, encode_events
@@ -76,7 +76,6 @@ def blocks_taken(blocks: list[list[int]], watermarks: list[int]) -> list[list[in
     return found
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.lists(st.integers(0, 40), max_size=6), max_size=6),
     st.lists(st.integers(0, 8), min_size=6, max_size=12),

@@ -8,6 +8,7 @@ import pytest
 from api.security import Role
 from processor_runtime.reporting import RuleService
 from tests.discoverers.rule_service import RuleService as ServedRuleService
+from tests.patience import PATIENCE_SECONDS
 
 
 @pytest.fixture
@@ -23,6 +24,7 @@ def served(tmp_path: Path) -> Iterator[ServedRuleService]:
 @pytest.fixture
 def rules(served: ServedRuleService) -> Iterator[RuleService]:
     """The service as a job speaks to it."""
-    client = RuleService(served.url, lambda: served.token_of[Role.JOB], timeout_seconds=5)
+    token_of = served.token_of
+    client = RuleService(served.url, lambda: token_of[Role.JOB], timeout_seconds=PATIENCE_SECONDS)
     yield client
     client.close()

@@ -13,7 +13,7 @@ from discoverers.clock import Backoff, Clock
 from processor_runtime.job_status import JobStatus, Totals, VersionStatus
 from processor_runtime.reporting import JobReporter, ReportingJob, RuleService, ServiceRefused
 from tests.discoverers.rule_service import RuleService as ServedRuleService
-from tests.discoverers.sources import eventually
+from tests.patience import PATIENCE_SECONDS, eventually
 
 JOBS = "/v1/streams/logins/jobs"
 FAILED = VersionStatus(
@@ -348,13 +348,13 @@ def test_a_service_that_hangs_does_not_keep_the_end_of_the_job_waiting() -> None
 
     def hangs(_request: httpx2.Request) -> httpx2.Response:
         asked.set()
-        let_go.wait(10)
+        let_go.wait(PATIENCE_SECONDS)
         return httpx2.Response(503)
 
     rules = RuleService("http://127.0.0.1", lambda: "t", transport=httpx2.MockTransport(hangs))
     reporting = reporter(rules)
     with reporting:
-        asked.wait(5)
+        asked.wait(PATIENCE_SECONDS)
         reporting.close(timeout_seconds=0.05)
         assert reporting._thread.is_alive()
         let_go.set()

@@ -14,7 +14,7 @@ from discoverers.reporting import ReportedMatch
 from processor_runtime.reporting import MatchPoster, RuleService
 from processor_runtime.reporting.shortening import reported_match
 from tests.discoverers.rule_service import RuleService as ServedRuleService
-from tests.discoverers.sources import eventually
+from tests.patience import PATIENCE_SECONDS, eventually
 
 MATCHES = "/v1/streams/logins/matches"
 EAGER = Clock(wait=lambda event, seconds: event.wait(seconds / 100))
@@ -52,7 +52,7 @@ class Script:
         self.may_answer.set()
 
     def __call__(self, request: httpx2.Request) -> httpx2.Response:
-        self.may_answer.wait(5)
+        self.may_answer.wait(PATIENCE_SECONDS)
         if self.is_down:
             return httpx2.Response(503)
         ids = [each["match_id"] for each in json.loads(request.content)["matches"]]
