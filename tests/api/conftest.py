@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import structlog
 
 from api.database import Database, migrate
 from tests.api.documents import STREAM, processor_document
@@ -20,26 +19,23 @@ from tests.api.running import (
     Publish,
     ServiceUnderTest,
     empty,
+    migrate_sqlite,
     postgresql_schema_named,
+    quiet_logs,
     running_service,
 )
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _quiet_logs() -> None:
-    renderer = structlog.processors.KeyValueRenderer()
-    structlog.configure(processors=[renderer], logger_factory=structlog.ReturnLoggerFactory())
+    quiet_logs()
 
 
 @pytest.fixture(scope="session")
 def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A migrated SQLite file to copy."""
     path = tmp_path_factory.mktemp("sqlite") / "template.db"
-    database = Database(f"sqlite:///{path}")
-    migrate(database.engine)
-    with database.engine.connect() as connection:
-        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-    database.close()
+    migrate_sqlite(path)
     return path
 
 

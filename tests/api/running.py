@@ -4,17 +4,19 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+import structlog
 from fastapi import FastAPI
 from psycopg import sql
 from sqlalchemy import make_url, text
 from starlette.testclient import TestClient
 
 from api.app import create_app
-from api.database import Database
+from api.database import Database, migrate
 from api.security import Role
 from api.settings import Settings
 from api.tables import Record
@@ -74,6 +76,21 @@ def postgresql_schema_named(name: str) -> Iterator[str]:
             yield url.render_as_string(hide_password=False)
         finally:
             connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(name)))
+
+
+def migrate_sqlite(path: Path) -> None:
+    """Make a migrated SQLite file that is whole by itself, to be copied."""
+    database = Database(f"sqlite:///{path}")
+    migrate(database.engine)
+    with database.engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    database.close()
+
+
+def quiet_logs() -> None:
+    """Let the service log to nowhere, for the rest of this process."""
+    renderer = structlog.processors.KeyValueRenderer()
+    structlog.configure(processors=[renderer], logger_factory=structlog.ReturnLoggerFactory())
 
 
 def empty(database: Database) -> None:

@@ -9,11 +9,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-import structlog
 from playwright.sync_api import Browser, Page
 
-from api.database import Database, migrate
 from api.security import Role
+from tests.api.running import migrate_sqlite, quiet_logs
 from tests.dashboard.browsing import Guard, chromium, guarded_page, sign_in
 from tests.dashboard.reporting_job import ReportingJob
 from tests.dashboard.serving import ServedDashboard, served_dashboard
@@ -25,19 +24,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _quiet_logs() -> None:
-    renderer = structlog.processors.KeyValueRenderer()
-    structlog.configure(processors=[renderer], logger_factory=structlog.ReturnLoggerFactory())
+    quiet_logs()
 
 
 @pytest.fixture(scope="session")
 def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A migrated SQLite file to copy."""
     path = tmp_path_factory.mktemp("dashboard") / "template.db"
-    database = Database(f"sqlite:///{path}")
-    migrate(database.engine)
-    with database.engine.connect() as connection:
-        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-    database.close()
+    migrate_sqlite(path)
     return path
 
 
