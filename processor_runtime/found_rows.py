@@ -19,7 +19,7 @@ from cep.processor import (
 from cep.shapes import Detection
 from processor_runtime.batch_clock import BatchClock
 from processor_runtime.output_rows import MatchIds, OutputRow, RowKind, json_text
-from processor_runtime.rule_set import Rule
+from processor_runtime.rule_loading import Rule
 
 
 @dataclass(frozen=True, slots=True)

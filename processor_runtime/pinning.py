@@ -13,11 +13,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from cep.expression import Schema
 from discoverers.snapshot import Snapshot, StreamDefinition, read_snapshot, snapshot_json
 from processor_runtime.batch_clock import NO_WATERMARK_MS
 from processor_runtime.batch_record import BatchRecord, BatchRecords, Files
 from processor_runtime.pruning import without_ended
-from processor_runtime.rule_set import RuleDefaults, refusals
+from processor_runtime.rule_loading import RuleDefaults, load_rules
 from processor_runtime.timeline import (
     END_MS,
     Interval,
@@ -197,7 +198,7 @@ class BatchPins:
             if known.get((interval.processor_id, interval.version)) != interval.definition
         ]
         since_ms = END_MS if newest_ms is None else newest_ms + 1
-        refused = refusals(unchecked, self._stream, self._defaults)
+        _, refused = load_rules(unchecked, Schema.from_ddl(self._stream.ddl), self._defaults)
         for item in refused:
             _log.warning(
                 "processor %s, version %d cannot run: %s",

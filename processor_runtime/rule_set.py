@@ -1,4 +1,4 @@
-"""A timeline made ready to run: patterns compiled, code verified and loaded, rules grouped by key.
+"""A timeline made ready to run: its rules grouped by key, the patterns of a group compiled as one.
 
     Timeline ──compile_rules──► RuleSet ──► key stage (columnar tests), matching stage (machines)
 
@@ -7,91 +7,30 @@ the rows that are shuffled, the tests, and the matcher.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
 
 import polars as pl
-from pydantic_core import from_json
 
 from cep.expression import DataType, Schema, row_reader
 from cep.expression.types import to_polars
 from cep.key_snapshot import layout
 from cep.keyed import KeyedMatcher
 from cep.nfa.limits import Limits
-from cep.pattern import Pattern
 from cep.predicate_index import PredicateIndex
-from cep.processor import PatternProcessFunction, SelectExpressions
-from cep.processor_document import ProcessorContent, ProcessorLimits
 from cep.shapes import EventKind, RuleFailure, Selection
-from cep.signed_code import CodeRefused, CodeUse, verify_and_load
-from cep.signing_keys import SigningKeys
 from discoverers.canonical import canonical_json, content_hash
 from discoverers.snapshot import StreamDefinition
 from processor_runtime.event_block import TIME
 from processor_runtime.key_columns import key_columns, keys_of
 from processor_runtime.phases import Phases
-from processor_runtime.timeline import Interval, Timeline
+from processor_runtime.rule_loading import RefusedRule, Rule, RuleDefaults, load_rules
+from processor_runtime.timeline import Timeline
 
 GLOBAL_KEY: Final = "global"
 """The id of the group of rules without a key selector."""
-
-
-@dataclass(frozen=True, slots=True)
-class RuleDefaults:
-    """What the job says for all its rules.
-
-    `signing_keys` verify Python code; without any, code is refused. `limits`, and how many partial
-    matches there may be in a shard (`None` = any number), hold for rules that say nothing else.
-    """
-
-    signing_keys: SigningKeys | None = None
-    limits: Limits = field(default_factory=Limits)
-    partial_matches_per_shard: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenLimits:
-    """What a rule itself says it may hold for one key; `None` = as the job says."""
-
-    partial_matches: int | None = None
-    events: int | None = None
-
-    def effective(self, defaults: Limits) -> Limits:
-        """Return the limits that hold."""
-        return Limits(
-            self.partial_matches or defaults.partial_matches, self.events or defaults.events
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One interval of one version, with what is done with its matches.
-
-    `function` is `None` where a match is given out as its events alone. `shard_limit` is how many
-    partial matches all keys of a shard may hold, `None` = any number.
-    """
-
-    interval: Interval
-    pattern: Pattern
-    function: PatternProcessFunction | None
-    limits: "WrittenLimits"
-    shard_limit: int | None = None
-
-    @property
-    def id(self) -> str:
-        """`Interval.rule_id`."""
-        return self.interval.rule_id
-
-
-@dataclass(frozen=True, slots=True)
-class RefusedRule:
-    """A version that cannot run here, and why."""
-
-    interval: Interval
-    error: Exception
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -215,26 +154,20 @@ class RuleSet:
 def compile_rules(timeline: Timeline, stream: StreamDefinition, defaults: RuleDefaults) -> RuleSet:
     """Return the rules of a timeline, ready to run; what cannot run is set apart."""
     schema = Schema.from_ddl(stream.ddl)
+    rules, refused = load_rules(timeline.intervals, schema, defaults)
     by_key: dict[tuple[str, ...], list[Rule]] = {}
-    refused: list[RefusedRule] = []
-    for interval in timeline.intervals:
-        try:
-            content = ProcessorContent.model_validate(interval.definition)
-            rule = _rule(interval, content, schema, defaults)
-        except Exception as error:  # noqa: BLE001 - one bad rule never stops the others
-            refused.append(RefusedRule(interval, error))
-            continue
-        by_key.setdefault(tuple(content.key_by or ()), []).append(rule)
+    for rule in rules:
+        by_key.setdefault(rule.key_by, []).append(rule)
     groups = {
         group_id(key_by): SelectorGroup(
             group_id(key_by),
             key_by,
-            rules,
+            sharing,
             schema,
             defaults=defaults.limits,
             past_ms=timeline.processed_ms,
         )
-        for key_by, rules in by_key.items()
+        for key_by, sharing in by_key.items()
     }
     return RuleSet(stream, schema, groups, tuple(refused))
 
@@ -246,56 +179,8 @@ def group_id(key_by: Sequence[str]) -> str:
     return blake2b(canonical_json(list(key_by)).encode(), digest_size=8).hexdigest()
 
 
-def refusals(
-    intervals: Iterable[Interval], stream: StreamDefinition, defaults: RuleDefaults
-) -> list[RefusedRule]:
-    """Return those of some versions that cannot run, checked one by one without compiling all."""
-    schema = Schema.from_ddl(stream.ddl)
-    refused = []
-    for interval in intervals:
-        try:
-            content = ProcessorContent.model_validate(interval.definition)
-            _rule(interval, content, schema, defaults)
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with it is told
-            refused.append(RefusedRule(interval, error))
-    return refused
-
-
-def _rule(
-    interval: Interval, content: ProcessorContent, schema: Schema, defaults: RuleDefaults
-) -> Rule:
-    pattern = _pattern(canonical_json(interval.definition["pattern"]), schema)
-    key_columns(tuple(content.key_by or ()), schema)
-    given, keys = content.limits or ProcessorLimits(), defaults.signing_keys
-    return Rule(
-        interval,
-        pattern.load_code(keys),
-        _function(content, pattern, keys),
-        WrittenLimits(given.partial_matches_per_key, given.events_per_key),
-        given.partial_matches_per_shard or defaults.partial_matches_per_shard,
-    )
-
-
-@lru_cache(maxsize=50_000)
-def _pattern(document: str, schema: Schema) -> Pattern:
-    """Parse and check each pattern once per process, not once per change of another."""
-    return Pattern.from_document(from_json(document)).validate(schema)
-
-
 def _null(data_type: DataType) -> pl.Expr:
     try:
         return pl.lit(None, to_polars(data_type))
     except ValueError:  # no expression can read such a column, so its type does not matter
         return pl.lit(None)
-
-
-def _function(
-    content: ProcessorContent, pattern: Pattern, keys: SigningKeys | None
-) -> PatternProcessFunction | None:
-    if content.function is not None:
-        loaded = verify_and_load(content.function, keys, CodeUse.FUNCTION)
-        function = loaded() if isinstance(loaded, type) else loaded
-        if not isinstance(function, PatternProcessFunction):
-            raise CodeRefused(f"{content.function.name} is no PatternProcessFunction")
-        return function
-    return SelectExpressions(content.select, pattern) if content.select else None

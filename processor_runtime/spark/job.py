@@ -35,7 +35,7 @@ from processor_runtime.job_status import JobStatus
 from processor_runtime.last_batch import last_snapshot, unfinished_stream
 from processor_runtime.pinning import BatchPins
 from processor_runtime.reporting import JobReporter, ReportingJob, RuleService
-from processor_runtime.rule_set import RuleDefaults
+from processor_runtime.rule_loading import RuleDefaults
 from processor_runtime.shard_matcher import MatchSettings
 from processor_runtime.spark.checkpoint_files import CheckpointFiles
 from processor_runtime.spark.job_query import JobQuery, StreamWatch

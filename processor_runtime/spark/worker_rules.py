@@ -14,7 +14,8 @@ from pydantic_core import from_json, to_json
 from pyspark import SparkFiles, TaskContext
 
 from processor_runtime.batch_clock import BatchClock
-from processor_runtime.rule_set import RuleDefaults, RuleSet, compile_rules
+from processor_runtime.rule_loading import RuleDefaults
+from processor_runtime.rule_set import RuleSet, compile_rules
 from processor_runtime.timeline_document import read_timeline
 
 PROPERTY: Final = "percept.batch"

@@ -23,7 +23,8 @@ from processor_runtime.job_status import JobStatus
 from processor_runtime.key_stage import FUTURE, MALFORMED, KeyStage, KeyStageSettings
 from processor_runtime.output_rows import OutputRow
 from processor_runtime.pinning import BatchPins, BatchStart, Pin, failed_versions
-from processor_runtime.rule_set import RuleDefaults, RuleSet, compile_rules
+from processor_runtime.rule_loading import RuleDefaults
+from processor_runtime.rule_set import RuleSet, compile_rules
 from processor_runtime.shard_matcher import MatchSettings, ShardMatcher
 from processor_runtime.shard_status import ShardStatus, read_status, write_status
 from processor_runtime.timeline import Timeline

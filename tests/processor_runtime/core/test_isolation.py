@@ -14,7 +14,8 @@ from cep.signing_keys import SigningKey, SigningKeys
 from discoverers.snapshot import SnapshotProcessor
 from processor_runtime.key_hashing import key_bytes, key_hash, shard_of
 from processor_runtime.output_rows import OutputRow
-from processor_runtime.rule_set import RuleDefaults, group_id
+from processor_runtime.rule_loading import RuleDefaults
+from processor_runtime.rule_set import group_id
 from processor_runtime.shard_matcher import MatchSettings, RuleFailed
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (

@@ -22,7 +22,7 @@ from processor_runtime.job_file.timing import Trigger
 from processor_runtime.job_progress import JobProgress
 from processor_runtime.output_rows import SCHEMA, OutputRow
 from processor_runtime.pinning import BatchPins
-from processor_runtime.rule_set import RuleDefaults
+from processor_runtime.rule_loading import RuleDefaults
 from processor_runtime.spark.checkpoint_files import CheckpointFiles
 from processor_runtime.spark.job_query import JobQuery, StreamWatch
 from processor_runtime.spark.micro_batches import MicroBatches

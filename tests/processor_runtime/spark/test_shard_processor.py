@@ -12,7 +12,8 @@ from discoverers.snapshot import Snapshot, SnapshotProcessor
 from processor_runtime.batch_clock import NO_WATERMARK_MS, BatchClock
 from processor_runtime.event_block import TIME
 from processor_runtime.key_stage import FUTURE, MALFORMED, KeyStage, KeyStageSettings
-from processor_runtime.rule_set import RuleDefaults, RuleSet, compile_rules
+from processor_runtime.rule_loading import RuleDefaults
+from processor_runtime.rule_set import RuleSet, compile_rules
 from processor_runtime.shard_matcher import MatchSettings
 from processor_runtime.spark.block_rows import SCHEMA, event_row
 from processor_runtime.spark.stages import STATUS, ShardProcessor
