@@ -13,7 +13,6 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
-import typer
 from rich.console import Console
 from rich.logging import RichHandler
 
@@ -148,7 +147,9 @@ class _signals_stopping:  # noqa: N801 - used like a function
 
     def _stop(self, number: int, _frame: FrameType | None) -> None:
         if self._stopper is not None:
-            raise typer.Exit(128 + number)
+            self._console.print("stopped; the batch under way will be run again", style="bold")
+            # An exception might be raised in the middle of a call to Spark, which ends with us.
+            os._exit(128 + number)
         self._console.print("stopping after this batch; once more to stop at once", style="bold")
         self._stopper = threading.Thread(target=self._job.stop, name="percept-stop", daemon=True)
         self._stopper.start()

@@ -136,12 +136,13 @@ class JobProcess:
         return self.wait()
 
     def stop_group(self, number: signal.Signals) -> int:
-        """Tell all processes of its group, Spark among them; return the exit code.
-
-        That is what a terminal does on Ctrl-C, and systemd with SIGTERM.
-        """
-        os.killpg(self._process.pid, number)
+        """Tell all processes of its group, Spark among them; return the exit code."""
+        self.signal_group(number)
         return self.wait()
+
+    def signal_group(self, number: signal.Signals) -> None:
+        """Tell all processes of its group, as a terminal does on Ctrl-C and systemd to stop."""
+        os.killpg(self._process.pid, number)
 
     def kill(self) -> None:
         """Kill driver, JVM and workers at once, without any of them noticing."""

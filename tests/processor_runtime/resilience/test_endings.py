@@ -84,6 +84,18 @@ def test_ctrl_c_ends_a_job_well(tmp_path: Path) -> None:
         assert "stopping after this batch" in job.text
 
 
+def test_ctrl_c_once_more_ends_a_job_at_once(tmp_path: Path) -> None:
+    folder = prepared(tmp_path / "job", one_step("p", "value > 0"))
+    give(folder, 0, 1)
+    with JobProcess(folder, job_document(stream="numbers")) as job:
+        job.wait_until(lambda: numbers(folder / "checkpoint/epochs") != [])
+        job.signal_group(signal.SIGINT)
+        job.wait_until(lambda: "once more to stop at once" in job.text)
+        assert job.stop_group(signal.SIGINT) == 128 + signal.SIGINT
+    assert "Traceback" not in job.text
+    assert numbers(folder / "checkpoint/commits") == []
+
+
 def test_a_job_whose_spark_is_told_to_terminate_with_it_ends_well_and_goes_on(
     tmp_path: Path,
 ) -> None:
