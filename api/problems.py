@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 from cep.pattern import Problem as PatternProblem
+from cep.pattern.problems import type_remedy
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -191,7 +192,7 @@ async def _on_invalid_request(request: Request, error: Exception) -> JSONRespons
         flaw = _json_flaw(str(error.body), found[0])
         detail = f"The body is not JSON: {flaw.detail}."
         return problem_response(request, HTTPStatus.BAD_REQUEST, detail, [flaw])
-    flaws = [Flaw(pointer=_pointer(each["loc"]), detail=f"{each['msg']}.") for each in found]
+    flaws = [Flaw(pointer=_pointer(each["loc"]), detail=type_remedy(each)) for each in found]
     detail = f"The request has {len(flaws)} problem{'s' if len(flaws) != 1 else ''}."
     return problem_response(request, HTTPStatus.UNPROCESSABLE_ENTITY, detail, flaws)
 

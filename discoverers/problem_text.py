@@ -9,7 +9,7 @@ from pydantic_core import ErrorDetails
 
 from cep.pattern import Problem
 from cep.pattern.document_text import SourceDocument
-from cep.pattern.problems import did_you_mean
+from cep.pattern.problems import did_you_mean, type_remedy
 
 
 def problem_text(
@@ -58,7 +58,7 @@ def _problems(error: ValidationError, model: type[BaseModel]) -> Iterator[Proble
             case "value_error":
                 yield Problem(path, f"{details['ctx']['error']}".rstrip(".") + ".", "")
             case _:
-                yield Problem(path, "does not fit.", f"{details['msg']}.")
+                yield Problem(path, "does not fit.", type_remedy(details))
 
 
 def _near_key(details: ErrorDetails, model: type[BaseModel]) -> str:

@@ -17,7 +17,7 @@ from api.problems import Flaw, escaped
 from api.routing import MAXIMUM_DEPTH
 from cep.pattern import PatternError
 from cep.pattern.document_text import SourceDocument, read_json_text, read_yaml_documents
-from cep.pattern.problems import did_you_mean
+from cep.pattern.problems import did_you_mean, type_remedy
 
 _INTEGER_LIMIT = 2**63
 
@@ -84,7 +84,7 @@ def shape_flaws(error: ValidationError, model: type[BaseModel]) -> Iterator[Flaw
     """Yield what pydantic found wrong with the shape of a document."""
     for details in error.errors(include_url=False, include_input=False):
         *parents, key = details["loc"]
-        detail, remedy = f"{details['msg']}.", ""
+        detail, remedy = type_remedy(details), ""
         match details["type"]:
             case "missing":
                 detail, remedy = f"{key} is missing.", "Add it."

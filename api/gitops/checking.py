@@ -17,7 +17,7 @@ from api.gitops.documents import FileDocument, FileProblem, Inside
 from api.streams.schemas import StreamDocument
 from cep.expression import Expression, ExpressionError, Schema, check
 from cep.pattern import Pattern, PatternError
-from cep.pattern.problems import did_you_mean
+from cep.pattern.problems import did_you_mean, type_remedy
 from cep.processor_document import ProcessorDocument, ProcessorLabels
 
 LABELS: Final = frozenset(ProcessorLabels.model_fields)
@@ -260,7 +260,7 @@ def _shape_problem(
             return place.problem(path, str(details["ctx"]["error"]))
         case _:
             given = reprlib.repr(details.get("input"))
-            return place.problem(path, f"{given} does not fit", f"{details['msg']}.")
+            return place.problem(path, f"{given} does not fit", type_remedy(details))
 
 
 def _pattern_problems(place: FileDocument, error: PatternError) -> list[FileProblem]:

@@ -30,7 +30,7 @@ from cep.pattern.document import (
     WindowDocument,
 )
 from cep.pattern.document_text import SourceDocument, read_json_text, read_yaml_text
-from cep.pattern.problems import PatternError, Problem, did_you_mean
+from cep.pattern.problems import PatternError, Problem, did_you_mean, type_remedy
 from cep.pattern.tree import (
     Condition,
     Group,
@@ -58,6 +58,7 @@ _MODELS: Final[Mapping[str, type[BaseModel]]] = {
     "group": SequenceDocument,
     "after_match_skip": SkipDocument,
 }
+_KEYS: Final = {model.__name__: list(model.model_fields) for model in _MODELS.values()}
 
 
 def read_document(document: Mapping[str, Any], *, flink_quirks: bool | None = None) -> PatternTree:
@@ -293,8 +294,11 @@ def _shape_problem(details: ErrorDetails) -> Problem:  # noqa: PLR0911 - a table
             return Problem(path, "empty.", "Add a step." if keys[-1] == "steps" else "Add one.")
         case "recursion_loop" | "recursion_depth_exceeded":
             return Problem("", "nested too deeply.", "Use fewer groups in groups.")
+        case "model_type" if details["ctx"]["class_name"] in _KEYS:
+            keys_of_it = ", ".join(_KEYS[details["ctx"]["class_name"]])
+            return Problem(path, f"{given} does not fit.", f"Write a mapping of {keys_of_it}.")
         case _:
-            return Problem(path, f"{given} does not fit.", f"{details['msg']}.")
+            return Problem(path, f"{given} does not fit.", type_remedy(details))
 
 
 def _model_at(location: tuple[int | str, ...]) -> type[BaseModel]:

@@ -7,6 +7,25 @@ carries all of them at once, so that an author mends a pattern in one go.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Final
+
+from pydantic_core import ErrorDetails
+
+_WANTED: Final = {
+    "bool_parsing": "true or false",
+    "bool_type": "true or false",
+    "dict_type": "a mapping",
+    "float_parsing": "a number",
+    "float_type": "a number",
+    "int_from_float": "a whole number",
+    "int_parsing": "a whole number",
+    "int_type": "a whole number",
+    "list_type": "a list",
+    "model_attributes_type": "a mapping",
+    "model_type": "a mapping",
+    "string_type": "text",
+    "tuple_type": "a list",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +77,13 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     if near := get_close_matches(word, choices, n=1):
         return f"Did you mean '{near[0]}'?"
     return f"Known here: {', '.join(repr(choice) for choice in choices)}." if choices else ""
+
+
+def type_remedy(details: ErrorDetails) -> str:
+    """Return what to write where a value has another type, in the words of YAML, not of Python.
+
+    Args:
+        details: what pydantic found wrong; for all but types the remedy is what it says itself.
+    """
+    wanted = _WANTED.get(details["type"])
+    return f"{details['msg']}." if wanted is None else f"Write {wanted}."

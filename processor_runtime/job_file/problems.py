@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 
 from cep.pattern import Problem
 from cep.pattern.document_text import SourceDocument
-from cep.pattern.problems import did_you_mean
+from cep.pattern.problems import did_you_mean, type_remedy
 
 ROOT = "job file"
 
@@ -88,7 +88,7 @@ def _told(  # noqa: PLR0911 - one line per kind of error
                 return _below(path, key), rest, ""
             return path, told, ""
         case _:
-            return path, "does not fit.", f"{details['msg']}."
+            return path, "does not fit.", type_remedy(details)
 
 
 def _below(path: str, key: str) -> str:

@@ -36,7 +36,7 @@ def problem(answer: Any, status: int) -> Any:
         (DEEP, 400, "", "nested"),
         (b"\xff", 400, "", "UTF-8"),
         ('{"name": "x", "nmae": 1}', 422, "/nmae", "not permitted"),
-        ('["a list"]', 422, "", "valid"),
+        ('["a list"]', 422, "", "mapping"),
         ("", 422, "", "required"),
     ],
 )

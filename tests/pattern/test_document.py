@@ -192,6 +192,33 @@ def test_a_problem_of_text_shows_the_place_and_the_caret() -> None:
     assert source.index("= =") + 2 == caret.index("^")
 
 
+def test_a_value_of_another_type_is_refused_with_what_to_write() -> None:
+    told = problems_of(
+        {
+            "steps": [
+                {"name": 1},
+                step(times=[]),
+                step(optional=1, greedy="no"),
+                step(times={"from": "2", "to": None}),
+                {"group": {"steps": {}}},
+            ],
+            "after_match_skip": "no_skip",
+            "within_ms": "long",
+        }
+    )
+    assert told == {
+        "steps[0].name": "1 does not fit. Write text.",
+        "steps[1].times": "[] does not fit. Write a whole number.",
+        "steps[2].optional": "1 does not fit. Write true or false.",
+        "steps[2].greedy": "'no' does not fit. Write true or false.",
+        "steps[3].times.from": "'2' does not fit. Write a whole number.",
+        "steps[4].group.steps": "{} does not fit. Write a list.",
+        "after_match_skip": "'no_skip' does not fit. "
+        "Write a mapping of strategy, step, throw_on_miss.",
+        "within_ms": "'long' does not fit. Write a whole number.",
+    }
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

@@ -55,7 +55,7 @@ checkpoint: /checkpoints/logins
         == """\
 sauce (line 3, column 1): unknown key. Did you mean 'source'?
 source.max_files_per_batch (line 6, column 3): does not fit. \
-Input should be a valid integer, unable to parse string as an integer.
+Write a whole number.
 outputs[0].type (line 9, column 5): 'kafak' is not known. Did you mean 'kafka'?
 outputs[1].topic (line 10, column 5): missing. Add it.
 outputs[1].options (line 10, column 5): missing. Add it.
