@@ -4,14 +4,13 @@
 """
 
 from discoverers.snapshot import Snapshot, StreamDefinition, read_snapshot
-from processor_runtime.batch_record import BatchRecords, Files
+from processor_runtime.batch_record import BatchRecord, BatchRecords, Files
 
 
 def last_snapshot(files: Files) -> Snapshot | None:
     """Return what the newest batch of a checkpoint ran with; `None` if none has run."""
     record = BatchRecords(files).newest()
-    content = None if record is None else files.read(record.snapshot)
-    return None if content is None else read_snapshot(content)
+    return None if record is None else _snapshot(files, record)
 
 
 def unfinished_stream(files: Files) -> StreamDefinition | None:
@@ -22,5 +21,10 @@ def unfinished_stream(files: Files) -> StreamDefinition | None:
     record = BatchRecords(files).newest()
     if record is None or str(record.batch_id) in files.names("commits"):
         return None
-    snapshot = last_snapshot(files)
+    snapshot = _snapshot(files, record)
     return None if snapshot is None else snapshot.stream
+
+
+def _snapshot(files: Files, record: BatchRecord) -> Snapshot | None:
+    content = files.read(record.snapshot)
+    return None if content is None else read_snapshot(content)

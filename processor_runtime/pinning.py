@@ -19,6 +19,7 @@ from processor_runtime.batch_clock import NO_WATERMARK_MS
 from processor_runtime.batch_record import BatchRecord, BatchRecords, Files
 from processor_runtime.pruning import without_ended
 from processor_runtime.rule_loading import RuleDefaults, load_rules
+from processor_runtime.shard_status import ShardStatus
 from processor_runtime.timeline import (
     END_MS,
     Interval,
@@ -230,25 +231,24 @@ def _quarantine(interval: Interval, error: Exception, since_ms: int) -> Quaranti
     )
 
 
-def failed_versions(
-    timeline: Timeline, stopped: Iterable[tuple[str, str, int, str]]
-) -> list[Quarantine]:
+def failed_versions(timeline: Timeline, statuses: Iterable[ShardStatus]) -> list[Quarantine]:
     """Return the quarantines that failures in shards call for.
 
     Args:
         timeline: the timeline they ran with.
-        stopped: rule id, reason, event time and traceback of each.
+        statuses: what the shards have told of a batch.
     """
     intervals = {interval.rule_id: interval for interval in timeline.intervals}
     return [
         Quarantine(
-            intervals[rule_id].processor_id,
-            intervals[rule_id].version,
-            intervals[rule_id].digest,
-            reason,
-            since_ms,
-            traceback,
+            intervals[rule.rule_id].processor_id,
+            intervals[rule.rule_id].version,
+            intervals[rule.rule_id].digest,
+            rule.reason,
+            rule.since_ms,
+            rule.traceback,
         )
-        for rule_id, reason, since_ms, traceback in stopped
-        if rule_id in intervals
+        for status in statuses
+        for rule in status.stopped
+        if rule.rule_id in intervals
     ]

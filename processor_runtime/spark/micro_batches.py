@@ -140,14 +140,9 @@ class MicroBatches:
         return None if progress is None else unread_events(progress["sources"])
 
     def _learn(self, pin: Pin, statuses: list[ShardStatus]) -> None:
-        stopped = [
-            (rule.rule_id, rule.reason, rule.since_ms, rule.traceback)
-            for status in statuses
-            for rule in status.stopped
-        ]
         self.pins.learn(
             self.progress.newest_ms,
-            failed_versions(pin.timeline, stopped),
+            failed_versions(pin.timeline, statuses),
             self.progress.idle_rules(pin.timeline),
         )
 

@@ -15,6 +15,21 @@ PATTERN: dict[str, Any] = {
     ],
     "within": "10 minutes",
 }
+RULE_TEXT = """\
+id: failed-logins
+stream: logins
+key_by: [user]
+pattern:
+  steps:
+  - name: fail
+    where: action = 'fail'
+    times: 3
+  - name: login
+    contiguity: followed_by
+    where: action = 'login'
+  within: 10 minutes
+"""
+"""The document `failed-logins` as people write it."""
 
 
 def processor_document(**changes: Any) -> dict[str, Any]:

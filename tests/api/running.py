@@ -23,7 +23,7 @@ from api.tables import Record
 from api.tokens import service as tokens
 from api.tokens.schemas import TokenDocument
 from api.transactions import Writing
-from tests.patience import FAR_LONGER_SECONDS
+from tests.patience import FAR_LONGER_SECONDS, eventually
 
 POSTGRESQL = os.environ.get(
     "PERCEPT_TEST_POSTGRESQL_URL", "postgresql://postgres@127.0.0.1:5432/test"
@@ -55,6 +55,10 @@ class ServiceUnderTest:
     def as_role(self, role: Role) -> dict[str, str]:
         """Return the header that makes a request one of this role."""
         return {"Authorization": f"Bearer {self.token_of[role]}"}
+
+    def wait_for_reader(self) -> None:
+        """Wait until a request is held open by it."""
+        eventually(lambda: self.app.state.runtime.bell.waiting_readers)
 
 
 Publish = Callable[..., dict[str, Any]]

@@ -8,23 +8,8 @@ import pytest
 import yaml
 
 from api.security import Role
-from tests.api.documents import PATTERN, processor_document
+from tests.api.documents import PATTERN, RULE_TEXT, processor_document
 from tests.api.running import Publish, ServiceUnderTest
-
-TEXT = """\
-id: failed-logins
-stream: logins
-key_by: [user]
-pattern:
-  steps:
-  - name: fail
-    where: action = 'fail'
-    times: 3
-  - name: login
-    contiguity: followed_by
-    where: action = 'login'
-  within: 10 minutes
-"""
 
 
 @pytest.fixture(params=["sqlite"])
@@ -78,13 +63,13 @@ def ends(report: Any) -> list[tuple[dict[str, list[int]], str, int | None]]:
 def test_a_mistake_in_yaml_is_told_with_its_line(
     with_stream: ServiceUnderTest, written: str, instead: str, place: tuple[int, int, int | None]
 ) -> None:
-    (problem,) = problems(with_stream, TEXT.replace(written, instead))
+    (problem,) = problems(with_stream, RULE_TEXT.replace(written, instead))
     assert (problem["line"], problem["column"], problem["length"]) == place
     assert problem["severity"] == "error"
 
 
 def test_a_mistake_in_json_is_told_with_its_line(with_stream: ServiceUnderTest) -> None:
-    text = json.dumps(yaml.safe_load(TEXT), indent=2).replace("action = 'fail'", "acton = 1")
+    text = json.dumps(yaml.safe_load(RULE_TEXT), indent=2).replace("action = 'fail'", "acton = 1")
     (problem,) = problems(with_stream, text, "json")
     line = text.splitlines()[problem["line"] - 1]
     assert line[problem["column"] - 1 :].startswith("acton")
@@ -93,7 +78,7 @@ def test_a_mistake_in_json_is_told_with_its_line(with_stream: ServiceUnderTest) 
 def test_the_pattern_is_checked_while_the_rest_is_unfinished(
     with_stream: ServiceUnderTest,
 ) -> None:
-    text = TEXT.replace("id: failed-logins\n", "").replace("action = 'login'", "acton = 1")
+    text = RULE_TEXT.replace("id: failed-logins\n", "").replace("action = 'login'", "acton = 1")
     found = [problem["pointer"] for problem in problems(with_stream, text)]
     assert found == ["/id", "/pattern/steps/1/where"]
 
@@ -102,7 +87,7 @@ def test_what_is_allowed_and_rarely_meant_is_a_warning(
     with_stream: ServiceUnderTest, publish: Publish
 ) -> None:
     publish(id="other")
-    (problem,) = problems(with_stream, TEXT)
+    (problem,) = problems(with_stream, RULE_TEXT)
     assert (problem["severity"], problem["line"]) == ("warning", 4)
     assert "'other'" in problem["detail"]
 
@@ -239,7 +224,7 @@ def test_columns_are_typed_as_the_stream_says(with_stream: ServiceUnderTest) -> 
 def test_an_event_that_does_not_fit_is_refused_with_its_place(
     with_stream: ServiceUnderTest, event: dict[str, Any], pointer: str
 ) -> None:
-    body = {"text": TEXT, "events": [event]}
+    body = {"text": RULE_TEXT, "events": [event]}
     answer = with_stream.client.post("/v1/drafts/trial", json=body)
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["pointer"] == pointer
@@ -263,7 +248,7 @@ def test_fields_that_are_no_columns_are_told(with_stream: ServiceUnderTest) -> N
 
 
 def test_a_wrong_rule_is_refused_with_its_line(with_stream: ServiceUnderTest) -> None:
-    body = {"text": TEXT.replace("action = 'login'", "acton = 1"), "events": []}
+    body = {"text": RULE_TEXT.replace("action = 'login'", "acton = 1"), "events": []}
     (error,) = with_stream.client.post("/v1/drafts/trial", json=body).json()["errors"]
     assert (error["pointer"], error["line"]) == ("/pattern/steps/1/where", 11)
 
@@ -307,12 +292,12 @@ def test_a_document_written_as_text_reads_back_the_same(
 
 
 def test_nothing_of_a_draft_is_stored(with_stream: ServiceUnderTest) -> None:
-    problems(with_stream, TEXT)
+    problems(with_stream, RULE_TEXT)
     tried(with_stream, events("fail"))
     assert with_stream.client.get("/v1/processors").json()["items"] == []
 
 
 def test_viewers_may_not_run_rules(with_stream: ServiceUnderTest) -> None:
-    body = {"text": TEXT, "events": []}
+    body = {"text": RULE_TEXT, "events": []}
     viewer = with_stream.as_role(Role.VIEWER)
     assert with_stream.client.post("/v1/drafts/trial", json=body, headers=viewer).status_code == 403

@@ -16,7 +16,7 @@ from discoverers.reporting import EVENTS_BYTES, OUTPUT_BYTES
 from tests.api.documents import STREAM
 from tests.api.running import START_MS, ServiceUnderTest, running_service
 from tests.api.serving import Served, served
-from tests.patience import FAR_LONGER_SECONDS, PATIENCE_SECONDS, eventually
+from tests.patience import FAR_LONGER_SECONDS, PATIENCE_SECONDS
 
 PATH = "/v1/streams/logins/matches"
 
@@ -170,7 +170,7 @@ def test_a_listener_of_another_store_begins_with_what_is_new(
     post(with_stream, found(1))
     with ThreadPoolExecutor() as pool:
         listening = pool.submit(listen, with_stream, "after=900&wait=5s")
-        until_listening(with_stream)
+        with_stream.wait_for_reader()
         post(with_stream, found(2))
         assert listening.result() == [("match", 2, 2)]
 
@@ -203,7 +203,7 @@ def test_only_so_many_listen_at_once(database_url: str) -> None:
         service.client.post("/v1/streams", json=STREAM)
         with ThreadPoolExecutor() as pool:
             first = pool.submit(listen, service, f"wait={FAR_LONGER_SECONDS:g}s")
-            until_listening(service)
+            service.wait_for_reader()
             refused = service.client.get(f"{PATH}/stream")
             assert (refused.status_code, refused.headers["Retry-After"]) == (503, "10")
             service.app.state.runtime.bell.close()
@@ -215,13 +215,9 @@ def test_only_so_many_listen_at_once(database_url: str) -> None:
 def test_a_stopping_service_lets_listeners_go(with_stream: ServiceUnderTest) -> None:
     with ThreadPoolExecutor() as pool:
         listening = pool.submit(listen, with_stream, f"wait={FAR_LONGER_SECONDS:g}s")
-        until_listening(with_stream)
+        with_stream.wait_for_reader()
         with_stream.app.state.runtime.bell.close()
         assert listening.result(PATIENCE_SECONDS) == []
-
-
-def until_listening(service: ServiceUnderTest) -> None:
-    eventually(lambda: service.app.state.runtime.bell.waiting_readers)
 
 
 MALFORMED: list[tuple[dict[str, Any], str]] = [

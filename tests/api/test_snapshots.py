@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from discoverers.snapshot import Snapshot
 from tests.api.documents import PATTERN, STREAM, processor_document
 from tests.api.running import Publish, ServiceUnderTest, running_service
-from tests.patience import FAR_LONGER_SECONDS, PATIENCE_SECONDS, eventually
+from tests.patience import FAR_LONGER_SECONDS, PATIENCE_SECONDS
 
 SNAPSHOT = "/v1/streams/logins/snapshot"
 FAR_LONGER = f"{FAR_LONGER_SECONDS:g}s"
@@ -59,7 +59,7 @@ def test_a_waiting_reader_gets_a_publish_at_once(
     known = read(with_stream).headers["ETag"]
     with ThreadPoolExecutor() as pool:
         waiting = pool.submit(read, with_stream, known, FAR_LONGER)
-        until_waiting(with_stream)
+        with_stream.wait_for_reader()
         publish()
         answer = waiting.result(PATIENCE_SECONDS)
     assert (answer.status_code, answer.json()["epoch"]) == (200, 2)
@@ -71,7 +71,7 @@ def test_a_publish_in_another_process_wakes_a_waiting_reader(
     known = read(with_stream).headers["ETag"]
     with running_service(with_stream.url) as other, ThreadPoolExecutor() as pool:
         waiting = pool.submit(read, with_stream, known, FAR_LONGER)
-        until_waiting(with_stream)
+        with_stream.wait_for_reader()
         time.sleep(0.3)  # usually enough for the listener to other processes to be connected
         assert other.client.post("/v1/processors", json=processor_document()).status_code == 201
         assert waiting.result(PATIENCE_SECONDS).json()["epoch"] == 2
@@ -91,14 +91,10 @@ def test_a_stopping_service_lets_waiting_readers_go(with_stream: ServiceUnderTes
     known = read(with_stream).headers["ETag"]
     with ThreadPoolExecutor() as pool:
         waiting = pool.submit(read, with_stream, known, FAR_LONGER)
-        until_waiting(with_stream)
+        with_stream.wait_for_reader()
         with_stream.app.state.runtime.bell.close()
         assert waiting.result(PATIENCE_SECONDS).status_code == 304
     assert with_stream.client.get("/readyz").status_code == 503
-
-
-def until_waiting(service: ServiceUnderTest) -> None:
-    eventually(lambda: service.app.state.runtime.bell.waiting_readers)
 
 
 IDS = st.sampled_from(["a", "b", "c"])

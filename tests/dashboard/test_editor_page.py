@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from api.security import Role
-from tests.api.documents import processor_document
+from tests.api.documents import RULE_TEXT, processor_document
 from tests.dashboard.accessibility import serious_violations
 from tests.dashboard.browsing import Guard
 from tests.dashboard.reporting_job import ReportingJob
@@ -16,20 +16,7 @@ from tests.dashboard.serving import ServedDashboard
 
 NEW = "/streams/logins/rules/new"
 RULE = "/streams/logins/rules/guessed"
-TEXT = """\
-id: guessed
-stream: logins
-key_by: [user]
-pattern:
-  steps:
-  - name: fail
-    where: action = 'fail'
-    times: 3
-  - name: login
-    contiguity: followed_by
-    where: action = 'login'
-  within: 10 minutes
-"""
+TEXT = RULE_TEXT.replace("failed-logins", "guessed")
 EVENTS = """\
 {"ts": 1000, "user": "eve", "action": "fail"}
 {"ts": 2000, "user": "eve", "action": "fail"}

@@ -275,14 +275,9 @@ class Pipeline:
 
     def _learn(self, pin: Pin, statuses: Sequence[ShardStatus]) -> None:
         self.job_status = self._progress.add(pin.record, pin.timeline, statuses, 1)
-        stopped = [
-            (rule.rule_id, rule.reason, rule.since_ms, rule.traceback)
-            for status in statuses
-            for rule in status.stopped
-        ]
         self._pins.learn(
             self._progress.newest_ms,
-            failed_versions(pin.timeline, stopped),
+            failed_versions(pin.timeline, statuses),
             self._progress.idle_rules(pin.timeline),
         )
 
