@@ -11,6 +11,7 @@ ENV UV_COMPILE_BYTECODE=1 UV_LINK_MODE=copy UV_PYTHON_DOWNLOADS=0 UV_PROJECT_ENV
 WORKDIR /src
 COPY pyproject.toml uv.lock README.md LICENSE ./
 COPY cep cep
+COPY contract contract
 COPY discoverers discoverers
 COPY processor_runtime processor_runtime
 COPY api api

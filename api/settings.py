@@ -7,7 +7,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
-from cep.signing_keys import SigningKeys
+from cep.signing.keys import SigningKeys
 
 
 def _code_keys(value: Any) -> Any:

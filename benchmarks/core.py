@@ -18,7 +18,7 @@ from collections.abc import Callable
 import polars as pl
 
 from cep import AfterMatchSkip, BatchMatcher, Pattern, Schema
-from cep.snapshot import encode_matcher
+from cep.matching.matcher_state import encode_matcher
 
 SCHEMA = Schema.from_ddl("ts BIGINT, user BIGINT, action STRING, amount BIGINT, shop BIGINT")
 ACTIONS = ["fail", "login", "pay", "view", "logout"]

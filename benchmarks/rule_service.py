@@ -29,7 +29,7 @@ from api.streams.service import check_definition, register
 from api.tokens.schemas import TokenDocument
 from api.tokens.service import create as create_token
 from api.transactions import Writing
-from cep.processor_document import ProcessorDocument
+from cep.definition.document import ProcessorDocument
 
 STREAM = {
     "name": "bench",

@@ -1,17 +1,19 @@
 """Percept's pattern language and matcher: what one pattern means, with neither Spark nor a service.
 
-expression/  SQL expressions over an event and over the events accepted so far
-pattern/     the pattern tree; builder, document and printed form; validation
-nfa/         compiler and matcher
-keyed.py     many rules over many keys;  batch.py feeds it from Polars frames
-matching.py  find_matches(): one pattern over a list or stream of events
-processor.py what is done with matches
+expression/     SQL expressions over an event and over the events accepted so far
+pattern/        the pattern tree; builder, document and printed form; validation
+nfa/            from a tree to a program, and the machine that runs it
+matching/       matchers: one pattern over a list of events, many rules over many keys
+definition/     the document of a processor, and everything that is checked of it
+signing/        Python code that travels, signed
+processor.py    what is done with matches
 """
 
-from cep.batch import BatchMatcher
 from cep.expression import Schema
-from cep.keyed import KeyedMatcher
-from cep.matching import Match, MatchResult, TimedOutMatch, find_matches, iter_matches
+from cep.matching.batch import BatchMatcher
+from cep.matching.find_matches import Match, MatchResult, TimedOutMatch, find_matches, iter_matches
+from cep.matching.keyed import KeyedMatcher
+from cep.matching.shapes import Detection
 from cep.nfa import Limits
 from cep.pattern import AfterMatchSkip, Pattern, PatternError
 from cep.processor import (
@@ -25,7 +27,6 @@ from cep.processor import (
     process,
     select,
 )
-from cep.shapes import Detection
 
 __all__ = [
     "AfterMatchSkip",

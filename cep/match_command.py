@@ -19,7 +19,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from cep.expression import EvaluationError
-from cep.matching import Match, TimedOutMatch, iter_matches, to_time_ms
+from cep.matching.find_matches import Match, TimedOutMatch, iter_matches, to_time_ms
 from cep.nfa.errors import MatchingError
 from cep.pattern import Pattern, PatternError
 

@@ -9,6 +9,13 @@ the newest snapshot at any time). A discoverer of one's own is a
 Source: FLIP-200, "Support Multiple Rule and Dynamic Rule Changing".
 """
 
+from contract.snapshot import (
+    Snapshot,
+    StreamDefinition,
+    content_hash,
+    read_snapshot,
+    snapshot_json,
+)
 from discoverers.background import BackgroundDiscovery, NoSnapshotError
 from discoverers.clock import Backoff, Clock
 from discoverers.discoverer import (
@@ -21,13 +28,6 @@ from discoverers.factories import DiscovererConfigError, create_discoverer
 from discoverers.found import FoundProcessors, FoundVersion, ProcessorProblem, found_version
 from discoverers.health import DiscovererHealth, HealthStatus
 from discoverers.periodic import PeriodicPatternProcessorDiscoverer
-from discoverers.snapshot import (
-    Snapshot,
-    StreamDefinition,
-    content_hash,
-    read_snapshot,
-    snapshot_json,
-)
 
 __all__ = [
     "BackgroundDiscovery",

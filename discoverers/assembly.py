@@ -19,15 +19,15 @@ from itertools import groupby, pairwise
 from typing import Any
 
 from cep.expression import Schema
-from discoverers.checking import definition_problems
-from discoverers.found import FoundProcessors, FoundVersion, ProcessorProblem
-from discoverers.snapshot import (
+from contract.snapshot import (
     FORMAT,
     Snapshot,
     SnapshotProcessor,
     SnapshotVersion,
     StreamDefinition,
 )
+from discoverers.checking import definition_problems
+from discoverers.found import FoundProcessors, FoundVersion, ProcessorProblem
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
+from contract.problem_text import first_line
+from contract.snapshot import Snapshot
 from discoverers.discoverer import PatternProcessorDiscoverer
 from discoverers.health import DiscovererHealth, HealthStatus
-from discoverers.problem_text import first_line
-from discoverers.snapshot import Snapshot
 
 _log = logging.getLogger("percept.discoverers")
 

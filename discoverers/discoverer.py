@@ -12,9 +12,9 @@ from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict
 
+from contract.snapshot import Snapshot
 from discoverers.clock import SYSTEM_CLOCK, Clock
 from discoverers.health import DiscovererHealth
-from discoverers.snapshot import Snapshot
 
 
 class PatternProcessorManager(Protocol):

@@ -12,12 +12,12 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from cep.pattern.problems import did_you_mean
+from contract.problem_text import problem_text
 from discoverers.discoverer import (
     DiscovererSurroundings,
     PatternProcessorDiscoverer,
     PatternProcessorDiscovererFactory,
 )
-from discoverers.problem_text import problem_text
 
 # Loaded when used: a job that reads files needs neither an HTTP client nor a database toolkit.
 BUILT_IN: Final[Mapping[str, str]] = {

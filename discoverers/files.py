@@ -19,9 +19,11 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from cep.pattern.document_text import SourceDocument
+from cep.pattern.document.files import SUFFIXES, FileRefused, read_documents
+from cep.pattern.document.text import SourceDocument
+from contract.problem_text import first_line, problem_text
+from contract.snapshot import StreamDefinition
 from discoverers.discoverer import DiscovererSurroundings, PatternProcessorDiscovererFactory
-from discoverers.document_files import SUFFIXES, FileRefused, read_documents
 from discoverers.found import (
     DocumentRefused,
     FoundProcessors,
@@ -31,8 +33,6 @@ from discoverers.found import (
 )
 from discoverers.health import HealthStatus
 from discoverers.periodic import PeriodicPatternProcessorDiscoverer
-from discoverers.problem_text import first_line, problem_text
-from discoverers.snapshot import StreamDefinition
 from discoverers.stream_options import StreamOptions
 
 _LARGEST_FILE_BYTES = 10_000_000

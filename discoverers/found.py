@@ -9,10 +9,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from cep.pattern.document_text import SourceDocument
-from cep.processor_document import ProcessorContent, ProcessorDocument
-from discoverers.problem_text import problem_text
-from discoverers.snapshot import StreamDefinition
+from cep.definition.document import ProcessorContent, ProcessorDocument
+from cep.pattern.document.text import SourceDocument
+from contract.problem_text import problem_text
+from contract.snapshot import StreamDefinition
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class ProcessorProblem:
 class FoundVersion:
     """One version of a processor; `version` is `None` where the source does not number them.
 
-    `definition` is as in `discoverers.snapshot.SnapshotVersion`. What comes from one `origin` stays
+    `definition` is as in `contract.snapshot.SnapshotVersion`. What comes from one `origin` stays
     if that origin cannot be read the next time. `text` gives the places of a definition that was
     found in a file, whose keys are those of the document.
     """
@@ -81,7 +81,7 @@ def found_version(
     """Return the version that a processor document describes.
 
     Args:
-        document: a parsed processor document (`cep.processor_document.ProcessorDocument`).
+        document: a parsed processor document (`cep.definition.document.ProcessorDocument`).
         origin: where it was found.
         version: its number, if the source numbers versions.
         paused: whether its processor is paused.

@@ -18,18 +18,18 @@ from urllib.parse import quote
 import httpx2
 from pydantic import BaseModel, Field, HttpUrl, ValidationError, model_validator
 
-from discoverers.discoverer import DiscovererSurroundings, PatternProcessorDiscovererFactory
-from discoverers.found import FoundProcessors, FoundVersion, ProcessorProblem
-from discoverers.health import HealthStatus
-from discoverers.periodic import PeriodicPatternProcessorDiscoverer
-from discoverers.problem_text import problem_text
-from discoverers.service_access import (
+from contract.problem_text import problem_text
+from contract.service_access import (
     check_access,
     refusal_text,
     retry_after_seconds,
     token_reader,
 )
-from discoverers.snapshot import SnapshotProcessor, StreamDefinition
+from contract.snapshot import SnapshotProcessor, StreamDefinition
+from discoverers.discoverer import DiscovererSurroundings, PatternProcessorDiscovererFactory
+from discoverers.found import FoundProcessors, FoundVersion, ProcessorProblem
+from discoverers.health import HealthStatus
+from discoverers.periodic import PeriodicPatternProcessorDiscoverer
 
 # Keeps a proxy that answers at once, whatever the wait, from being asked in a tight loop.
 _INTERVAL_SECONDS = 0.2

@@ -14,13 +14,13 @@ from abc import abstractmethod
 from dataclasses import replace
 from typing import ClassVar
 
+from contract.problem_text import first_line
+from contract.snapshot import Snapshot
 from discoverers.assembly import Reading, assemble
 from discoverers.clock import SYSTEM_CLOCK, Backoff, Clock
 from discoverers.discoverer import PatternProcessorDiscoverer, PatternProcessorManager
 from discoverers.found import FoundProcessors, ProcessorProblem
 from discoverers.health import DiscovererHealth, HealthStatus
-from discoverers.problem_text import first_line
-from discoverers.snapshot import Snapshot
 
 _log = logging.getLogger("percept.discoverers")
 

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from cep.expression import ExpressionError, Kind, Schema
 from cep.pattern.problems import did_you_mean
-from discoverers.snapshot import StreamDefinition
+from contract.snapshot import StreamDefinition
 
 _TIME_KINDS: Final = (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ, Kind.BIGINT)
 

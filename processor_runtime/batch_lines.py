@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from cep.instants import iso_text
-from processor_runtime.changes import timeline_changes
-from processor_runtime.job_status import JobStatus, Totals
-from processor_runtime.timeline import Timeline
+from processor_runtime.driver.job_status import JobStatus, Totals
+from processor_runtime.schedule.changes import timeline_changes
+from processor_runtime.schedule.timeline import Timeline
 
 _QUIET_SECONDS = 10.0
 

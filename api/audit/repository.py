@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from api.audit.tables import Change
 from api.streams.schemas import StreamName
-from cep.processor_document import ProcessorId
+from cep.definition.document import ProcessorId
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from api.client.views import (
 )
 from api.client.waiting import Patience, wait_until_running
 from cep.pattern import Pattern
-from cep.signing_keys import SigningKeys
+from cep.signing.keys import SigningKeys
 
 
 class Client:

@@ -7,8 +7,8 @@ from typing import Any, TypedDict
 
 from cep.pattern import Pattern
 from cep.processor import PatternProcessFunction
-from cep.signed_code import CodeUse, sign
-from cep.signing_keys import SigningKeys
+from cep.signing.code import CodeUse, sign
+from cep.signing.keys import SigningKeys
 
 Moment = datetime | str | int
 """A point in event time: a datetime with a zone, ISO 8601, or milliseconds since 1970."""

@@ -5,9 +5,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.client.errors import Flaw
+from cep.definition.document import ProcessorId
 from cep.instants import Instant
-from cep.processor_document import ProcessorId
-from discoverers.reporting import RunningState
+from contract.reports import RunningState
 
 
 class _View(BaseModel):

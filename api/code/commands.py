@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from cep.signing_keys import SigningKey
+from cep.signing.keys import SigningKey
 
 
 def signing_key(

@@ -4,12 +4,12 @@ Signatures are verified here and code is never unpickled: that is for jobs, whic
 """
 
 from api.problems import Flaw, pattern_flaws
+from cep.definition.document import ProcessorContent
 from cep.pattern import Pattern
 from cep.pattern.code import signed_codes
 from cep.pattern.problems import Problem
-from cep.processor_document import ProcessorContent
-from cep.signed_code import CodeRefused, CodeUse, SignedCode, verify
-from cep.signing_keys import SigningKeys
+from cep.signing.code import CodeRefused, CodeUse, SignedCode, verify
+from cep.signing.keys import SigningKeys
 
 _NO_KEYS = "Ask the operator to set PERCEPT_SIGNING_KEYS, or write it in SQL."
 _NOT_VERIFIED = "Sign it again with a key that the service has, and send it unchanged."

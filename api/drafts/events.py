@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from api.problems import Flaw, escaped, invalid
 from cep.expression import Schema
-from cep.expression.casting import SOURCES, caster
+from cep.expression.functions.casting import SOURCES, caster
 from cep.expression.types import DataType, Kind
 from cep.expression.values import Group
 from cep.instants import instant_ms
-from cep.matching import to_time_ms
+from cep.matching.find_matches import to_time_ms
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -16,7 +16,7 @@ from api.gitops.documents import FileDocument, Inside
 from api.problems import Flaw, escaped
 from api.routing import MAXIMUM_DEPTH
 from cep.pattern import PatternError
-from cep.pattern.document_text import SourceDocument, read_json_text, read_yaml_documents
+from cep.pattern.document.text import SourceDocument, read_json_text, read_yaml_documents
 from cep.pattern.problems import did_you_mean, type_remedy
 
 _INTEGER_LIMIT = 2**63

@@ -15,11 +15,11 @@ from api.processors.publishing import checked_document
 from api.runtime import Runtime
 from api.security import Principal
 from api.streams.service import event_time_column, existing_stream, schema_of
+from cep.definition.checking import expression_problems
+from cep.definition.document import ProcessorContent, ProcessorDocument
 from cep.expression import Schema
 from cep.pattern import Pattern, PatternError
 from cep.pattern.code import signed_codes
-from cep.processor_document import ProcessorContent, ProcessorDocument
-from discoverers.checking import expression_problems
 
 _RULE_KEYS: Final = ("pattern", "key_by", "select")
 

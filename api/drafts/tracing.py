@@ -21,14 +21,14 @@ from cep.expression import (
     split,
 )
 from cep.instants import instant_ms
-from cep.keyed import KeyedMatcher
+from cep.matching.keyed import KeyedMatcher
+from cep.matching.shapes import Detection
 from cep.nfa.errors import ConditionFailed, LimitExceeded
 from cep.nfa.limits import Limits
 from cep.nfa.program import Action, Program, StateKind
 from cep.nfa.runs import Cell, KeyRuns, Run, accepted_events
 from cep.pattern import Pattern
 from cep.pattern.tree import SkipKind, Step
-from cep.shapes import Detection
 
 Outcome = Literal["timed_out", "forbidden", "broken", "skipped", "open"]
 

@@ -13,10 +13,10 @@ from api.drafts.service import Rule
 from api.drafts.tracing import EndedPartialMatch, Trace, Tracer
 from api.problems import Flaw, invalid
 from cep.expression import EvaluationError, Expression, compile_scalar, resolve
+from cep.matching.shapes import Detection
 from cep.nfa.errors import MatchingError
 from cep.nfa.runs import accepted_events
 from cep.processor import ProcessContext, SelectExpressions, Steps
-from cep.shapes import Detection
 
 _MOST_LISTED: Final = 200
 

@@ -15,10 +15,10 @@ from pydantic_core import ErrorDetails
 
 from api.gitops.documents import FileDocument, FileProblem, Inside
 from api.streams.schemas import StreamDocument
+from cep.definition.document import ProcessorDocument, ProcessorLabels
 from cep.expression import Expression, ExpressionError, Schema, check
 from cep.pattern import Pattern, PatternError
 from cep.pattern.problems import did_you_mean, type_remedy
-from cep.processor_document import ProcessorDocument, ProcessorLabels
 
 LABELS: Final = frozenset(ProcessorLabels.model_fields)
 

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from cep.pattern import PatternError
-from cep.pattern.document_text import (
+from cep.pattern.document.files import SUFFIXES
+from cep.pattern.document.text import (
     Mark,
     SourceDocument,
     items_of,
     read_json_text,
     read_yaml_documents,
 )
-from discoverers.document_files import SUFFIXES
 
 
 @dataclass(frozen=True, slots=True)

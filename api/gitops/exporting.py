@@ -16,8 +16,8 @@ from api.gitops.checking import content_of, labels_of
 from api.gitops.planning import REQUESTS_AT_ONCE
 from api.gitops.published import published_documents
 from api.gitops.text_diff import yaml_text
+from cep.definition.document import ProcessorDocument
 from cep.pattern import Pattern
-from cep.processor_document import ProcessorDocument
 
 
 class FileFormat(StrEnum):

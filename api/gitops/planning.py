@@ -32,8 +32,8 @@ from api.gitops.documents import FileDocument, FileProblem, Inside
 from api.gitops.published import published_documents
 from api.gitops.text_diff import text_diff
 from api.streams.schemas import StreamDocument
+from cep.definition.document import ProcessorDocument
 from cep.pattern import Pattern
-from cep.processor_document import ProcessorDocument
 
 REQUESTS_AT_ONCE: Final = 8
 

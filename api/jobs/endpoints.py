@@ -14,9 +14,9 @@ from api.security import Job, Publisher, Viewer, ViewerOrJob
 from api.streams.schemas import StreamName
 from api.streams.service import existing_stream
 from api.transactions import Read, Write
+from cep.definition.document import ProcessorId
 from cep.instants import Instant
-from cep.processor_document import ProcessorId
-from discoverers.reporting import (
+from contract.reports import (
     Heartbeat,
     HeartbeatAnswer,
     JobName,

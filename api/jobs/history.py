@@ -13,7 +13,7 @@ from api.jobs import history_repository as repository
 from api.jobs.history_repository import JOB_BUCKET_MS, PROCESSOR_BUCKET_MS
 from api.jobs.schemas import History
 from api.jobs.tables import Counted, Job, JobBucket, ProcessorBucket
-from discoverers.reporting import Counters
+from contract.reports import Counters
 
 COUNTERS: Final = tuple(Counters.model_fields)
 

@@ -27,7 +27,7 @@ from api.jobs.views import held_version_view, job_summary
 from api.processors.schemas import PublishedVersion, State
 from api.processors.tables import Processor
 from api.settings import Settings
-from discoverers.reporting import RunningState
+from contract.reports import RunningState
 
 # Of several versions of one processor the first of these says how the processor fares.
 TELLING: Final = ("quarantined", "active", "paused", "draining", "pending", "superseded")

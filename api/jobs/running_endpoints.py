@@ -15,7 +15,7 @@ from api.security import Viewer
 from api.streams.schemas import StreamName
 from api.streams.service import existing_stream
 from api.transactions import Read
-from cep.processor_document import ProcessorId
+from cep.definition.document import ProcessorId
 
 router = slice_router("/v1/streams/{stream}", "jobs")
 

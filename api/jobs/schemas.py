@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 from api.processors.schemas import PublishedVersion, State
 from cep.instants import Instant
-from discoverers.reporting import Counters, RunningState
+from contract.reports import Counters, RunningState
 
 JobState = Literal["starting", "running", "stale", "stopped"]
 

@@ -18,8 +18,8 @@ from api.problems import Refusal, not_found
 from api.settings import Settings
 from api.streams.service import existing_stream, locked_stream
 from api.transactions import Writing
-from discoverers.canonical import canonical_json
-from discoverers.reporting import (
+from contract.canonical import canonical_json
+from contract.reports import (
     MATCHES_PER_POST,
     VERSIONS_PER_HEARTBEAT,
     Heartbeat,

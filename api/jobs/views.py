@@ -19,7 +19,7 @@ from api.jobs.schemas import (
 from api.jobs.tables import Counted, HeldVersion, Job
 from api.settings import Settings
 from api.streams.service import existing_stream
-from discoverers.reporting import Counters, RunningState
+from contract.reports import Counters, RunningState
 
 
 def job_state(job: Job, now_ms: int, settings: Settings) -> JobState:

@@ -17,7 +17,7 @@ from api.security import Job, Viewer
 from api.streams.schemas import StreamName
 from api.streams.service import existing_stream
 from api.transactions import Read, Write
-from discoverers.reporting import MatchReceipt, MatchReport
+from contract.reports import MatchReceipt, MatchReport
 
 router = slice_router("/v1/streams/{stream}/matches", "matches")
 

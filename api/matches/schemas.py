@@ -7,9 +7,9 @@ from fastapi import Query
 from pydantic import BaseModel, Field
 
 from api.processors.schemas import SearchText
+from cep.definition.document import ProcessorId
 from cep.instants import Instant
-from cep.processor_document import ProcessorId
-from discoverers.reporting import JobName, MatchKind
+from contract.reports import JobName, MatchKind
 
 KeyText = Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")]
 

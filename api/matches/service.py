@@ -14,8 +14,8 @@ from api.problems import not_found
 from api.settings import Settings
 from api.streams.service import existing_stream
 from api.transactions import Writing
-from discoverers.canonical import canonical_json
-from discoverers.reporting import MatchReceipt, MatchReport, ReportedMatch
+from contract.canonical import canonical_json
+from contract.reports import MatchReceipt, MatchReport, ReportedMatch
 
 _KEY_TEXT_LENGTH: Final = 500
 

@@ -13,12 +13,12 @@ from api.code.verification import code_flaws
 from api.problems import Flaw, escaped, invalid, pattern_flaws
 from api.processors.examples import example_flaws
 from api.processors.lint import condition_flaws
+from cep.definition.checking import expression_problems
+from cep.definition.document import ProcessorContent, ProcessorDocument
 from cep.expression import Problem, Schema
 from cep.pattern import Pattern, PatternError
-from cep.processor_document import ProcessorContent, ProcessorDocument
-from cep.signing_keys import SigningKeys
-from discoverers.canonical import canonical_json, content_hash
-from discoverers.checking import expression_problems
+from cep.signing.keys import SigningKeys
+from contract.canonical import canonical_json, content_hash
 
 
 @dataclass(frozen=True, slots=True)

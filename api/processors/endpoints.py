@@ -25,7 +25,7 @@ from api.processors.tables import Processor
 from api.routing import slice_router
 from api.security import Author, Publisher, Viewer
 from api.transactions import Read, Write
-from cep.processor_document import ProcessorId
+from cep.definition.document import ProcessorId
 
 router = slice_router("/v1", "processors")
 

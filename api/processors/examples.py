@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from api.problems import Flaw
+from cep.definition.document import Example, ProcessorDocument
 from cep.expression import EvaluationError, Expression, compile_scalar, resolve
-from cep.matching import find_matches
+from cep.matching.find_matches import find_matches
 from cep.nfa.errors import MatchingError
 from cep.nfa.limits import Limits
 from cep.pattern import Pattern
 from cep.pattern.code import signed_codes
-from cep.processor_document import Example, ProcessorDocument
-from discoverers.canonical import canonical_json
+from contract.canonical import canonical_json
 
 MAXIMUM_EVENTS = 2_000
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from api.problems import Flaw
 from cep.expression import Expression, Field, Node, resolve
-from cep.expression.fold import folded
+from cep.expression.evaluation.fold import folded
 from cep.expression.tree import And, Comparison, ComparisonOperator, In, Literal
 from cep.pattern import Pattern
-from cep.pattern.places import places
 from cep.pattern.tree import Step
+from cep.pattern.validation.places import places
 
 
 def condition_flaws(pattern: Pattern) -> list[Flaw]:

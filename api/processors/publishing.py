@@ -16,8 +16,8 @@ from api.processors.schemas import Rollback
 from api.runtime import CurrentRuntime, Runtime
 from api.security import Author, Principal, Publisher, Role
 from api.streams.service import event_time_column, existing_stream, schema_of
+from cep.definition.document import ProcessorContent, ProcessorDocument, ProcessorId
 from cep.pattern import Pattern
-from cep.processor_document import ProcessorContent, ProcessorDocument, ProcessorId
 
 Checked = CheckedDocument
 

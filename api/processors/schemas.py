@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from api.paging import SortOrder
 from api.problems import Flaw
 from api.streams.schemas import StreamName
+from cep.definition.document import Tag
 from cep.instants import Instant
-from cep.processor_document import Tag
 
 PUBLISHED: Final = "published"
 SCHEDULED: Final = "scheduled"

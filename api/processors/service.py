@@ -24,8 +24,8 @@ from api.processors.schemas import DELETED, PAUSED, PUBLISHED, LabelsPatch
 from api.processors.tables import Processor, ProcessorVersion
 from api.streams.service import locked_stream
 from api.transactions import Writing
-from cep.processor_document import ProcessorLabels
-from discoverers.canonical import canonical_json
+from cep.definition.document import ProcessorLabels
+from contract.canonical import canonical_json
 
 
 def create(writing: Writing, checked: CheckedDocument, *, paused: bool) -> Processor:

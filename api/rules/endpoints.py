@@ -21,7 +21,7 @@ from api.security import Publisher, Viewer
 from api.streams.schemas import StreamName
 from api.streams.service import existing_stream
 from api.transactions import Read, Write
-from discoverers.reporting import JobName
+from contract.reports import JobName
 
 router = slice_router("/v1/streams/{stream}/rules", "rules")
 

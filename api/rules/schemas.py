@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from api.jobs.schemas import JobSummary, RunningInJob
 from api.paging import Page, SortOrder
 from api.processors.schemas import ProcessorSummary, PublishedVersion, SearchText
-from cep.processor_document import ProcessorId, Severity, Tag
+from cep.definition.document import ProcessorId, Severity, Tag
 
 Standing = Literal["quarantined", "active", "paused", "draining", "pending", "absent"]
 RuleProblem = Literal["errors", "behind", "warnings"]

@@ -20,7 +20,7 @@ from api.rules import repository
 from api.rules.repository import Tally
 from api.rules.schemas import RuleFilter, RuleLine, RuleProblem, RulesPage, Standing
 from api.settings import Settings
-from discoverers.reporting import RunningState
+from contract.reports import RunningState
 
 _LIVELINESS: Final = ("running", "starting", "stale", "stopped")
 

@@ -1,11 +1,11 @@
-"""Writes snapshots: the same publications always make the same bytes (`discoverers.snapshot`)."""
+"""Writes snapshots: the same publications always make the same bytes (`contract.snapshot`)."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from api.snapshots.repository import PublishedVersion
-from discoverers.canonical import canonical_json
-from discoverers.snapshot import FORMAT
+from contract.canonical import canonical_json
+from contract.snapshot import FORMAT
 
 
 def processor_entries(versions: Iterable[PublishedVersion]) -> Iterator[tuple[str, bytes]]:

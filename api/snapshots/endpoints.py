@@ -14,7 +14,7 @@ from api.security import ViewerOrJob
 from api.snapshots.cache import ServedSnapshot, snapshot_at
 from api.streams.schemas import StreamName
 from api.streams.service import existing_stream
-from discoverers.snapshot import Snapshot
+from contract.snapshot import Snapshot
 
 router = slice_router("/v1/streams/{name}", "snapshots")
 

@@ -17,7 +17,7 @@ from api.transactions import Writing
 from cep.expression import ExpressionError, Schema
 from cep.expression.errors import near_name
 from cep.expression.types import Kind
-from discoverers.canonical import canonical_json
+from contract.canonical import canonical_json
 
 _TIME_KINDS = {Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ, Kind.BIGINT}
 

@@ -8,16 +8,16 @@ What values mean is told in `values` and `temporal` (comparing), `arithmetic`, `
 `text_pattern`.
 """
 
-from cep.expression.aggregate import CompiledAggregate, compile_aggregate
-from cep.expression.check import check
-from cep.expression.columnar import compile_columnar
+from cep.expression.checking.check import check
+from cep.expression.checking.keys import key_problem
+from cep.expression.checking.resolve import resolve
 from cep.expression.errors import EvaluationError, ExpressionError, ExpressionTooLarge, Problem
+from cep.expression.evaluation.aggregate import CompiledAggregate, compile_aggregate
+from cep.expression.evaluation.columnar import compile_columnar
+from cep.expression.evaluation.predicate import Predicate, compile_predicate, compile_scalar
+from cep.expression.evaluation.scalar import Evaluator
 from cep.expression.expression import Expression
 from cep.expression.fields import FieldReader, mapping_reader, row_reader
-from cep.expression.keys import key_problem
-from cep.expression.predicate import Predicate, compile_predicate, compile_scalar
-from cep.expression.resolve import resolve
-from cep.expression.scalar import Evaluator
 from cep.expression.split import Split, split
 from cep.expression.sql import to_sql
 from cep.expression.tree import (

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
-from cep.expression.parser import parse
+from cep.expression.parsing.parser import parse
 from cep.expression.tree import And, Node, Or
 
 

@@ -3,7 +3,7 @@
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
-from cep.expression.functions import OPERATORS
+from cep.expression.functions.table import OPERATORS
 from cep.expression.rewrite import rebuilt
 from cep.expression.temporal import INTERVAL_UNITS
 from cep.expression.tree import (

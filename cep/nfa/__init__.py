@@ -6,7 +6,7 @@
 The program is immutable, the run state is separate and can be written to bytes at any event.
 """
 
-from cep.nfa.compiler import CompiledPattern, compile_pattern
+from cep.nfa.compiler.compile import CompiledPattern, compile_pattern
 from cep.nfa.errors import (
     ConditionFailed,
     EventTimeError,

@@ -19,7 +19,7 @@ from cep.expression import (
     resolve,
     split,
 )
-from cep.nfa.compiler import CompiledPattern
+from cep.nfa.compiler.compile import CompiledPattern
 from cep.nfa.errors import CodeNotLoaded, ConditionFailed
 from cep.nfa.reactions import Residual, RuleCondition
 from cep.nfa.runs import UNFOLDED, Cell, events_of_step

@@ -2,10 +2,10 @@
 
 from cep.pattern.after_match import AfterMatchSkip
 from cep.pattern.builder import Pattern
-from cep.pattern.document import document_json_schema
+from cep.pattern.document.schema import document_json_schema
 from cep.pattern.problems import PatternError, Problem
-from cep.pattern.size_limits import PatternTooLarge
 from cep.pattern.tree import PatternTree, SkipStrategy, WithinType
+from cep.pattern.validation.size_limits import PatternTooLarge
 
 __all__ = [
     "AfterMatchSkip",

@@ -17,14 +17,12 @@ from cep.expression import Expression, ExpressionError, Schema
 from cep.pattern import (
     code,
     conditions,
-    document_reading,
-    document_writing,
-    printed,
-    printed_reading,
 )
 from cep.pattern.after_match import AfterMatchSkip
+from cep.pattern.document import reading, writing
 from cep.pattern.durations import duration_ms
-from cep.pattern.element_rules import element_problems
+from cep.pattern.printed import reading as printed_reading
+from cep.pattern.printed import writing as printed_writing
 from cep.pattern.problems import PatternError, Problem
 from cep.pattern.tree import (
     Contiguity,
@@ -38,8 +36,9 @@ from cep.pattern.tree import (
     Window,
     WithinType,
 )
-from cep.pattern.validation import problems, warnings
-from cep.signing_keys import SigningKeys
+from cep.pattern.validation.element_rules import element_problems
+from cep.pattern.validation.validate import problems, warnings
+from cep.signing.keys import SigningKeys
 
 Duration = int | str | timedelta
 ConditionSource = str | Expression | Callable[[Any, Any], bool]
@@ -316,7 +315,7 @@ class Pattern:
         Raises:
             PatternError: with every problem of the document.
         """
-        return cls(document_reading.read_document(document, flink_quirks=flink_quirks))
+        return cls(reading.read_document(document, flink_quirks=flink_quirks))
 
     @classmethod
     def from_yaml(cls, text: str, *, flink_quirks: bool | None = None) -> Self:
@@ -325,7 +324,7 @@ class Pattern:
         Raises:
             PatternError: with every problem of the document, each with line and column.
         """
-        return cls(document_reading.read_yaml(text, flink_quirks=flink_quirks))
+        return cls(reading.read_yaml(text, flink_quirks=flink_quirks))
 
     @classmethod
     def from_json(cls, text: str, *, flink_quirks: bool | None = None) -> Self:
@@ -334,7 +333,7 @@ class Pattern:
         Raises:
             PatternError: with every problem of the document, each with line and column.
         """
-        return cls(document_reading.read_json(text, flink_quirks=flink_quirks))
+        return cls(reading.read_json(text, flink_quirks=flink_quirks))
 
     def to_document(self) -> dict[str, Any]:
         """Return the document of this pattern; `from_document` makes an equal pattern of it.
@@ -342,7 +341,7 @@ class Pattern:
         Raises:
             PatternError: the pattern holds Python code that is not signed.
         """
-        return document_writing.document_of(self.tree)
+        return writing.document_of(self.tree)
 
     def to_yaml(self) -> str:
         """Return the document of this pattern as YAML.
@@ -350,7 +349,7 @@ class Pattern:
         Raises:
             PatternError: the pattern holds Python code that is not signed.
         """
-        return document_writing.yaml_of(self.tree)
+        return writing.yaml_of(self.tree)
 
     def to_json(self) -> str:
         """Return the document of this pattern as indented JSON.
@@ -358,7 +357,7 @@ class Pattern:
         Raises:
             PatternError: the pattern holds Python code that is not signed.
         """
-        return document_writing.json_of(self.tree)
+        return writing.json_of(self.tree)
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -376,7 +375,7 @@ class Pattern:
         return pattern
 
     def __str__(self) -> str:
-        return printed.printed(self.tree)
+        return printed_writing.printed(self.tree)
 
     __repr__ = __str__
 

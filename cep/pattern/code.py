@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from types import ModuleType
 
-from cep.pattern.places import places
 from cep.pattern.problems import PatternError, Problem
 from cep.pattern.tree import (
     AllOf,
@@ -19,8 +18,9 @@ from cep.pattern.tree import (
     SignedCondition,
     Step,
 )
-from cep.signed_code import CodeRefused, CodeUse, SignedCode, sign, verify_and_load
-from cep.signing_keys import SigningKeys
+from cep.pattern.validation.places import places
+from cep.signing.code import CodeRefused, CodeUse, SignedCode, sign, verify_and_load
+from cep.signing.keys import SigningKeys
 
 
 def signed(tree: PatternTree, keys: SigningKeys, modules: Sequence[ModuleType] = ()) -> PatternTree:

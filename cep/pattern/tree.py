@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from cep.expression import Expression
-from cep.signed_code import SignedCode
+from cep.signing.code import SignedCode
 
 
 class Contiguity(StrEnum):

@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 
 from api.client import ServiceError
-from cep.signing_keys import SigningKey, SigningKeys
+from cep.signing.keys import SigningKey, SigningKeys
 from examples.demo.events import STREAM, Feeder, load_events
 from examples.demo.java import missing_java
 from examples.demo.job import KEYS_VARIABLE, TOKEN_VARIABLE, ChangeLines, output_rows, start_job

@@ -18,8 +18,8 @@ from pydantic import BaseModel, ConfigDict
 
 from api.client import Client
 from cep.instants import Instant
-from cep.signing_keys import SigningKeys
-from discoverers.reporting import Counters
+from cep.signing.keys import SigningKeys
+from contract.reports import Counters
 from examples.demo.events import STREAM
 from examples.demo.processes import PERCEPT, ChildProcess
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from api.client import Client
 from cep.instants import instant_ms
-from discoverers.reporting import RunningState
+from contract.reports import RunningState
 from examples.demo import rules
 from examples.demo.rules import Rule
 

@@ -12,11 +12,13 @@ from typing import Final, assert_never
 
 from pydantic import ValidationError
 
+from cep.definition.document import ProcessorContent
 from cep.pattern import Pattern, PatternError, Problem
 from cep.pattern.code import signed_codes
-from cep.processor_document import ProcessorContent
-from cep.signed_code import CodeRefused, CodeUse, verify
-from cep.signing_keys import SigningKeys
+from cep.signing.code import CodeRefused, CodeUse, verify
+from cep.signing.keys import SigningKeys
+from contract.service_access import token_reader
+from contract.snapshot import SnapshotVersion
 from discoverers import (
     BackgroundDiscovery,
     DiscovererConfigError,
@@ -27,8 +29,6 @@ from discoverers import (
     Snapshot,
     create_discoverer,
 )
-from discoverers.service_access import token_reader
-from discoverers.snapshot import SnapshotVersion
 from processor_runtime.job_file.job import JobFile
 from processor_runtime.job_file.outputs import (
     ConsoleOutput,

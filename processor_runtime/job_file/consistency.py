@@ -6,8 +6,7 @@ from typing import Final
 from cep.expression import ExpressionError, Schema
 from cep.pattern import Problem
 from cep.pattern.problems import did_you_mean
-from discoverers.snapshot import StreamDefinition
-from processor_runtime.event_order import order_of_equal_times
+from contract.snapshot import StreamDefinition
 from processor_runtime.job_file.job import JobFile
 from processor_runtime.job_file.outputs import (
     DeltaOutput,
@@ -15,6 +14,7 @@ from processor_runtime.job_file.outputs import (
     ParquetOutput,
     ServiceOutput,
 )
+from processor_runtime.rows.event_order import order_of_equal_times
 
 MALFORMED_COLUMN: Final = "_malformed"
 

@@ -1,7 +1,7 @@
 """The whole job file as one model; `loading` reads it, the composition root of the job uses it.
 
 What events look like (columns, event time, delay, order) is not in it: that is the stream's
-definition, which comes with the processors (`discoverers.snapshot.StreamDefinition`).
+definition, which comes with the processors (`contract.snapshot.StreamDefinition`).
 """
 
 from collections.abc import Mapping
@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from cep.processor_document import ProcessorLimits
-from cep.signing_keys import SigningKeys
-from discoverers.reporting import JobName
+from cep.definition.document import ProcessorLimits
+from cep.signing.keys import SigningKeys
+from contract.reports import JobName
 from processor_runtime.job_file.field_types import (
     DurationMs,
     EnvironmentName,

@@ -10,7 +10,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from cep.pattern import PatternError, Problem
-from cep.pattern.document_text import SourceDocument, read_json_text, read_yaml_documents
+from cep.pattern.document.text import SourceDocument, read_json_text, read_yaml_documents
 from processor_runtime.job_file.consistency import inconsistencies
 from processor_runtime.job_file.job import JobFile
 from processor_runtime.job_file.problems import JobFileError, placed_in, validation_problems

@@ -12,7 +12,7 @@ from typing import Annotated, Final, Literal, Self, get_args
 from pydantic import AfterValidator, Field, HttpUrl, WithJsonSchema, model_validator
 
 from cep.pattern.problems import did_you_mean
-from discoverers.plain_http import PLAIN_HTTP, is_plain_http_elsewhere
+from contract.plain_http import PLAIN_HTTP, is_plain_http_elsewhere
 from processor_runtime.job_file.field_types import (
     EnvironmentName,
     JobFilePart,

@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from cep.pattern import Problem
-from cep.pattern.document_text import SourceDocument
+from cep.pattern.document.text import SourceDocument
 from cep.pattern.problems import did_you_mean, type_remedy
 
 ROOT = "job file"

@@ -8,7 +8,7 @@ from typing import Self
 
 from pydantic import Field, HttpUrl, model_validator
 
-from discoverers.service_access import check_access
+from contract.service_access import check_access
 from processor_runtime.job_file.field_types import (
     EnvironmentName,
     JobFilePart,

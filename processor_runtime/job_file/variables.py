@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from cep.pattern import Problem
-from cep.pattern.document_text import SourceDocument
+from cep.pattern.document.text import SourceDocument
 
 _REFERENCE: Final = re.compile(r"\$\$\{|\$\{([^}]*)\}?")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

@@ -8,9 +8,9 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from discoverers.report_parts import ReportPart
-from discoverers.reporting import Counters, EventTimeMs, Heartbeat, RunningVersion
-from processor_runtime.job_status import JobStatus, Totals, VersionStatus
+from contract.report_parts import ReportPart
+from contract.reports import Counters, EventTimeMs, Heartbeat, RunningVersion
+from processor_runtime.driver.job_status import JobStatus, Totals, VersionStatus
 
 _LARGEST_COUNT: Final = 2**53 - 1
 _FASTEST: Final = 1e12

@@ -20,11 +20,11 @@ from urllib.parse import quote
 
 from pydantic import BaseModel
 
+from contract.problem_text import first_line
+from contract.report_parts import VersionReport
+from contract.reports import HeartbeatAnswer, JobRegistration, JobStop, RegisteredJob
 from discoverers.clock import SYSTEM_CLOCK, Backoff, Clock
-from discoverers.problem_text import first_line
-from discoverers.report_parts import VersionReport
-from discoverers.reporting import HeartbeatAnswer, JobRegistration, JobStop, RegisteredJob
-from processor_runtime.job_status import JobStatus
+from processor_runtime.driver.job_status import JobStatus
 from processor_runtime.reporting.heartbeats import heartbeat, running_version
 from processor_runtime.reporting.rule_service import RuleService, ServiceRefused
 

@@ -14,9 +14,9 @@ from types import TracebackType
 from typing import Final, Self
 from urllib.parse import quote
 
+from contract.problem_text import first_line
+from contract.reports import MATCHES_PER_POST, MatchReceipt, ReportedMatch
 from discoverers.clock import SYSTEM_CLOCK, Backoff, Clock
-from discoverers.problem_text import first_line
-from discoverers.reporting import MATCHES_PER_POST, MatchReceipt, ReportedMatch
 from processor_runtime.reporting.rule_service import RuleService, ServiceRefused
 
 QUEUE_BYTES: Final = 64_000_000

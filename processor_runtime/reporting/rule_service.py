@@ -11,7 +11,7 @@ from typing import Final, Self, TypeVar
 import httpx2
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from discoverers.service_access import refusal_text, retry_after_seconds, token_reader
+from contract.service_access import refusal_text, retry_after_seconds, token_reader
 from processor_runtime.job_file.service import ServiceConnection
 
 Answer = TypeVar("Answer")

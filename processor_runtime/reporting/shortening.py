@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from pydantic_core import to_json
 
-from discoverers.reporting import EVENTS_BYTES, OUTPUT_BYTES, ReportedMatch
+from contract.reports import EVENTS_BYTES, OUTPUT_BYTES, ReportedMatch
 
 LEFT_OUT: Final = "percept_left_out"
 """Key of the object that stands where something is missing; its value says what."""

@@ -6,7 +6,7 @@ from typing import Final
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-from discoverers.problem_text import first_line
+from contract.problem_text import first_line
 
 _LONGEST: Final = 500
 _HIDDEN: Final = "***"

@@ -15,11 +15,11 @@ from cep.expression import Schema
 from cep.nfa.limits import Limits
 from cep.pattern import Pattern
 from cep.processor import PatternProcessFunction, SelectExpressions
-from discoverers.snapshot import StreamDefinition
-from processor_runtime.batch_clock import NO_WATERMARK_MS, BatchClock
-from processor_runtime.rule_loading import Rule, WrittenLimits
-from processor_runtime.rule_set import RuleSet, SelectorGroup, group_id
-from processor_runtime.timeline import BEGINNING_MS, END_MS, Interval
+from contract.snapshot import StreamDefinition
+from processor_runtime.rules.loading import Rule, WrittenLimits
+from processor_runtime.rules.rule_set import RuleSet, SelectorGroup, group_id
+from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
+from processor_runtime.schedule.timeline import BEGINNING_MS, END_MS, Interval
 
 # Set by Spark for every task of a streaming query.
 _BATCH_ID: Final = "streaming.sql.batchId"

@@ -23,24 +23,23 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cep.nfa.limits import Limits
 from cep.pattern import Problem
+from contract.snapshot import Snapshot, StreamDefinition
 from discoverers.background import BackgroundDiscovery, NoSnapshotError
 from discoverers.discoverer import DiscovererSurroundings
 from discoverers.factories import create_discoverer
-from discoverers.snapshot import Snapshot, StreamDefinition
-from processor_runtime.checkpoint_identity import CheckpointIdentity, checkpoint_identity
+from processor_runtime.driver.batch_record import last_snapshot, unfinished_stream
+from processor_runtime.driver.checkpoint_identity import CheckpointIdentity, checkpoint_identity
+from processor_runtime.driver.job_progress import JobProgress
+from processor_runtime.driver.job_status import JobStatus
+from processor_runtime.driver.pinning import BatchPins
 from processor_runtime.job_file.consistency import misfits, stream_of_job
 from processor_runtime.job_file.job import JobFile
-from processor_runtime.job_progress import JobProgress
-from processor_runtime.job_status import JobStatus
-from processor_runtime.last_batch import last_snapshot, unfinished_stream
-from processor_runtime.pinning import BatchPins
 from processor_runtime.reporting import JobReporter, ReportingJob, RuleService
-from processor_runtime.rule_loading import RuleDefaults
-from processor_runtime.shard_matcher import MatchSettings
+from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.spark.checkpoint_files import CheckpointFiles
 from processor_runtime.spark.job_query import JobQuery, StreamWatch
 from processor_runtime.spark.micro_batches import BatchDone, MicroBatches
-from processor_runtime.spark.plan import (
+from processor_runtime.spark.plan.frames import (
     StagePlan,
     TimeRules,
     output_rows,
@@ -48,11 +47,12 @@ from processor_runtime.spark.plan import (
     timed_events,
     with_ticks,
 )
+from processor_runtime.spark.plan.worker_rules import PinnedRules
 from processor_runtime.spark.session import ship_packages
 from processor_runtime.spark.shipped_files import ShippedFiles
 from processor_runtime.spark.sinks import JobOutputs, SinkSurroundings, create_sinks
 from processor_runtime.spark.sources import read_source
-from processor_runtime.spark.worker_rules import PinnedRules
+from processor_runtime.stages.shard_matcher import MatchSettings
 
 _log = logging.getLogger("percept.job")
 

@@ -16,7 +16,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from discoverers.snapshot import Snapshot, StreamDefinition
+from contract.snapshot import Snapshot, StreamDefinition
 from processor_runtime.job_file.timing import Trigger
 from processor_runtime.spark.micro_batches import MicroBatches
 

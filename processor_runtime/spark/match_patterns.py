@@ -17,21 +17,21 @@ from cep.expression import Schema
 from cep.nfa.limits import Limits
 from cep.pattern import Pattern
 from cep.pattern.problems import did_you_mean
-from discoverers.snapshot import StreamDefinition
-from processor_runtime.event_order import order_of_equal_times
-from processor_runtime.key_stage import MALFORMED, KeyStageSettings
-from processor_runtime.shard_matcher import MatchSettings, ShardMatcher
-from processor_runtime.spark.block_rows import DDL, Received
+from contract.snapshot import StreamDefinition
+from processor_runtime.rows.event_order import order_of_equal_times
+from processor_runtime.schedule.timeline import END_MS
 from processor_runtime.spark.fixed_rules import FixedRules
-from processor_runtime.spark.plan import (
+from processor_runtime.spark.plan.block_rows import DDL, Received
+from processor_runtime.spark.plan.frames import (
     StagePlan,
     TimeRules,
     output_rows,
     spread_shard_keys,
     timed_events,
 )
-from processor_runtime.spark.stages import OUTPUT_DDL, KeyStageTask, rows_as_pandas
-from processor_runtime.timeline import END_MS
+from processor_runtime.spark.plan.stages import OUTPUT_DDL, KeyStageTask, rows_as_pandas
+from processor_runtime.stages.key_stage import MALFORMED, KeyStageSettings
+from processor_runtime.stages.shard_matcher import MatchSettings, ShardMatcher
 
 _FOUND: Final = ("pattern", "key", "match_id", "start_ms", "end_ms", "output", "events")
 

@@ -19,19 +19,19 @@ from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation has it
 
-from discoverers.snapshot import Snapshot
-from processor_runtime.batch_clock import NO_WATERMARK_MS, BatchClock
-from processor_runtime.job_progress import JobProgress
-from processor_runtime.job_status import JobStatus
-from processor_runtime.pinning import BatchPins, BatchStart, Pin, failed_versions
-from processor_runtime.shard_matcher import RuleFailed
-from processor_runtime.shard_status import ShardStatus, read_status
-from processor_runtime.spark.backlog import unread_events
+from contract.snapshot import Snapshot
+from processor_runtime.driver.job_progress import JobProgress
+from processor_runtime.driver.job_status import JobStatus
+from processor_runtime.driver.pinning import BatchPins, BatchStart, Pin, failed_versions
+from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
+from processor_runtime.schedule.timeline import Timeline
 from processor_runtime.spark.checkpoint_files import CheckpointFiles
+from processor_runtime.spark.plan.stages import STATUS
+from processor_runtime.spark.plan.worker_rules import PROPERTY, PinnedBatch
 from processor_runtime.spark.shipped_files import ShippedFiles
-from processor_runtime.spark.stages import STATUS
-from processor_runtime.spark.worker_rules import PROPERTY, PinnedBatch
-from processor_runtime.timeline import Timeline
+from processor_runtime.spark.sources.backlog import unread_events
+from processor_runtime.stages.shard_matcher import RuleFailed
+from processor_runtime.stages.shard_status import ShardStatus, read_status
 
 _log = logging.getLogger("percept.job")
 

@@ -10,7 +10,7 @@ import uvicorn
 
 from api.client import Client
 from api.security import Role
-from cep.signing_keys import SigningKey, SigningKeys
+from cep.signing.keys import SigningKey, SigningKeys
 from tests.api.documents import STREAM
 from tests.api.running import ServiceUnderTest, running_service
 

@@ -23,9 +23,9 @@ from api.client import (
 from api.client.retries import ATTEMPTS, RetryingTransport
 from api.security import Role
 from cep import Pattern, PatternError, find_matches, select
-from cep.signed_code import CodeUse, SignedCode, verify_and_load
-from cep.signing_keys import SigningKeys
-from discoverers.snapshot import Snapshot
+from cep.signing.code import CodeUse, SignedCode, verify_and_load
+from cep.signing.keys import SigningKeys
+from contract.snapshot import Snapshot
 from tests.api.documents import PATTERN, STREAM, processor_document
 from tests.api.listening import KEYS, ListeningService, listening_service
 

@@ -16,7 +16,7 @@ from api.gitops import commands, execution
 from api.gitops.text_diff import text_diff
 from api.security import Role
 from cep import Pattern, select
-from cep.signing_keys import SigningKey
+from cep.signing.keys import SigningKey
 from tests.api.documents import PATTERN, STREAM, processor_document
 from tests.api.listening import ListeningService, listening_service
 

@@ -8,8 +8,8 @@ import pytest
 
 from api.jobs.service import REMEMBERED_INSTANCES
 from api.security import Role
-from discoverers.report_parts import VersionReport
-from discoverers.reporting import (
+from contract.report_parts import VersionReport
+from contract.reports import (
     VERSIONS_PER_HEARTBEAT,
     Heartbeat,
     HeartbeatAnswer,

@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from api.security import Role
-from discoverers.reporting import EVENTS_BYTES, OUTPUT_BYTES
+from contract.reports import EVENTS_BYTES, OUTPUT_BYTES
 from tests.api.documents import STREAM
 from tests.api.running import START_MS, ServiceUnderTest, running_service
 from tests.api.serving import Served, served

@@ -16,10 +16,10 @@ from pydantic import ValidationError
 from api.security import Role
 from api.settings import Settings
 from cep import Pattern, PatternError, PatternProcessFunction, find_matches, select
-from cep import signed_code as signed_code_module
+from cep.definition.document import ProcessorDocument
 from cep.nfa.errors import CodeNotLoaded
-from cep.processor_document import ProcessorDocument
-from cep.signed_code import (
+from cep.signing import code as signed_code_module
+from cep.signing.code import (
     MAXIMUM_PAYLOAD_BYTES,
     CodeRefused,
     CodeUse,
@@ -28,7 +28,7 @@ from cep.signed_code import (
     verify,
     verify_and_load,
 )
-from cep.signing_keys import SigningKey, SigningKeys
+from cep.signing.keys import SigningKey, SigningKeys
 from tests.api.documents import STREAM, processor_document
 from tests.api.running import ServiceUnderTest, running_service
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discoverers.snapshot import Snapshot
+from contract.snapshot import Snapshot
 from tests.api.documents import PATTERN, STREAM, processor_document
 from tests.api.running import Publish, ServiceUnderTest, running_service
 from tests.patience import FAR_LONGER_SECONDS, PATIENCE_SECONDS

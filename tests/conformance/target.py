@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cep import Pattern, find_matches
-from cep.matching import MatchResult
+from cep.matching.find_matches import MatchResult
 from cep.nfa.errors import LimitExceeded, SkipTargetMissing
 from cep.pattern import PatternError
 from tests.conformance.outcome import Failure, Match, Outcome, StepIds, TimedOut

@@ -10,8 +10,8 @@ from typing import Any
 import httpx2
 
 from api.runtime import Clock
-from discoverers.report_parts import VersionReport
-from discoverers.reporting import (
+from contract.report_parts import VersionReport
+from contract.reports import (
     Counters,
     Heartbeat,
     HeartbeatAnswer,

@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from api.security import Role
 from cep.instants import iso_text
-from discoverers.reporting import Counters
+from contract.reports import Counters
 from tests.api.documents import processor_document
 from tests.dashboard.browsing import Guard
 from tests.dashboard.reporting_job import ReportingJob

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discoverers.report_parts import ReportPart, VersionReport
-from discoverers.reporting import HeartbeatAnswer, RunningVersion
+from contract.report_parts import ReportPart, VersionReport
+from contract.reports import HeartbeatAnswer, RunningVersion
 
 Known = dict[tuple[str, int], RunningVersion]
 

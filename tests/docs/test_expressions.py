@@ -17,10 +17,10 @@ from cep.expression import (
     mapping_reader,
     resolve,
 )
-from cep.expression.functions import ALIASES, FUNCTIONS, OPERATORS
-from cep.expression.parser import MAX_TREE_DEPTH
-from cep.expression.scalar import no_slots
-from cep.expression.syntax import MAX_BRACKET_DEPTH, MAX_TEXT_LENGTH
+from cep.expression.evaluation.scalar import no_slots
+from cep.expression.functions.table import ALIASES, FUNCTIONS, OPERATORS
+from cep.expression.parsing.parser import MAX_TREE_DEPTH
+from cep.expression.parsing.syntax import MAX_BRACKET_DEPTH, MAX_TEXT_LENGTH
 from tests.docs.fences import ROOT, fences, rows
 from tests.docs.notation import event_of
 from tests.docs.sessions import run_sessions

@@ -9,8 +9,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from cep import Limits, Pattern, PatternError
-from cep.pattern.document import document_json_schema
-from cep.pattern.size_limits import MAXIMUM_DEPTH, MAXIMUM_STATES, MAXIMUM_STEPS
+from cep.pattern.document.schema import document_json_schema
+from cep.pattern.validation.size_limits import MAXIMUM_DEPTH, MAXIMUM_STATES, MAXIMUM_STEPS
 from tests.docs.fences import ROOT, Fence, fences, rows
 from tests.docs.notation import found
 from tests.docs.sessions import run_sessions

@@ -18,7 +18,7 @@ from cep.expression import (
     resolve,
     to_sql,
 )
-from cep.expression.resolve import with_typed_constants
+from cep.expression.checking.resolve import with_typed_constants
 from tests.expression.typed_trees import SCHEMA, Rows, rows, trees
 
 

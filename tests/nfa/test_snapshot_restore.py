@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from cep import KeyedMatcher, Pattern
 from cep.expression import compile_predicate, mapping_reader
+from cep.matching.matcher_state import encode_matcher, restore_matcher
 from cep.nfa import SkipTargetMissing, StateEncodingError
 from cep.nfa.codec import FORMAT_VERSION, pack, unpack
-from cep.snapshot import encode_matcher, restore_matcher
 from tests.nfa.letters import letter
 
 VECTORS = Path(__file__).parents[1] / "conformance" / "vectors"

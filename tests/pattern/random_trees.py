@@ -6,7 +6,6 @@ from itertools import count
 from hypothesis import strategies as st
 
 from cep.pattern.conditions import condition_of
-from cep.pattern.element_rules import element_problems
 from cep.pattern.tree import (
     Contiguity,
     Group,
@@ -20,7 +19,8 @@ from cep.pattern.tree import (
     Window,
     WithinType,
 )
-from cep.pattern.validation import problems
+from cep.pattern.validation.element_rules import element_problems
+from cep.pattern.validation.validate import problems
 
 CONDITIONS = [
     "name = 'a'",

@@ -3,7 +3,7 @@
 import pytest
 
 from cep.pattern import AfterMatchSkip, Pattern, PatternError
-from cep.pattern.size_limits import MAXIMUM_STEPS
+from cep.pattern.validation.size_limits import MAXIMUM_STEPS
 
 LONG = (
     Pattern.begin("fail")

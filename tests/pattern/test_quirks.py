@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from cep.pattern import Pattern, PatternError
-from cep.pattern.quirk_rules import quirk_problems
 from cep.pattern.tree import Step, WithinType
-from cep.pattern.validation import problems
+from cep.pattern.validation.quirk_rules import quirk_problems
+from cep.pattern.validation.validate import problems
 from tests.conformance.cases import VECTORS
 
 PATTERNS: dict[str, Any] = {

@@ -3,7 +3,12 @@
 import pytest
 
 from cep.pattern import Pattern, PatternError, PatternTooLarge
-from cep.pattern.size_limits import MAXIMUM_DEPTH, MAXIMUM_STATES, MAXIMUM_STEPS, expanded_states
+from cep.pattern.validation.size_limits import (
+    MAXIMUM_DEPTH,
+    MAXIMUM_STATES,
+    MAXIMUM_STEPS,
+    expanded_states,
+)
 
 
 def nested(depth: int) -> Pattern:

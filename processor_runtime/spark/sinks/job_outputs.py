@@ -26,17 +26,17 @@ from processor_runtime.job_file.outputs import (
     ServiceOutput,
     WebhookOutput,
 )
-from processor_runtime.output_rows import SCHEMA
 from processor_runtime.reporting import MatchPoster
+from processor_runtime.rows.output_rows import SCHEMA
 from processor_runtime.spark.failure_text import failure_text, without
 from processor_runtime.spark.sinks.console import ConsoleSink
-from processor_runtime.spark.sinks.delta import DeltaSink
-from processor_runtime.spark.sinks.files import FileSink
-from processor_runtime.spark.sinks.jdbc import JdbcSink
+from processor_runtime.spark.sinks.files.delta import DeltaSink
+from processor_runtime.spark.sinks.files.sink import FileSink
+from processor_runtime.spark.sinks.jdbc.sink import JdbcSink
 from processor_runtime.spark.sinks.kafka import KafkaSink
 from processor_runtime.spark.sinks.output_sink import OutputFailed, OutputSink, SinkSurroundings
 from processor_runtime.spark.sinks.service import ServiceSink
-from processor_runtime.spark.sinks.webhook import WebhookSink
+from processor_runtime.spark.sinks.webhook.sink import WebhookSink
 
 ROW_COLUMNS: Final = tuple(SCHEMA.names())
 

@@ -9,8 +9,8 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - how PySpark's functions are named everywhere
 
-from discoverers.problem_text import first_line
-from discoverers.reporting import ReportedMatch
+from contract.problem_text import first_line
+from contract.reports import ReportedMatch
 from processor_runtime.reporting import MatchPoster
 from processor_runtime.reporting.shortening import LEFT_OUT, reported_match
 

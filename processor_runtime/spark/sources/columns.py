@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documen
 from pyspark.sql import types as T  # noqa: N812 - as all of Spark's documentation has it
 
 from cep.pattern.problems import did_you_mean
-from discoverers.snapshot import StreamDefinition
+from contract.snapshot import StreamDefinition
 from processor_runtime.job_file.consistency import MALFORMED_COLUMN
 from processor_runtime.spark.sources.errors import SourceError, first_sentence
 

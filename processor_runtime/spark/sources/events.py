@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812 - as all of Spark's documentation has it
 from pyspark.version import __version__ as spark_version
 
-from discoverers.snapshot import StreamDefinition
+from contract.snapshot import StreamDefinition
 from processor_runtime.job_file.source import FILE_FORMATS, TEXT_FORMATS, Source
 from processor_runtime.spark.sources.columns import stream_schema, typed_columns
 from processor_runtime.spark.sources.errors import SourceError, condition, first_sentence

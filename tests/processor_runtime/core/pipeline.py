@@ -15,20 +15,20 @@ import polars as pl
 
 from cep.expression import Kind, Schema
 from cep.expression.types import to_polars
-from discoverers.snapshot import Snapshot, SnapshotProcessor, StreamDefinition
-from processor_runtime.batch_clock import NO_WATERMARK_MS, BatchClock
-from processor_runtime.event_block import TIME, EventBlock
-from processor_runtime.job_progress import JobProgress
-from processor_runtime.job_status import JobStatus
-from processor_runtime.key_stage import FUTURE, MALFORMED, KeyStage, KeyStageSettings
-from processor_runtime.output_rows import OutputRow
-from processor_runtime.pinning import BatchPins, BatchStart, Pin, failed_versions
-from processor_runtime.rule_loading import RuleDefaults
-from processor_runtime.rule_set import RuleSet, compile_rules
-from processor_runtime.shard_matcher import MatchSettings, ShardMatcher
-from processor_runtime.shard_status import ShardStatus, read_status, write_status
-from processor_runtime.timeline import Timeline
-from processor_runtime.timeline_document import read_timeline
+from contract.snapshot import Snapshot, SnapshotProcessor, StreamDefinition
+from processor_runtime.driver.job_progress import JobProgress
+from processor_runtime.driver.job_status import JobStatus
+from processor_runtime.driver.pinning import BatchPins, BatchStart, Pin, failed_versions
+from processor_runtime.rows.event_block import TIME, EventBlock
+from processor_runtime.rows.output_rows import OutputRow
+from processor_runtime.rules.loading import RuleDefaults
+from processor_runtime.rules.rule_set import RuleSet, compile_rules
+from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
+from processor_runtime.schedule.timeline import Timeline
+from processor_runtime.schedule.timeline_document import read_timeline
+from processor_runtime.stages.key_stage import FUTURE, MALFORMED, KeyStage, KeyStageSettings
+from processor_runtime.stages.shard_matcher import MatchSettings, ShardMatcher
+from processor_runtime.stages.shard_status import ShardStatus, read_status, write_status
 
 Event = Mapping[str, Any]
 """Columns of the stream by name; `MALFORMED` and `FUTURE` may be among them."""

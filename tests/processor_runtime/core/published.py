@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from discoverers.snapshot import SnapshotProcessor, SnapshotVersion, StreamDefinition
-from processor_runtime.output_rows import OutputRow
+from contract.snapshot import SnapshotProcessor, SnapshotVersion, StreamDefinition
+from processor_runtime.rows.output_rows import OutputRow
 from tests.processor_runtime.core.pipeline import Event
 
 Document = dict[str, Any]

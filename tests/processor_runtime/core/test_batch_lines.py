@@ -3,8 +3,8 @@
 from typing import Any
 
 from processor_runtime.batch_lines import BatchLines
-from processor_runtime.job_status import JobStatus, Totals
-from processor_runtime.timeline import BEGINNING_MS, END_MS, EndReason, Interval, Timeline
+from processor_runtime.driver.job_status import JobStatus, Totals
+from processor_runtime.schedule.timeline import BEGINNING_MS, END_MS, EndReason, Interval, Timeline
 
 OLD = Interval("guess", 1, BEGINNING_MS, END_MS, "old", {})
 REPLACED = Interval("guess", 1, BEGINNING_MS, 61_000, "old", {}, EndReason.REPLACED)

@@ -9,14 +9,14 @@ from pydantic_core import from_json
 from cep import Pattern, PatternProcessFunction, ProcessContext, TimedOutPartialMatchHandler
 from cep.nfa import Limits
 from cep.processor import Steps
-from cep.signed_code import CodeUse, sign
-from cep.signing_keys import SigningKey, SigningKeys
-from discoverers.snapshot import SnapshotProcessor
-from processor_runtime.key_hashing import key_bytes, key_hash, shard_of
-from processor_runtime.output_rows import OutputRow
-from processor_runtime.rule_loading import RuleDefaults
-from processor_runtime.rule_set import group_id
-from processor_runtime.shard_matcher import MatchSettings, RuleFailed
+from cep.signing.code import CodeUse, sign
+from cep.signing.keys import SigningKey, SigningKeys
+from contract.snapshot import SnapshotProcessor
+from processor_runtime.rows.key_hashing import key_bytes, key_hash, shard_of
+from processor_runtime.rows.output_rows import OutputRow
+from processor_runtime.rules.loading import RuleDefaults
+from processor_runtime.rules.rule_set import group_id
+from processor_runtime.stages.shard_matcher import MatchSettings, RuleFailed
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     Document,

@@ -1,10 +1,10 @@
 """What a job says of its versions after a batch: nothing that was counted gets lost."""
 
-from processor_runtime.batch_record import BatchRecord
-from processor_runtime.job_progress import JobProgress
-from processor_runtime.job_status import JobStatus
-from processor_runtime.shard_status import RuleCounts, ShardStatus
-from processor_runtime.timeline import BEGINNING_MS, END_MS, Interval, Timeline
+from processor_runtime.driver.batch_record import BatchRecord
+from processor_runtime.driver.job_progress import JobProgress
+from processor_runtime.driver.job_status import JobStatus
+from processor_runtime.schedule.timeline import BEGINNING_MS, END_MS, Interval, Timeline
+from processor_runtime.stages.shard_status import RuleCounts, ShardStatus
 
 OLD = Interval("guess", 1, BEGINNING_MS, 100, "old", {})
 NEW = Interval("guess", 2, 100, END_MS, "new", {})

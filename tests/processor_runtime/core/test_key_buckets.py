@@ -5,8 +5,8 @@ from dataclasses import astuple
 from typing import Any
 
 from cep.nfa.codec import pack, unpack
-from processor_runtime.key_buckets import KEYS_PER_BUCKET, BucketSummary, KeyBuckets, KeyEntry
-from processor_runtime.key_hashing import key_bytes, key_hash, key_values, shard_of
+from processor_runtime.rows.key_hashing import key_bytes, key_hash, key_values, shard_of
+from processor_runtime.state.key_buckets import KEYS_PER_BUCKET, BucketSummary, KeyBuckets, KeyEntry
 from tests.processor_runtime.core.pipeline import DictState
 
 

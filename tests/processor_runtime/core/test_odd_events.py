@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 from pydantic_core import from_json
 
-from processor_runtime.batch_clock import BatchClock
-from processor_runtime.event_block import TIME, Arrival, encode_events
-from processor_runtime.key_stage import FUTURE, MALFORMED
-from processor_runtime.rule_loading import RuleDefaults
-from processor_runtime.rule_set import compile_rules
-from processor_runtime.shard_matcher import MatchSettings, ShardMatcher
+from processor_runtime.rows.event_block import TIME, Arrival, encode_events
+from processor_runtime.rules.loading import RuleDefaults
+from processor_runtime.rules.rule_set import compile_rules
+from processor_runtime.schedule.batch_clock import BatchClock
+from processor_runtime.stages.key_stage import FUTURE, MALFORMED
+from processor_runtime.stages.shard_matcher import MatchSettings, ShardMatcher
 from tests.processor_runtime.core.pipeline import DictState, Options, Pipeline
 from tests.processor_runtime.core.published import (
     event,

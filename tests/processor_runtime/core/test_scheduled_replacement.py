@@ -11,10 +11,10 @@ from pydantic_core import from_json
 
 from cep import KeyedMatcher, Pattern
 from cep.expression import compile_predicate, mapping_reader
-from cep.expression.scalar import no_slots
-from discoverers.snapshot import SnapshotProcessor
-from processor_runtime.output_rows import OutputRow
-from processor_runtime.timeline import EndReason
+from cep.expression.evaluation.scalar import no_slots
+from contract.snapshot import SnapshotProcessor
+from processor_runtime.rows.output_rows import OutputRow
+from processor_runtime.schedule.timeline import EndReason
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     Document,

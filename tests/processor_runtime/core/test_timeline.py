@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discoverers.snapshot import Snapshot, SnapshotProcessor
-from processor_runtime.phases import Phases
-from processor_runtime.pruning import without_ended
-from processor_runtime.timeline import (
+from contract.snapshot import Snapshot, SnapshotProcessor
+from processor_runtime.schedule.phases import Phases
+from processor_runtime.schedule.pruning import without_ended
+from processor_runtime.schedule.timeline import (
     BEGINNING_MS,
     END_MS,
     EndReason,
@@ -19,7 +19,7 @@ from processor_runtime.timeline import (
     Timeline,
     resolve,
 )
-from processor_runtime.timeline_document import (
+from processor_runtime.schedule.timeline_document import (
     UnknownFormatError,
     read_timeline,
     write_timeline,

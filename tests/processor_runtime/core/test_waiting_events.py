@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from processor_runtime.event_block import TIME, Arrival, encode_events
-from processor_runtime.waiting_events import WaitingBlock, WaitingEvents
+from processor_runtime.rows.event_block import TIME, Arrival, encode_events
+from processor_runtime.state.waiting_events import WaitingBlock, WaitingEvents
 from tests.processor_runtime.core.pipeline import DictState, Pipeline
 from tests.processor_runtime.core.published import (
     event,

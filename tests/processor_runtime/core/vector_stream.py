@@ -15,10 +15,10 @@ from pydantic_core import from_json
 
 from cep import KeyedMatcher, Pattern
 from cep.expression import compile_predicate, mapping_reader
-from cep.expression.scalar import no_slots
+from cep.expression.evaluation.scalar import no_slots
 from cep.nfa import SkipTargetMissing
-from discoverers.snapshot import SnapshotProcessor, SnapshotVersion, StreamDefinition
-from processor_runtime.output_rows import OutputRow
+from contract.snapshot import SnapshotProcessor, SnapshotVersion, StreamDefinition
+from processor_runtime.rows.output_rows import OutputRow
 from tests.conformance.cases import ANSWERED, Case, load
 from tests.conformance.outcome import Failure
 from tests.processor_runtime.core.pipeline import Event

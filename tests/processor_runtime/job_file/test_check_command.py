@@ -8,8 +8,8 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
-from cep.signed_code import CodeUse, sign
-from cep.signing_keys import SigningKey
+from cep.signing.code import CodeUse, sign
+from cep.signing.keys import SigningKey
 from processor_runtime.commands import job_app
 from tests.processor_runtime.job_file.job_files import minimal, written
 

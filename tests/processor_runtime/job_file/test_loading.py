@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from discoverers.service_access import token_reader
-from discoverers.snapshot import StreamDefinition
+from contract.service_access import token_reader
+from contract.snapshot import StreamDefinition
 from processor_runtime.job_file import load_job_file, misfits, stream_of_job
 from tests.processor_runtime.job_file.job_files import loaded, minimal, refusal, written
 

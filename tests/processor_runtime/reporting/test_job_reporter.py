@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from discoverers.clock import Backoff, Clock
-from processor_runtime.job_status import JobStatus, Totals, VersionStatus
+from processor_runtime.driver.job_status import JobStatus, Totals, VersionStatus
 from processor_runtime.reporting import JobReporter, ReportingJob, RuleService, ServiceRefused
 from tests.discoverers.rule_service import RuleService as ServedRuleService
 from tests.patience import PATIENCE_SECONDS, eventually

@@ -9,8 +9,8 @@ from typing import Any
 import httpx2
 import pytest
 
+from contract.reports import ReportedMatch
 from discoverers.clock import Clock
-from discoverers.reporting import ReportedMatch
 from processor_runtime.reporting import MatchPoster, RuleService
 from processor_runtime.reporting.shortening import reported_match
 from tests.discoverers.rule_service import RuleService as ServedRuleService

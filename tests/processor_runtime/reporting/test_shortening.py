@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import to_json
 
-from discoverers.reporting import EVENTS_BYTES, OUTPUT_BYTES
+from contract.reports import EVENTS_BYTES, OUTPUT_BYTES
 from processor_runtime.reporting.shortening import (
     LEFT_OUT,
     reported_match,

@@ -12,11 +12,11 @@ from typing import Any
 import polars as pl
 
 from cep.expression import Schema, row_reader
-from cep.keyed import KeyedMatcher
+from cep.matching.keyed import KeyedMatcher
+from cep.matching.predicate_index import PredicateIndex
+from cep.matching.shapes import Detection, EventKind
 from cep.pattern import Pattern
-from cep.predicate_index import PredicateIndex
-from cep.shapes import Detection, EventKind
-from processor_runtime.timeline import Interval
+from processor_runtime.schedule.timeline import Interval
 
 Found = tuple[str, str, str, tuple[Any, ...], int, tuple[tuple[str, tuple[int, ...]], ...]]
 """Kind, processor, version, key, when it was found, and ids of the events by step."""

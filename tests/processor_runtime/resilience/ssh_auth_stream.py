@@ -14,7 +14,7 @@ import polars as pl
 from pydantic_core import from_json
 
 from cep.expression import Schema
-from discoverers.document_files import read_documents
+from cep.pattern.document.files import read_documents
 from tests.processor_runtime.spark.data_sets import DATA_SETS
 
 DATA_SET: Final = DATA_SETS["ssh_auth"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from processor_runtime.checkpoint_identity import checkpoint_identity
+from processor_runtime.driver.checkpoint_identity import checkpoint_identity
 from tests.processor_runtime.core.pipeline import DictFiles
 from tests.processor_runtime.resilience.job_process import (
     JobProcess,

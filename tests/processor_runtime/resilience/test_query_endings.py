@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from discoverers.snapshot import Snapshot, StreamDefinition
+from contract.snapshot import Snapshot, StreamDefinition
 from processor_runtime.job_file.timing import Trigger
 from processor_runtime.spark.job_query import JobQuery, QueryEnding, StreamWatch
 from tests.processor_runtime.core.published import stream

@@ -10,9 +10,9 @@ import pyarrow as pa
 from pydantic import TypeAdapter
 from pyspark.sql import DataFrame, SparkSession
 
-from processor_runtime import output_rows
 from processor_runtime.job_file.outputs import Output
 from processor_runtime.reporting import RuleService
+from processor_runtime.rows import output_rows
 from processor_runtime.spark.sinks import SinkSurroundings
 
 START_MS = 1_799_999_900_123

@@ -10,9 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from processor_runtime.job_file.outputs import JsonOutput
-from processor_runtime.spark.sinks.batch_directories import BatchDirectories, DirectoryTaken
-from processor_runtime.spark.sinks.directory import HadoopDirectory
-from processor_runtime.spark.sinks.files import FileSink
+from processor_runtime.spark.sinks.files.batch_directories import BatchDirectories, DirectoryTaken
+from processor_runtime.spark.sinks.files.directory import HadoopDirectory
+from processor_runtime.spark.sinks.files.sink import FileSink
 from tests.processor_runtime.sinks.rows import (
     START_MS,
     error,
@@ -110,7 +110,7 @@ def test_options_of_the_writer_are_those_of_the_job_file(
 def test_a_large_batch_is_written_by_more_than_one_task(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("processor_runtime.spark.sinks.files.ROWS_PER_FILE", 5)
+    monkeypatch.setattr("processor_runtime.spark.sinks.files.sink.ROWS_PER_FILE", 5)
     rows = frame(spark, *map(match, range(10))).repartition(4)
     sink("json", tmp_path).write(rows, 0, 10)
     assert len(files_in(tmp_path, "batch=0/*.json")) == 2

@@ -13,9 +13,9 @@ from sqlalchemy import create_engine, make_url, text
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from processor_runtime.spark.sinks import OutputFailed, create_sinks
-from processor_runtime.spark.sinks.jdbc import JdbcSink
-from processor_runtime.spark.sinks.jdbc_database import database_engine, storable_json
-from processor_runtime.spark.sinks.jdbc_table import TableUnfit
+from processor_runtime.spark.sinks.jdbc.database import database_engine, storable_json
+from processor_runtime.spark.sinks.jdbc.sink import JdbcSink
+from processor_runtime.spark.sinks.jdbc.table import TableUnfit
 from tests.api.running import postgresql_schema_named
 from tests.processor_runtime.sinks.rows import (
     START_MS,
@@ -189,7 +189,7 @@ def test_a_database_that_is_not_there_is_named_without_its_password(
         password_env="DB_PASSWORD",  # noqa: S106 - the name of a variable
     )
     around = surroundings(environment={"DB_PASSWORD": "hush-hush"})
-    monkeypatch.setattr("processor_runtime.spark.sinks.jdbc._ATTEMPTS", 1)
+    monkeypatch.setattr("processor_runtime.spark.sinks.jdbc.sink._ATTEMPTS", 1)
     with create_sinks([wanted], around) as outputs, pytest.raises(OutputFailed) as told:
         outputs.write(frame(spark, match()), 0, {"match": 1})
     assert "postgresql+psycopg://percept:***@127.0.0.1:1/test" in str(told.value)

@@ -4,9 +4,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import lit
 
-from processor_runtime.output_rows import SCHEMA
+from processor_runtime.rows.output_rows import SCHEMA
 from processor_runtime.spark.sinks import JobOutput, JobOutputs, OutputFailed, create_sinks
-from processor_runtime.spark.sinks.delta import DeltaSink
+from processor_runtime.spark.sinks.files.delta import DeltaSink
 from tests.processor_runtime.sinks.rows import (
     error,
     frame,

@@ -18,10 +18,10 @@ from processor_runtime.job_file.outputs import (
     ServiceOutput,
     WebhookOutput,
 )
-from processor_runtime.spark.sinks.files import FileSink
-from processor_runtime.spark.sinks.jdbc import JdbcSink
-from processor_runtime.spark.sinks.jdbc_database import database_engine
-from processor_runtime.spark.sinks.webhook_requests import signature
+from processor_runtime.spark.sinks.files.sink import FileSink
+from processor_runtime.spark.sinks.jdbc.database import database_engine
+from processor_runtime.spark.sinks.jdbc.sink import JdbcSink
+from processor_runtime.spark.sinks.webhook.requests import signature
 from tests.api.running import postgresql_schema_named
 from tests.docs.fences import ROOT, fences, links, rows
 from tests.processor_runtime.sinks.rows import error, frame, match, output, surroundings

@@ -5,7 +5,7 @@ import json
 import pytest
 from pyspark.sql import SparkSession
 
-from discoverers.reporting import ReportedMatch
+from contract.reports import ReportedMatch
 from processor_runtime.reporting import MatchPoster, RuleService
 from processor_runtime.spark.sinks import OutputFailed, create_sinks
 from processor_runtime.spark.sinks.service import ServiceSink

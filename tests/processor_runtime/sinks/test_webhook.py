@@ -18,13 +18,13 @@ from pyspark.sql import SparkSession
 
 from discoverers.clock import Backoff
 from processor_runtime.spark.sinks import OutputFailed, create_sinks
-from processor_runtime.spark.sinks.webhook import WebhookSink, parts
-from processor_runtime.spark.sinks.webhook_requests import (
+from processor_runtime.spark.sinks.webhook.requests import (
     Deadline,
     WebhookRefused,
     WebhookRequests,
     idempotency_key,
 )
+from processor_runtime.spark.sinks.webhook.sink import WebhookSink, parts
 from tests.processor_runtime.sinks.rows import frame, late, match, output, surroundings
 
 URL = "https://hooks.example.org/services/T000/hush-hush"

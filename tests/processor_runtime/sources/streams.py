@@ -5,7 +5,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, Row
 
-from discoverers.snapshot import StreamDefinition
+from contract.snapshot import StreamDefinition
 
 
 def stream(ddl: str, event_time: str = "ts") -> StreamDefinition:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from discoverers.snapshot import StreamDefinition
+from contract.snapshot import StreamDefinition
 from processor_runtime.job_file.source import Source
 from processor_runtime.spark.sources import SourceError, read_source
 from tests.processor_runtime.sources.streams import malformed, stream, types

@@ -19,7 +19,7 @@ import duckdb
 import polars as pl
 from pydantic_core import from_json
 
-from discoverers.document_files import read_documents
+from cep.pattern.document.files import read_documents
 
 ROOT: Final = Path(__file__).parents[3]
 DATA: Final = ROOT / "tests" / "data"

@@ -16,27 +16,27 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation has it
 
-from discoverers.snapshot import Snapshot, StreamDefinition
+from contract.snapshot import Snapshot, StreamDefinition
+from processor_runtime.driver.job_progress import JobProgress
+from processor_runtime.driver.pinning import BatchPins
 from processor_runtime.job_file.source import Source
 from processor_runtime.job_file.timing import Trigger
-from processor_runtime.job_progress import JobProgress
-from processor_runtime.output_rows import SCHEMA, OutputRow
-from processor_runtime.pinning import BatchPins
-from processor_runtime.rule_loading import RuleDefaults
+from processor_runtime.rows.output_rows import SCHEMA, OutputRow
+from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.spark.checkpoint_files import CheckpointFiles
 from processor_runtime.spark.job_query import JobQuery, StreamWatch
 from processor_runtime.spark.micro_batches import MicroBatches
-from processor_runtime.spark.plan import (
+from processor_runtime.spark.plan.frames import (
     StagePlan,
     TimeRules,
     output_rows,
     spread_shard_keys,
     timed_events,
 )
+from processor_runtime.spark.plan.stages import STATUS
+from processor_runtime.spark.plan.worker_rules import PinnedRules
 from processor_runtime.spark.shipped_files import ShippedFiles
 from processor_runtime.spark.sources import read_source
-from processor_runtime.spark.stages import STATUS
-from processor_runtime.spark.worker_rules import PinnedRules
 
 Event = Mapping[str, Any]
 _DEFAULTS: Final = RuleDefaults()

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from processor_runtime.spark.backlog import unread_events
+from processor_runtime.spark.sources.backlog import unread_events
 
 READ = '{"payments":{"0":100,"1":40}}'
 NEWEST = '{"payments":{"0":130,"1":45,"2":7}}'

@@ -7,8 +7,8 @@ import pytest
 from pydantic_core import from_json
 from pyspark.sql import SparkSession
 
-from discoverers.snapshot import Snapshot, SnapshotVersion
-from processor_runtime.output_rows import OutputRow
+from contract.snapshot import Snapshot, SnapshotVersion
+from processor_runtime.rows.output_rows import OutputRow
 from tests.processor_runtime.core.published import event, processor, sequence, stream, version
 from tests.processor_runtime.spark.stage_query import Event, StageQuery
 

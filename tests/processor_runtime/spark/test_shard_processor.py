@@ -8,16 +8,16 @@ import polars as pl
 from pydantic_core import from_json
 from pyspark.sql.streaming.tws_tester import TwsTester
 
-from discoverers.snapshot import Snapshot, SnapshotProcessor
-from processor_runtime.batch_clock import NO_WATERMARK_MS, BatchClock
-from processor_runtime.event_block import TIME
-from processor_runtime.key_stage import FUTURE, MALFORMED, KeyStage, KeyStageSettings
-from processor_runtime.rule_loading import RuleDefaults
-from processor_runtime.rule_set import RuleSet, compile_rules
-from processor_runtime.shard_matcher import MatchSettings
-from processor_runtime.spark.block_rows import SCHEMA, event_row
-from processor_runtime.spark.stages import STATUS, ShardProcessor
-from processor_runtime.timeline import Timeline, resolve
+from contract.snapshot import Snapshot, SnapshotProcessor
+from processor_runtime.rows.event_block import TIME
+from processor_runtime.rules.loading import RuleDefaults
+from processor_runtime.rules.rule_set import RuleSet, compile_rules
+from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
+from processor_runtime.schedule.timeline import Timeline, resolve
+from processor_runtime.spark.plan.block_rows import SCHEMA, event_row
+from processor_runtime.spark.plan.stages import STATUS, ShardProcessor
+from processor_runtime.stages.key_stage import FUTURE, MALFORMED, KeyStage, KeyStageSettings
+from processor_runtime.stages.shard_matcher import MatchSettings
 from tests.processor_runtime.core.pipeline import Event
 from tests.processor_runtime.core.published import (
     absence,

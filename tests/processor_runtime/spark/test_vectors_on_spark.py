@@ -8,8 +8,8 @@ from random import Random
 import pytest
 from pyspark.sql import SparkSession
 
-from discoverers.snapshot import Snapshot, SnapshotProcessor
-from processor_runtime.output_rows import OutputRow
+from contract.snapshot import Snapshot, SnapshotProcessor
+from processor_runtime.rows.output_rows import OutputRow
 from tests.conformance.cases import Case
 from tests.processor_runtime.core.vector_stream import (
     AT_ONCE,

@@ -1,0 +1,1 @@
+"""The definition of a processor: the document people write, and what is checked of it."""

@@ -1,0 +1,170 @@
+"""The document of a processor: what people and pipelines write, in JSON or YAML.
+
+    document ──► checks of the rule service ──► version ──► snapshot ──► job
+
+The model checks shape; the pattern inside is checked by `Pattern.from_document`, expressions
+against the schema of the stream by whoever knows it.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, GetPydanticSchema
+from pydantic_core import core_schema
+
+from cep.instants import Instant
+from cep.pattern.document.schema import PatternDocument
+from cep.signing.code import SignedCode
+
+# Any mapping passes, and the JSON Schema is the pattern's: `Pattern.from_document` says more about
+# what is wrong than a second check here could.
+PatternMapping = Annotated[
+    dict[str, Any],
+    GetPydanticSchema(
+        get_pydantic_core_schema=lambda _type, _handler: core_schema.dict_schema(
+            core_schema.str_schema(), core_schema.any_schema()
+        ),
+        get_pydantic_json_schema=lambda _schema, handler: handler(
+            PatternDocument.__pydantic_core_schema__
+        ),
+    ),
+]
+ProcessorId = Annotated[
+    str,
+    Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$",
+        description="Letters, digits, dot, hyphen and underscore.",
+        examples=["failed-logins"],
+    ),
+]
+SqlText = Annotated[str, Field(min_length=1, max_length=10_000)]
+Tag = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$")]
+Severity = Literal["info", "low", "medium", "high", "critical"]
+
+
+class _Document(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ProcessorLimits(_Document):
+    """How much a processor may hold; beyond that a job stops it, and it alone."""
+
+    partial_matches_per_key: int | None = Field(
+        default=None,
+        ge=1,
+        le=10**7,
+        strict=True,
+        description="Open partial matches, and matches held back, of one key.",
+    )
+    events_per_key: int | None = Field(
+        default=None,
+        ge=1,
+        le=10**8,
+        strict=True,
+        description="Accepted events that these keep alive.",
+    )
+    partial_matches_per_shard: int | None = Field(
+        default=None,
+        ge=1,
+        le=10**9,
+        strict=True,
+        description="Open partial matches of all keys of a shard, counted after each batch.",
+    )
+
+
+class Example(_Document):
+    """Events and what must be found in them; a version whose examples fail is not published.
+
+    Matches and timeouts name events by their position in `events`, from 0; their order is not
+    compared.
+    """
+
+    name: str = Field(default="", max_length=200, description="What it shows.")
+    events: list[dict[str, Any]] = Field(max_length=500, description="In order of event time.")
+    matches: list[dict[str, list[int]]] = Field(
+        default=[], max_length=500, description="Per match the positions of events by step."
+    )
+    timed_out: list[dict[str, list[int]]] | None = Field(
+        default=None, max_length=500, description="Likewise; left out = not compared."
+    )
+    final_watermark_ms: int | None = Field(
+        default=None,
+        strict=True,
+        ge=-(2**53),
+        le=2**53,
+        description="Advance event time to this after the last event, which closes windows.",
+    )
+
+
+class ProcessorContent(_Document):
+    """What a version holds: everything that decides what is found and given out."""
+
+    pattern: PatternMapping = Field(description="Which events make a match.")
+    key_by: list[SqlText] | None = Field(
+        default=None,
+        max_length=20,
+        description="Columns or expressions; matches never mix keys. Null = one global key.",
+        examples=[["user"]],
+    )
+    select: dict[str, SqlText] | None = Field(
+        default=None,
+        max_length=200,
+        description="Output columns: expressions over the match, like MEASURES.",
+        examples=[{"user": "login.user", "failures": "COUNT(fail.*)"}],
+    )
+    function: SignedCode | None = Field(
+        default=None, description="A PatternProcessFunction, signed; instead of select."
+    )
+    on_update: Literal["drop", "drain"] = Field(
+        default="drop",
+        description="Partial matches of the old version: dropped, or finished on the old version.",
+    )
+    limits: ProcessorLimits | None = None
+    severity: Severity | None = None
+
+
+class ProcessorLabels(_Document):
+    """What says something about a processor and changes nothing of what it finds."""
+
+    description: str = Field(default="", max_length=10_000)
+    owner: str = Field(default="", max_length=200)
+    tags: list[Tag] = Field(default=[], max_length=50)
+
+
+class ProcessorDocument(ProcessorContent, ProcessorLabels):
+    """A whole processor as its author writes it."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": "failed-logins",
+                    "stream": "logins",
+                    "pattern": {
+                        "steps": [
+                            {"name": "fail", "where": "action = 'fail'", "times": 3},
+                            {
+                                "name": "login",
+                                "contiguity": "followed_by",
+                                "where": "action = 'login'",
+                            },
+                        ],
+                        "within": "10 minutes",
+                    },
+                    "key_by": ["user"],
+                    "select": {"user": "login.user", "failures": "COUNT(fail.*)"},
+                    "severity": "high",
+                    "tags": ["account-takeover"],
+                }
+            ]
+        }
+    )
+
+    id: ProcessorId
+    stream: str = Field(min_length=1, max_length=100, description="The stream it watches.")
+    effective_from: Instant | None = Field(
+        default=None, description="First event time this version is for; left out = at once."
+    )
+    effective_until: Instant | None = Field(
+        default=None, description="First event time this version is not for any more."
+    )
+    examples: list[Example] = Field(default=[], max_length=50)

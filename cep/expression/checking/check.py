@@ -1,0 +1,55 @@
+"""The type check: every mistake of an expression that can be known before an event is seen.
+
+Comes between the parser and the evaluators. With a schema every column has a type; without one it
+finds what is wrong whatever the columns are, such as `1 > 'a'`. An expression checked against a
+schema never raises when it is evaluated on events of that schema.
+"""
+
+from collections.abc import Collection
+
+from cep.expression.checking.inference import Inference
+from cep.expression.checking.resolve import resolve
+from cep.expression.errors import Problem, near_name, problem_at
+from cep.expression.expression import Expression
+from cep.expression.tree import NOWHERE, Aggregate, Field, Node, walk
+from cep.expression.types import DataType, Schema
+
+
+def check(
+    expression: Expression,
+    *,
+    schema: Schema | None,
+    steps: Collection[str],
+    expects: DataType | None = None,
+    allow_columns: bool = True,
+) -> list[Problem]:
+    """Return all mistakes of an expression, in the order of the text.
+
+    Args:
+        expression: what to check.
+        schema: the columns of an event, `None` if they are unknown.
+        steps: the names of the pattern's steps.
+        expects: the type the whole must have, usually BOOLEAN; `None` for any.
+        allow_columns: whether there is an event under test, whose columns can be read.
+    """
+    problems: list[Problem] = []
+
+    def report(node: Node, message: str, hint: str) -> None:
+        span = (0, len(expression.text)) if node.span == NOWHERE else node.span
+        problem = problem_at(expression.text, span, message, hint)
+        if problem not in problems:
+            problems.append(problem)
+
+    root = resolve(expression, steps, schema)
+    for node in walk(root):
+        if isinstance(node, Aggregate) and node.step not in steps:
+            hint = near_name(node.step, steps) or f"there are: {', '.join(steps) or 'none'}"
+            report(node, f"there is no step {node.step}", hint)
+        if isinstance(node, Field) and not allow_columns:
+            near = near_name(node.path[0], steps) if len(node.path) > 1 else ""
+            hint = near or f"write {next(iter(steps), 'step')}.{'.'.join(node.path)}"
+            report(node, f"{'.'.join(node.path)} needs a step in front", hint)
+    found = Inference(schema if allow_columns else None, report).type_of(root)
+    if expects is not None and found.kind is not expects.kind and not found.is_open:
+        report(root, f"a {expects} is needed, this is a {found}", "compare it with something")
+    return sorted(problems, key=lambda problem: (problem.line, problem.column))

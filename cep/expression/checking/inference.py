@@ -1,0 +1,273 @@
+"""Type inference: the type of every node, and what does not fit.
+
+Read by `check`, which turns what is found into problems, by `resolve`, and by the columnar
+evaluator, which needs the types. Without a schema every column is of an unknown type, which fits
+everywhere.
+
+Stricter than the evaluators in one point: a TIMESTAMP and a TIMESTAMP_NTZ do not mix, unless one of
+them is a constant without an offset, which then counts as UTC.
+"""
+
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import assert_never
+
+from cep.expression.functions.casting import SOURCES
+from cep.expression.functions.table import FUNCTIONS
+from cep.expression.functions.typing_rules import TypeMismatch, common, comparable
+from cep.expression.temporal import parse_timestamp
+from cep.expression.tree import (
+    Aggregate,
+    AggregateFunction,
+    And,
+    Call,
+    Case,
+    Cast,
+    Coalesce,
+    Comparison,
+    Constant,
+    Field,
+    In,
+    IsDistinct,
+    IsNull,
+    IsTruth,
+    Like,
+    Literal,
+    Node,
+    Not,
+    Or,
+    RegexLike,
+)
+from cep.expression.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INTERVAL,
+    MAX_DECIMAL_PRECISION,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    UNKNOWN,
+    DataType,
+    Kind,
+    Schema,
+)
+from cep.expression.values import Group
+
+Report = Callable[[Node, str, str], None]
+"""Takes the node at fault, what is wrong with it, and how to mend it."""
+
+_ZONES = {Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ}
+
+
+def type_of(node: Node, schema: Schema | None) -> DataType:
+    """Return the type of a node; UNKNOWN where something does not fit."""
+    return Inference(schema, lambda _node, _message, _hint: None).type_of(node)
+
+
+class Inference:
+    """One walk over a tree; what does not fit is reported, and of unknown type from there on."""
+
+    def __init__(self, schema: Schema | None, report: Report) -> None:
+        self.schema = schema
+        self.report = report
+
+    def type_of(self, node: Node) -> DataType:  # noqa: C901, PLR0911, PLR0912 - one line per kind of node
+        """Return the type of the node, reporting what does not fit in it and below."""
+        match node:
+            case Literal(value=value):
+                return constant_type(value)
+            case Field():
+                return self._field(node)
+            case Aggregate():
+                return self._aggregate(node)
+            case And(operands=operands) | Or(operands=operands):
+                self._conditions(*operands)
+            case Not(operand=operand) | IsTruth(operand=operand):
+                self._conditions(operand)
+            case Comparison(left=left, right=right) | IsDistinct(left=left, right=right):
+                self._comparable(node, (left, self.type_of(left)), (right, self.type_of(right)))
+            case In(operand=operand, items=items):
+                found = self.type_of(operand)
+                for item in items:
+                    self._comparable(node, (operand, found), (item, self.type_of(item)))
+            case IsNull(operand=operand):
+                self.type_of(operand)
+            case Like(operand=operand) | RegexLike(operand=operand):
+                self._text(operand)
+            case Case(branches=branches, default=default):
+                self._conditions(*(condition for condition, _ in branches))
+                return self._common((*(value for _, value in branches), default))
+            case Coalesce(operands=operands):
+                return self._common(operands)
+            case Cast():
+                return self._cast(node)
+            case Call():
+                return self._call(node)
+            case _:
+                assert_never(node)
+        return BOOLEAN
+
+    def _field(self, node: Field) -> DataType:
+        if self.schema is None:
+            return UNKNOWN
+        found = self.schema.type_of(node.path)
+        if found is None:
+            self.report(
+                node, f"there is no column {'.'.join(node.path)}", self.schema.near(node.path)
+            )
+            return UNKNOWN
+        return found.computed
+
+    def _aggregate(self, node: Aggregate) -> DataType:
+        operand = UNKNOWN if node.operand is None else self.type_of(node.operand)
+        match node.function:
+            case AggregateFunction.COUNT:
+                return BIGINT
+            case AggregateFunction.FIRST | AggregateFunction.LAST:
+                return operand
+            case AggregateFunction.MIN | AggregateFunction.MAX:
+                if not comparable(operand, operand):
+                    self.report(node, f"{node.function} cannot order {operand}", "")
+                return operand
+            case AggregateFunction.SUM | AggregateFunction.AVG:
+                return self._total(node, operand)
+
+    def _total(self, node: Aggregate, operand: DataType) -> DataType:
+        if not (operand.is_numeric or operand.is_open):
+            self.report(node, f"{node.function} needs a number, not a {operand}", "")
+            return UNKNOWN
+        if node.function is AggregateFunction.AVG and operand.kind is Kind.BIGINT:
+            return DOUBLE
+        if operand.kind is Kind.DECIMAL:
+            return DataType(Kind.DECIMAL, MAX_DECIMAL_PRECISION, operand.scale)
+        return operand
+
+    def _conditions(self, *operands: Node) -> None:
+        for operand in operands:
+            found = self.type_of(operand)
+            if found != BOOLEAN and not found.is_open:
+                hint = "compare it with something"
+                self.report(operand, f"a condition is needed, this is a {found}", hint)
+
+    def _text(self, operand: Node) -> None:
+        found = self.type_of(operand)
+        if found != STRING and not found.is_open:
+            self.report(
+                operand, f"a text is needed, this is a {found}", "cast it: CAST(... AS STRING)"
+            )
+
+    def _comparable(
+        self, node: Node, one: tuple[Node, DataType], other: tuple[Node, DataType]
+    ) -> None:
+        for (left, left_type), (right, right_type) in ((one, other), (other, one)):
+            if (
+                left_type.is_temporal
+                and isinstance(right, Literal)
+                and isinstance(right.value, str)
+            ):
+                if parse_timestamp(right.value) is None:
+                    hint = "write TIMESTAMP '2024-01-31 10:00:00'"
+                    self.report(right, f"{right.value!r} is no {left_type}", hint)
+                return
+            if mixes_zones((left, left_type), (right, right_type)):
+                hint = "cast the one without time zone: CAST(... AS TIMESTAMP)"
+                self.report(node, "TIMESTAMP and TIMESTAMP_NTZ do not mix", hint)
+                return
+        left_type, right_type = one[1], other[1]
+        if not comparable(left_type, right_type):
+            hint = _comparison_hint(left_type, right_type)
+            self.report(node, f"cannot compare {left_type} with {right_type}", hint)
+
+    def _common(self, results: tuple[Node, ...]) -> DataType:
+        found = NULL
+        for node in results:
+            data_type = self.type_of(node)
+            met = common(found, data_type)
+            if met is None:
+                hint = f"cast it: CAST(... AS {found})"
+                self.report(node, f"this is a {data_type}, the result before it a {found}", hint)
+                return UNKNOWN
+            found = met
+        return found
+
+    def _cast(self, node: Cast) -> DataType:
+        source = self.type_of(node.operand)
+        if not source.is_open and _GROUPS.get(source.kind) not in SOURCES[node.data_type.kind]:
+            self.report(node, f"cannot cast {source} to {node.data_type}", "")
+        return node.data_type.computed
+
+    def _call(self, node: Call) -> DataType:
+        types = tuple(self.type_of(argument) for argument in node.arguments)
+        if node.function == "-" and len(types) == 2:  # noqa: PLR2004 - subtraction
+            left, right = zip(node.arguments, types, strict=True)
+            if mixes_zones(left, right):
+                hint = "cast the one without time zone: CAST(... AS TIMESTAMP)"
+                self.report(node, "TIMESTAMP and TIMESTAMP_NTZ do not mix", hint)
+        try:
+            return FUNCTIONS[node.function].result(types)
+        except TypeMismatch as mismatch:
+            self.report(node, f"{node.function} {mismatch.message}", mismatch.hint)
+            return UNKNOWN
+
+
+def mixes_zones(left: tuple[Node, DataType], right: tuple[Node, DataType]) -> bool:
+    """Return whether an instant meets a wall clock reading that is not a constant."""
+    is_mixed = {left[1].kind, right[1].kind} == _ZONES
+    return is_mixed and not isinstance(left[0], Literal) and not isinstance(right[0], Literal)
+
+
+def constant_type(value: Constant) -> DataType:  # noqa: PLR0911 - one line per type
+    """Return the type of a constant."""
+    match value:
+        case None:
+            return NULL
+        case bool():
+            return BOOLEAN
+        case int():
+            return BIGINT
+        case float():
+            return DOUBLE
+        case Decimal():
+            return _decimal_type(value)
+        case str():
+            return STRING
+        case datetime():
+            return TIMESTAMP if value.tzinfo else TIMESTAMP_NTZ
+        case date():
+            return DATE
+        case timedelta():
+            return INTERVAL
+
+
+def _decimal_type(value: Decimal) -> DataType:
+    _, digits, exponent = value.as_tuple()
+    scale = max(0, -int(exponent))
+    whole = max(0, len(digits) + int(exponent))
+    return DataType(Kind.DECIMAL, max(1, whole + scale), scale)
+
+
+_GROUPS = {
+    Kind.BOOLEAN: Group.BOOLEAN,
+    Kind.BIGINT: Group.NUMBER,
+    Kind.DOUBLE: Group.NUMBER,
+    Kind.DECIMAL: Group.NUMBER,
+    Kind.STRING: Group.TEXT,
+    Kind.DATE: Group.MOMENT,
+    Kind.TIMESTAMP: Group.MOMENT,
+    Kind.TIMESTAMP_NTZ: Group.MOMENT,
+    Kind.INTERVAL: Group.INTERVAL,
+}
+
+
+def _comparison_hint(left: DataType, right: DataType) -> str:
+    if STRING in {left, right}:
+        other = right if left == STRING else left
+        if other.is_numeric:
+            return "write the number without quotes, or cast: CAST(... AS DOUBLE)"
+        if other.is_temporal:
+            return f"cast the text: CAST(... AS {other})"
+    return ""

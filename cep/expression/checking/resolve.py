@@ -1,0 +1,90 @@
+"""Names to meanings: which fields are steps, and which type a bare constant takes.
+
+Comes after the parser, once the pattern (and perhaps the schema) is known, and before `check` and
+`split`.
+"""
+
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import partial
+from itertools import islice
+
+from cep.expression.checking.inference import type_of
+from cep.expression.expression import Expression
+from cep.expression.rewrite import rebuilt
+from cep.expression.tree import (
+    Aggregate,
+    AggregateFunction,
+    Case,
+    Coalesce,
+    Field,
+    Literal,
+    Node,
+)
+from cep.expression.types import Kind, Schema
+from cep.expression.values import to_double
+
+
+def resolve(expression: Expression, steps: Collection[str], schema: Schema | None = None) -> Node:
+    """Return the tree with `step.field` read as `LAST(step.field)`.
+
+    A step hides a struct column of the same name. The constants among the results of `CASE` and
+    `COALESCE` take the type of the other results: in `COALESCE(price, 0)` the 0 is a DOUBLE if the
+    price is. That needs the schema; without one only constants are seen.
+    """
+    return with_typed_constants(_with_steps(expression.root, frozenset(steps)), schema)
+
+
+def _with_steps(node: Node, steps: frozenset[str]) -> Node:
+    match node:
+        case Field(path=(step, *rest), span=span) if rest and step in steps:
+            return Aggregate(AggregateFunction.LAST, step, Field(tuple(rest), span), span)
+        case _:
+            return rebuilt(node, partial(_with_steps, steps=steps))
+
+
+def with_typed_constants(node: Node, schema: Schema | None) -> Node:
+    """Return the tree with the constant results of `CASE` and `COALESCE` typed as the others."""
+    node = rebuilt(node, lambda child: with_typed_constants(child, schema))
+    match node:
+        case Aggregate(operand=operand) if operand is not None:
+            return replace(node, operand=with_typed_constants(operand, schema))
+        case Coalesce(operands=operands):
+            return replace(node, operands=_alike(operands, schema))
+        case Case(branches=branches, default=default):
+            *values, default = _alike((*(value for _, value in branches), default), schema)
+            conditions = (condition for condition, _ in branches)
+            return replace(
+                node, branches=tuple(zip(conditions, values, strict=True)), default=default
+            )
+        case _:
+            return node
+
+
+def _alike(results: tuple[Node, ...], schema: Schema | None) -> tuple[Node, ...]:
+    constants = {type_of(node, schema).kind for node in results if isinstance(node, Literal)}
+    others = {type_of(node, schema).kind for node in results if not isinstance(node, Literal)}
+    kinds = (others or constants) - {Kind.NULL}
+    if not others and kinds <= {Kind.BIGINT, Kind.DECIMAL, Kind.DOUBLE}:
+        widest = (kind for kind in (Kind.DOUBLE, Kind.DECIMAL, Kind.BIGINT) if kind in kinds)
+        kinds = set(islice(widest, 1))
+    if len(kinds) != 1:
+        return results
+    (kind,) = kinds
+    return tuple(
+        _constant_as(node, kind) if isinstance(node, Literal) else node for node in results
+    )
+
+
+def _constant_as(literal: Literal, kind: Kind) -> Literal:
+    value = literal.value
+    is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+    if is_number and kind is Kind.DOUBLE:
+        return replace(literal, value=to_double(value))
+    if isinstance(value, int) and not isinstance(value, bool) and kind is Kind.DECIMAL:
+        return replace(literal, value=Decimal(value))
+    if isinstance(value, datetime) and value.tzinfo is None and kind is Kind.TIMESTAMP:
+        return replace(literal, value=value.replace(tzinfo=UTC))
+    return literal

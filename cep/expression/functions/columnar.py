@@ -1,0 +1,275 @@
+"""Columnar forms of the functions, for as far as polars computes exactly what the scalar form does.
+
+A form returns `None` where polars would differ (in rounding, in overflow, in the sign of a
+remainder); the columnar evaluator then applies the scalar form value by value.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+
+from cep.expression.functions.typing_rules import MAX_WHOLE_DIGITS, decimal_digits
+from cep.expression.types import MAX_DECIMAL_PRECISION, DataType, Kind
+from cep.expression.values import MAX_SCALE
+
+_EXACT_DOUBLE_DIGITS = 15
+_ZERO = pl.lit(0, dtype=pl.Int128)  # polars cannot negate 128 bits
+_FIRST_MOMENT, _LAST_MOMENT = datetime.min, datetime.max  # noqa: DTZ901 - naive on purpose
+NAIVE = pl.Datetime("us")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """An operand: its polars expression and type; `constant` is set if it is a literal."""
+
+    expression: pl.Expr
+    data_type: DataType
+    constant: Any = None
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of its type."""
+        return self.data_type.kind
+
+
+def as_double(column: Column) -> pl.Expr:
+    """Return the number as DOUBLE, correctly rounded."""
+    if column.constant is not None:
+        return pl.lit(float(column.constant), dtype=pl.Float64)
+    if column.kind is Kind.DECIMAL and column.data_type.precision > _EXACT_DOUBLE_DIGITS:
+        # polars divides two rounded numbers, Python and Rust's parser round once.
+        return column.expression.cast(pl.String).cast(pl.Float64)
+    return column.expression.cast(pl.Float64)
+
+
+def as_naive(column: Column) -> pl.Expr:
+    """Return the point in time as a naive UTC timestamp, in which any two can be compared."""
+    if column.kind is Kind.TIMESTAMP:
+        return column.expression.dt.replace_time_zone(None)
+    return column.expression.cast(NAIVE)
+
+
+def as_decimals(left: Column, right: Column) -> tuple[pl.Expr, pl.Expr] | None:
+    """Return both as decimals of one scale, `None` if 38 digits do not hold them."""
+    whole, scale = _room(left, right, max, max)
+    if whole + scale > MAX_DECIMAL_PRECISION:
+        return None
+    target = pl.Decimal(MAX_DECIMAL_PRECISION, scale)
+    return left.expression.cast(target), right.expression.cast(target)
+
+
+def _digits(column: Column) -> tuple[int, int]:
+    if column.kind is Kind.BIGINT and column.constant is not None:
+        return len(str(abs(column.constant))), 0
+    return decimal_digits(column.data_type)
+
+
+def _room(
+    left: Column,
+    right: Column,
+    whole: Callable[[int, int], int],
+    scale: Callable[[int, int], int],
+) -> tuple[int, int]:
+    (left_whole, left_scale), (right_whole, right_scale) = _digits(left), _digits(right)
+    return whole(left_whole, right_whole), scale(left_scale, right_scale)
+
+
+def _wide(column: Column) -> pl.Expr:
+    """128 bits hold any sum or product of BIGINTs; what overflows becomes NULL on the way back."""
+    return column.expression.cast(pl.Int128)
+
+
+def _bigint(expression: pl.Expr) -> pl.Expr:
+    return expression.cast(pl.Int64, strict=False)
+
+
+def _computed(
+    columns: tuple[Column, ...],
+    operation: Callable[[pl.Expr, pl.Expr], pl.Expr],
+    digits: Callable[[int, int], int],
+) -> pl.Expr | None:
+    """Sum, difference or product of two numbers."""
+    left, right = columns
+    if Kind.DOUBLE in {left.kind, right.kind}:
+        return operation(as_double(left), as_double(right))
+    if left.kind is right.kind is Kind.BIGINT:
+        return _bigint(operation(_wide(left), _wide(right)))
+    whole, scale = _room(left, right, digits, max if digits is _carry else digits)
+    if whole > MAX_WHOLE_DIGITS or scale > MAX_SCALE:
+        return None
+    target = pl.Decimal(MAX_DECIMAL_PRECISION, scale)
+    return operation(left.expression.cast(target), right.expression.cast(target))
+
+
+def _carry(left: int, right: int) -> int:
+    return max(left, right) + 1
+
+
+def _both_digits(left: int, right: int) -> int:
+    return left + right
+
+
+def _are_numbers(columns: tuple[Column, ...]) -> bool:
+    return all(column.data_type.is_numeric for column in columns)
+
+
+def add(columns: tuple[Column, ...]) -> pl.Expr | None:
+    """Numbers are added by polars, an interval moves a point in time within the years 1 to 9999."""
+    left, right = columns
+    if _are_numbers(columns):
+        return _computed(columns, lambda a, b: a + b, _carry)
+    if left.data_type.is_temporal:
+        return _moved(left, right.expression)
+    if right.data_type.is_temporal:
+        return _moved(right, left.expression)
+    return None
+
+
+def subtract(columns: tuple[Column, ...]) -> pl.Expr | None:
+    """As `add`; the difference of two points in time always fits an interval."""
+    left, right = columns
+    if _are_numbers(columns):
+        return _computed(columns, lambda a, b: a - b, _carry)
+    if left.data_type.is_temporal and right.data_type.is_temporal:
+        return as_naive(left) - as_naive(right)
+    if left.data_type.is_temporal:
+        return _moved(left, -right.expression)
+    return None
+
+
+def _moved(moment: Column, interval: pl.Expr) -> pl.Expr:
+    # 64 bits may wrap round, but never back into the years there are.
+    moved = as_naive(moment) + interval
+    moved = pl.when(moved.is_between(_FIRST_MOMENT, _LAST_MOMENT)).then(moved)
+    return moved.dt.replace_time_zone("UTC") if moment.kind is Kind.TIMESTAMP else moved
+
+
+def multiply(columns: tuple[Column, ...]) -> pl.Expr | None:
+    """Numbers are multiplied by polars."""
+    return _computed(columns, lambda a, b: a * b, _both_digits)
+
+
+def divide(columns: tuple[Column, ...]) -> pl.Expr | None:
+    """Only quotients of type DOUBLE: polars rounds those of decimals to another scale."""
+    left, right = columns
+    if Kind.DECIMAL in {left.kind, right.kind} and Kind.DOUBLE not in {left.kind, right.kind}:
+        return None
+    dividend = as_double(left)
+    # By a scalar, polars multiplies with the reciprocal, which rounds twice; so never by a scalar.
+    divisor = as_double(right) + dividend.is_null().cast(pl.Float64) * 0.0
+    return pl.when(divisor != 0).then(dividend / divisor)
+
+
+def modulo(columns: tuple[Column, ...]) -> pl.Expr | None:
+    """Only integers; the sign is put on afterwards, for polars takes that of the divisor."""
+    left, right = columns
+    if left.kind is not Kind.BIGINT or right.kind is not Kind.BIGINT:
+        return None
+    dividend = _wide(left)
+    remainder = dividend.abs() % _wide(right).abs()
+    return _bigint(pl.when(dividend < 0).then(_ZERO - remainder).otherwise(remainder))
+
+
+def negate(columns: tuple[Column, ...]) -> pl.Expr | None:
+    """Change the sign; the smallest BIGINT has no opposite."""
+    (only,) = columns
+    return _bigint(_ZERO - _wide(only)) if only.kind is Kind.BIGINT else -only.expression
+
+
+def absolute(columns: tuple[Column, ...]) -> pl.Expr | None:
+    """Drop the sign; the smallest BIGINT has no opposite."""
+    (only,) = columns
+    return _bigint(_wide(only).abs()) if only.kind is Kind.BIGINT else only.expression.abs()
+
+
+def round_half_up(columns: tuple[Column, ...]) -> pl.Expr | None:
+    """Only to whole doubles: else polars rounds the binary number, not its decimal notation."""
+    value, *digits = columns
+    if value.kind is Kind.DOUBLE and (not digits or digits[0].constant == 0):
+        return value.expression.round(0, mode="half_away_from_zero")
+    return None
+
+
+def floor(columns: tuple[Column, ...]) -> pl.Expr | None:
+    """Whole doubles, and integers as they are."""
+    (only,) = columns
+    if only.kind is Kind.BIGINT:
+        return only.expression
+    return only.expression.floor() if only.kind is Kind.DOUBLE else None
+
+
+def ceil(columns: tuple[Column, ...]) -> pl.Expr | None:
+    """Whole doubles, and integers as they are."""
+    (only,) = columns
+    if only.kind is Kind.BIGINT:
+        return only.expression
+    return only.expression.ceil() if only.kind is Kind.DOUBLE else None
+
+
+def lower(columns: tuple[Column, ...]) -> pl.Expr:
+    """Rust and Python differ only on characters younger than Python's Unicode tables."""
+    return columns[0].expression.str.to_lowercase()
+
+
+def upper(columns: tuple[Column, ...]) -> pl.Expr:
+    """As `lower`."""
+    return columns[0].expression.str.to_uppercase()
+
+
+def trim(columns: tuple[Column, ...]) -> pl.Expr:
+    """Cut blanks only, not every white space."""
+    return columns[0].expression.str.strip_chars(" ")
+
+
+def length(columns: tuple[Column, ...]) -> pl.Expr:
+    """Count characters, not bytes."""
+    return columns[0].expression.str.len_chars().cast(pl.Int64)
+
+
+def concat(columns: tuple[Column, ...]) -> pl.Expr:
+    """NULL if any part is."""
+    return pl.concat_str([column.expression for column in columns], ignore_nulls=False)
+
+
+def substring(columns: tuple[Column, ...]) -> pl.Expr | None:
+    """Only with constant positions from the start, which is how it is nearly always written."""
+    text, position, *count = columns
+    if position.constant is None or position.constant < 0:
+        return None
+    start = max(position.constant - 1, 0)
+    if not count:
+        return text.expression.str.slice(start)
+    if count[0].constant is None:
+        return None
+    return text.expression.str.slice(start, max(count[0].constant, 0))
+
+
+def starts_with(columns: tuple[Column, ...]) -> pl.Expr:
+    """Compare bytes, which in UTF-8 is to compare characters."""
+    return columns[0].expression.str.starts_with(columns[1].expression)
+
+
+def ends_with(columns: tuple[Column, ...]) -> pl.Expr:
+    """As `starts_with`."""
+    return columns[0].expression.str.ends_with(columns[1].expression)
+
+
+def contains(columns: tuple[Column, ...]) -> pl.Expr:
+    """The part is a text, not a regular expression."""
+    return columns[0].expression.str.contains(columns[1].expression, literal=True)
+
+
+def date_part(part: str) -> Callable[[tuple[Column, ...]], pl.Expr]:
+    """Return the columnar form of a date part, read in UTC."""
+
+    def form(columns: tuple[Column, ...]) -> pl.Expr:
+        moment = as_naive(columns[0]).dt
+        if part == "DAYOFWEEK":
+            return moment.weekday().cast(pl.Int64) % 7 + 1
+        found: pl.Expr = getattr(moment, part.lower())()
+        return found.cast(pl.Int64)
+
+    return form

@@ -1,0 +1,463 @@
+"""Text to tree: sqlglot reads the SQL, and only what is listed here is translated into our nodes.
+
+Everything else is refused with its place in the text. Names are not resolved yet: `fail.amount` is
+a `Field` whether `fail` is a step or a struct (see `resolve`).
+"""
+
+import re
+from collections.abc import Container
+from decimal import Decimal
+from math import isinf
+
+from sqlglot import exp
+
+from cep.expression.errors import ExpressionError, near_name
+from cep.expression.functions.table import ALIASES, DATE_PARTS, FUNCTIONS, OPERATORS
+from cep.expression.functions.text_pattern import PatternError, like_pattern, regex
+from cep.expression.parsing.syntax import MAX_BRACKET_DEPTH, read_sql, refusal, too_large, unescaped
+from cep.expression.rewrite import without_step
+from cep.expression.temporal import INTERVAL_UNITS, parse_date, parse_interval, parse_timestamp
+from cep.expression.tree import (
+    NOWHERE,
+    Aggregate,
+    AggregateFunction,
+    And,
+    Call,
+    Case,
+    Cast,
+    Coalesce,
+    Comparison,
+    ComparisonOperator,
+    Field,
+    In,
+    IsDistinct,
+    IsNull,
+    IsTruth,
+    Like,
+    Literal,
+    Node,
+    Not,
+    Or,
+    RegexLike,
+    Span,
+    aggregates_of,
+    walk,
+)
+from cep.expression.types import Kind, from_sqlglot
+
+MAX_TREE_DEPTH = 64
+MAX_DIGITS = 38
+
+_FUNCTION_NAMES = sorted({*FUNCTIONS, "COALESCE", "NULLIF", "IF"} - OPERATORS - {"NEGATE"})
+_ALLOWED = (
+    "allowed are comparisons, AND OR NOT, IN, BETWEEN, LIKE, RLIKE, IS NULL, CASE, CAST, INTERVAL, "
+    "arithmetic, SUM COUNT AVG MIN MAX FIRST LAST over a step, and the functions "
+    f"{', '.join(_FUNCTION_NAMES)}"
+)
+_COMPARISONS: dict[type[exp.Expr], ComparisonOperator] = {
+    exp.EQ: ComparisonOperator.EQUAL,
+    exp.NEQ: ComparisonOperator.NOT_EQUAL,
+    exp.LT: ComparisonOperator.LESS,
+    exp.LTE: ComparisonOperator.LESS_OR_EQUAL,
+    exp.GT: ComparisonOperator.GREATER,
+    exp.GTE: ComparisonOperator.GREATER_OR_EQUAL,
+}
+_OPERATORS: dict[type[exp.Expr], str] = {
+    exp.Add: "+",
+    exp.Sub: "-",
+    exp.Mul: "*",
+    exp.Div: "/",
+    exp.Mod: "%",
+    exp.DPipe: "CONCAT",
+}
+_CAST_TARGETS = {
+    Kind.BOOLEAN,
+    Kind.TINYINT,
+    Kind.SMALLINT,
+    Kind.INT,
+    Kind.BIGINT,
+    Kind.FLOAT,
+    Kind.DOUBLE,
+    Kind.DECIMAL,
+    Kind.STRING,
+    Kind.DATE,
+    Kind.TIMESTAMP,
+    Kind.TIMESTAMP_NTZ,
+}
+
+
+def parse(text: str) -> Node:
+    """Return the tree of a SQL expression.
+
+    Raises:
+        ExpressionTooLarge: if it is too long or too deeply nested.
+        ExpressionError: if it is not an expression of this language.
+    """
+    try:
+        return _Translation(text).node(read_sql(text))
+    except RecursionError:
+        # Rows of NOT or of minus signs, or a caller that is deep in the stack itself.
+        raise too_large(text, "levels of nesting", len(text), MAX_BRACKET_DEPTH) from None
+
+
+class _Translation:
+    """The walk over sqlglot's tree of one text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.depth = 0
+
+    def node(self, parsed: exp.Expr) -> Node:
+        """Return our node for one of sqlglot's."""
+        self.depth += 1
+        if self.depth > MAX_TREE_DEPTH:
+            raise too_large(self.text, "levels of nesting", self.depth, MAX_TREE_DEPTH)
+        translated = self._node(parsed)
+        self.depth -= 1
+        return translated
+
+    def _node(self, parsed: exp.Expr) -> Node:  # noqa: PLR0911, C901 - one line per kind of node
+        match parsed:
+            case exp.Paren():
+                return self.node(parsed.this)
+            case exp.And() | exp.Or():
+                return self._chain(parsed)
+            case exp.Not():
+                (operand,) = self._operands(parsed, "this")
+                return Not(operand, operand.span)
+            case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
+                left, right = self._operands(parsed, "this", "expression")
+                operator = _COMPARISONS[type(parsed)]
+                return Comparison(operator, left, right, _cover(left, right))
+            case exp.NullSafeEQ() | exp.NullSafeNEQ():
+                left, right = self._operands(parsed, "this", "expression")
+                distinct = IsDistinct(left, right, _cover(left, right))
+                return (
+                    distinct
+                    if isinstance(parsed, exp.NullSafeNEQ)
+                    else Not(distinct, distinct.span)
+                )
+            case exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.Mod() | exp.DPipe():
+                operands = self._operands(parsed, "this", "expression", ignored=("typed", "safe"))
+                return Call(_OPERATORS[type(parsed)], operands, _cover(*operands))
+            case exp.Neg():
+                return self._negation(parsed)
+            case exp.Literal() | exp.RawString() | exp.Boolean() | exp.Null():
+                return self._literal(parsed)
+            case exp.Column() | exp.Dot() | exp.Identifier():
+                path = self._path(parsed)
+                return Field(tuple(name for name, _ in path), (path[0][1][0], path[-1][1][1]))
+            case exp.Anonymous():
+                return self._function(parsed)
+            case _:
+                return self._special(parsed)
+
+    def _special(self, parsed: exp.Expr) -> Node:  # noqa: PLR0911, C901 - one line per kind of node
+        match parsed:
+            case exp.Is():
+                return self._is(parsed)
+            case exp.In():
+                if not parsed.expressions:
+                    raise self._refused(parsed, "IN needs a list of values", "write IN (1, 2, 3)")
+                operand, *items = self._operands(parsed, "this", "expressions")
+                return In(operand, tuple(items), _cover(operand, *items))
+            case exp.Between():
+                value, low, high = self._operands(parsed, "this", "low", "high")
+                span = _cover(value, low, high)
+                return And(
+                    (
+                        Comparison(ComparisonOperator.GREATER_OR_EQUAL, value, low, span),
+                        Comparison(ComparisonOperator.LESS_OR_EQUAL, value, high, span),
+                    ),
+                    span,
+                )
+            case exp.Like() | exp.Escape() | exp.RegexpLike():
+                return self._text_pattern(parsed)
+            case exp.Case():
+                return self._case(parsed)
+            case exp.Cast():
+                return self._cast(parsed)
+            case exp.Interval():
+                return self._interval(parsed)
+            case exp.Extract():
+                (operand,) = self._operands(parsed, "expression", ignored=("this",))
+                part = parsed.this.name.upper()
+                return self._scalar_call(parsed, part, (operand,), _cover(operand), DATE_PARTS)
+            case exp.Concat():
+                operands = self._operands(parsed, "expressions", ignored=("coalesce", "safe"))
+                return Call("CONCAT", operands, _cover(*operands))
+            case _:
+                raise self._refused(parsed, f"{_spelling(parsed)} is not part of the language")
+
+    def _operands(
+        self, parsed: exp.Expr, *names: str, ignored: tuple[str, ...] = ()
+    ) -> tuple[Node, ...]:
+        """Translate the arguments of these names; any other one that is set is refused."""
+        for name, value in parsed.args.items():
+            if value and name not in names and name not in ignored:
+                raise self._refused(parsed, f"{name} is not allowed with {_spelling(parsed)}")
+        operands: list[Node] = []
+        for name in names:
+            value = parsed.args.get(name)
+            values = value if isinstance(value, list) else [value]
+            operands += [self.node(operand) for operand in values if operand is not None]
+        return tuple(operands)
+
+    def _refused(self, parsed: exp.Expr, message: str, hint: str | None = None) -> ExpressionError:
+        if hint is None:
+            hint = _ALLOWED
+        return refusal(self.text, self._place(parsed), message, hint)
+
+    def _place(self, parsed: exp.Expr) -> Span:
+        """The stretch of text below a node of sqlglot's; the whole text if it kept no places."""
+        metas = [found.meta for found in parsed.walk() if "start" in found.meta]
+        if not metas:
+            return (0, len(self.text))
+        return min(meta["start"] for meta in metas), max(meta["end"] for meta in metas) + 1
+
+    def _chain(self, parsed: exp.Expr) -> Node:
+        """A row of one operator is one node, however long: sqlglot nests it to the left."""
+        kind = type(parsed)
+        operands: list[exp.Expr] = []
+        rest = [parsed]
+        while rest:
+            current = rest.pop()
+            if isinstance(current, kind):
+                rest += [current.this, current.expression]
+            else:
+                operands.append(current)
+        nodes = tuple(self.node(operand) for operand in reversed(operands))
+        return (And if kind is exp.And else Or)(nodes, _cover(*nodes))
+
+    def _negation(self, parsed: exp.Expr) -> Node:
+        (operand,) = self._operands(parsed, "this")
+        is_number = isinstance(parsed.this, exp.Literal) and not parsed.this.is_string
+        if (
+            is_number
+            and isinstance(operand, Literal)
+            and isinstance(operand.value, int | float | Decimal)
+        ):
+            negated = -operand.value
+            is_smallest = (
+                isinstance(negated, Decimal) and negated == -(2**63) and "." not in parsed.this.name
+            )
+            return Literal(int(negated) if is_smallest else negated, operand.span)
+        return Call("NEGATE", (operand,), operand.span)
+
+    def _literal(self, parsed: exp.Expr) -> Literal:
+        span = self._place(parsed)
+        match parsed:
+            case exp.Null():
+                return Literal(None, span)
+            case exp.Boolean():
+                return Literal(bool(parsed.this), span)
+            case exp.RawString():
+                return Literal(str(parsed.this), span)
+            case _ if not parsed.is_string:
+                return Literal(self._number(parsed), span)
+            case _:
+                return Literal(self._quoted(parsed, span), span)
+
+    def _quoted(self, parsed: exp.Expr, span: Span) -> str:
+        source = self.text[slice(*span)]
+        # A literal that sqlglot has made itself has no place, so no source.
+        is_source = "start" in parsed.meta and source.startswith("'")
+        return unescaped(source[1:-1]) if is_source else str(parsed.this)
+
+    def _number(self, parsed: exp.Expr) -> int | float | Decimal:
+        digits = parsed.name
+        if "e" in digits.lower():
+            number = float(digits)
+            if isinf(number):
+                raise self._refused(parsed, f"{digits} is too large a number", "")
+            return number
+        if sum(map(str.isdigit, digits)) > MAX_DIGITS:
+            raise self._refused(parsed, f"a number has at most {MAX_DIGITS} digits", "")
+        if "." in digits or int(digits) >= 2**63:
+            return Decimal(digits)
+        return int(digits)
+
+    def _path(self, parsed: exp.Expr) -> list[tuple[str, Span]]:
+        match parsed:
+            case exp.Dot():
+                return [*self._path(parsed.this), *self._path(parsed.expression)]
+            case exp.Column():
+                return [name for part in parsed.parts for name in self._path(part)]
+            case exp.Identifier():
+                return [(parsed.name, self._place(parsed))]
+            case exp.Star():
+                raise self._refused(parsed.parent or parsed, "* stands only in COUNT(step.*)", "")
+            case _:
+                raise self._refused(parsed, f"{_spelling(parsed)} cannot follow a point", "")
+
+    def _is(self, parsed: exp.Expr) -> Node:
+        operand, truth = self._operands(parsed, "this", "expression")
+        span = _cover(operand, truth)
+        match truth:
+            case Literal(value=None):
+                return IsNull(operand, span)
+            case Literal(value=bool(value)):
+                return IsTruth(operand, value, span)
+            case _:
+                message = "IS needs NULL, TRUE, FALSE or [NOT] DISTINCT FROM"
+                raise self._refused(parsed, message, "")
+
+    def _text_pattern(self, parsed: exp.Expr) -> Node:
+        escape = "\\"
+        if isinstance(parsed, exp.Escape):
+            escape = self._constant_text(parsed.expression, "ESCAPE")
+            if len(escape) > 1:
+                raise self._refused(parsed.expression, "ESCAPE needs one character", "")
+            parsed = parsed.this
+        if not isinstance(parsed, exp.Like | exp.RegexpLike):
+            raise self._refused(parsed, f"ESCAPE is not allowed with {_spelling(parsed)}")
+        (operand,) = self._operands(parsed, "this", ignored=("expression", "negate"))
+        pattern = self._constant_text(parsed.expression, _spelling(parsed))
+        node: Node
+        try:
+            if isinstance(parsed, exp.Like):
+                like_pattern(pattern, escape)
+                node = Like(operand, pattern, escape, _cover(operand))
+            else:
+                regex(pattern)
+                node = RegexLike(operand, pattern, _cover(operand))
+        except PatternError as error:
+            place = f"at character {error.position + 1} of the pattern"
+            raise self._refused(parsed.expression, f"{error} ({place})", "") from None
+        return Not(node, node.span) if parsed.args.get("negate") else node
+
+    def _constant_text(self, parsed: exp.Expr, what: str) -> str:
+        if isinstance(parsed, exp.Literal | exp.RawString):
+            value = self._literal(parsed).value
+            if isinstance(value, str):
+                return value
+        raise self._refused(parsed, f"{what} needs a constant text in single quotes", "")
+
+    def _case(self, parsed: exp.Expr) -> Node:
+        branches: list[tuple[Node, Node]] = []
+        for branch in parsed.args["ifs"]:
+            condition, value = self._operands(branch, "this", "true")
+            if parsed.this is not None:
+                subject = self.node(parsed.this)
+                span = _cover(subject, condition)
+                condition = Comparison(ComparisonOperator.EQUAL, subject, condition, span)
+            branches.append((condition, value))
+        default = parsed.args.get("default")
+        otherwise = Literal(None) if default is None else self.node(default)
+        span = _cover(*(node for branch in branches for node in branch))
+        return Case(tuple(branches), otherwise, span)
+
+    def _cast(self, parsed: exp.Expr) -> Node:
+        (operand,) = self._operands(parsed, "this", ignored=("to",))
+        data_type = from_sqlglot(parsed.args["to"])
+        if data_type.kind not in _CAST_TARGETS:
+            targets = ", ".join(kind for kind in Kind if kind in _CAST_TARGETS)
+            name = parsed.args["to"].sql("spark")
+            raise self._refused(parsed, f"CAST to {name} is not allowed", f"allowed are {targets}")
+        is_prefixed = not isinstance(parsed, exp.TryCast)  # TIMESTAMP '2024-01-31 10:00:00'
+        if is_prefixed and isinstance(operand, Literal) and isinstance(operand.value, str):
+            read = parse_date if data_type.kind is Kind.DATE else parse_timestamp
+            value = read(operand.value)
+            if value is None:
+                hint = f"write {data_type} '2024-01-31 10:00:00' or, with an offset, '...+01:00'"
+                raise self._refused(parsed, f"{operand.value!r} is no {data_type}", hint)
+            return Literal(value, operand.span)
+        return Cast(operand, data_type, operand.span)
+
+    def _interval(self, parsed: exp.Expr) -> Literal:
+        amount, unit = parsed.this, parsed.args.get("unit")
+        units = ", ".join(INTERVAL_UNITS)
+        hint = f"write INTERVAL '10' MINUTE or INTERVAL '1 day 2 hours'; units are {units}"
+        if not isinstance(amount, exp.Literal) or isinstance(unit, exp.IntervalSpan):
+            raise self._refused(parsed, "an interval needs a constant and one unit", hint)
+        value = parse_interval(f"{amount.name} {unit.name if unit else ''}")
+        if value is None:
+            raise self._refused(parsed, "this is no interval of a fixed length", hint)
+        return Literal(value, self._place(amount) if "start" in amount.meta else NOWHERE)
+
+    def _function(self, parsed: exp.Expr) -> Node:
+        name = str(parsed.name).upper()
+        if name in AggregateFunction.__members__:
+            return self._aggregate(parsed, AggregateFunction(name))
+        arguments = self._operands(parsed, "expressions", ignored=("this",))
+        span = (
+            parsed.meta["start"],
+            max([parsed.meta["end"] + 1, *(a.span[1] for a in arguments)]),
+        )
+        match name, arguments:
+            case ("COALESCE", (_, *_)) | ("IFNULL" | "NVL", (_, _)):
+                return Coalesce(arguments, span)
+            case "NULLIF", (value, other):
+                same = Comparison(ComparisonOperator.EQUAL, value, other, span)
+                return Case(((same, Literal(None)),), value, span)
+            case "IF", (condition, value, other):
+                return Case(((condition, value),), other, span)
+            case _:
+                return self._scalar_call(parsed, name, arguments, span, FUNCTIONS)
+
+    def _scalar_call(
+        self,
+        parsed: exp.Expr,
+        written: str,
+        arguments: tuple[Node, ...],
+        span: Span,
+        known: Container[str],
+    ) -> Call:
+        name = ALIASES.get(written, written)
+        if name not in known:
+            names = [*_FUNCTION_NAMES, *ALIASES, *AggregateFunction]
+            hint = near_name(written, names) or None
+            raise self._refused(parsed, f"there is no function {written}", hint)
+        function = FUNCTIONS[name]
+        if not function.minimum <= len(arguments) <= function.maximum:
+            bounds = f"{function.minimum} to {function.maximum}"
+            takes = bounds if function.minimum < function.maximum else str(function.minimum)
+            raise self._refused(
+                parsed, f"{written} takes {takes} arguments, not {len(arguments)}", ""
+            )
+        return Call(name, arguments, span)
+
+    def _aggregate(self, parsed: exp.Expr, function: AggregateFunction) -> Aggregate:
+        hint = f"write {function}(step.field)"
+        if function is AggregateFunction.COUNT:
+            hint = "write COUNT(step.*) or COUNT(step.field)"
+        if len(parsed.expressions) != 1:
+            raise self._refused(parsed, f"{function} takes 1 argument", hint)
+        (argument,) = parsed.expressions
+        if isinstance(argument, exp.Column) and isinstance(argument.this, exp.Star):
+            path = [part.name for part in argument.parts[:-1]]
+            if function is not AggregateFunction.COUNT or len(path) != 1:
+                raise self._refused(parsed, "* stands only in COUNT(step.*)", hint)
+            return Aggregate(function, path[0], None, self._place(parsed))
+        if isinstance(argument, exp.Star):
+            raise self._refused(parsed, f"{function}(*) does not say of which step", hint)
+        operand = self.node(argument)
+        if aggregates_of(operand):
+            raise self._refused(parsed, "aggregates cannot be nested", hint)
+        fields = [found for found in walk(operand) if isinstance(found, Field)]
+        steps = {field.path[0] for field in fields}
+        if len(steps) != 1 or any(len(field.path) == 1 for field in fields):
+            raise self._refused(parsed, f"{function} needs the fields of one step", hint)
+        return Aggregate(function, steps.pop(), without_step(operand), self._place(parsed))
+
+
+def _cover(*nodes: Node) -> Span:
+    """The span from the first to the last of the nodes that have a place."""
+    spans = [node.span for node in nodes if node.span != NOWHERE]
+    if not spans:
+        return NOWHERE
+    return min(start for start, _ in spans), max(end for _, end in spans)
+
+
+_SPELLINGS: dict[type[exp.Expr], str] = {
+    exp.RegexpLike: "RLIKE",
+    exp.Bracket: "indexing with [ ]",
+    exp.Alias: "AS",
+}
+
+
+def _spelling(parsed: exp.Expr) -> str:
+    """How the user would call one of sqlglot's nodes: `GROUP BY`, `SUBQUERY`, `BITWISE AND`."""
+    if type(parsed) in _SPELLINGS:
+        return _SPELLINGS[type(parsed)]
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(parsed).__name__).upper()

@@ -1,0 +1,140 @@
+r"""Text to sqlglot's tree: the lexical rules, the limits, and syntax errors in plain words.
+
+First step of the pipeline; `parser` translates the tree further. Where Spark's rules for texts in
+quotes are a trap they are mended: a backslash before a character it does not escape stays, so that
+`RLIKE '\d+'` means digits, and a text in double quotes is refused because it is a name in the SQL
+standard. Comments are refused, for sqlglot would move them.
+"""
+
+import re
+from itertools import pairwise
+
+from sqlglot import exp
+from sqlglot.errors import ParseError, SqlglotError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from cep.expression.errors import ExpressionError, ExpressionTooLarge, problem_at
+from cep.expression.parsing.dialect import ExpressionDialect
+from cep.expression.tree import Span
+
+MAX_TEXT_LENGTH = 10_000
+MAX_BRACKET_DEPTH = 24  # sqlglot needs some twenty Python frames for each
+
+
+def too_large(text: str, what: str, given: int, limit: int) -> ExpressionTooLarge:
+    """Return the error for a text with `given` of something that has a limit."""
+    message = f"the expression has {given} {what}, at most {limit} are allowed"
+    problem = problem_at(text[:80], (0, 1), message, "split it into several conditions or steps")
+    return ExpressionTooLarge(problem, given=given, limit=limit)
+
+
+def read_sql(text: str) -> exp.Expr:
+    """Return sqlglot's tree of the one expression a text holds.
+
+    Raises:
+        ExpressionTooLarge: if it is too long, or has too many brackets in one another.
+        ExpressionError: if it is no SQL expression.
+    """
+    if len(text) > MAX_TEXT_LENGTH:
+        raise too_large(text, "characters", len(text), MAX_TEXT_LENGTH)
+    dialect = ExpressionDialect()
+    try:
+        tokens = dialect.tokenize(text)
+        _check_tokens(text, tokens)
+        parsed = dialect.parser().parse_into(exp.Condition, tokens, text)
+    except ParseError as error:
+        raise _syntax_error(text, error) from None
+    except SqlglotError:
+        raise refusal(
+            text, _unclosed(text), "a quote is never closed", "a quote inside a text is doubled: ''"
+        ) from None
+    if len(parsed) != 1 or parsed[0] is None:
+        raise refusal(text, (0, len(text)), "this is not one expression")
+    return parsed[0]
+
+
+def refusal(text: str, span: Span, message: str, hint: str = "") -> ExpressionError:
+    """Return the error that points at a stretch of the text."""
+    return ExpressionError(problem_at(text, span, message, hint))
+
+
+def _unclosed(text: str) -> Span:
+    """The place of the quote that is never closed."""
+    closed = re.compile(
+        r"'(?:\\.|''|[^'\\])*'|`(?:``|[^`])*`|\"(?:\\.|[^\"\\])*\"|[^'`\"]", re.DOTALL
+    )
+    position = 0
+    while match := closed.match(text, position):
+        position = match.end()
+    return position, position + 1
+
+
+_WORDS = {"GT": ">", "GTE": ">=", "LT": "<", "LTE": "<=", "EQ": "=", "NEQ": "<>"}
+
+
+def _syntax_error(text: str, error: ParseError) -> ExpressionError:
+    """Say in plain words, and with a place in the text, what sqlglot says of its classes."""
+    (first, *_) = error.errors
+    highlight = str(first.get("highlight") or "")
+    line, column = int(first.get("line") or 1), int(first.get("col") or 1)
+    lines = text.split("\n")
+    end = sum(len(above) + 1 for above in lines[: line - 1]) + column
+    span = (max(0, end - len(highlight)), end)
+    description = str(first.get("description"))
+    if missing := re.match(
+        r"Required keyword: '\w+' missing for <class '[\w.]+\.(\w+)'>", description
+    ):
+        what = _WORDS.get(missing[1], missing[1].upper())
+        return refusal(text, span, f"something is missing beside {what}")
+    if description.startswith("Invalid expression"):
+        return refusal(text, span, f"unexpected {highlight}", "is an operator missing before it?")
+    return refusal(text, span, description[:1].lower() + description[1:])
+
+
+def _check_tokens(text: str, tokens: list[Token]) -> None:
+    """Refuse what the parser would skip, misread, or need too deep a stack for."""
+    if not tokens:
+        raise refusal(text, (0, 1), "the expression is empty", "write a condition, or TRUE")
+    depth = deepest = 0
+    for before, token in pairwise([tokens[0], *tokens]):
+        span = (token.start, token.end + 1)
+        if token.comments:
+            raise refusal(text, span, "comments are not allowed in an expression")
+        if token.token_type is TokenType.SEMICOLON:
+            raise refusal(text, span, "this is not one expression", "remove the semicolon")
+        if token.token_type is TokenType.SELECT and before.token_type is not TokenType.DOT:
+            raise refusal(text, span, "SELECT is not part of the language", "write a condition")
+        if token.token_type in _CURRENT_TIMES and before.token_type is not TokenType.DOT:
+            hint = "a rule must find the same in a replay; compare event times instead"
+            raise refusal(text, span, f"there is no {token.text.upper()}", hint)
+        if token.token_type is TokenType.STRING and text[token.start] == '"':
+            name = token.text
+            hint = f"write '{name}' for a text, `{name}` for a column"
+            raise refusal(text, span, "double quotes are ambiguous", hint)
+        depth += token.token_type in {TokenType.L_PAREN, TokenType.CASE}
+        depth -= token.token_type in {TokenType.R_PAREN, TokenType.END}
+        deepest = max(deepest, depth)
+    if deepest > MAX_BRACKET_DEPTH:
+        raise too_large(text, "levels of brackets", deepest, MAX_BRACKET_DEPTH)
+
+
+_CURRENT_TIMES = {
+    TokenType.CURRENT_DATE,
+    TokenType.CURRENT_DATETIME,
+    TokenType.CURRENT_TIME,
+    TokenType.CURRENT_TIMESTAMP,
+}
+
+_ESCAPE = re.compile(r"''|\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
+
+
+def unescaped(quoted: str) -> str:
+    """Return what stands between two quotes with its escapes resolved."""
+
+    def replacement(match: re.Match[str]) -> str:
+        if match[1]:
+            return chr(int(match[1], 16))
+        return "'" if match[2] is None else _ESCAPED.get(match[2], match[0])
+
+    return _ESCAPE.sub(replacement, quoted)

@@ -1,0 +1,137 @@
+"""Feeds the matcher from Polars frames: conditions columnar, matching row by row where it matters.
+
+    frame ──tests, columnar──► rows that concern a rule ──► KeyedMatcher ──► detections
+
+Every distinct test on the event alone is evaluated once per frame, whatever the number of rules. A
+row for which no rule can react never leaves the frame.
+"""
+
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import polars as pl
+
+from cep.expression import Schema, row_reader
+from cep.matching.keyed import KeyedMatcher
+from cep.matching.predicate_index import PredicateIndex
+from cep.matching.shapes import Detection, EventKind
+from cep.nfa.errors import EventTimeError
+from cep.nfa.limits import Limits
+from cep.pattern import Pattern
+
+_ROWS_AT_ONCE = 65_536
+"""Bounds the memory for the outcomes of the tests: 8 KiB per test."""
+
+
+class BatchMatcher:
+    """Runs many rules over frames of events in order of time.
+
+    Args:
+        rules: pattern by rule id.
+        schema: the columns of the frames; conditions are checked and compiled against it.
+        time_field: column with the event time: integer milliseconds, or Datetime (without zone:
+            UTC).
+        key_by: columns of the key; `None` = one key.
+        limits: what one key may hold per shape of rules.
+
+    Raises:
+        PatternError: a pattern is not valid, or does not fit the schema.
+    """
+
+    def __init__(
+        self,
+        rules: Mapping[str, Pattern],
+        *,
+        schema: Schema,
+        time_field: str = "ts",
+        key_by: Sequence[str] | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        for pattern in rules.values():
+            pattern.validate(schema)
+        self._columns = tuple(name for name, _ in schema.columns)
+        self.matcher = KeyedMatcher(
+            rules,
+            field_reader=row_reader(self._columns),
+            schema=schema,
+            limits=limits,
+            in_deadline_order=True,
+        )
+        self._time_name = time_field
+        self._key_by = tuple(key_by) if key_by is not None else None
+        self._index = PredicateIndex(self.matcher.tests.nodes, schema)
+        self._kinds: dict[tuple[int, ...], EventKind] = {}
+        self._latest_ms: int | None = None
+
+    def process(self, frame: pl.DataFrame) -> list[Detection]:
+        """Match the events of a frame; return what was found, in order of event time.
+
+        An accepted event is kept as the tuple of its values in the order of the schema.
+
+        Raises:
+            EventTimeError: an event has no time or is older than one before it.
+            LimitExceeded: a key holds too much.
+        """
+        detections: list[Detection] = []
+        with no_cycle_collection():
+            for part in frame.select(self._columns).iter_slices(_ROWS_AT_ONCE):
+                detections += self._process(part)
+        return detections
+
+    def advance_to(self, time_ms: int) -> list[Detection]:
+        """Close every window up to `time_ms`; return matches this brings, and timeouts."""
+        return self.matcher.advance_to(time_ms)
+
+    def _process(self, frame: pl.DataFrame) -> list[Detection]:
+        times = self._times(frame)
+        rows, kinds = self._index.classify(frame, self._kind)
+        relevant = frame[rows]
+        detections: list[Detection] = []
+        advance_to, process = self.matcher.advance_to, self.matcher.process
+        for time_ms, key, kind, event in zip(
+            times[rows].to_list(), self._keys(relevant), kinds, relevant.rows(), strict=True
+        ):
+            if found := advance_to(time_ms):
+                detections += found
+            if found := process(key, kind, event, time_ms):
+                detections += found
+        return detections
+
+    def _times(self, frame: pl.DataFrame) -> pl.Series:
+        time = frame.get_column(self._time_name)
+        times = time if time.dtype.is_integer() else time.dt.epoch("ms")
+        if times.null_count():
+            raise EventTimeError(f"{times.null_count()} events have no {self._time_name}")
+        if len(times) and (
+            not times.is_sorted() or (self._latest_ms is not None and times[0] < self._latest_ms)
+        ):
+            raise EventTimeError(f"events are not in order of {self._time_name}; sort them first")
+        self._latest_ms = times[-1] if len(times) else self._latest_ms
+        return times
+
+    def _keys(self, frame: pl.DataFrame) -> Sequence[Any]:
+        if self._key_by is None:
+            return [None] * len(frame)
+        if len(self._key_by) == 1:
+            return frame.get_column(self._key_by[0]).to_list()
+        return frame.select(self._key_by).rows()
+
+    def _kind(self, true_tests: tuple[int, ...]) -> EventKind:
+        kind = self._kinds.get(true_tests)
+        if kind is None:
+            kind = self._kinds[true_tests] = self.matcher.kind(true_tests)
+        return kind
+
+
+@contextmanager
+def no_cycle_collection() -> Iterator[None]:
+    """Matching makes many objects and no cycles; looking for some takes a third of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -1,0 +1,283 @@
+"""Matches one pattern over a list or stream of events: for tests, documentation and backtests.
+
+Source: the public entry point of the core; semantics as `cep.nfa`.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from typing import Any, ClassVar
+
+from cep.expression import EvaluationError, compile_predicate, mapping_reader
+from cep.matching.keyed import KeyedMatcher
+from cep.matching.shapes import Detection, EventKind
+from cep.nfa.errors import ConditionFailed, EventTimeError, SkipTargetMissing
+from cep.nfa.limits import Limits
+from cep.pattern import Pattern
+
+TimeField = str | Callable[[Any], Any]
+KeyBy = str | Sequence[str] | Callable[[Any], Hashable] | None
+OrderBy = str | Callable[[Any], Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One match: the accepted events (the very objects given) by step name.
+
+    `at` is the index of the event whose processing, or whose advance of time, brought the match;
+    `None` where the final watermark did. `time_ms` is the event time at which it was found: that of
+    the event, or when the window closed. `key` is `None` without `key_by`.
+    """
+
+    is_timeout: ClassVar[bool] = False
+
+    steps: dict[str, list[Any]]
+    at: int | None
+    time_ms: int
+    key: Hashable = None
+
+
+@dataclass(frozen=True, slots=True)
+class TimedOutMatch:
+    """A partial match whose window closed at `timeout_ms` before it was complete; see `Match`."""
+
+    is_timeout: ClassVar[bool] = True
+
+    steps: dict[str, list[Any]]
+    timeout_ms: int
+    at: int | None
+    key: Hashable = None
+
+    @property
+    def time_ms(self) -> int:
+        """When the window closed, as for a match that time brings."""
+        return self.timeout_ms
+
+
+@dataclass(slots=True)
+class MatchResult:
+    """Everything found, each list in order of emission.
+
+    `open_partial_matches` and `held_back_matches` count what was under way after the last event;
+    `open_after_watermark` what still was after the final watermark, `None` without one.
+    """
+
+    matches: list[Match] = field(default_factory=list)
+    timed_out: list[TimedOutMatch] = field(default_factory=list)
+    open_partial_matches: int = 0
+    held_back_matches: int = 0
+    open_after_watermark: int | None = None
+
+
+def find_matches(  # noqa: PLR0913 - keyword options with defaults
+    pattern: Pattern,
+    events: Iterable[Any],
+    *,
+    time_field: TimeField = "ts",
+    final_watermark_ms: int | None = None,
+    key_by: KeyBy = None,
+    order_by: OrderBy = None,
+    require_order: bool = False,
+    limits: Limits | None = None,
+) -> MatchResult:
+    """Return all matches and timeouts of a pattern over events in order of time.
+
+    Args:
+        pattern: what to look for.
+        events: mappings, or objects with attributes, in order of time; times may tie. An event
+            older than the one before it is processed where it stands and moves no window.
+        time_field: field (or function) giving the event time: int milliseconds, datetime or ISO
+            8601 text. A time without zone is taken as UTC.
+        final_watermark_ms: advance time to this after the last event, which closes open windows.
+        key_by: field, fields or function giving the key; matches never mix keys. `None` = one key.
+        order_by: field or function that orders events of equal time; by default they keep their
+            order.
+        require_order: refuse events that go back in time.
+        limits: how much one key may hold.
+
+    Raises:
+        PatternError: the pattern is not valid.
+        EventTimeError: an event has no usable time, or goes back in time and must not.
+        LimitExceeded: a key holds more than its limits allow.
+        SkipTargetMissing: throw_on_miss; its `partial_result` holds what came before.
+    """
+    result = MatchResult()
+    scan = _Scan(pattern, limits, _Reading(time_field, key_by, order_by, require_order))
+    try:
+        for found in scan.over(events):
+            _add(result, found)
+        result.open_partial_matches = scan.matcher.open_partial_matches()
+        result.held_back_matches = scan.matcher.held_back_matches()
+        if final_watermark_ms is not None:
+            for found in scan.to_watermark(final_watermark_ms):
+                _add(result, found)
+            result.open_after_watermark = scan.matcher.open_partial_matches()
+    except SkipTargetMissing as error:
+        error.partial_result = result
+        raise
+    return result
+
+
+def iter_matches(  # noqa: PLR0913 - as find_matches
+    pattern: Pattern,
+    events: Iterable[Any],
+    *,
+    time_field: TimeField = "ts",
+    final_watermark_ms: int | None = None,
+    key_by: KeyBy = None,
+    order_by: OrderBy = None,
+    require_order: bool = False,
+    limits: Limits | None = None,
+) -> Iterator[Match | TimedOutMatch]:
+    """Yield matches and timeouts as they come, reading events only as needed.
+
+    Arguments and errors are those of `find_matches`; the events may be without end.
+    """
+    scan = _Scan(pattern, limits, _Reading(time_field, key_by, order_by, require_order))
+    yield from scan.over(events)
+    if final_watermark_ms is not None:
+        yield from scan.to_watermark(final_watermark_ms)
+
+
+def _add(result: MatchResult, found: Match | TimedOutMatch) -> None:
+    if isinstance(found, Match):
+        result.matches.append(found)
+    else:
+        result.timed_out.append(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How to read time, key and order of an event; see `find_matches`."""
+
+    time_field: TimeField
+    key_by: KeyBy
+    order_by: OrderBy
+    require_order: bool
+
+
+class _Scan:
+    """One pass over events: times, keys and tests read from each, fed to a matcher."""
+
+    def __init__(self, pattern: Pattern, limits: Limits | None, reading: _Reading) -> None:
+        pattern.validate()
+        time_field, order_by = reading.time_field, reading.order_by
+        self.matcher = KeyedMatcher({"": pattern}, limits=limits)
+        self._time_of = _reader(time_field)
+        self._time_name = time_field if isinstance(time_field, str) else "the time function"
+        self._key_of = _key_reader(reading.key_by)
+        self._order_of = None if order_by is None else _reader(order_by)
+        self._tests = [
+            compile_predicate(node, mapping_reader, _no_aggregates)
+            for node in self.matcher.tests.nodes
+        ]
+        self._require_order = reading.require_order
+        self._kinds: dict[tuple[int, ...], EventKind] = {}
+
+    def over(self, events: Iterable[Any]) -> Iterator[Match | TimedOutMatch]:
+        for time_ms, index, event in self._in_order(events):
+            for detection in self.matcher.advance_to(time_ms):
+                yield _found(detection, index)
+            for detection in self._detections(time_ms, index, event):
+                yield _found(detection, index)
+
+    def _detections(self, time_ms: int, index: int, event: Any) -> list[Detection]:
+        try:
+            kind = self._kind(event)
+            if not kind:
+                return []
+            return self.matcher.process(self._key_of(event), kind, event, time_ms)
+        except EvaluationError as error:
+            raise EvaluationError(f"event {index}: {error}") from error
+        except ConditionFailed as failure:
+            raise failure.at(f"event {index}") from failure.__cause__
+
+    def to_watermark(self, time_ms: int) -> Iterator[Match | TimedOutMatch]:
+        for detection in self.matcher.advance_to(time_ms):
+            yield _found(detection, None)
+
+    def _in_order(self, events: Iterable[Any]) -> Iterator[tuple[int, int, Any]]:
+        timed = self._timed(events)
+        if self._order_of is None:
+            yield from timed
+            return
+        order_of = self._order_of
+        for _, ties in groupby(timed, key=lambda item: item[0]):
+            yield from sorted(ties, key=lambda item: order_of(item[2]))
+
+    def _timed(self, events: Iterable[Any]) -> Iterator[tuple[int, int, Any]]:
+        latest_ms: int | None = None
+        for index, event in enumerate(events):
+            time_ms = self._time_ms(event, index)
+            if self._require_order and latest_ms is not None and time_ms < latest_ms:
+                raise EventTimeError(
+                    f"event {index} ({self._time_name} = {time_ms} ms) is older than the one "
+                    f"before it ({latest_ms} ms); sort the events by time first"
+                )
+            latest_ms = time_ms
+            yield time_ms, index, event
+
+    def _time_ms(self, event: Any, index: int) -> int:
+        value = self._time_of(event)
+        try:
+            return to_time_ms(value)
+        except ValueError as error:
+            raise EventTimeError(f"event {index}: {self._time_name} {error}") from None
+
+    def _kind(self, event: Any) -> EventKind:
+        true_tests = tuple(number for number, test in enumerate(self._tests) if test(event, ()))
+        kind = self._kinds.get(true_tests)
+        if kind is None:
+            kind = self._kinds[true_tests] = self.matcher.kind(true_tests)
+        return kind
+
+
+def to_time_ms(value: object) -> int:
+    """Return an event time in milliseconds since 1970-01-01 UTC.
+
+    Raises:
+        ValueError: the value is neither int milliseconds, datetime nor ISO 8601 text.
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            raise ValueError(f"is {value!r}, not a time in ISO 8601") from None
+    if isinstance(value, datetime):
+        instant = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
+        return (instant - _EPOCH) // _MILLISECOND
+    if value is None:
+        raise ValueError("is missing; every event needs a time")
+    raise ValueError(f"is {value!r}; expected int milliseconds, a datetime or ISO 8601 text")
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+def _found(detection: Detection, at: int | None) -> Match | TimedOutMatch:
+    if detection.is_timeout:
+        return TimedOutMatch(detection.steps, detection.time_ms, at, detection.key)
+    return Match(detection.steps, at, detection.time_ms, detection.key)
+
+
+def _reader(field_or_function: str | Callable[[Any], Any]) -> Callable[[Any], Any]:
+    if isinstance(field_or_function, str):
+        return mapping_reader(tuple(field_or_function.split(".")))
+    return field_or_function
+
+
+def _key_reader(key_by: KeyBy) -> Callable[[Any], Hashable]:
+    if key_by is None:
+        return lambda _event: None
+    if isinstance(key_by, str) or callable(key_by):
+        return _reader(key_by)
+    readers = [_reader(name) for name in key_by]
+    return lambda event: tuple(read(event) for read in readers)
+
+
+def _no_aggregates(_aggregate: object) -> int:
+    raise AssertionError("a test on the event alone has no aggregates")

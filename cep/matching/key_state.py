@@ -1,0 +1,149 @@
+"""The state of one key after the other, for stores that keep keys apart.
+
+    KeyedMatcher ──describe, encode_key──► layout · bytes per key ──KeyRestorer──► KeyedMatcher
+
+A layout says which rules the bits in the encoded keys stand for. It is written once for many keys;
+a key that was written under an older one is translated when it is read. Rules are matched by id and
+pattern, as in `cep.matching.matcher_state`.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cep.matching.keyed import KeyedMatcher
+from cep.matching.shapes import Shape
+from cep.nfa.codec import pack_values, runs_of_payload, runs_payload, unpack_values
+from cep.nfa.errors import StateEncodingError
+from cep.nfa.runs import KeyRuns
+
+Layout = list[list[list[str]]]
+"""Per shape, in order, the id and pattern digest of each of its rules."""
+
+
+def layout(matcher: KeyedMatcher) -> Layout:
+    """Return which rules the bits in encoded keys of a matcher stand for."""
+    return [[[member.rule, member.digest] for member in shape.members] for shape in matcher.shapes]
+
+
+def encode_key(matcher: KeyedMatcher, key: Hashable) -> tuple[bytes, int | None] | None:
+    """Return the state of a key and when its next window closes; `None` if it holds nothing.
+
+    Raises:
+        StateEncodingError: an event holds a value that cannot be written.
+    """
+    parts = []
+    deadline_ms: int | None = None
+    for number, shape in enumerate(matcher.shapes):
+        runs = shape.keys.get(key)
+        if runs is None:
+            continue
+        parts.append([number, runs_payload(runs)])
+        closes_ms = shape.machine.next_deadline_ms(runs)
+        if closes_ms is not None and (deadline_ms is None or closes_ms < deadline_ms):
+            deadline_ms = closes_ms
+    return (pack_values(parts), deadline_ms) if parts else None
+
+
+class KeyRestorer:
+    """Puts keys that were encoded under one layout into a matcher with the same or other rules.
+
+    Args:
+        matcher: where they go.
+        written: the layout they were encoded under.
+        translate: from an event as it was written to one as the matcher reads it.
+    """
+
+    def __init__(
+        self,
+        matcher: KeyedMatcher,
+        written: Layout,
+        translate: Callable[[Any], Any] | None = None,
+    ) -> None:
+        self._matcher = matcher
+        self._translate = translate
+        places = {
+            (member.rule, member.digest): (shape, 1 << bit)
+            for shape in matcher.shapes
+            for bit, member in enumerate(shape.members)
+        }
+        self._shapes = [_translations(members, places) for members in written]
+
+    def restore(self, key: Hashable, data: bytes) -> None:
+        """Put the state of a key into the matcher; what belongs to rules it has not is dropped.
+
+        Raises:
+            StateEncodingError: the bytes are corrupt.
+        """
+        try:
+            for number, payload in unpack_values(data):
+                for translation in self._shapes[number]:
+                    self._restore(key, translation, payload)
+        except (ValueError, TypeError, IndexError) as error:
+            raise StateEncodingError(f"the encoded key is not well formed: {error}") from error
+
+    def _restore(self, key: Hashable, translation: "_Translation", payload: list[Any]) -> None:
+        shape = translation.shape
+        runs = runs_of_payload(
+            payload,
+            aggregate_count=shape.machine.aggregate_count,
+            translate=self._translate,
+        )
+        if translation.bits is not None:
+            renumber(runs, translation.bits)
+        if not runs.is_idle:
+            shape.keys[key] = runs
+            self._matcher.settle(shape, key, runs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Translation:
+    """Where rules of a written shape are now; `bits` is `None` where all are as they were."""
+
+    shape: Shape
+    bits: Mapping[int, int] | None
+
+
+def _translations(
+    members: Sequence[Sequence[str]], places: Mapping[tuple[str, str], tuple[Shape, int]]
+) -> list[_Translation]:
+    """Return where the rules of a written shape are now.
+
+    Equal patterns have equal programs, but rules of different limits are kept apart, so the rules
+    of one shape can be found in several.
+    """
+    bits: dict[int, dict[int, int]] = {}
+    shapes: dict[int, Shape] = {}
+    for bit, (rule, digest) in enumerate(members):
+        place = places.get((rule, digest))
+        if place is not None:
+            shape, now = place
+            shapes[id(shape)] = shape
+            bits.setdefault(id(shape), {})[1 << bit] = now
+    return [
+        _Translation(shape, None if _is_identity(bits[number], len(members)) else bits[number])
+        for number, shape in shapes.items()
+    ]
+
+
+def _is_identity(bits: Mapping[int, int], count: int) -> bool:
+    return len(bits) == count and all(old == new for old, new in bits.items())
+
+
+def renumber(runs: KeyRuns, bits: Mapping[int, int]) -> None:
+    """Replace the rules of all partial matches, bit by bit; rules not in `bits` are dropped."""
+    known: dict[int, int] = {}
+
+    def renumbered(rules: int) -> int:
+        if rules not in known:
+            result, remaining = 0, rules
+            while remaining:
+                bit = remaining & -remaining
+                remaining ^= bit
+                result |= bits.get(bit, 0)
+            known[rules] = result
+        return known[rules]
+
+    runs.runs = [(run[0], rules, *run[2:]) for run in runs.runs if (rules := renumbered(run[1]))]
+    runs.waiting = [(rules, queue) for old, queue in runs.waiting if (rules := renumbered(old))]
+    runs.bound_rules()

@@ -1,0 +1,275 @@
+"""Many rules over a stream of many keys: the matcher that others feed.
+
+    event + which tests hold ──► KeyedMatcher.process ──► detections
+    watermark                ──► KeyedMatcher.advance_to ──► timeouts, absences
+
+Rules of equal shape run together in one machine (see `cep.nfa.machine`). Windows close in the order
+of their deadlines, on every key, without a later event on that key.
+"""
+
+import heapq
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from functools import partial
+from hashlib import blake2b
+from itertools import count
+from types import MappingProxyType
+from typing import Any
+
+from cep.expression import FieldReader, Schema, mapping_reader
+from cep.matching.shapes import Detection, EventKind, Member, RuleFailure, Selection, Shape
+from cep.nfa.compiler.compile import CompiledPattern, compile_pattern
+from cep.nfa.conditions import Aggregates, ConditionBinder, EventTests
+from cep.nfa.errors import MatchingError
+from cep.nfa.limits import Limits
+from cep.nfa.machine import Machine
+from cep.nfa.program import Program
+from cep.nfa.runs import KeyRuns
+from cep.nfa.skip import Emitted
+from cep.pattern import Pattern
+
+
+class KeyedMatcher:
+    """Partial matches of many rules on many keys.
+
+    Args:
+        rules: pattern by rule id.
+        field_reader: how conditions read a field of an event; mappings by default.
+        schema: the columns of an event, where they are known.
+        limits: what each rule may hold for one key, for all rules alike or by rule id.
+        kept_apart: rules with different values here never share a machine; those without one may.
+        on_failure: told of a rule that raised or broke its limits; that rule is stopped and loses
+            its partial matches on all keys, the others go on as if it had never been. Without it
+            the error is raised.
+        event_view: what a Python condition is given for an event.
+        in_deadline_order: close windows one deadline after the other, whatever the times of the
+            events that advance time, so that results do not depend on events that concern nobody.
+            Otherwise all windows that are over close together when time advances, as Flink's NFA
+            does.
+    """
+
+    def __init__(  # noqa: PLR0913 - independent options, by name
+        self,
+        rules: Mapping[str, Pattern],
+        *,
+        field_reader: FieldReader = mapping_reader,
+        schema: Schema | None = None,
+        limits: Limits | Mapping[str, Limits] | None = None,
+        kept_apart: Mapping[str, Hashable] = MappingProxyType({}),
+        on_failure: Callable[[RuleFailure], None] | None = None,
+        event_view: Callable[[Any], Any] = lambda event: event,
+        in_deadline_order: bool = False,
+    ) -> None:
+        self.tests = EventTests()
+        self._field_reader = field_reader
+        self._schema = schema
+        self._on_failure = on_failure
+        self._event_view = event_view
+        by_program: dict[
+            tuple[Program, Limits, Hashable], list[tuple[Member, CompiledPattern]]
+        ] = {}
+        for rule, pattern in rules.items():
+            compiled = compile_pattern(pattern.tree)
+            digest = blake2b(str(pattern).encode(), digest_size=8).hexdigest()
+            member = Member(rule, compiled.step_names, digest)
+            of_rule = limits.get(rule) if isinstance(limits, Mapping) else limits
+            shared = (compiled.program, of_rule or Limits(), kept_apart.get(rule))
+            by_program.setdefault(shared, []).append((member, compiled))
+        self.shapes = tuple(
+            self._shape(program, members, of_each)
+            for (program, of_each, _), members in by_program.items()
+        )
+        self._in_deadline_order = in_deadline_order
+        self._deadlines: list[tuple[int, int, Shape, Hashable]] = []
+        self._tie = count()
+        self.time_ms: int | None = None
+
+    def _shape(
+        self,
+        program: Program,
+        members: Sequence[tuple[Member, CompiledPattern]],
+        limits: Limits,
+    ) -> Shape:
+        aggregates = Aggregates(self._field_reader)
+        binder = ConditionBinder(
+            self.tests, aggregates, self._field_reader, self._schema, self._event_view
+        )
+        conditions = [binder.bind(pattern, member.rule) for member, pattern in members]
+        machine = Machine(program, conditions, aggregate_count=len(aggregates), limits=limits)
+        return Shape(machine, tuple(member for member, _ in members), {})
+
+    def select(self, rules: Collection[str]) -> Selection:
+        """Return some rules as one bit set per shape."""
+        chosen = frozenset(rules)
+        return tuple(
+            sum(1 << bit for bit, member in enumerate(shape.members) if member.rule in chosen)
+            for shape in self.shapes
+        )
+
+    def kind(
+        self,
+        true_tests: Collection[int],
+        starting: Selection | None = None,
+        going_on: Selection | None = None,
+    ) -> EventKind:
+        """Return what an event does, given which of `tests` hold for it, by number.
+
+        Keep the result for the next event for which the same tests hold.
+
+        Args:
+            true_tests: the numbers of the tests that hold.
+            starting: the rules that may begin partial matches; all by default.
+            going_on: the rules that may have some (see `keep_only`); all by default.
+        """
+        everything = self.all_rules
+        reactions = (
+            (shape, shape.machine.reactions(true_tests, first, further))
+            for shape, first, further in zip(
+                self.shapes, starting or everything, going_on or everything, strict=True
+            )
+        )
+        return tuple((shape, reaction) for shape, reaction in reactions if reaction.can_concern)
+
+    @property
+    def all_rules(self) -> Selection:
+        """All rules, as one bit set per shape."""
+        return tuple(shape.machine.all_rules for shape in self.shapes)
+
+    def keep_only(self, rules: Selection) -> None:
+        """Give up the partial matches of all other rules, and of stopped ones, on every key."""
+        for shape, given in zip(self.shapes, rules, strict=True):
+            kept = given & ~shape.machine.stopped
+            if kept != shape.machine.all_rules:
+                self._keep_only(shape, kept)
+
+    def _keep_only(self, shape: Shape, kept: int) -> None:
+        for key, runs in list(shape.keys.items()):
+            if runs.rules & ~kept or runs.waiting:
+                runs.keep_only(kept)
+                self.settle(shape, key, runs)
+
+    def process(self, key: Hashable, kind: EventKind, event: Any, time_ms: int) -> list[Detection]:
+        """Process one event of a key; events of a key come in order of time.
+
+        The caller advances time first (`advance_to`), also for events that concern no rule.
+        """
+        detections: list[Detection] = []
+        for shape, reactions in kind:
+            runs = shape.keys.get(key)
+            if runs is None:
+                if reactions.start is None:
+                    continue
+                runs = shape.keys[key] = KeyRuns()
+            try:
+                emitted = shape.machine.process(runs, reactions, event, time_ms)
+            except MatchingError as error:
+                attempt = partial(shape.machine.process, runs, reactions, event, time_ms)
+                emitted = self._again(shape, error, key, event, attempt)
+                shape.keys[key] = runs  # stopping a rule may have freed it
+            if emitted is None:
+                continue
+            self.settle(shape, key, runs)
+            for rules, cell in emitted:
+                detections.extend(shape.detections(rules, key, cell, time_ms))
+        return detections
+
+    def _again(
+        self,
+        shape: Shape,
+        error: MatchingError,
+        key: Hashable,
+        event: Any,
+        attempt: Callable[[], list[Emitted] | None],
+    ) -> list[Emitted]:
+        """Process an event again without the rule that failed on it, and the next that does."""
+        while True:
+            self._stop(shape, error, key, event)
+            try:
+                return attempt() or []
+            except MatchingError as another:
+                error = another
+
+    def _stop(self, shape: Shape, error: MatchingError, key: Hashable, event: Any) -> None:
+        guilty = error.rules or shape.bit_of(error)
+        if self._on_failure is None or not guilty:
+            raise error
+        shape.machine.stopped |= guilty
+        self._keep_only(shape, ~guilty & shape.machine.all_rules)
+        names = shape.rules_of(guilty)
+        for name in names:
+            self._on_failure(RuleFailure(name, error, key, event))
+
+    def settle(self, shape: Shape, key: Hashable, runs: KeyRuns) -> None:
+        """Free a key that has become idle; see that the next window of a busy one is waited for."""
+        if runs.is_idle:
+            shape.keys.pop(key, None)
+        elif runs.scheduled_ms is None or shape.machine.deadlines_can_come_nearer:
+            deadline_ms = shape.machine.next_deadline_ms(runs)
+            if deadline_ms is not None and (
+                runs.scheduled_ms is None or deadline_ms < runs.scheduled_ms
+            ):
+                runs.scheduled_ms = deadline_ms
+                heapq.heappush(self._deadlines, (deadline_ms, next(self._tie), shape, key))
+
+    def advance_to(self, time_ms: int) -> list[Detection]:
+        """Close every window up to `time_ms`; return matches this brings, and timeouts.
+
+        Does nothing where time has not moved on since the last call.
+        """
+        if self.time_ms is not None and time_ms <= self.time_ms:
+            return []
+        self.time_ms = time_ms
+        detections: list[Detection] = []
+        while self._deadlines and self._deadlines[0][0] <= time_ms:
+            deadline_ms, _, shape, key = heapq.heappop(self._deadlines)
+            runs = shape.keys.get(key)
+            if runs is None or runs.scheduled_ms != deadline_ms:
+                continue
+            runs.scheduled_ms = None
+            if shape.machine.next_deadline_ms(runs) != deadline_ms:
+                # The partial match that was waited for is gone; the next one has more time.
+                self.settle(shape, key, runs)
+                continue
+            closing_ms = deadline_ms if self._in_deadline_order else time_ms
+            try:
+                emitted, timed_out = shape.machine.advance(runs, closing_ms)
+            except MatchingError as error:
+                self._stop(shape, error, key, None)
+                # What is left of the key has its turn again, now without the rule that failed.
+                if not runs.is_idle:
+                    runs.scheduled_ms = None
+                    self.settle(shape, key, runs)
+                continue
+            self.settle(shape, key, runs)
+            for rules, cell in emitted:
+                detections.extend(shape.detections(rules, key, cell, deadline_ms))
+            for late in timed_out:
+                found = shape.detections(
+                    late.rules, key, late.cell, late.timeout_ms, is_timeout=True
+                )
+                detections.extend(found)
+        return detections
+
+    def stop(self, rules: Collection[str]) -> None:
+        """Let these rules start nothing more and give up what they have started."""
+        for shape, stopped in zip(self.shapes, self.select(rules), strict=True):
+            if stopped:
+                shape.machine.stopped |= stopped
+                self._keep_only(shape, shape.machine.all_rules & ~shape.machine.stopped)
+
+    def clear(self) -> None:
+        """Forget all keys, the time and who was stopped: another place can begin with it."""
+        for shape in self.shapes:
+            shape.keys.clear()
+            shape.machine.stopped = 0
+        self._deadlines.clear()
+        self.time_ms = None
+
+    def open_partial_matches(self) -> int:
+        """Return the number of open partial matches over all rules and keys."""
+        return sum(
+            runs.partial_match_count() for shape in self.shapes for runs in shape.keys.values()
+        )
+
+    def held_back_matches(self) -> int:
+        """Return the number of finished matches that wait for an earlier partial match."""
+        return sum(runs.held_back_count() for shape in self.shapes for runs in shape.keys.values())

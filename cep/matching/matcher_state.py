@@ -1,0 +1,42 @@
+"""The state of a whole KeyedMatcher as bytes, and back into a matcher with the same or other rules.
+
+Rules are matched by id and pattern: one that is unchanged goes on where it was; one that is gone or
+whose pattern changed loses its partial matches; a new one starts empty.
+
+Source: FLIP-200, "partial matches are kept for the same id and version".
+"""
+
+from cep.matching.key_state import KeyRestorer, encode_key, layout
+from cep.matching.keyed import KeyedMatcher
+from cep.nfa.codec import pack, unpack
+from cep.nfa.errors import StateEncodingError
+
+
+def encode_matcher(matcher: KeyedMatcher) -> bytes:
+    """Return the state of all keys and rules.
+
+    Keys and events may be made of None, bool, int, float, str, bytes, Decimal, date, datetime,
+    timedelta, and lists, tuples and mappings of these.
+
+    Raises:
+        StateEncodingError: a key or an event holds something else.
+    """
+    keys = dict.fromkeys(key for shape in matcher.shapes for key in shape.keys)
+    encoded = ((key, encode_key(matcher, key)) for key in keys)
+    states = [[key, state[0]] for key, state in encoded if state is not None]
+    return pack([matcher.time_ms, layout(matcher), states])
+
+
+def restore_matcher(matcher: KeyedMatcher, data: bytes) -> None:
+    """Put encoded state into a matcher that has not processed anything yet.
+
+    Raises:
+        StateEncodingError: the bytes are corrupt or of a newer format.
+    """
+    try:
+        matcher.time_ms, written, states = unpack(data)
+        restorer = KeyRestorer(matcher, written)
+        for key, state in states:
+            restorer.restore(key, state)
+    except (ValueError, TypeError) as error:
+        raise StateEncodingError(f"the encoded state is not well formed: {error}") from error

@@ -1,0 +1,260 @@
+"""The document of a pattern: its keys, their types and its JSON Schema, as pydantic models.
+
+`reading` turns a document into a pattern tree, `writing` a tree into a document.
+The models check shape only; what the shape cannot say (Flink's rules) is checked on the tree.
+"""
+
+import reprlib
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    WithJsonSchema,
+)
+
+from cep.pattern.durations import duration_ms
+from cep.pattern.tree import Contiguity, InnerContiguity, SkipKind, WithinType
+from cep.signing.code import SignedCode
+
+
+def _text_duration_ms(duration: Any) -> int:
+    if not isinstance(duration, str):
+        given = reprlib.repr(duration)
+        raise ValueError(  # noqa: TRY004 - pydantic reports ValueErrors, not TypeErrors
+            f"{given} is a duration without a unit. Write '10 minutes' or use the key with _ms."
+        )
+    return duration_ms(duration)
+
+
+def _times_form(times: Any) -> str:
+    return "<range>" if isinstance(times, Mapping | TimesRangeDocument) else "<count>"
+
+
+def _subtype_form(subtype: Any) -> str:
+    return "<field>" if isinstance(subtype, Mapping | SubtypeDocument) else "<name>"
+
+
+def _element_form(element: Any) -> str:
+    is_group = isinstance(element, Mapping) and "group" in element
+    return "<group>" if is_group or isinstance(element, GroupDocument) else "<step>"
+
+
+def _condition_form(condition: Any) -> str:
+    match condition:
+        case AllOfDocument():
+            return "<all_of>"
+        case AnyOfDocument():
+            return "<any_of>"
+        case PythonDocument():
+            return "<python>"
+        case Mapping():
+            joined = next((key for key in ("all_of", "any_of") if key in condition), "python")
+            return f"<{joined}>"
+        case _:
+            return "<sql>"
+
+
+# Tags tell the forms of a value apart and are left out of the paths that people see.
+FORM_TAGS: Final = frozenset(
+    {
+        *("<range>", "<count>", "<field>", "<name>", "<group>", "<step>"),
+        *("<sql>", "<python>", "<all_of>", "<any_of>"),
+    }
+)
+
+TextDuration = Annotated[
+    int,
+    BeforeValidator(_text_duration_ms),
+    WithJsonSchema({"type": "string", "examples": ["10 minutes", "1h 30m", "PT10M"]}),
+]
+Milliseconds = Annotated[int, Field(ge=0, le=2**63 - 1)]
+Sql = Annotated[str, Field(examples=["action = 'pay' AND amount > 100", "price > AVG(bid.price)"])]
+
+
+class _Document(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class PythonDocument(_Document):
+    """A condition in Python, signed: `Pattern.sign_code` writes it."""
+
+    python: SignedCode
+
+
+class AllOfDocument(_Document):
+    """Conditions that must all hold, some of them in Python."""
+
+    all_of: "list[ConditionDocument]" = Field(min_length=1, description="The conditions.")
+
+
+class AnyOfDocument(_Document):
+    """Conditions of which one must hold, some of them in Python."""
+
+    any_of: "list[ConditionDocument]" = Field(min_length=1, description="The conditions.")
+
+
+ConditionDocument = Annotated[
+    Annotated[Sql, Tag("<sql>")]
+    | Annotated[PythonDocument, Tag("<python>")]
+    | Annotated[AllOfDocument, Tag("<all_of>")]
+    | Annotated[AnyOfDocument, Tag("<any_of>")],
+    Discriminator(_condition_form),
+]
+
+
+class TimesRangeDocument(_Document):
+    """How often a step comes: `from` to `to` times; `to: null` means without end."""
+
+    minimum: int = Field(alias="from", description="At least; 0 makes the step optional.")
+    maximum: int | None = Field(alias="to", description="At most; null means without end.")
+
+
+class SubtypeDocument(_Document):
+    """Only events whose `field` holds `name`."""
+
+    field: str = Field(default="type", description="The field that names an event's type.")
+    name: str = Field(description="The type an event must have.", examples=["SubEvent"])
+
+
+class WindowDocument(_Document):
+    """The window that a step, a group or a whole pattern carries."""
+
+    within: TextDuration | None = Field(default=None, description="The window, with its unit.")
+    within_ms: Milliseconds | None = Field(
+        default=None, description="The window in milliseconds; 0 means none."
+    )
+    within_type: Annotated[WithinType | None, Field(strict=False)] = Field(
+        default=None,
+        description="first_and_last (default) limits the whole match; previous_and_current limits "
+        "the gap in front of the step that carries it.",
+    )
+
+
+class _ElementDocument(WindowDocument):
+    contiguity: Annotated[Contiguity | None, Field(strict=False)] = Field(
+        default=None,
+        description="How it follows the step in front; left out on the first step of a sequence.",
+    )
+    times: (
+        Annotated[
+            Annotated[int, Tag("<count>")] | Annotated[TimesRangeDocument, Tag("<range>")],
+            Discriminator(_times_form),
+        ]
+        | None
+    ) = Field(
+        default=None,
+        description="How often it comes, once if left out.",
+        examples=[3, {"from": 2, "to": 4}, {"from": 1, "to": None}],
+    )
+    times_within: TextDuration | None = Field(
+        default=None, description="The window between repetitions, with its unit."
+    )
+    times_within_ms: Milliseconds | None = Field(
+        default=None, description="The window between repetitions in milliseconds."
+    )
+    inner: Annotated[InnerContiguity, Field(strict=False)] = Field(
+        default=InnerContiguity.RELAXED, description="How the repetitions follow each other."
+    )
+    greedy: bool = Field(
+        default=False, description="Keep every event it accepts from the step after it."
+    )
+    optional: bool = Field(default=False, description="It may be absent.")
+    until: ConditionDocument | None = Field(
+        default=None, description="The event that ends the loop, in SQL."
+    )
+    within_previous: TextDuration | None = Field(
+        default=None,
+        description="A previous_and_current window beside a first_and_last one in within.",
+    )
+
+
+class StepDocument(_ElementDocument):
+    """One named step."""
+
+    name: str = Field(description="The name of the step in matches and conditions.")
+    where: ConditionDocument | None = Field(
+        default=None, description="Which events it takes, in SQL; every event if left out."
+    )
+    subtype: (
+        Annotated[
+            Annotated[str, Tag("<name>")] | Annotated[SubtypeDocument, Tag("<field>")],
+            Discriminator(_subtype_form),
+        ]
+        | None
+    ) = Field(
+        default=None,
+        description="The type of events it takes: the value of their field `type`, or of another.",
+        examples=["SubEvent", {"field": "kind", "name": "SubEvent"}],
+    )
+
+
+class SequenceDocument(_Document):
+    """The steps of a group."""
+
+    steps: "list[ElementDocument]" = Field(min_length=1, description="In order.")
+
+
+class GroupDocument(_ElementDocument):
+    """A sequence that repeats or is optional as a whole."""
+
+    group: SequenceDocument
+
+
+ElementDocument = Annotated[
+    Annotated[StepDocument, Tag("<step>")] | Annotated[GroupDocument, Tag("<group>")],
+    Discriminator(_element_form),
+]
+
+
+class SkipDocument(_Document):
+    """What happens to other partial matches once a match is found."""
+
+    strategy: Annotated[SkipKind, Field(strict=False)] = Field(description="One of Flink's five.")
+    step: str | None = Field(
+        default=None, description="The step that skip_to_first and skip_to_last go to."
+    )
+    throw_on_miss: bool = Field(
+        default=False, description="Whether a match without that step is an error."
+    )
+
+
+class PatternDocument(WindowDocument):
+    """A pattern: which events, in which order, make a match."""
+
+    model_config = ConfigDict(
+        title="Pattern",
+        json_schema_extra={
+            "examples": [
+                {
+                    "steps": [
+                        {"name": "fail", "where": "action = 'fail'", "times": 3},
+                        {
+                            "name": "login",
+                            "contiguity": "followed_by",
+                            "where": "action = 'login'",
+                        },
+                    ],
+                    "within": "10 minutes",
+                    "after_match_skip": {"strategy": "skip_past_last_event"},
+                }
+            ]
+        },
+    )
+
+    steps: list[ElementDocument] = Field(min_length=1, description="In order.")
+    after_match_skip: SkipDocument | None = Field(default=None, description="no_skip if left out.")
+    flink_quirks: bool = Field(
+        default=False,
+        description="Accept the few patterns that Flink takes and then ignores parts of.",
+    )
+
+
+def document_json_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of a pattern document."""
+    return PatternDocument.model_json_schema(by_alias=True)

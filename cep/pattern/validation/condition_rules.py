@@ -1,0 +1,44 @@
+"""What is wrong with the conditions of a pattern: unknown steps and columns, types that clash."""
+
+from collections.abc import Iterator
+
+from cep.expression import BOOLEAN, Expression, Schema, check
+from cep.pattern.conditions import expression_problem
+from cep.pattern.problems import Problem
+from cep.pattern.tree import (
+    AllOf,
+    AnyOf,
+    Condition,
+    PatternTree,
+    PythonCondition,
+    SignedCondition,
+    Step,
+)
+from cep.pattern.validation.places import places
+
+
+def condition_problems(tree: PatternTree, schema: Schema | None) -> Iterator[Problem]:
+    """Yield the mistakes in the conditions of a pattern.
+
+    Args:
+        tree: the pattern.
+        schema: the columns of an event; `None` if they are unknown.
+    """
+    steps = [step.name for step in tree.steps()]
+    for place in places(tree):
+        where = place.element.where if isinstance(place.element, Step) else None
+        for key, condition in (("where", where), ("until", place.element.until)):
+            for expression in _expressions(condition):
+                for mistake in check(expression, schema=schema, steps=steps, expects=BOOLEAN):
+                    yield expression_problem(mistake, f"{place.path}.{key}")
+
+
+def _expressions(condition: Condition | None) -> Iterator[Expression]:
+    match condition:
+        case None | PythonCondition() | SignedCondition():
+            return
+        case Expression():
+            yield condition
+        case AllOf(conditions=parts) | AnyOf(conditions=parts):
+            for part in parts:
+                yield from _expressions(part)

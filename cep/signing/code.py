@@ -1,0 +1,219 @@
+"""Python code that travels: pickled, signed, and loaded only after its signature has been verified.
+
+    function ──sign──► SignedCode ──document──► rule service ──► job ──verify_and_load──► function
+
+Unpickling runs whatever the payload says, so nothing is unpickled here that was not signed with a
+key the reader has. The service verifies and never loads. Signed are, beside the payload, the
+format, the use (a condition cannot pass for a process function), the Python version and the name.
+
+Source: Python documentation, module `pickle`, the warning at its top; cloudpickle README, "can only
+be used to send objects between the exact same version of Python".
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import io
+import pickle
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
+from types import ModuleType
+from typing import Annotated, Any, Final, Literal
+
+import cloudpickle
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
+
+from cep.signing.keys import KEY_ID, SigningKey, SigningKeys
+
+MAXIMUM_PAYLOAD_BYTES: Final = 256 * 1024
+PYTHON_VERSION: Final = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+_PURPOSE: Final = b"percept signed code"
+
+# Code that is kept names what it uses by module; these modules have been moved since.
+_MOVED_MODULES: Final = {
+    "cep.batch": "cep.matching.batch",
+    "cep.keyed": "cep.matching.keyed",
+    "cep.shapes": "cep.matching.shapes",
+}
+
+
+class CodeRefused(ValueError):
+    """Code is not taken, or not loaded; the message says why."""
+
+
+class CodeUse(StrEnum):
+    """What code is for; code signed for one use is refused for the other."""
+
+    CONDITION = "condition"
+    FUNCTION = "function"
+
+
+def _payload(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return base64.b64decode(value, validate=True)
+    except (binascii.Error, ValueError):
+        raise ValueError("not base64") from None
+
+
+Payload = Annotated[
+    bytes,
+    Field(max_length=MAXIMUM_PAYLOAD_BYTES),
+    BeforeValidator(_payload),
+    PlainSerializer(lambda value: base64.b64encode(value).decode(), return_type=str),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "contentEncoding": "base64",
+            "maxLength": (MAXIMUM_PAYLOAD_BYTES + 2) // 3 * 4,
+        }
+    ),
+]
+
+
+class SignedCode(BaseModel):
+    """Pickled code with its signature; safe to hold, to store and to send, for it is data only."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+    format: Literal[1] = Field(description="Version of this format.")
+    name: str = Field(max_length=200, description="What its author called it, for messages.")
+    python_version: str = Field(
+        pattern=r"^3\.[0-9]{1,2}$",
+        description="The only Python version that can load it.",
+        examples=["3.11"],
+    )
+    key_id: str = Field(
+        pattern=rf"^{KEY_ID.pattern}$", description="The key it was signed with.", examples=["k1"]
+    )
+    signature: str = Field(
+        pattern="^[0-9a-f]{64}$", repr=False, description="HMAC-SHA256, hexadecimal."
+    )
+    payload: Payload = Field(repr=False, description="What cloudpickle wrote, in base64.")
+
+    def __str__(self) -> str:
+        return self.name
+
+    def to_document(self) -> dict[str, Any]:
+        """Return it as plain JSON data; `SignedCode.model_validate` reads it back."""
+        return self.model_dump(mode="json")
+
+
+def sign(
+    code: Any, key: SigningKey, use: CodeUse, modules: Sequence[ModuleType] = ()
+) -> SignedCode:
+    """Return an object as signed code.
+
+    Args:
+        code: a function, or any object that cloudpickle takes.
+        key: what to sign with.
+        use: what it is for.
+        modules: modules the code uses that the readers do not have; they travel in it. A function
+            from an importable module goes as its mere name otherwise.
+
+    Raises:
+        CodeRefused: it cannot be pickled, or is too large.
+    """
+    try:
+        with _travelling(modules):
+            payload = cloudpickle.dumps(code)
+    except (pickle.PicklingError, TypeError, AttributeError, RecursionError) as error:
+        raise CodeRefused(f"{_name(code)} cannot be pickled: {error}") from error
+    if len(payload) > MAXIMUM_PAYLOAD_BYTES:
+        raise CodeRefused(
+            f"{_name(code)} takes {len(payload):,} bytes, the limit is {MAXIMUM_PAYLOAD_BYTES:,}; "
+            "it probably holds data, which it should look up instead"
+        )
+    unsigned = SignedCode(
+        format=1,
+        name=_name(code),
+        python_version=PYTHON_VERSION,
+        key_id=key.id,
+        signature="0" * 64,
+        payload=payload,
+    )
+    return unsigned.model_copy(update={"signature": _signature(unsigned, key, use)})
+
+
+def verify(code: SignedCode, keys: SigningKeys | None, use: CodeUse) -> None:
+    """Do nothing if code was signed for this use with one of the keys; nothing is unpickled.
+
+    Raises:
+        CodeRefused: there are no keys, the key is unknown, or code or signature has been changed.
+    """
+    if keys is None:
+        raise CodeRefused(f"no signing keys are set here, so Python code ({code.name}) is refused")
+    key = keys.find(code.key_id)
+    if key is None:
+        raise CodeRefused(f"{code.name} is signed with the key '{code.key_id}', unknown here")
+    if not hmac.compare_digest(_signature(code, key, use), code.signature):
+        raise CodeRefused(
+            f"{code.name} does not have the signature of key '{code.key_id}' as a {use.value}: "
+            "it was changed, or signed with another key or for another use"
+        )
+
+
+def verify_and_load(code: SignedCode, keys: SigningKeys | None, use: CodeUse) -> Any:
+    """Return the object in signed code, once its signature has been verified.
+
+    Raises:
+        CodeRefused: `verify` refuses it, it is of another Python version, or does not load.
+    """
+    verify(code, keys, use)
+    if code.python_version != PYTHON_VERSION:
+        raise CodeRefused(
+            f"{code.name} was pickled by Python {code.python_version} and this is Python "
+            f"{PYTHON_VERSION}; pickled code runs on the same version only. Publish it from there"
+        )
+    try:
+        return _Unpickler(io.BytesIO(code.payload)).load()
+    except Exception as error:
+        missing = isinstance(error, ModuleNotFoundError)
+        remedy = "; install it here, or sign the code with `modules`" if missing else ""
+        raise CodeRefused(
+            f"{code.name} does not load: {type(error).__name__}: {error}{remedy}"
+        ) from error
+
+
+class _Unpickler(pickle.Unpickler):
+    def find_class(self, module_name: str, global_name: str) -> Any:
+        return super().find_class(_MOVED_MODULES.get(module_name, module_name), global_name)
+
+
+def _signature(code: SignedCode, key: SigningKey, use: CodeUse) -> str:
+    parts = (
+        _PURPOSE,
+        str(code.format).encode(),
+        use.value.encode(),
+        code.key_id.encode(),
+        code.python_version.encode(),
+        code.name.encode(),
+        code.payload,
+    )
+    # Each part with its length in front: no two lists of parts have the same bytes.
+    message = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
+    return hmac.new(key.secret, message, hashlib.sha256).hexdigest()
+
+
+def _name(code: Any) -> str:
+    name = getattr(code, "__qualname__", None) or type(code).__qualname__
+    return str(name)[:200]
+
+
+@contextmanager
+def _travelling(modules: Sequence[ModuleType]) -> Iterator[None]:
+    """Make cloudpickle write what is in these modules, not only their names."""
+    known = cloudpickle.list_registry_pickle_by_value()
+    added = [module for module in modules if module.__name__ not in known]
+    for module in added:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        yield
+    finally:
+        for module in added:
+            cloudpickle.unregister_pickle_by_value(module)

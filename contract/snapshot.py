@@ -1,0 +1,99 @@
+"""The snapshot: every processor published on one stream at one epoch, as the service serves it.
+
+    rule service ── this document ──► discoverer ──► job
+
+It is the whole truth about what runs: full, never a difference. Paused processors are in it,
+marked, so that a job can tell paused from deleted. Per processor it holds the newest version that
+is effective at once and every later one that is scheduled; of the versions whose
+`effective_from_ms` has passed in event time the highest runs. docs/snapshot.md explains each field.
+"""
+
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from contract import canonical
+
+FORMAT: Final = 1
+
+
+class _SnapshotPart(BaseModel):
+    # A newer service may add keys; a job that does not know them still reads the rest.
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class StreamDefinition(_SnapshotPart):
+    """What the events of a stream look like."""
+
+    name: str
+    version: int = Field(description="Version of this definition.")
+    ddl: str = Field(alias="schema", description="Columns and types, as Spark DDL.")
+    event_time_column: str = Field(description="TIMESTAMP, TIMESTAMP_NTZ or BIGINT milliseconds.")
+    allowed_delay_ms: int = Field(description="How late an event may come.")
+    order_by: list[str] = Field(description="Order of events of equal time, by these columns.")
+
+
+class SnapshotVersion(_SnapshotPart):
+    """One version of a processor.
+
+    `definition` holds `pattern` and, where given, `key_by`, `select`, `function`, `on_update`,
+    `limits` and `severity`, as written by its author.
+    """
+
+    version: int
+    effective_from_ms: int | None = Field(description="First event time it is for; null = at once.")
+    effective_until_ms: int | None = Field(description="First event time it is not for.")
+    definition: dict[str, Any]
+
+
+class SnapshotProcessor(_SnapshotPart):
+    """One processor: its published versions, lowest first."""
+
+    id: str
+    paused: bool
+    versions: list[SnapshotVersion] = Field(min_length=1)
+
+
+class Snapshot(_SnapshotPart):
+    """All processors of one stream at one epoch, by id."""
+
+    format: Literal[1]
+    epoch: int
+    stream: StreamDefinition
+    processors: list[SnapshotProcessor]
+
+
+def snapshot_json(snapshot: Snapshot) -> bytes:
+    """Return the canonical JSON of a snapshot: what the rule service serves, byte for byte.
+
+    Keys in order, no spaces, UTF-8 as it is. Keys of a newer service that this version does not
+    know are lost. `read_snapshot` reads it back.
+    """
+    return canonical.canonical_json(snapshot.model_dump(by_alias=True)).encode()
+
+
+def read_snapshot(data: bytes | str) -> Snapshot:
+    """Return the snapshot in a JSON text.
+
+    Raises:
+        pydantic.ValidationError: it is not one, or of a newer format.
+    """
+    return Snapshot.model_validate_json(data)
+
+
+def content_hash(snapshot: Snapshot) -> str:
+    """Return the SHA-256 of what a snapshot says apart from its numbers, in hexadecimal.
+
+    Equal for equal rules wherever and however often they were read, so it tells whether two sources
+    hold the same, which epochs counted in two places cannot.
+    """
+    stream = snapshot.stream.model_dump(by_alias=True, exclude={"version"})
+    processors = [
+        [
+            processor.id,
+            processor.paused,
+            [version.model_dump(exclude={"version"}) for version in processor.versions],
+        ]
+        for processor in snapshot.processors
+    ]
+    return canonical.content_hash([stream, processors])

@@ -1,0 +1,212 @@
+"""Adds up what shards tell after each batch, to what the job reports of itself.
+
+ShardStatus of every shard that ran ──► JobProgress ──► JobStatus, failures, idle rules
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from contract.reports import RunningState
+from processor_runtime.driver.batch_record import BatchRecord
+from processor_runtime.driver.job_status import JobStatus, Totals, VersionStatus
+from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS
+from processor_runtime.schedule.timeline import BEGINNING_MS, END_MS, Interval, Timeline
+from processor_runtime.stages.key_stage import EventCounts
+from processor_runtime.stages.shard_status import RuleCounts, ShardStatus
+
+_Version = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Size:
+    """What a shard held after its newest batch."""
+
+    partial_matches: dict[str, int]
+    state_bytes: int
+
+
+@dataclass(slots=True)
+class JobProgress:
+    """The totals of one start of a job.
+
+    Args:
+        shards: how many shards there are.
+    """
+
+    shards: int
+    newest_ms: int | None = None
+    _counts: EventCounts = field(default_factory=EventCounts)
+    _rules: dict[_Version, RuleCounts] = field(default_factory=dict)
+    _sizes: dict[int, _Size] = field(default_factory=dict)
+
+    def add(
+        self,
+        record: BatchRecord,
+        timeline: Timeline,
+        statuses: Sequence[ShardStatus],
+        duration_ms: int,
+        backlog_events: int | None = None,
+    ) -> JobStatus:
+        """Count a batch and return how the job fares after it.
+
+        Args:
+            record: what was pinned for the batch.
+            timeline: the rules it ran with.
+            statuses: one of each shard that was called.
+            duration_ms: how long it took.
+            backlog_events: what the source is known to hold unread.
+        """
+        counts = EventCounts(newest_ms=record.newest_ms)
+        for status in statuses:
+            counts.add(status.counts)
+            self._sizes[status.shard] = _Size(status.partial_matches, status.state_bytes)
+            for rule_id, rule_counts in status.rules.items():
+                self._count(_version_of(rule_id), rule_counts)
+        rate = counts.events * 1_000 / max(duration_ms, 1)
+        return replace(
+            self._status_after(record, timeline, counts),
+            events_per_second=rate,
+            batch_duration_ms=duration_ms,
+            backlog_events=backlog_events,
+        )
+
+    def resumed(self, record: BatchRecord, timeline: Timeline) -> JobStatus:
+        """Return how a job fares that goes on after a batch of an earlier start, or with it.
+
+        Args:
+            record: what was pinned for that batch.
+            timeline: the rules it ran with. What they hold is told by the shards as they run.
+        """
+        return self._status_after(record, timeline, EventCounts(newest_ms=record.newest_ms))
+
+    def _status_after(
+        self, record: BatchRecord, timeline: Timeline, counts: EventCounts
+    ) -> JobStatus:
+        self._counts.add(counts)
+        self.newest_ms = self._counts.newest_ms
+        is_known = record.watermark_ms != NO_WATERMARK_MS
+        return JobStatus(
+            epoch=record.epoch,
+            batch_id=record.batch_id,
+            watermark_ms=record.watermark_ms if is_known else None,
+            newest_event_ms=self.newest_ms,
+            totals=self._totals(),
+            partial_matches=sum(
+                sum(size.partial_matches.values()) for size in self._sizes.values()
+            ),
+            state_bytes=sum(size.state_bytes for size in self._sizes.values()),
+            versions=tuple(self._versions(timeline)),
+        )
+
+    def idle_rules(self, timeline: Timeline) -> list[str]:
+        """Return the rules that have no partial matches in any shard, as far as all have told."""
+        if len(self._sizes) < self.shards:
+            return []
+        busy = {rule_id for size in self._sizes.values() for rule_id in size.partial_matches}
+        return [item.rule_id for item in timeline.intervals if item.rule_id not in busy]
+
+    def _count(self, version: _Version, counts: RuleCounts) -> None:
+        total = self._rules.setdefault(version, RuleCounts())
+        total.events += counts.events
+        total.matches += counts.matches
+        total.timeouts += counts.timeouts
+        total.errors += counts.errors
+        if counts.last_match_ms is not None:
+            total.last_match_ms = max(counts.last_match_ms, total.last_match_ms or BEGINNING_MS)
+
+    def _totals(self) -> Totals:
+        rules = self._rules.values()
+        return Totals(
+            events=self._counts.events,
+            matches=sum(counts.matches for counts in rules),
+            timeouts=sum(counts.timeouts for counts in rules),
+            errors=self._counts.malformed + sum(counts.errors for counts in rules),
+            late=self._counts.late,
+        )
+
+    def _versions(self, timeline: Timeline) -> Iterable[VersionStatus]:
+        open_now, state_bytes = self._held_by_version()
+        found: dict[_Version, VersionStatus] = {}
+        for interval in timeline.intervals:
+            state = _state(interval, self.newest_ms)
+            if state is not None:
+                key = (interval.processor_id, interval.version)
+                found[key] = self._status(interval, state, open_now[key], state_bytes[key])
+        for processor_id, number in timeline.paused:
+            found[processor_id, number] = VersionStatus(
+                processor_id,
+                number,
+                "paused",
+                totals=self._version_totals((processor_id, number)),
+            )
+        for item in timeline.quarantined:
+            found[item.processor_id, item.version] = VersionStatus(
+                item.processor_id,
+                item.version,
+                "quarantined",
+                totals=self._version_totals((item.processor_id, item.version)),
+                error=item.reason,
+                traceback=item.traceback,
+            )
+        # What came before its end is counted until the watermark has passed it.
+        for key in self._rules.keys() - found.keys():
+            found[key] = VersionStatus(
+                *key,
+                "superseded",
+                totals=self._version_totals(key),
+                last_match_ms=self._rules[key].last_match_ms,
+            )
+        return found.values()
+
+    def _held_by_version(self) -> tuple[Counter[_Version], Counter[_Version]]:
+        """Return open partial matches by version, and its share by them of the shards' bytes.
+
+        Rules of one shape hold their events and partial matches together, so that none has bytes of
+        its own.
+        """
+        open_now, state_bytes = Counter[_Version](), Counter[_Version]()
+        for size in self._sizes.values():
+            everything = sum(size.partial_matches.values())
+            for rule_id, count in size.partial_matches.items():
+                version = _version_of(rule_id)
+                open_now[version] += count
+                state_bytes[version] += size.state_bytes * count // everything
+        return open_now, state_bytes
+
+    def _status(
+        self, interval: Interval, state: RunningState, open_now: int, state_bytes: int
+    ) -> VersionStatus:
+        key = (interval.processor_id, interval.version)
+        counts = self._rules.get(key, RuleCounts())
+        begin_ms, until_ms = interval.active_from_ms, interval.active_until_ms
+        return VersionStatus(
+            interval.processor_id,
+            interval.version,
+            state,
+            active_from_ms=None if begin_ms == BEGINNING_MS else begin_ms,
+            active_until_ms=None if until_ms == END_MS else until_ms,
+            totals=self._version_totals(key),
+            partial_matches=open_now,
+            state_bytes=state_bytes,
+            last_match_ms=counts.last_match_ms,
+        )
+
+    def _version_totals(self, version: _Version) -> Totals:
+        counts = self._rules.get(version, RuleCounts())
+        return Totals(counts.events, counts.matches, counts.timeouts, counts.errors)
+
+
+def _state(interval: Interval, newest_ms: int | None) -> RunningState | None:
+    """Say where an interval stands for the next event to be read; `None` once it has ended."""
+    next_ms = BEGINNING_MS if newest_ms is None else newest_ms + 1
+    if interval.active_from_ms > next_ms:
+        return "pending"
+    if next_ms < interval.active_until_ms:
+        return "active"
+    return "draining" if interval.drains else None
+
+
+def _version_of(rule_id: str) -> _Version:
+    processor_id, version, _ = rule_id.rsplit("@", 2)
+    return processor_id, int(version)

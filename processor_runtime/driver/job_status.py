@@ -1,0 +1,66 @@
+"""How a running job fares, as its core knows it after every micro-batch.
+
+    core of the job ──► JobStatus ──► reporting (heartbeats to the rule service)
+
+Plain data, cheap to make for ten thousand processors in every batch; `reporting.heartbeats` turns
+it into what travels.
+"""
+
+from dataclasses import dataclass, field
+
+from contract.reports import RunningState
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What was counted since this instance of the job started; totals never fall."""
+
+    events: int = 0
+    matches: int = 0
+    timeouts: int = 0
+    errors: int = 0
+    late: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class VersionStatus:
+    """What the job does with one version of a processor.
+
+    `active_from_ms` and `active_until_ms` bound its interval in event time, `last_match_ms` is the
+    event time of its newest match; `error` and `traceback` say why it is quarantined.
+    `state_bytes` is its share of the state by partial matches, as rules hold theirs together.
+    """
+
+    processor_id: str
+    version: int
+    state: RunningState
+    active_from_ms: int | None = None
+    active_until_ms: int | None = None
+    totals: Totals = field(default_factory=Totals)
+    partial_matches: int = 0
+    state_bytes: int = 0
+    last_match_ms: int | None = None
+    error: str = ""
+    traceback: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobStatus:
+    """The job after its newest micro-batch.
+
+    `watermark_ms` and `newest_event_ms` are event times, `backlog_events` is what the source is
+    known to hold unread (`None` = not known), `versions` every version the job holds, in any order,
+    and as superseded those that have run since it started and run no more.
+    """
+
+    epoch: int | None = None
+    batch_id: int | None = None
+    watermark_ms: int | None = None
+    newest_event_ms: int | None = None
+    events_per_second: float = 0.0
+    batch_duration_ms: int | None = None
+    backlog_events: int | None = None
+    totals: Totals = field(default_factory=Totals)
+    partial_matches: int = 0
+    state_bytes: int = 0
+    versions: tuple[VersionStatus, ...] = ()

@@ -1,0 +1,254 @@
+"""Pins one epoch to each micro-batch, before any of it runs; a batch that runs again gets the same.
+
+    newest snapshot + watermark ──timeline──► BatchPins.pin(batch) ──► record in the checkpoint
+
+Everything a batch depends on beside its events is in the record and the files it names, so that a
+replay after a crash sees what the first try saw, and a job restarts without its rule source.
+
+Source: FLIP-200, "Processors and partial matches are restored after a failure".
+"""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from cep.expression import Schema
+from contract.snapshot import Snapshot, StreamDefinition, read_snapshot, snapshot_json
+from processor_runtime.driver.batch_record import BatchRecord, BatchRecords, Files
+from processor_runtime.rules.loading import RuleDefaults, load_rules
+from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS
+from processor_runtime.schedule.pruning import without_ended
+from processor_runtime.schedule.timeline import (
+    END_MS,
+    Interval,
+    Quarantine,
+    Timeline,
+    resolve,
+)
+from processor_runtime.schedule.timeline_document import read_timeline, write_timeline
+from processor_runtime.stages.shard_status import ShardStatus
+
+_log = logging.getLogger("percept.job")
+RECORDS_KEPT: Final = 200
+"""Spark can go back by a hundred batches; records reach further."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """What a batch runs with: its record, the rules, and their document for the workers."""
+
+    record: BatchRecord
+    timeline: Timeline
+    document: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class BatchStart:
+    """What Spark has decided about a batch: its number, the watermark, when it was planned.
+
+    `watermark_ms` is `NO_WATERMARK_MS` before the first event.
+    """
+
+    batch_id: int
+    watermark_ms: int
+    processing_time_ms: int
+
+
+class BatchPins:
+    """The pins of one job, batch after batch; goes on where the checkpoint left off.
+
+    Args:
+        files: the checkpoint.
+        defaults: what the job says for all its rules.
+        stream: what the events look like that the query reads.
+        watermark_delay_ms: how far the watermark is behind the newest event.
+    """
+
+    def __init__(
+        self,
+        files: Files,
+        defaults: RuleDefaults,
+        stream: StreamDefinition,
+        watermark_delay_ms: int,
+    ) -> None:
+        self._records = BatchRecords(files)
+        self._defaults = defaults
+        self._stream = stream
+        self._delay_ms = watermark_delay_ms
+        self._timeline = Timeline()
+        self._document = b""
+        self._is_of_stream = False
+        self._snapshot: Snapshot | None = None
+        self._last: BatchRecord | None = None
+        self._failures: list[Quarantine] = []
+        self._newest_ms: int | None = None
+        self._idle: frozenset[str] = frozenset()
+        newest = self._records.newest()
+        if newest is not None:
+            self._restore(newest)
+
+    @property
+    def snapshot(self) -> Snapshot | None:
+        """What the newest batch ran with; `None` in a new checkpoint."""
+        return self._snapshot
+
+    @property
+    def record(self) -> BatchRecord | None:
+        """What was pinned for the newest batch; `None` in a new checkpoint."""
+        return self._last
+
+    @property
+    def timeline(self) -> Timeline:
+        """The timeline of the newest batch."""
+        return self._timeline
+
+    def has(self, batch_id: int) -> bool:
+        """Whether a batch was pinned before: it has begun, and was perhaps not done."""
+        return self._records.of_batch(batch_id) is not None
+
+    def learn(
+        self,
+        newest_ms: int | None,
+        failures: Iterable[Quarantine],
+        idle_rules: Iterable[str],
+    ) -> None:
+        """Take note of what the newest batch has told: it counts from the next batch on.
+
+        Args:
+            newest_ms: the newest event time that was read in it.
+            failures: versions that have failed in a shard.
+            idle_rules: rules without partial matches in any shard.
+        """
+        if newest_ms is not None:
+            self._newest_ms = max(newest_ms, self._newest_ms or newest_ms)
+        known = {(item.processor_id, item.version, item.digest) for item in self._all_failures()}
+        for failure in failures:
+            if (failure.processor_id, failure.version, failure.digest) not in known:
+                self._failures.append(failure)
+        self._idle = frozenset(idle_rules)
+
+    def pin(self, start: BatchStart, newest: Snapshot) -> Pin:
+        """Return what a batch runs with; the same for every try of the same batch.
+
+        Args:
+            start: the batch.
+            newest: the newest snapshot; not looked at if the batch has run before.
+        """
+        pinned = self._records.of_batch(start.batch_id)
+        if pinned is not None:
+            self._restore(pinned)
+        else:
+            self._decide(start, newest)
+        if self._last is None:
+            raise AssertionError("a batch has just been pinned")
+        return Pin(self._last, self._timeline, self._document)
+
+    def _all_failures(self) -> list[Quarantine]:
+        return [*self._timeline.quarantined, *self._failures]
+
+    def _decide(self, start: BatchStart, newest: Snapshot) -> None:
+        processed_ms = NO_WATERMARK_MS if self._last is None else self._last.watermark_ms
+        newest_ms = self._newest_event_ms(start.watermark_ms)
+        timeline = without_ended(self._timeline, processed_ms, self._idle)
+        is_new = newest is not self._snapshot and newest != self._snapshot
+        if is_new or self._failures:
+            failures = [*self._failures, *self._refused(newest, newest_ms)]
+            timeline = resolve(timeline, newest, newest_ms, processed_ms, failures)
+            self._failures = []
+        snapshot_name = self._last.snapshot if self._last is not None else ""
+        if is_new:
+            snapshot_name = self._records.keep("snapshot", snapshot_json(newest))
+        timeline_name = self._last.timeline if self._last is not None else ""
+        if is_new or timeline != self._timeline or not self._is_of_stream:
+            self._document = write_timeline(timeline, self._stream)
+            self._is_of_stream = True
+            timeline_name = self._records.keep("timeline", self._document)
+        record = BatchRecord(
+            start.batch_id,
+            newest.epoch,
+            start.watermark_ms,
+            newest_ms,
+            start.processing_time_ms,
+            timeline_name,
+            snapshot_name,
+        )
+        self._records.write(record)
+        self._last, self._timeline, self._snapshot = record, timeline, newest
+        self._newest_ms = newest_ms
+        if start.batch_id % RECORDS_KEPT == 0:
+            self._records.forget_before(start.batch_id - RECORDS_KEPT)
+
+    def _newest_event_ms(self, watermark_ms: int) -> int | None:
+        """Return the newest event time read so far: Spark's watermark tells it exactly."""
+        if watermark_ms == NO_WATERMARK_MS:
+            return self._newest_ms
+        told_ms = watermark_ms + self._delay_ms
+        return told_ms if self._newest_ms is None else max(told_ms, self._newest_ms)
+
+    def _refused(self, newest: Snapshot, newest_ms: int | None) -> list[Quarantine]:
+        """Return the versions that cannot run at all, of those not checked before."""
+        known = {
+            (processor.id, version.version): version.definition
+            for processor in (self._snapshot.processors if self._snapshot else ())
+            for version in processor.versions
+        }
+        unchecked = [
+            interval
+            for interval in resolve(Timeline(), newest, None).intervals
+            if known.get((interval.processor_id, interval.version)) != interval.definition
+        ]
+        since_ms = END_MS if newest_ms is None else newest_ms + 1
+        _, refused = load_rules(unchecked, Schema.from_ddl(self._stream.ddl), self._defaults)
+        for item in refused:
+            _log.warning(
+                "processor %s, version %d cannot run: %s",
+                item.interval.processor_id,
+                item.interval.version,
+                item.error,
+            )
+        return [_quarantine(item.interval, item.error, since_ms) for item in refused]
+
+    def _restore(self, record: BatchRecord) -> None:
+        if self._last is not None and record.timeline == self._last.timeline:
+            self._last = record
+        else:
+            self._document = self._records.kept(record.timeline)
+            self._timeline, stream = read_timeline(self._document)
+            self._is_of_stream = stream == self._stream
+            self._snapshot = read_snapshot(self._records.kept(record.snapshot))
+            self._last = record
+        self._newest_ms = record.newest_ms
+
+
+def _quarantine(interval: Interval, error: Exception, since_ms: int) -> Quarantine:
+    return Quarantine(
+        interval.processor_id,
+        interval.version,
+        interval.digest,
+        f"{type(error).__name__}: {error}",
+        since_ms,
+    )
+
+
+def failed_versions(timeline: Timeline, statuses: Iterable[ShardStatus]) -> list[Quarantine]:
+    """Return the quarantines that failures in shards call for.
+
+    Args:
+        timeline: the timeline they ran with.
+        statuses: what the shards have told of a batch.
+    """
+    intervals = {interval.rule_id: interval for interval in timeline.intervals}
+    return [
+        Quarantine(
+            intervals[rule.rule_id].processor_id,
+            intervals[rule.rule_id].version,
+            intervals[rule.rule_id].digest,
+            rule.reason,
+            rule.since_ms,
+            rule.traceback,
+        )
+        for status in statuses
+        for rule in status.stopped
+        if rule.rule_id in intervals
+    ]

@@ -1,0 +1,1 @@
+"""Versions of rules made ready to run: loaded, verified, grouped by key and compiled."""

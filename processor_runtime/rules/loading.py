@@ -1,0 +1,128 @@
+"""One version of a rule made ready to run: pattern parsed and checked, code verified and loaded.
+
+    Interval ──load_rules──► Rule, to be compiled with others into a rule set · RefusedRule
+
+The driver finds out so which versions cannot run at all; on the workers it comes before compiling.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from pydantic_core import from_json
+
+from cep.definition.document import ProcessorContent, ProcessorLimits
+from cep.expression import Schema
+from cep.nfa.limits import Limits
+from cep.pattern import Pattern
+from cep.processor import PatternProcessFunction, SelectExpressions
+from cep.signing.code import CodeRefused, CodeUse, verify_and_load
+from cep.signing.keys import SigningKeys
+from contract.canonical import canonical_json
+from processor_runtime.rows.key_columns import key_columns
+from processor_runtime.schedule.timeline import Interval
+
+
+@dataclass(frozen=True, slots=True)
+class RuleDefaults:
+    """What the job says for all its rules.
+
+    `signing_keys` verify Python code; without any, code is refused. `limits`, and how many partial
+    matches there may be in a shard (`None` = any number), hold for rules that say nothing else.
+    """
+
+    signing_keys: SigningKeys | None = None
+    limits: Limits = field(default_factory=Limits)
+    partial_matches_per_shard: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenLimits:
+    """What a rule itself says it may hold for one key; `None` = as the job says."""
+
+    partial_matches: int | None = None
+    events: int | None = None
+
+    def effective(self, defaults: Limits) -> Limits:
+        """Return the limits that hold."""
+        return Limits(
+            self.partial_matches or defaults.partial_matches, self.events or defaults.events
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One interval of one version, with what is done with its matches.
+
+    `function` is `None` where a match is given out as its events alone. `shard_limit` is how many
+    partial matches all keys of a shard may hold, `None` = any number. `key_by` are the expressions
+    of the key, none for one global key.
+    """
+
+    interval: Interval
+    pattern: Pattern
+    function: PatternProcessFunction | None
+    limits: WrittenLimits
+    shard_limit: int | None = None
+    key_by: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """`Interval.rule_id`."""
+        return self.interval.rule_id
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedRule:
+    """A version that cannot run here, and why."""
+
+    interval: Interval
+    error: Exception
+
+
+def load_rules(
+    intervals: Iterable[Interval], schema: Schema, defaults: RuleDefaults
+) -> tuple[list[Rule], list[RefusedRule]]:
+    """Return the versions that can run, ready, and those that cannot; each by itself, in order."""
+    rules: list[Rule] = []
+    refused: list[RefusedRule] = []
+    for interval in intervals:
+        try:
+            rules.append(_rule(interval, schema, defaults))
+        except Exception as error:  # noqa: BLE001 - one bad rule never stops the others
+            refused.append(RefusedRule(interval, error))
+    return rules, refused
+
+
+def _rule(interval: Interval, schema: Schema, defaults: RuleDefaults) -> Rule:
+    content = ProcessorContent.model_validate(interval.definition)
+    pattern = _pattern(canonical_json(interval.definition["pattern"]), schema)
+    key_by = tuple(content.key_by or ())
+    key_columns(key_by, schema)
+    given, keys = content.limits or ProcessorLimits(), defaults.signing_keys
+    return Rule(
+        interval,
+        pattern.load_code(keys),
+        _function(content, pattern, keys),
+        WrittenLimits(given.partial_matches_per_key, given.events_per_key),
+        given.partial_matches_per_shard or defaults.partial_matches_per_shard,
+        key_by,
+    )
+
+
+@lru_cache(maxsize=50_000)
+def _pattern(document: str, schema: Schema) -> Pattern:
+    """Parse and check each pattern once per process, not once per change of another."""
+    return Pattern.from_document(from_json(document)).validate(schema)
+
+
+def _function(
+    content: ProcessorContent, pattern: Pattern, keys: SigningKeys | None
+) -> PatternProcessFunction | None:
+    if content.function is not None:
+        loaded = verify_and_load(content.function, keys, CodeUse.FUNCTION)
+        function = loaded() if isinstance(loaded, type) else loaded
+        if not isinstance(function, PatternProcessFunction):
+            raise CodeRefused(f"{content.function.name} is no PatternProcessFunction")
+        return function
+    return SelectExpressions(content.select, pattern) if content.select else None

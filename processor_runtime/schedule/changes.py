@@ -1,0 +1,51 @@
+"""What a new timeline changes, in words: for the log of the job and its terminal.
+
+timeline before, timeline now ──► one line per version that begins, ends or is kept from running
+"""
+
+from collections.abc import Iterator
+
+from cep.instants import iso_text
+from processor_runtime.schedule.timeline import BEGINNING_MS, END_MS, Interval, Timeline
+
+
+def timeline_changes(before: Timeline, now: Timeline) -> Iterator[str]:
+    """Yield a line for everything that is different, by processor."""
+    known = {interval.rule_id: interval for interval in before.intervals}
+    for interval in now.intervals:
+        old = known.get(interval.rule_id)
+        if old is None:
+            yield f"{_name(interval)}: active {_span(interval)}"
+        elif (old.active_until_ms, old.end_reason) != (
+            interval.active_until_ms,
+            interval.end_reason,
+        ):
+            yield f"{_name(interval)}: {_end(interval)}"
+    current = {interval.rule_id for interval in now.intervals}
+    for interval in before.intervals:
+        if interval.rule_id not in current and interval.end_reason is None:
+            yield f"{_name(interval)}: never began"
+    for item in now.quarantined:
+        if item not in before.quarantined:
+            yield f"{item.processor_id} v{item.version}: quarantined, {item.reason}"
+
+
+def _name(interval: Interval) -> str:
+    return f"{interval.processor_id} v{interval.version}"
+
+
+def _span(interval: Interval) -> str:
+    begin = (
+        "from the first event"
+        if interval.active_from_ms == BEGINNING_MS
+        else f"from {iso_text(interval.active_from_ms)}"
+    )
+    return begin if interval.active_until_ms == END_MS else f"{begin}, {_end(interval)}"
+
+
+def _end(interval: Interval) -> str:
+    if interval.active_until_ms == END_MS:
+        return "no end any more"
+    reason = "" if interval.end_reason is None else f"{interval.end_reason.value} "
+    drains = ", started partial matches are finished" if interval.drains else ""
+    return f"{reason}at {iso_text(interval.active_until_ms)}{drains}"

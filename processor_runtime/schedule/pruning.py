@@ -1,0 +1,51 @@
+"""Which intervals of a timeline are of no use any more.
+
+timeline, how far events have been processed ──without_ended──► timeline of the next batch
+"""
+
+from dataclasses import replace
+from functools import lru_cache
+
+from pydantic_core import from_json
+
+from cep.nfa.compiler.compile import compile_pattern
+from cep.pattern import Pattern, PatternError
+from contract.canonical import canonical_json
+from processor_runtime.schedule.timeline import END_MS, Interval, Timeline
+
+
+def without_ended(
+    timeline: Timeline, processed_ms: int, idle_rules: frozenset[str] = frozenset()
+) -> Timeline:
+    """Return a timeline without the intervals that no event and no partial match needs any more.
+
+    Args:
+        timeline: the timeline.
+        processed_ms: up to here all events have been processed and all windows closed.
+        idle_rules: rules (`Interval.rule_id`) without partial matches in any shard.
+    """
+    kept = tuple(
+        interval
+        for interval in timeline.intervals
+        if interval.active_until_ms > processed_ms
+        or (
+            interval.drains
+            and interval.rule_id not in idle_rules
+            and processed_ms < _drained_ms(interval)
+        )
+    )
+    return timeline if len(kept) == len(timeline.intervals) else replace(timeline, intervals=kept)
+
+
+def _drained_ms(interval: Interval) -> int:
+    """Return when the last partial match begun in an interval must have ended, if anything says."""
+    window_ms = _window_ms(canonical_json(interval.definition.get("pattern")))
+    return interval.active_until_ms + window_ms if window_ms else END_MS
+
+
+@lru_cache(maxsize=1_000)
+def _window_ms(pattern: str) -> int:
+    try:
+        return compile_pattern(Pattern.from_document(from_json(pattern)).tree).program.window_ms
+    except (PatternError, ValueError):  # then it does not run, either
+        return 0

@@ -1,0 +1,292 @@
+"""When each version of each processor is active, in event time: resolved once, the same everywhere.
+
+    snapshot + newest event time read ──resolve──► Timeline ──pinned──► key stage, matching stage
+
+A version is active for events in `[active_from_ms, active_until_ms)`. What events already read have
+been promised never changes: a new snapshot only decides about event times after the newest one
+read, so that each event belongs to the same versions in every task, every batch and every replay.
+
+Source: FLIP-200, "Scheduled activation by watermark"; the promises about updates (same version
+kept, newer version replaces, partial matches of replaced and deleted processors are dropped).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, Final
+
+from contract.canonical import content_hash
+from contract.snapshot import Snapshot, SnapshotProcessor, SnapshotVersion
+
+BEGINNING_MS: Final = -(2**63)
+"""Before every event."""
+END_MS: Final = 2**63 - 1
+"""After every event."""
+
+
+class EndReason(StrEnum):
+    """Why a version stops being active."""
+
+    REPLACED = "replaced"
+    EXPIRED = "expired"
+    PAUSED = "paused"
+    REMOVED = "removed"
+    QUARANTINED = "quarantined"
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The event times for which one version is active: `[active_from_ms, active_until_ms)`.
+
+    `drains` tells that partial matches begun before its end are finished; else they are dropped
+    there. `definition` is that of the snapshot, `digest` is equal for equal definitions.
+    """
+
+    processor_id: str
+    version: int
+    active_from_ms: int
+    active_until_ms: int
+    digest: str
+    definition: Mapping[str, Any] = field(compare=False)
+    end_reason: EndReason | None = None
+    drains: bool = False
+
+    @property
+    def rule_id(self) -> str:
+        """A name for this interval of this version, unlike that of any other."""
+        return f"{self.processor_id}@{self.version}@{self.active_from_ms}"
+
+    def is_same_version(self, other: "Interval") -> bool:
+        """Whether it is of the same version with the same content."""
+        return (self.processor_id, self.version, self.digest) == (
+            other.processor_id,
+            other.version,
+            other.digest,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantine:
+    """Why a version is kept from running in this job, until it is replaced, paused or deleted.
+
+    `since_ms` is the event time from which on it does not run.
+    """
+
+    processor_id: str
+    version: int
+    digest: str
+    reason: str
+    since_ms: int
+    traceback: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """All intervals that still matter, by processor and time, and who is kept from running.
+
+    `paused` are the processors that are published as paused, with their newest version.
+    `processed_ms` is how far events had been processed when it was resolved: earlier event times
+    are the past.
+    """
+
+    intervals: tuple[Interval, ...] = ()
+    quarantined: tuple[Quarantine, ...] = ()
+    paused: tuple[tuple[str, int], ...] = ()
+    processed_ms: int = field(default=BEGINNING_MS, compare=False)
+
+
+def resolve(
+    previous: Timeline,
+    snapshot: Snapshot,
+    newest_ms: int | None,
+    processed_ms: int = BEGINNING_MS,
+    failures: Iterable[Quarantine] = (),
+) -> Timeline:
+    """Return the timeline that a snapshot makes of the one before.
+
+    Args:
+        previous: the timeline so far.
+        snapshot: everything that is published.
+        newest_ms: the newest event time read so far; `None` before the first event. What the
+            snapshot says applies to later events only.
+        processed_ms: up to here all events have been processed.
+        failures: versions found not to work since.
+    """
+    next_ms = BEGINNING_MS if newest_ms is None else newest_ms + 1
+    by_processor = _by_processor(previous.intervals)
+    quarantined = _still_quarantined([*previous.quarantined, *failures], snapshot)
+    barred = {(item.processor_id, item.version, item.digest) for item in quarantined}
+    published = {processor.id: processor for processor in snapshot.processors}
+    intervals: list[Interval] = []
+    for processor_id in sorted(by_processor.keys() | published.keys()):
+        processor = published.get(processor_id)
+        wanted = list(_wanted(processor, barred))
+        begun = [
+            item for item in by_processor.get(processor_id, ()) if item.active_from_ms < next_ms
+        ]
+        if begun and processor is not None and not processor.paused:
+            wanted = _with_last_good(begun[-1], wanted, processor, barred, next_ms)
+        reason = _end_reason(processor, begun, barred)
+        intervals += _joined(begun, wanted, next_ms, reason)
+    return Timeline(
+        intervals=tuple(intervals),
+        quarantined=tuple(quarantined),
+        paused=tuple(
+            (processor.id, processor.versions[-1].version)
+            for processor in snapshot.processors
+            if processor.paused
+        ),
+        processed_ms=processed_ms,
+    )
+
+
+def _with_last_good(
+    last: Interval,
+    wanted: list[Interval],
+    processor: SnapshotProcessor,
+    barred: set[tuple[str, int, str]],
+    next_ms: int,
+) -> list[Interval]:
+    """Let the version that runs go on where the one that should replace it cannot run at all."""
+    is_replaced_by_barred = any(
+        (processor.id, version.version, _digest(version)) in barred
+        for version in processor.versions
+    )
+    is_barred = (last.processor_id, last.version, last.digest) in barred
+    begins_ms = min((item.active_from_ms for item in wanted), default=END_MS)
+    if not is_replaced_by_barred or is_barred or last.active_until_ms <= next_ms:
+        return wanted
+    if begins_ms <= next_ms:
+        return wanted
+    goes_on = replace(last, active_from_ms=next_ms)
+    if begins_ms < last.active_until_ms:
+        goes_on = replace(
+            goes_on, active_until_ms=begins_ms, end_reason=EndReason.REPLACED, drains=False
+        )
+    return [goes_on, *wanted]
+
+
+def _digest(version: SnapshotVersion) -> str:
+    return content_hash(version.definition)[:16]
+
+
+def _by_processor(intervals: Iterable[Interval]) -> dict[str, list[Interval]]:
+    found: dict[str, list[Interval]] = {}
+    for interval in intervals:
+        found.setdefault(interval.processor_id, []).append(interval)
+    return found
+
+
+def _wanted(
+    processor: SnapshotProcessor | None, barred: set[tuple[str, int, str]]
+) -> Iterator[Interval]:
+    """Yield when each published version would be active, had the snapshot been there for ever.
+
+    Of the versions whose time has come the highest that works is active, so each ends where a
+    higher one begins, and a version that a higher one precedes never begins.
+    """
+    if processor is None or processor.paused:
+        return
+    versions = [
+        version
+        for version in processor.versions
+        if (processor.id, version.version, _digest(version)) not in barred
+    ]
+    for position, version in enumerate(versions):
+        begin_ms = _or(version.effective_from_ms, BEGINNING_MS)
+        until_ms = _or(version.effective_until_ms, END_MS)
+        reason = EndReason.EXPIRED if until_ms < END_MS else None
+        drains = version.definition.get("on_update") == "drain"
+        for higher in versions[position + 1 :]:
+            replaced_ms = _or(higher.effective_from_ms, BEGINNING_MS)
+            if replaced_ms <= until_ms:
+                until_ms, reason = replaced_ms, EndReason.REPLACED
+                drains = higher.definition.get("on_update") == "drain"
+        if begin_ms < until_ms:
+            yield _interval(processor.id, version, begin_ms, until_ms, reason, drains=drains)
+
+
+def _interval(  # noqa: PLR0913 - the parts of one interval
+    processor_id: str,
+    version: SnapshotVersion,
+    begin_ms: int,
+    until_ms: int,
+    reason: EndReason | None,
+    *,
+    drains: bool,
+) -> Interval:
+    return Interval(
+        processor_id=processor_id,
+        version=version.version,
+        active_from_ms=begin_ms,
+        active_until_ms=until_ms,
+        digest=_digest(version),
+        definition=version.definition,
+        end_reason=reason,
+        drains=drains and reason is not None,
+    )
+
+
+def _joined(
+    begun: list[Interval],
+    wanted: list[Interval],
+    next_ms: int,
+    reason: EndReason,
+) -> Iterator[Interval]:
+    """Yield what has begun, up to now, and what is wanted, from now on; one that goes on stays."""
+    future = [
+        replace(interval, active_from_ms=max(interval.active_from_ms, next_ms))
+        for interval in wanted
+        if interval.active_until_ms > next_ms
+    ]
+    current = next((item for item in future if item.active_from_ms == next_ms), None)
+    for interval in begun:
+        if interval.active_until_ms <= next_ms:
+            yield interval
+        elif current is not None and interval.is_same_version(current):
+            yield replace(
+                interval,
+                active_until_ms=current.active_until_ms,
+                end_reason=current.end_reason,
+                drains=current.drains,
+            )
+            future.remove(current)
+        else:
+            drains = reason is EndReason.REPLACED and (
+                current is not None and current.definition.get("on_update") == "drain"
+            )
+            yield replace(interval, active_until_ms=next_ms, end_reason=reason, drains=drains)
+    yield from future
+
+
+def _end_reason(
+    processor: SnapshotProcessor | None,
+    begun: list[Interval],
+    barred: set[tuple[str, int, str]],
+) -> EndReason:
+    """Say why the last interval that has begun would end now, if it does."""
+    if begun and (begun[-1].processor_id, begun[-1].version, begun[-1].digest) in barred:
+        return EndReason.QUARANTINED
+    if processor is None:
+        return EndReason.REMOVED
+    return EndReason.PAUSED if processor.paused else EndReason.REPLACED
+
+
+def _still_quarantined(items: Iterable[Quarantine], snapshot: Snapshot) -> list[Quarantine]:
+    """Keep those whose version is still published as it was; pausing it lifts the quarantine."""
+    published = {
+        (processor.id, version.version, content_hash(version.definition)[:16])
+        for processor in snapshot.processors
+        if not processor.paused
+        for version in processor.versions
+    }
+    kept: dict[tuple[str, int, str], Quarantine] = {}
+    for item in items:
+        key = (item.processor_id, item.version, item.digest)
+        if key in published:
+            kept.setdefault(key, item)
+    return [kept[key] for key in sorted(kept)]
+
+
+def _or(value_ms: int | None, default_ms: int) -> int:
+    return default_ms if value_ms is None else value_ms

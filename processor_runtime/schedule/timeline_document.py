@@ -1,0 +1,59 @@
+"""A timeline as JSON: kept in the checkpoint for the next start, and shipped to the workers.
+
+Timeline ──write──► JSON (content-addressed file) ──read──► the same Timeline, in any process
+"""
+
+from dataclasses import asdict
+from typing import Any, Final
+
+from pydantic_core import from_json
+
+from contract.canonical import canonical_json
+from contract.snapshot import StreamDefinition
+from processor_runtime.schedule.timeline import EndReason, Interval, Quarantine, Timeline
+
+FORMAT: Final = 1
+
+
+class UnknownFormatError(ValueError):
+    """A document was written by a newer version of Percept."""
+
+
+def write_timeline(timeline: Timeline, stream: StreamDefinition) -> bytes:
+    """Return a timeline and the stream it is for as canonical JSON."""
+    return canonical_json(
+        {
+            "format": FORMAT,
+            "stream": stream.model_dump(by_alias=True),
+            "intervals": [asdict(interval) for interval in timeline.intervals],
+            "quarantined": [asdict(item) for item in timeline.quarantined],
+            "paused": timeline.paused,
+            "processed_ms": timeline.processed_ms,
+        }
+    ).encode()
+
+
+def read_timeline(data: bytes) -> tuple[Timeline, StreamDefinition]:
+    """Return what `write_timeline` wrote.
+
+    Raises:
+        UnknownFormatError: it is of a newer format.
+    """
+    content: dict[str, Any] = from_json(data)
+    if content["format"] != FORMAT:
+        raise UnknownFormatError(
+            f"the timeline in the checkpoint has format {content['format']}, this program reads "
+            f"{FORMAT}; upgrade it"
+        )
+    timeline = Timeline(
+        intervals=tuple(_interval(item) for item in content["intervals"]),
+        quarantined=tuple(Quarantine(**item) for item in content["quarantined"]),
+        paused=tuple((processor_id, version) for processor_id, version in content["paused"]),
+        processed_ms=content["processed_ms"],
+    )
+    return timeline, StreamDefinition.model_validate(content["stream"])
+
+
+def _interval(item: dict[str, Any]) -> Interval:
+    reason = item["end_reason"]
+    return Interval(**item | {"end_reason": None if reason is None else EndReason(reason)})

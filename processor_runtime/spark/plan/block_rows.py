@@ -1,0 +1,108 @@
+"""Event blocks as rows of a Spark frame: what is shuffled between the two stages.
+
+key stage ──Arrow──► rows (shard, kind, …, data) ──shuffle──► pandas ──► matching stage
+
+A row is thousands of events, so what Spark does per row costs nothing. Beside blocks, two more
+kinds of rows travel along: finished rows of output, and the counts of a partition.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+import polars as pl
+import pyarrow as pa
+from pydantic_core import from_json, to_json
+
+from processor_runtime.rows.event_block import Arrival, EventBlock
+from processor_runtime.rows.output_rows import OutputRow
+from processor_runtime.stages.key_stage import EventCounts
+
+DDL: Final = (
+    "shard INT, kind STRING, batch_id BIGINT, position BIGINT, from_ms BIGINT, until_ms BIGINT, "
+    "row_count INT, data BINARY"
+)
+SCHEMA: Final = pa.schema(
+    [
+        ("shard", pa.int32()),
+        ("kind", pa.string()),
+        ("batch_id", pa.int64()),
+        ("position", pa.int64()),
+        ("from_ms", pa.int64()),
+        ("until_ms", pa.int64()),
+        ("row_count", pa.int32()),
+        ("data", pa.binary()),
+    ]
+)
+_ROWS = "rows"
+_COUNTS = "counts"
+_EVENTS = "events:"
+
+BlockRow = tuple[int, str, int, int, int, int, int, bytes]
+"""One row of `SCHEMA`."""
+
+
+def event_row(shard: int, block: EventBlock) -> BlockRow:
+    """Return a block as a row."""
+    return (
+        shard,
+        _EVENTS + block.group,
+        block.arrival.batch_id,
+        block.arrival.position,
+        block.from_ms,
+        block.until_ms,
+        block.count,
+        block.data,
+    )
+
+
+def output_row(shard: int, rows: Sequence[OutputRow]) -> BlockRow:
+    """Return finished rows of output as one row."""
+    return (shard, _ROWS, 0, 0, 0, 0, len(rows), to_json(rows))
+
+
+def counts_row(shard: int, counts: EventCounts) -> BlockRow:
+    """Return the counts of a partition as a row."""
+    return (shard, _COUNTS, 0, 0, 0, 0, 0, to_json(asdict(counts)))
+
+
+def record_batch(rows: Sequence[BlockRow]) -> pa.RecordBatch:
+    """Return rows as one Arrow batch of `SCHEMA`."""
+    columns = zip(*rows, strict=True)
+    arrays = [
+        pa.array(column, type=field.type) for column, field in zip(columns, SCHEMA, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+class Received:
+    """What a shard was sent in one batch, sorted by kind.
+
+    Args:
+        rows: the rows of `SCHEMA`, each as a tuple.
+    """
+
+    def __init__(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        self.blocks: list[EventBlock] = []
+        self.rows: list[OutputRow] = []
+        self.counts = EventCounts()
+        for _, kind, batch_id, position, from_ms, until_ms, row_count, data in rows:
+            if kind == _COUNTS:
+                self.counts.add(EventCounts(**from_json(data)))
+            elif kind == _ROWS:
+                self.rows += [OutputRow(*row) for row in from_json(data)]
+            else:
+                arrival = Arrival(int(batch_id), int(position))
+                group = kind.removeprefix(_EVENTS)
+                self.blocks.append(
+                    EventBlock(
+                        group, arrival, int(from_ms), int(until_ms), int(row_count), bytes(data)
+                    )
+                )
+
+
+def frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pl.DataFrame]:
+    """Yield Arrow batches as frames, without copying; empty ones are passed over."""
+    for batch in batches:
+        if batch.num_rows:
+            yield pl.DataFrame(pl.from_arrow(batch))

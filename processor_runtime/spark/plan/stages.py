@@ -1,0 +1,173 @@
+"""Both stages as Spark runs them: a function over Arrow batches, and a stateful processor.
+
+events ──mapInArrow(key_stage)──► blocks ──groupBy(shard)──► ShardProcessor ──► rows of output
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pandas as pd
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.streaming.stateful_processor import (
+    ExpiredTimerInfo,
+    MapState,
+    StatefulProcessor,
+    StatefulProcessorHandle,
+    TimerValues,
+)
+
+from processor_runtime.rows.output_rows import SCHEMA, OutputRow
+from processor_runtime.spark.plan.block_rows import (
+    BlockRow,
+    Received,
+    counts_row,
+    event_row,
+    frames,
+    output_row,
+    record_batch,
+)
+from processor_runtime.spark.plan.worker_rules import RuleSource
+from processor_runtime.stages.key_stage import KeyStage, KeyStageSettings
+from processor_runtime.stages.shard_matcher import MatchSettings, ShardMatcher
+from processor_runtime.stages.shard_status import write_status
+
+STATUS: Final = "status"
+"""Kind of the row with which each shard ends a batch; its `output` is a `ShardStatus`."""
+OUTPUT_DDL: Final = (
+    "kind STRING, tag STRING, processor_id STRING, version INT, epoch BIGINT, key STRING, "
+    "match_id STRING, start_ms BIGINT, end_ms BIGINT, output STRING, events STRING, error STRING"
+)
+_POSITIONS_PER_PARTITION: Final = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class KeyStageTask:
+    """The first stage on one partition; called by `mapInArrow`.
+
+    `shard_keys` are the values Spark groups by, one per shard.
+    """
+
+    rules: RuleSource
+    settings: KeyStageSettings
+    shard_keys: tuple[int, ...]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield blocks, then rows of output and counts, as `block_rows.SCHEMA`."""
+        stage: KeyStage | None = None
+        context = TaskContext.get()
+        partition = 0 if context is None else context.partitionId()
+        position = partition * _POSITIONS_PER_PARTITION
+        for events in frames(batches):
+            if stage is None:
+                clock, rules = self.rules.current()
+                stage = KeyStage(rules, self.settings, clock)
+            rows = [
+                event_row(self.shard_keys[shard], block)
+                for shard, block in stage.blocks(events, position)
+            ]
+            position += len(events)
+            if rows:
+                yield record_batch(rows)
+        if stage is not None:
+            yield record_batch(self._rest(stage, partition))
+
+    def _rest(self, stage: KeyStage, partition: int) -> list[BlockRow]:
+        shard = self.shard_keys[partition % len(self.shard_keys)]
+        rows = [counts_row(shard, stage.counts)]
+        if stage.rows:
+            rows.append(output_row(shard, stage.rows))
+        return rows
+
+
+class SparkState:
+    """The state of one shard in Spark's map state; see `KeyedState`."""
+
+    def __init__(self, values: MapState) -> None:
+        self._values = values
+
+    def get(self, name: str) -> bytes | None:
+        """Return a value, `None` if there is none."""
+        found = self._values.getValue((name,))
+        return None if found is None else bytes(found[0])
+
+    def put(self, name: str, value: bytes) -> None:
+        """Set a value."""
+        self._values.updateValue((name,), (value,))
+
+    def delete(self, name: str) -> None:
+        """Remove a value."""
+        self._values.removeKey((name,))
+
+
+class ShardProcessor(StatefulProcessor):
+    """The second stage: a shard is a group of Spark's, its state one map of bytes.
+
+    Args:
+        rules: where the rules of the batch come from.
+        settings: how to match.
+    """
+
+    def __init__(self, rules: RuleSource, settings: MatchSettings) -> None:
+        self._rules = rules
+        self._settings = settings
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Take the state; Spark also calls this where there is no batch, so no rules are read."""
+        self._handle = handle
+        self._values = handle.getMapState("shard", "name STRING", "value BINARY")
+
+    def handleInputRows(  # noqa: N802 - Spark's name
+        self,
+        key: Any,
+        rows: Iterator[pd.DataFrame],
+        timerValues: TimerValues,  # noqa: N803
+    ) -> Iterator[pd.DataFrame]:
+        """Match the blocks that came for a shard."""
+        received = Received(
+            row for frame in rows for row in frame.itertuples(index=False, name=None)
+        )
+        yield self._batch(int(key[0]), received, timerValues)
+
+    def handleExpiredTimer(  # noqa: N802 - Spark's name
+        self,
+        key: Any,
+        timerValues: TimerValues,  # noqa: N803
+        expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803
+    ) -> Iterator[pd.DataFrame]:
+        """Match what the watermark has passed, where nothing new came."""
+        del expiredTimerInfo
+        yield self._batch(int(key[0]), Received(()), timerValues)
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+    def _batch(self, shard: int, received: Received, timers: TimerValues) -> pd.DataFrame:
+        clock, rules = self._rules.current(timers.getCurrentWatermarkInMs())
+        matcher = ShardMatcher(shard, rules, SparkState(self._values), clock, self._settings)
+        matcher.rows += received.rows
+        matcher.match(received.blocks)
+        matcher.status.counts.add(received.counts)
+        self._wake_at(matcher.next_wake_ms, clock.watermark_ms)
+        status: Any = STATUS
+        return rows_as_pandas(
+            [*matcher.rows, OutputRow(kind=status, output=write_status(matcher.status))]
+        )
+
+    def _wake_at(self, wake_ms: int | None, watermark_ms: int) -> None:
+        """Let Spark call the shard in the first batch whose watermark has come to `wake_ms`."""
+        # Spark's timers begin with 1; all that is due by the watermark has just been done.
+        wanted = None if wake_ms is None else max(wake_ms, watermark_ms + 1, 1)
+        for timer_ms in list(self._handle.listTimers()):
+            if timer_ms == wanted:
+                wanted = None
+            else:
+                self._handle.deleteTimer(timer_ms)
+        if wanted is not None:
+            self._handle.registerTimer(wanted)
+
+
+def rows_as_pandas(rows: list[OutputRow]) -> pd.DataFrame:
+    """Return rows of output with whole numbers that may be missing, which need the type object."""
+    return pd.DataFrame(rows, columns=list(SCHEMA), dtype=object)

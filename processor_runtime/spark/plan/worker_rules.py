@@ -1,0 +1,103 @@
+"""Where a Python worker finds the time of its batch, and the rules that were pinned for it.
+
+    driver: local properties, a file per timeline ──Spark──► worker: BatchClock, RuleSet (cached)
+
+Source: DESIGN, "one micro-batch sees exactly one epoch, in every task".
+"""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from pydantic_core import from_json, to_json
+from pyspark import SparkFiles, TaskContext
+
+from processor_runtime.rules.loading import RuleDefaults
+from processor_runtime.rules.rule_set import RuleSet, compile_rules
+from processor_runtime.schedule.batch_clock import BatchClock
+from processor_runtime.schedule.timeline_document import read_timeline
+
+PROPERTY: Final = "percept.batch"
+"""Local property of the driver thread that runs a batch; tasks of the batch see it."""
+_KEPT_RULE_SETS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedBatch:
+    """What all tasks of one micro-batch must agree on.
+
+    `timeline` is the name of the file with the timeline.
+    """
+
+    clock: BatchClock
+    timeline: str
+
+    def to_property(self) -> str:
+        """Return it as the text of the local property."""
+        clock = self.clock
+        return to_json(
+            [
+                clock.batch_id,
+                clock.epoch,
+                clock.watermark_ms,
+                clock.processing_time_ms,
+                self.timeline,
+            ]
+        ).decode()
+
+    @classmethod
+    def of_property(cls, text: str) -> "PinnedBatch":
+        """Return what `to_property` wrote."""
+        *clock, timeline = from_json(text)
+        return cls(BatchClock(*clock), timeline)
+
+
+class RuleSource(Protocol):
+    """Gives the worker its batch: the time, and the rules ready to run."""
+
+    def current(self, watermark_ms: int | None = None) -> tuple[BatchClock, RuleSet]:
+        """Return the time and the rules of the batch this task belongs to.
+
+        Args:
+            watermark_ms: the watermark as Spark tells it, where it does.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedRules:
+    """The rules of a job, which change from batch to batch; travels to the workers.
+
+    Args:
+        defaults: what the job says for all its rules.
+    """
+
+    defaults: RuleDefaults
+
+    def current(self, watermark_ms: int | None = None) -> tuple[BatchClock, RuleSet]:
+        """Return the time and the rules of the batch this task belongs to.
+
+        Raises:
+            RuntimeError: the task is part of no batch that was pinned.
+        """
+        del watermark_ms  # the driver has pinned it
+        context = TaskContext.get()
+        text = None if context is None else context.getLocalProperty(PROPERTY)
+        if text is None:
+            raise RuntimeError("this task belongs to no pinned batch; run the job by its query")
+        pinned = PinnedBatch.of_property(text)
+        return pinned.clock, _rule_set(pinned.timeline, self.defaults)
+
+
+_rule_sets: OrderedDict[str, RuleSet] = OrderedDict()
+
+
+def _rule_set(name: str, defaults: RuleDefaults) -> RuleSet:
+    """Compile a timeline once per process; the newest few are kept."""
+    rules = _rule_sets.get(name)
+    if rules is None:
+        timeline, stream = read_timeline(Path(SparkFiles.get(name)).read_bytes())
+        rules = _rule_sets[name] = compile_rules(timeline, stream, defaults)
+        while len(_rule_sets) > _KEPT_RULE_SETS:
+            _rule_sets.popitem(last=False)
+    return rules

@@ -1,0 +1,1 @@
+"""Output rows in a table of a database, each once."""

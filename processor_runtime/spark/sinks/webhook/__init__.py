@@ -1,0 +1,1 @@
+"""Output rows as signed HTTP requests."""

@@ -1,0 +1,270 @@
+"""The second stage for one selector group of one shard: events of a batch through the matcher.
+
+    waiting + arrived events ──watermark──► in order ──► keys restored ──► matched, phase by phase
+                                                                   └──► detections, keys kept
+
+Time goes from the watermark of the batch before to that of this one. Where a phase ends on the way,
+windows are closed up to that instant, then rules that are out lose their partial matches, and only
+then events of the next phase are matched.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final
+
+import polars as pl
+
+from cep.matching.key_state import KeyRestorer, encode_key, layout
+from cep.matching.shapes import Detection, Shape
+from cep.nfa.codec import pack, unpack
+from processor_runtime.rows.event_block import TIME, EventBlock
+from processor_runtime.rows.key_hashing import key_bytes, key_values
+from processor_runtime.rules.rule_set import RowKind, SelectorGroup
+from processor_runtime.state.group_header import GroupHeader, StoppedRule, read_header, write_header
+from processor_runtime.state.key_buckets import KeyBuckets, KeyEntry
+from processor_runtime.state.keyed_state import KeyedState
+from processor_runtime.state.waiting_events import WaitingEvents
+
+_BUCKETS_SWEPT: Final = 4
+"""How many buckets per batch are rid of what replaced and deleted rules have left in them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Relevant events of one phase, in order: parallel lists."""
+
+    phase: int
+    times: list[int]
+    keys: list[tuple[Any, ...]]
+    kinds: list[RowKind]
+    events: list[tuple[Any, ...]]
+
+
+@dataclass(slots=True)
+class GroupMatcher:
+    """One batch of one group in one shard.
+
+    Args:
+        group: the rules; its matcher is empty, and is left empty.
+        state: the state of the group in this shard.
+        order_by: order of events of equal time.
+    """
+
+    group: SelectorGroup
+    state: KeyedState
+    order_by: Sequence[str]
+    header: GroupHeader = field(init=False)
+    buckets: KeyBuckets = field(init=False)
+    events_by_rule: Counter[str] = field(default_factory=Counter)
+    _waiting: WaitingEvents = field(init=False)
+    _keys: dict[tuple[Any, ...], bytes] = field(default_factory=dict)
+    _counts_before: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self.header = read_header(self.state)
+        self.buckets = KeyBuckets(self.group.id, self.state, self.header.buckets)
+        self._waiting = WaitingEvents(self.group.id, self.state, self.header.waiting)
+        known = [rule for rule in self.header.stopped if rule.rule_id in self.group.rules]
+        self.header.stopped = known
+        self.group.matcher.stop([rule.rule_id for rule in known])
+
+    def match(self, arrived: Iterable[EventBlock], watermark_ms: int) -> list[Detection]:
+        """Match what the watermark has passed; return what was found, in order of event time."""
+        events = self._waiting.take(watermark_ms, arrived, self.order_by)
+        if events is not None and events.columns != [TIME, *self.group.columns]:
+            events = self._with_columns(events)
+        runs = [] if events is None else list(self._runs(events))
+        self._restore(runs, watermark_ms)
+        return list(self._detections(runs, watermark_ms))
+
+    def save(self, watermark_ms: int, stopped: Iterable[StoppedRule]) -> None:
+        """Keep the state for the next batch, and empty the matcher for the next shard."""
+        self.header.stopped += stopped
+        number = self._layout_number()
+        for key, encoded_key in self._keys.items():
+            encoded = encode_key(self.group.matcher, key)
+            if encoded is None:
+                self.buckets.put(encoded_key, None)
+            else:
+                data, deadline_ms = encoded
+                self.buckets.put(encoded_key, KeyEntry(deadline_ms, number, data))
+        self.buckets.save()
+        self._forget_layouts()
+        self.header.partial_matches = self.partial_matches()
+        self.header.processed_ms = max(self.header.processed_ms, watermark_ms)
+        self.header.waiting = self._waiting.blocks
+        self.header.buckets = self.buckets.index
+        write_header(self.state, self.header)
+        self.group.matcher.clear()
+
+    @property
+    def next_wake_ms(self) -> int | None:
+        """The next watermark at which there is something to do without new events."""
+        times = (self._waiting.next_ms, self.buckets.next_deadline_ms)
+        return min((time_ms for time_ms in times if time_ms is not None), default=None)
+
+    @property
+    def waiting_count(self) -> int:
+        """How many events wait for the watermark."""
+        return self._waiting.count
+
+    @property
+    def size_bytes(self) -> int:
+        """How many bytes keys and waiting events take in the state."""
+        return self._waiting.size_bytes + self.buckets.size_bytes
+
+    # Events
+
+    def _with_columns(self, events: pl.DataFrame) -> pl.DataFrame:
+        """Return events that waited while the columns of the stream were changed as it has them."""
+        nulls = [null for name, null in self.group.nulls.items() if name not in events.columns]
+        return events.with_columns(nulls).select(TIME, *self.group.columns)
+
+    def _runs(self, events: pl.DataFrame) -> Iterator[_Run]:
+        """Yield the relevant events, split where phases begin."""
+        times = events.get_column(TIME)
+        begin = 0
+        while begin < len(events):
+            phase = self.group.phases.at(times[begin])
+            until_ms = self.group.phases[phase].until_ms
+            end = int(times.search_sorted(until_ms, side="left"))
+            yield self._run(phase, events[begin:end])
+            begin = end
+
+    def _run(self, phase: int, events: pl.DataFrame) -> _Run:
+        rows, kinds = self.group.index.classify(events, partial(self.group.kind, phase))
+        relevant = events[rows]
+        for kind, count in Counter(kinds).items():
+            for rule in kind.rules if kind is not None else ():
+                self.events_by_rule[rule] += count
+        keys = self.group.keys(relevant)
+        return _Run(
+            phase,
+            relevant.get_column(TIME).to_list(),
+            keys.rows() if self.group.is_keyed else [()] * len(relevant),
+            [kind for kind in kinds if kind is not None],
+            relevant.rows(),
+        )
+
+    def _detections(self, runs: Sequence[_Run], watermark_ms: int) -> Iterator[Detection]:
+        matcher = self.group.matcher
+        current = self.group.phases.at(self.header.processed_ms)
+        for run in runs:
+            yield from self._enter_phases(current, run.phase)
+            current = run.phase
+            advance_to, process = matcher.advance_to, matcher.process
+            for time_ms, key, kind, event in zip(
+                run.times, run.keys, run.kinds, run.events, strict=True
+            ):
+                if found := advance_to(time_ms):
+                    yield from found
+                if found := process(key, kind.reactions, event, time_ms):
+                    yield from found
+        last = max(current, self.group.phases.at(watermark_ms))
+        yield from self._enter_phases(current, last)
+        yield from matcher.advance_to(watermark_ms)
+
+    def _enter_phases(self, current: int, target: int) -> Iterator[Detection]:
+        for number in range(current + 1, target + 1):
+            yield from self.group.matcher.advance_to(self.group.phases[number].from_ms)
+            self.group.matcher.keep_only(self.group.going_on(number))
+
+    # Keys
+
+    def _restore(self, runs: Sequence[_Run], watermark_ms: int) -> None:
+        """Put the keys this batch is about into the matcher."""
+        matcher = self.group.matcher
+        matcher.time_ms = self.header.processed_ms
+        for key in dict.fromkeys(key for run in runs for key in run.keys):
+            self._keys[key] = key_bytes(key)
+        restorers: dict[int, KeyRestorer] = {}
+        entries = self.buckets.take(
+            self._keys.values(), watermark_ms, self._layout_number(), _BUCKETS_SWEPT
+        )
+        for encoded_key, entry in entries:
+            key = key_values(encoded_key)
+            self._keys[key] = encoded_key
+            if entry.layout not in restorers:
+                restorers[entry.layout] = self._restorer(entry.layout)
+            restorers[entry.layout].restore(key, entry.data)
+        matcher.keep_only(self.group.going_on(self.group.phases.at(self.header.processed_ms)))
+        self._counts_before = self._count()
+
+    def _restorer(self, number: int) -> KeyRestorer:
+        if number == self._layout_number():
+            return KeyRestorer(self.group.matcher, layout(self.group.matcher))
+        data = self.state.get(f"l{number}")
+        if data is None:
+            raise LookupError(f"the state has lost the layout {number} of its keys")
+        columns, written = unpack(data)
+        translate = _translation(columns, self.group.columns)
+        return KeyRestorer(self.group.matcher, written, translate)
+
+    def _layout_number(self) -> int:
+        """Return the number of the layout keys are written under now; a new one if it changed."""
+        digest = self.group.layout_digest
+        newest = max(self.header.layouts, default=0)
+        if self.header.layouts.get(newest) == digest:
+            return newest
+        self.header.layouts[newest + 1] = digest
+        self.state.put(
+            f"l{newest + 1}", pack([list(self.group.columns), layout(self.group.matcher)])
+        )
+        return newest + 1
+
+    def _forget_layouts(self) -> None:
+        newest = max(self.header.layouts)
+        oldest = self.buckets.oldest_layout
+        for number in list(self.header.layouts):
+            if number != newest and (oldest is None or number < oldest):
+                del self.header.layouts[number]
+                self.state.delete(f"l{number}")
+
+    # Partial matches
+
+    def partial_matches(self) -> dict[str, int]:
+        """Return how many partial matches are open by rule, from what has changed in this batch."""
+        out = {rule.rule_id for rule in self.header.stopped}
+        counts = Counter(self.header.partial_matches)
+        counts.update(self._count())
+        counts.subtract(self._counts_before)
+        return {
+            rule: count
+            for rule, count in counts.items()
+            if count > 0 and rule in self.group.rules and rule not in out
+        }
+
+    def _count(self) -> Counter[str]:
+        counts = Counter[str]()
+        for shape in self.group.matcher.shapes:
+            counts.update(_open_by_rule(shape))
+        return counts
+
+
+def _translation(
+    written: Sequence[str], columns: Sequence[str]
+) -> Callable[[Any], tuple[Any, ...]] | None:
+    """Return how an event of a stream with other columns is read; `None` if they are the same.
+
+    An event is the tuple of its time and its columns; one that it does not have is NULL.
+    """
+    if list(written) == list(columns):
+        return None
+    places = {name: place for place, name in enumerate(written, start=1)}
+    chosen = [places.get(name) for name in columns]
+    return lambda event: (
+        event[0],
+        *(None if place is None else event[place] for place in chosen),
+    )
+
+
+def _open_by_rule(shape: Shape) -> Counter[str]:
+    """Return the number of open partial matches of each rule of a shape."""
+    by_set = Counter(run[1] for runs in shape.keys.values() for run in runs.runs)
+    counts = Counter[str]()
+    for rules, count in by_set.items():
+        for rule in shape.rules_of(rules):
+            counts[rule] += count
+    return counts

@@ -1,0 +1,185 @@
+"""The first stage: fans events out per key selector and keeps only those that can matter.
+
+    events ──tests, columnar──► rows that concern a rule ──key──► blocks by shard ──► shuffle
+
+Stateless. Every distinct test of every rule is evaluated once per batch of rows, and an event goes
+on only to selectors with a rule that can react to it. Late events, malformed ones, and those
+without a usable time leave the stream here, as rows of output that travel along.
+
+Source: FLIP-200, "key-generating operator".
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import polars as pl
+
+from processor_runtime.rows.event_block import TIME, Arrival, EventBlock, encode_events
+from processor_runtime.rows.key_hashing import key_bytes, key_hash, shard_of
+from processor_runtime.rows.output_rows import OutputRow, bad_event_row, late_rows
+from processor_runtime.rules.rule_set import RuleSet, SelectorGroup
+from processor_runtime.schedule.batch_clock import BatchClock
+
+MALFORMED: Final = "_malformed"
+"""Column with the text of a row that could not be read, null otherwise."""
+TICK: Final = "_tick"
+"""Column that is not 0 where a row is no event, but makes time go on; not there in event time."""
+FUTURE: Final = "_too_far_ahead_ms"
+"""Column with the event time of a row that is too far in the future, null otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyStageSettings:
+    """How the first stage works.
+
+    `shards` is how many shards keys are spread over. `wanted` are the kinds of rows some output
+    takes; others are counted only. `filters` may be switched off to send every event to every
+    selector.
+    """
+
+    shards: int
+    wanted: frozenset[str] = frozenset({"late", "error"})
+    filters: bool = True
+
+
+@dataclass(slots=True)
+class EventCounts:
+    """How many events came, and how many of them left the stream."""
+
+    events: int = 0
+    late: int = 0
+    malformed: int = 0
+    newest_ms: int | None = None
+
+    def add(self, other: "EventCounts") -> None:
+        """Count what another has counted, too."""
+        self.events += other.events
+        self.late += other.late
+        self.malformed += other.malformed
+        times = [time for time in (self.newest_ms, other.newest_ms) if time is not None]
+        self.newest_ms = max(times, default=None)
+
+
+@dataclass(slots=True)
+class KeyStage:
+    """The first stage for one partition of one micro-batch.
+
+    Args:
+        rules: the rules.
+        settings: how to work.
+        clock: the time of the batch.
+    """
+
+    rules: RuleSet
+    settings: KeyStageSettings
+    clock: BatchClock
+    counts: EventCounts = field(default_factory=EventCounts)
+    rows: list[OutputRow] = field(default_factory=list)
+
+    def blocks(self, events: pl.DataFrame, position: int) -> Iterator[tuple[int, EventBlock]]:
+        """Yield the blocks of some events with their shards; other rows collect in `rows`.
+
+        Args:
+            events: columns `TIME` (integer milliseconds, null if the event has none), `MALFORMED`,
+                `FUTURE`, and those of the stream.
+            position: where in the batch they are, rising along the partition.
+        """
+        if TICK in events.columns:
+            events = events.filter(pl.col(TICK) == 0).drop(TICK)
+        self.counts.events += len(events)
+        usable = self._on_time(self._well_formed(events))
+        if not len(usable):
+            return
+        newest = usable.get_column(TIME).max()
+        self.counts.add(EventCounts(newest_ms=int(newest)))  # type: ignore[arg-type]
+        arrival = Arrival(self.clock.batch_id, position)
+        for group in self.rules.groups.values():
+            relevant = self._relevant(group, usable)
+            if len(relevant):
+                for shard, part in self._by_shard(group, relevant):
+                    yield shard, encode_events(group.id, arrival, part)
+
+    def _well_formed(self, events: pl.DataFrame) -> pl.DataFrame:
+        is_bad = pl.col(MALFORMED).is_not_null() | pl.col(TIME).is_null()
+        bad = events.filter(is_bad)
+        plain = events.drop(MALFORMED, FUTURE)
+        if not len(bad):
+            return plain
+        self.counts.malformed += len(bad)
+        if "error" in self.settings.wanted:
+            self.rows += map(self._bad_row, bad.to_dicts())
+        return plain.filter(~events.select(is_bad).to_series())
+
+    def _bad_row(self, event: dict[str, Any]) -> OutputRow:
+        text, future_ms = event.pop(MALFORMED), event.pop(FUTURE)
+        event.pop(TIME)
+        if text is not None:
+            return bad_event_row(text, "malformed", "it could not be read as an event")
+        column = self.rules.stream.event_time_column
+        if future_ms is not None:
+            message = f"{column} is further in the future than max_future_skew allows"
+            return bad_event_row(event, "future", message)
+        return bad_event_row(event, "no-time", f"it has no {column}")
+
+    def _on_time(self, events: pl.DataFrame) -> pl.DataFrame:
+        watermark_ms = self.clock.watermark_ms
+        late = events.filter(pl.col(TIME) <= watermark_ms)
+        if not len(late):
+            return events
+        self.counts.late += len(late)
+        if "late" in self.settings.wanted:
+            times = late.get_column(TIME).to_list()
+            self.rows += late_rows(late.drop(TIME).to_dicts(), times)
+        return events.filter(pl.col(TIME) > watermark_ms)
+
+    def _relevant(self, group: SelectorGroup, events: pl.DataFrame) -> pl.DataFrame:
+        if not self.settings.filters:
+            return events
+        times = events.get_column(TIME)
+        first = group.phases.at(int(times.min()))  # type: ignore[arg-type]
+        last = group.phases.at(int(times.max()))  # type: ignore[arg-type]
+        if first == last:
+            return self._relevant_in(group, first, events)
+        parts = []
+        numbered = events.with_row_index("_row")
+        for number in range(first, last + 1):
+            phase = group.phases[number]
+            # Up to the last millisecond of the phase: the end of time itself would overflow.
+            inside = pl.col(TIME).is_between(phase.from_ms, phase.until_ms - 1)
+            parts.append(self._relevant_in(group, number, numbered.filter(inside)))
+        return pl.concat(parts).sort("_row").drop("_row")
+
+    def _relevant_in(self, group: SelectorGroup, phase: int, events: pl.DataFrame) -> pl.DataFrame:
+        rows, _ = group.index.classify(events, lambda tests: group.kind(phase, tests))
+        return events if len(rows) == len(events) else events[rows]
+
+    def _by_shard(
+        self, group: SelectorGroup, events: pl.DataFrame
+    ) -> Iterator[tuple[int, pl.DataFrame]]:
+        if not group.is_keyed:
+            yield shard_of(key_hash(group.id, key_bytes(())), self.settings.shards), events
+            return
+        keys = group.keys(events)
+        shards = _shards(group.id, keys, self.settings.shards)
+        for (shard,), part in events.with_columns(shards).group_by("_shard", maintain_order=True):
+            yield int(str(shard)), part.drop("_shard")
+
+
+def _shards(group: str, keys: pl.DataFrame, shards: int) -> pl.Series:
+    """Return the shard of each key, worked out once per distinct key."""
+    distinct = keys.unique()
+    hashed = [shard_of(key_hash(group, key_bytes(key)), shards) for key in distinct.rows()]
+    by_key = distinct.with_columns(pl.Series("_shard", hashed, dtype=pl.Int32))
+    found = keys.join(by_key, on=keys.columns, how="left", nulls_equal=True, maintain_order="left")
+    return found.get_column("_shard")
+
+
+def shard_statistics(counts: EventCounts) -> Mapping[str, int | None]:
+    """Return counts as plain values."""
+    return {
+        "events": counts.events,
+        "late": counts.late,
+        "malformed": counts.malformed,
+        "newest_ms": counts.newest_ms,
+    }

@@ -1,0 +1,271 @@
+"""The second stage: one micro-batch of one shard, all selector groups, from blocks to rows.
+
+    blocks of the key stage ──per group──► GroupMatcher ──► FoundRows ──► rows, status, next timer
+
+A rule that raises, breaks its limits, or cannot be loaded is stopped in this shard and reported;
+the others go on as if it had never been. Spark is not known here: state comes as `KeyedState`.
+
+Source: FLIP-200, "pattern matching operator".
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from cep.matching.batch import no_cycle_collection
+from cep.matching.shapes import Detection, RuleFailure
+from cep.nfa.codec import pack, unpack
+from cep.nfa.errors import ConditionFailed, LimitExceeded, SkipTargetMissing
+from processor_runtime.rows.event_block import TIME, EventBlock, decode_events, encode_events
+from processor_runtime.rows.output_rows import (
+    OutputRow,
+    error_json,
+    json_text,
+    late_rows,
+    traceback_text,
+)
+from processor_runtime.rules.rule_set import RuleSet, SelectorGroup
+from processor_runtime.schedule.batch_clock import BatchClock
+from processor_runtime.schedule.timeline import EndReason, Interval
+from processor_runtime.stages.group_matcher import GroupMatcher
+from processor_runtime.stages.match_rows import FoundRows
+from processor_runtime.stages.shard_status import ShardStatus
+from processor_runtime.state.group_header import StoppedRule, read_header
+from processor_runtime.state.keyed_state import KeyedState, StateUnder
+
+_DIRECTORY = "groups"
+_TAKEN_OUT = frozenset({EndReason.PAUSED, EndReason.REMOVED, EndReason.QUARANTINED})
+"""What ended so has been taken out as a whole: that it failed before is no news to the driver."""
+
+
+class RuleFailed(RuntimeError):
+    """A rule failed in a job that is set to fail then (`on_error: fail`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchSettings:
+    """How the second stage works.
+
+    `wanted` are the kinds of rows some output takes. `fails_on_error` makes the first failing rule
+    end the job, which is what FLIP-200 does; otherwise the rule is quarantined.
+    """
+
+    wanted: frozenset[str] = frozenset({"match", "timeout", "side", "late", "error"})
+    fails_on_error: bool = False
+
+
+@dataclass(slots=True)
+class ShardMatcher:
+    """One micro-batch of one shard.
+
+    Args:
+        shard: its number.
+        rules: the rules of the batch.
+        state: the state of the shard.
+        clock: the time of the batch.
+        settings: how to work.
+    """
+
+    shard: int
+    rules: RuleSet
+    state: KeyedState
+    clock: BatchClock
+    settings: MatchSettings = field(default_factory=MatchSettings)
+    rows: list[OutputRow] = field(default_factory=list)
+    status: ShardStatus = field(init=False)
+    next_wake_ms: int | None = None
+    _found: FoundRows = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.status = ShardStatus(self.shard)
+        self._found = FoundRows(self.rules.columns, self.clock, self.settings.wanted)
+
+    def match(self, arrived: Iterable[EventBlock]) -> None:
+        """Take the blocks that came in this batch and match what the watermark has passed.
+
+        Rows collect in `rows`; `next_wake_ms` is the watermark at which the shard wants to be
+        called even if nothing comes.
+
+        Raises:
+            RuleFailed: a rule failed, and the job is set to fail then.
+        """
+        blocks: dict[str, list[EventBlock]] = defaultdict(list)
+        for block in arrived:
+            blocks[block.group] += self._on_time(block)
+        known = self._known_groups()
+        for group_id in known:
+            if group_id not in self.rules.groups:
+                self._forget(group_id)
+        held = []
+        wakes: list[int] = []
+        for group_id, group in self.rules.groups.items():
+            if group_id not in known and group_id not in blocks:
+                continue
+            held.append(group_id)
+            with no_cycle_collection():
+                wake_ms = self._match_group(group, blocks[group_id])
+            if wake_ms is not None:
+                wakes.append(wake_ms)
+        if held != known:
+            self.state.put(_DIRECTORY, pack(held))
+        # The driver has checked them all; one that fails here lacks something on this machine.
+        for refused in self.rules.refused:
+            if refused.interval.end_reason in _TAKEN_OUT:
+                continue
+            self.status.stopped.append(self._failed(refused.interval, "code", refused.error))
+        self.next_wake_ms = min(wakes, default=None)
+        self.status.row_kinds = dict(Counter(row.kind for row in self.rows))
+
+    def _on_time(self, block: EventBlock) -> list[EventBlock]:
+        """Return a block without late events; where the key stage knew the time it has none."""
+        if block.from_ms > self.clock.watermark_ms:
+            return [block]
+        events = decode_events(block.data)
+        late = events.filter(pl.col(TIME) <= self.clock.watermark_ms)
+        self.status.counts.late += len(late)
+        if "late" in self.settings.wanted:
+            self.rows += late_rows(late.drop(TIME).to_dicts(), late.get_column(TIME).to_list())
+        rest = events.filter(pl.col(TIME) > self.clock.watermark_ms)
+        return [encode_events(block.group, block.arrival, rest)] if len(rest) else []
+
+    def _known_groups(self) -> list[str]:
+        data = self.state.get(_DIRECTORY)
+        return [] if data is None else list(unpack(data))
+
+    def _forget(self, group_id: str) -> None:
+        """Free the state of a key selector that no rule has any more."""
+        state = self._state_of(group_id)
+        header = read_header(state)
+        for number in range(len(header.buckets)):
+            state.delete(f"b{number}")
+        for number in header.layouts:
+            state.delete(f"l{number}")
+        for block in header.waiting:
+            state.delete(block.name)
+        state.delete("header")
+
+    def _state_of(self, group_id: str) -> KeyedState:
+        return StateUnder(self.state, f"{group_id}/")
+
+    def _match_group(self, group: SelectorGroup, arrived: Sequence[EventBlock]) -> int | None:
+        group.matcher.clear()
+        matcher = GroupMatcher(group, self._state_of(group.id), self.rules.stream.order_by)
+        detections = matcher.match(arrived, self.clock.watermark_ms)
+        stopped = [self._stopped(group, failure) for failure in group.take_failures()]
+        stopped += self._give_out(group, detections)
+        stopped += self._limited(group, matcher, {rule.rule_id for rule in stopped})
+        matcher.save(self.clock.watermark_ms, stopped)
+        for rule_id, count in matcher.events_by_rule.items():
+            self.status.rule(rule_id).events += count
+        self.status.partial_matches |= matcher.header.partial_matches
+        self.status.stopped += [
+            rule
+            for rule in matcher.header.stopped
+            if group.rules[rule.rule_id].interval.end_reason not in _TAKEN_OUT
+        ]
+        self.status.keys += matcher.buckets.keys
+        self.status.waiting_events += matcher.waiting_count
+        self.status.state_bytes += matcher.size_bytes
+        return matcher.next_wake_ms
+
+    def _give_out(self, group: SelectorGroup, detections: Iterable[Detection]) -> list[StoppedRule]:
+        """Make the rows of what was found; return the rules whose process function failed."""
+        failed: dict[str, StoppedRule] = {}
+        for found in detections:
+            if found.rule in failed:
+                continue
+            rule, is_timeout = group.rules[found.rule], found.is_timeout
+            try:
+                if self._found.wants(rule, is_timeout=is_timeout):
+                    self.rows += list(self._found.rows(rule, found))
+            except Exception as error:  # noqa: BLE001 - user code, which fails alone
+                place = _Place(found.key, found.time_ms)
+                failed[found.rule] = self._failed(rule.interval, "function", error, place)
+                group.matcher.stop([found.rule])
+                continue
+            counts = self.status.rule(found.rule)
+            if is_timeout:
+                counts.timeouts += 1
+            else:
+                counts.matches += 1
+                counts.last_match_ms = found.time_ms
+        return list(failed.values())
+
+    def _limited(
+        self, group: SelectorGroup, matcher: GroupMatcher, out: Collection[str]
+    ) -> list[StoppedRule]:
+        """Stop the rules, but for those that are out already, that hold more than they may here."""
+        if not group.shard_limits:
+            return []
+        stopped = []
+        for rule_id, count in matcher.partial_matches().items():
+            limit = group.shard_limits.get(rule_id)
+            if limit is not None and count > limit and rule_id not in out:
+                remedy = "narrow the conditions, or add within, so that partial matches end"
+                error = LimitExceeded("partial matches of one shard", count, limit, remedy)
+                stopped.append(self._failed(group.rules[rule_id].interval, "limit", error))
+        group.matcher.stop([rule.rule_id for rule in stopped])
+        return stopped
+
+    def _stopped(self, group: SelectorGroup, failure: RuleFailure) -> StoppedRule:
+        time_ms = self.clock.watermark_ms if failure.event is None else failure.event[0]
+        return self._failed(
+            group.rules[failure.rule].interval,
+            _reason(failure.error),
+            failure.error,
+            _Place(failure.key, time_ms, failure.event),
+        )
+
+    def _failed(
+        self, interval: Interval, reason: str, error: Exception, place: "_Place | None" = None
+    ) -> StoppedRule:
+        if self.settings.fails_on_error:
+            raise RuleFailed(
+                f"processor {interval.processor_id}, version {interval.version}: {error}"
+            ) from error
+        self.status.rule(interval.rule_id).errors += 1
+        time_ms = self.clock.watermark_ms if place is None else place.time_ms
+        if "error" in self.settings.wanted:
+            self.rows.append(
+                OutputRow(
+                    kind="error",
+                    processor_id=interval.processor_id,
+                    version=interval.version,
+                    epoch=self.clock.epoch,
+                    key=None if place is None else json_text(place.key),
+                    end_ms=time_ms,
+                    events=None if place is None else self._event_json(place.event),
+                    error=error_json(reason, error),
+                )
+            )
+        told = f"{type(error).__name__}: {error}"
+        return StoppedRule(interval.rule_id, told, time_ms, traceback_text(error))
+
+    def _event_json(self, event: tuple[Any, ...] | None) -> str | None:
+        if event is None:
+            return None
+        return json_text(dict(zip(self.rules.columns, event[1:], strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a rule failed: on which key and event, and when in event time."""
+
+    key: Any
+    time_ms: int
+    event: tuple[Any, ...] | None = None
+
+
+def _reason(error: Exception) -> str:
+    match error:
+        case LimitExceeded():
+            return "limit"
+        case ConditionFailed():
+            return "condition"
+        case SkipTargetMissing():
+            return "skip"
+        case _:
+            return "matching"

@@ -1,0 +1,65 @@
+"""What one shard tells the driver after a batch: counts, sizes, and which rules have failed.
+
+shard matcher ──► ShardStatus ──JSON──► driver ──► heartbeats, quarantine in the next timeline
+"""
+
+from dataclasses import asdict, dataclass, field
+
+from pydantic_core import from_json, to_json
+
+from processor_runtime.stages.key_stage import EventCounts
+from processor_runtime.state.group_header import StoppedRule
+
+
+@dataclass(slots=True)
+class RuleCounts:
+    """What one rule did in one batch. `last_match_ms` is the event time of its newest match."""
+
+    events: int = 0
+    matches: int = 0
+    timeouts: int = 0
+    errors: int = 0
+    last_match_ms: int | None = None
+
+
+@dataclass(slots=True)
+class ShardStatus:
+    """One batch of one shard.
+
+    `counts` are those of the events that the key stage sent along with it. `rules` has what was
+    done in this batch, `partial_matches` all that is open now, both by rule; `stopped` the rules
+    that have failed in this shard, but for those that the timeline has taken out since. `row_kinds`
+    counts rows of output.
+    """
+
+    shard: int
+    counts: EventCounts = field(default_factory=EventCounts)
+    rules: dict[str, RuleCounts] = field(default_factory=dict)
+    partial_matches: dict[str, int] = field(default_factory=dict)
+    stopped: list[StoppedRule] = field(default_factory=list)
+    row_kinds: dict[str, int] = field(default_factory=dict)
+    keys: int = 0
+    waiting_events: int = 0
+    state_bytes: int = 0
+
+    def rule(self, rule_id: str) -> RuleCounts:
+        """Return the counts of a rule, to be added to."""
+        return self.rules.setdefault(rule_id, RuleCounts())
+
+
+def write_status(status: ShardStatus) -> str:
+    """Return a status as JSON."""
+    return to_json(asdict(status)).decode()
+
+
+def read_status(text: str) -> ShardStatus:
+    """Return the status that `write_status` wrote."""
+    content = from_json(text)
+    return ShardStatus(
+        **content
+        | {
+            "counts": EventCounts(**content["counts"]),
+            "rules": {rule: RuleCounts(**counts) for rule, counts in content["rules"].items()},
+            "stopped": [StoppedRule(**rule) for rule in content["stopped"]],
+        }
+    )

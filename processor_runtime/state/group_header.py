@@ -1,0 +1,87 @@
+"""What a shard remembers of one selector group from batch to batch, apart from events and keys.
+
+state ──read_header──► GroupHeader ──one batch──► write_header ──► state
+"""
+
+from dataclasses import asdict, astuple, dataclass, field
+
+from cep.nfa.codec import pack, unpack
+from cep.nfa.errors import StateEncodingError
+from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS
+from processor_runtime.state.key_buckets import BucketSummary
+from processor_runtime.state.keyed_state import KeyedState
+from processor_runtime.state.waiting_events import (
+    WaitingBlock,
+    blocks_as_values,
+    blocks_from_values,
+)
+
+_NAME = "header"
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedRule:
+    """A rule that raised here or broke its limits: why, and from which event time on it is out."""
+
+    rule_id: str
+    reason: str
+    since_ms: int
+    traceback: str = ""
+
+
+@dataclass(slots=True)
+class GroupHeader:
+    """The state of a group that is read and written in every batch.
+
+    All events up to `processed_ms` have been matched and all windows up to it closed. `layouts` are
+    content hashes of the layouts keys are written under, by number. `partial_matches` counts what
+    is open, by rule.
+    """
+
+    processed_ms: int = NO_WATERMARK_MS
+    waiting: list[WaitingBlock] = field(default_factory=list)
+    buckets: list[BucketSummary] = field(default_factory=lambda: [BucketSummary()])
+    layouts: dict[int, str] = field(default_factory=dict)
+    partial_matches: dict[str, int] = field(default_factory=dict)
+    stopped: list[StoppedRule] = field(default_factory=list)
+
+
+def read_header(state: KeyedState) -> GroupHeader:
+    """Return the header of a group; a fresh one if the state has none.
+
+    Raises:
+        StateEncodingError: it is corrupt, or of a newer format.
+    """
+    data = state.get(_NAME)
+    if data is None:
+        return GroupHeader()
+    written_format, *content = unpack(data)
+    if written_format != _FORMAT:
+        raise StateEncodingError(
+            f"the state of a shard has format {written_format}, this program reads {_FORMAT}; "
+            "upgrade it"
+        )
+    processed_ms, waiting, buckets, layouts, partial_matches, stopped = content
+    return GroupHeader(
+        processed_ms,
+        blocks_from_values(waiting),
+        [BucketSummary(*summary) for summary in buckets],
+        layouts,
+        partial_matches,
+        [StoppedRule(**rule) for rule in stopped],
+    )
+
+
+def write_header(state: KeyedState, header: GroupHeader) -> None:
+    """Keep a header."""
+    content = [
+        _FORMAT,
+        header.processed_ms,
+        blocks_as_values(header.waiting),
+        [list(astuple(summary)) for summary in header.buckets],
+        header.layouts,
+        header.partial_matches,
+        [asdict(rule) for rule in header.stopped],
+    ]
+    state.put(_NAME, pack(content))
