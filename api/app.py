@@ -8,37 +8,39 @@ from importlib.metadata import version
 from fastapi import FastAPI
 
 from api.audit import endpoints as audit_endpoints
-from api.body_limit import BodyLimit
 from api.dashboard import endpoints as dashboard_endpoints
 from api.dashboard import session as dashboard_session
 from api.dashboard.headers import SecurityHeaders
-from api.database import Database
 from api.drafts import endpoints as draft_endpoints
+from api.health import endpoints as health_endpoints
 from api.jobs import endpoints as job_endpoints
-from api.jobs import running_endpoints
 from api.jobs.metrics import JobCollector
 from api.matches import endpoints as match_endpoints
-from api.matches.seats import Seats
-from api.notifications import EpochBell, hearing_others
-from api.observability import endpoints as observability_endpoints
 from api.observability.metrics import Metrics
 from api.observability.requests import RequestObserver
-from api.openapi import describe
 from api.overview import endpoints as overview_endpoints
-from api.problems import add_problem_handlers
 from api.processors import endpoints as processor_endpoints
 from api.processors import lifecycle_endpoints
-from api.rate_limits import RateLimits
+from api.redefinition import endpoints as redefinition_endpoints
 from api.rules import endpoints as rule_endpoints
+from api.running import endpoints as running_endpoints
 from api.runtime import Clock, Runtime, system_clock_ms
 from api.settings import Settings
 from api.snapshots import endpoints as snapshot_endpoints
 from api.snapshots.cache import SnapshotCache
+from api.store.database import Database
+from api.store.notifications import EpochBell, hearing_others
 from api.streams import endpoints as stream_endpoints
 from api.tokens import endpoints as token_endpoints
+from api.web.body_limit import BodyLimit
+from api.web.connection_limit import ConnectionLimit
+from api.web.openapi import describe
+from api.web.problems import add_problem_handlers
+from api.web.rate_limits import RateLimits
 
 ROUTERS = (
     stream_endpoints.router,
+    redefinition_endpoints.router,
     snapshot_endpoints.router,
     processor_endpoints.router,
     lifecycle_endpoints.router,
@@ -50,7 +52,7 @@ ROUTERS = (
     audit_endpoints.router,
     overview_endpoints.router,
     token_endpoints.router,
-    observability_endpoints.router,
+    health_endpoints.router,
 )
 DASHBOARD_ROUTERS = (dashboard_session.router, dashboard_endpoints.router)
 
@@ -67,10 +69,9 @@ def create_app(settings: Settings, now_ms: Clock = system_clock_ms) -> FastAPI:
         now_ms=now_ms,
         database=Database(settings.database_url),
         bell=EpochBell(),
-        snapshots=SnapshotCache(),
         rate_limits=RateLimits(settings.requests_per_second),
         metrics=Metrics(),
-        match_seats=Seats(settings.match_listeners),
+        match_listeners=ConnectionLimit(settings.match_listeners),
     )
     runtime.metrics.registry.register(JobCollector(runtime.database, now_ms, settings))
     app = FastAPI(
@@ -83,6 +84,7 @@ def create_app(settings: Settings, now_ms: Clock = system_clock_ms) -> FastAPI:
         openapi_url="/openapi.json",
     )
     app.state.runtime = runtime
+    app.state.snapshot_cache = SnapshotCache()
     for router in (*ROUTERS, *DASHBOARD_ROUTERS):
         app.include_router(router)
     add_problem_handlers(app)

@@ -10,16 +10,17 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.table import Table
 
+from api.access import repository
+from api.access.authentication import Role
 from api.app import create_app
-from api.database import Database, migrate
 from api.observability.logs import configure_logs
-from api.problems import Refusal
 from api.runtime import Runtime, system_clock_ms
-from api.security import Role
 from api.settings import Settings
-from api.tokens import repository, service
+from api.store.database import Database, migrate
+from api.tokens import service
 from api.tokens.schemas import TokenDocument
 from api.transactions import Writing
+from api.web.problems import Refusal
 from cep.instants import instant_ms, iso_text
 
 token_app = typer.Typer(

@@ -8,13 +8,12 @@ from typing import Annotated
 from fastapi import Depends
 from starlette.requests import HTTPConnection
 
-from api.database import Database
-from api.matches.seats import Seats
-from api.notifications import EpochBell
 from api.observability.metrics import Metrics
-from api.rate_limits import RateLimits
 from api.settings import Settings
-from api.snapshots.cache import SnapshotCache
+from api.store.database import Database
+from api.store.notifications import EpochBell
+from api.web.connection_limit import ConnectionLimit
+from api.web.rate_limits import RateLimits
 
 Clock = Callable[[], int]
 
@@ -32,10 +31,9 @@ class Runtime:
     now_ms: Clock
     database: Database
     bell: EpochBell
-    snapshots: SnapshotCache
     rate_limits: RateLimits
     metrics: Metrics
-    match_seats: Seats
+    match_listeners: ConnectionLimit
 
 
 async def runtime_of(connection: HTTPConnection) -> Runtime:

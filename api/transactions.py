@@ -11,15 +11,15 @@ from typing import Annotated
 from fastapi import Depends, Query, Request
 from sqlalchemy.orm import Session
 
+from api.access.authentication import Principal, authenticated
 from api.runtime import CurrentRuntime
-from api.security import Principal, authenticated
 
 
 @dataclass(slots=True)
 class Writing:
     """A change under way: its transaction and who makes it, when and why.
 
-    `new_epochs` collects what `api.audit.log` wrote; readers are told of it after the commit.
+    `new_epochs` collects what `api.streams.epochs` wrote; readers are told of it after the commit.
     """
 
     session: Session

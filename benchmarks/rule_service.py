@@ -20,10 +20,10 @@ from typing import IO, Annotated, Any
 import httpx2
 import typer
 
-from api.database import Database, migrate
+from api.access.authentication import Role
 from api.processors.checks import StreamFacts, check_document
 from api.processors.service import create
-from api.security import Role
+from api.store.database import Database, migrate
 from api.streams.schemas import StreamDocument
 from api.streams.service import check_definition, register
 from api.tokens.schemas import TokenDocument

@@ -3,8 +3,8 @@
 from alembic import context
 from sqlalchemy import Connection
 
-from api.database import Database
 from api.settings import Settings
+from api.store.database import Database
 from api.tables import Record
 
 

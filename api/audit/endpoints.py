@@ -4,13 +4,13 @@ from typing import Annotated
 
 from fastapi import Depends
 
+from api.access.authentication import Viewer
 from api.audit.repository import ChangeFilter, changes_below
 from api.audit.schemas import ChangeView
 from api.audit.tables import Change
-from api.paging import Cursor, Limit, Page, decoded_cursor, encoded_cursor
-from api.routing import slice_router
-from api.security import Viewer
 from api.transactions import Read
+from api.web.paging import Cursor, Limit, Page, decoded_cursor, encoded_cursor
+from api.web.routing import slice_router
 
 router = slice_router("/v1", "audit")
 

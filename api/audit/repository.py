@@ -9,8 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from api.audit.tables import Change
-from api.streams.schemas import StreamName
-from cep.definition.document import ProcessorId
+from cep.definition.document import ProcessorId, StreamName
 
 
 @dataclass(frozen=True, slots=True)

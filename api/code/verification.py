@@ -3,7 +3,7 @@
 Signatures are verified here and code is never unpickled: that is for jobs, which verify again.
 """
 
-from api.problems import Flaw, pattern_flaws
+from api.web.problems import Flaw, pattern_flaws
 from cep.definition.document import ProcessorContent
 from cep.pattern import Pattern
 from cep.pattern.code import signed_codes

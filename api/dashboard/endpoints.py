@@ -14,7 +14,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Header, Path, Response
 
 from api.dashboard.assets import Assets, read_assets
-from api.problems import Refusal
+from api.web.problems import Refusal
 
 router = APIRouter(include_in_schema=False)
 

@@ -1,6 +1,6 @@
 """Signing in: a token becomes a cookie that no script can read and no other site can use.
 
-    POST /session {token} ─► cookie ─► api.security, where a request has no Authorization header
+    POST /session {token} ─► cookie ─► api.access, where a request has no Authorization header
 
 The cookie holds the token itself: a token that is revoked or expires ends its sessions at once, and
 nothing more is kept in the store.
@@ -11,11 +11,11 @@ from http import HTTPStatus
 from fastapi import Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from api.cross_site import refuse_cross_site
-from api.problems import Refusal
-from api.routing import slice_router
+from api.access.authentication import SESSION_COOKIE, Principal, Role, principal_of
 from api.runtime import CurrentRuntime
-from api.security import SESSION_COOKIE, Principal, Role, principal_of
+from api.web.cross_site import refuse_cross_site
+from api.web.problems import Refusal
+from api.web.routing import slice_router
 
 router = slice_router("/session", "dashboard")
 

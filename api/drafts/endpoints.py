@@ -2,6 +2,7 @@
 
 import json
 
+from api.access.authentication import Author, Viewer
 from api.drafts import service
 from api.drafts.key_order import in_usual_order
 from api.drafts.samples import sample_events
@@ -16,10 +17,9 @@ from api.drafts.schemas import (
 )
 from api.drafts.trial import run_trial
 from api.gitops.text_diff import yaml_text
-from api.problems import documented
-from api.routing import slice_router
 from api.runtime import CurrentRuntime
-from api.security import Author, Viewer
+from api.web.problems import documented
+from api.web.routing import slice_router
 
 router = slice_router("/v1/drafts", "drafts")
 

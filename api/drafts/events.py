@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from api.problems import Flaw, escaped, invalid
+from api.web.problems import Flaw, escaped, invalid
 from cep.expression import Schema
 from cep.expression.functions.casting import SOURCES, caster
 from cep.expression.types import DataType, Kind

@@ -13,8 +13,8 @@ from pydantic import BaseModel, ValidationError
 
 from api.drafts.schemas import Draft, DraftProblem
 from api.gitops.documents import FileDocument, Inside
-from api.problems import Flaw, escaped
-from api.routing import MAXIMUM_DEPTH
+from api.web.problems import Flaw, escaped
+from api.web.routing import MAXIMUM_DEPTH
 from cep.pattern import PatternError
 from cep.pattern.document.text import SourceDocument, read_json_text, read_yaml_documents
 from cep.pattern.problems import did_you_mean, type_remedy

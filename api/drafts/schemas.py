@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from api.problems import Flaw
+from api.web.problems import Flaw
 from cep.instants import Instant
 
 MAXIMUM_EVENTS = 2_000

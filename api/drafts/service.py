@@ -7,14 +7,14 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from api.access.authentication import Principal
 from api.drafts.reading import ReadDraft, Unreadable, read_draft, shape_flaws
 from api.drafts.schemas import Draft, DraftReport
-from api.problems import Flaw, Refusal, invalid, pattern_flaws
 from api.processors.checks import expression_flaw
 from api.processors.publishing import checked_document
 from api.runtime import Runtime
-from api.security import Principal
 from api.streams.service import event_time_column, existing_stream, schema_of
+from api.web.problems import Flaw, Refusal, invalid, pattern_flaws
 from cep.definition.checking import expression_problems
 from cep.definition.document import ProcessorContent, ProcessorDocument
 from cep.expression import Schema

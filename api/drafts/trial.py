@@ -11,7 +11,7 @@ from api.drafts.events import TimedEvent, timed_events, unknown_fields
 from api.drafts.schemas import Trial, TrialReport, TriedMatch, TriedPartialMatch
 from api.drafts.service import Rule
 from api.drafts.tracing import EndedPartialMatch, Trace, Tracer
-from api.problems import Flaw, invalid
+from api.web.problems import Flaw, invalid
 from cep.expression import EvaluationError, Expression, compile_scalar, resolve
 from cep.matching.shapes import Detection
 from cep.nfa.errors import MatchingError

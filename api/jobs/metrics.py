@@ -12,12 +12,12 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 from sqlalchemy.exc import SQLAlchemyError
 
-from api.database import Database
 from api.jobs import repository
 from api.jobs.tables import Job
 from api.jobs.views import job_state
 from api.runtime import Clock
 from api.settings import Settings
+from api.store.database import Database
 from api.streams.service import existing_stream
 
 _LABELS: Final = ("stream", "job")

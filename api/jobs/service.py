@@ -14,10 +14,10 @@ from sqlalchemy.orm import Session
 from api.audit.log import record
 from api.jobs import history, history_repository, repository
 from api.jobs.tables import HeldVersion, Job, JobInstance
-from api.problems import Refusal, not_found
 from api.settings import Settings
 from api.streams.service import existing_stream, locked_stream
 from api.transactions import Writing
+from api.web.problems import Refusal, not_found
 from contract.canonical import canonical_json
 from contract.reports import (
     MATCHES_PER_POST,

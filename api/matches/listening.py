@@ -21,11 +21,11 @@ from starlette.concurrency import run_in_threadpool
 
 from api.matches import repository, service
 from api.matches.schemas import MatchFilter
-from api.matches.seats import NoSeat
-from api.problems import Refusal
 from api.runtime import CurrentRuntime, Runtime
-from api.streams.schemas import StreamName
 from api.streams.service import existing_stream
+from api.web.connection_limit import TooManyConnections
+from api.web.problems import Refusal
+from cep.definition.document import StreamName
 
 _PAGE: Final = 100
 _RETRY_MS: Final = 1_000
@@ -73,16 +73,16 @@ async def new_listener(
     longest_seconds = runtime.settings.max_wait_seconds
     seconds = longest_seconds if wait is None else float(wait.removesuffix("s"))
     try:
-        with runtime.match_seats.one():
+        with runtime.match_listeners.connection():
             yield Listener(
                 stream,
                 newest if begin is None else min(begin, newest),
                 min(seconds, longest_seconds),
             )
-    except NoSeat as no_seat:
+    except TooManyConnections as refused:
         raise Refusal(
             HTTPStatus.SERVICE_UNAVAILABLE,
-            str(no_seat),
+            str(refused),
             headers={"Retry-After": str(_RETRY_AFTER_SECONDS)},
         ) from None
 

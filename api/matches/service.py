@@ -9,11 +9,11 @@ from sqlalchemy.orm import Session
 from api.matches import repository
 from api.matches.schemas import MatchSummary, MatchView
 from api.matches.tables import Match, MatchLog
-from api.notifications import notify_others
-from api.problems import not_found
 from api.settings import Settings
+from api.store.notifications import notify_others
 from api.streams.service import existing_stream
 from api.transactions import Writing
+from api.web.problems import not_found
 from contract.canonical import canonical_json
 from contract.reports import MatchReceipt, MatchReport, ReportedMatch
 

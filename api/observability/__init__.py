@@ -1,1 +1,1 @@
-"""What operators see of the service: health, metrics, logs with request ids."""
+"""What operators see of requests: metrics, and logs with request ids."""

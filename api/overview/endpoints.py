@@ -1,11 +1,11 @@
 """The state of everything is read in one request, so that a page of it can be kept fresh."""
 
+from api.access.authentication import Viewer
 from api.overview.schemas import Overview
 from api.overview.service import overview
-from api.routing import slice_router
 from api.runtime import CurrentRuntime
-from api.security import Viewer
 from api.transactions import Read
+from api.web.routing import slice_router
 
 router = slice_router("/v1", "overview")
 

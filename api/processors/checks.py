@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from api.code.verification import code_flaws
-from api.problems import Flaw, escaped, invalid, pattern_flaws
 from api.processors.examples import example_flaws
 from api.processors.lint import condition_flaws
+from api.web.problems import Flaw, escaped, invalid, pattern_flaws
 from cep.definition.checking import expression_problems
 from cep.definition.document import ProcessorContent, ProcessorDocument
 from cep.expression import Problem, Schema

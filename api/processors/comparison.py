@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from api.problems import escaped
 from api.processors.schemas import Difference
+from api.web.problems import escaped
 
 
 def differences(old: Any, new: Any, pointer: str = "") -> Iterator[Difference]:

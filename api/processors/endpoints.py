@@ -5,9 +5,7 @@ from typing import Annotated
 from fastapi import Depends, Path, Query, Response
 from sqlalchemy.orm import Session
 
-from api.paging import Cursor, Limit, Page, decoded_cursor, encoded_cursor
-from api.preconditions import IfMatch, quoted
-from api.problems import documented
+from api.access.authentication import Author, Publisher, Viewer
 from api.processors import repository, service, views
 from api.processors.publishing import Checked, checked_document, checked_replacement, may_publish
 from api.processors.schemas import (
@@ -22,9 +20,11 @@ from api.processors.schemas import (
     VersionView,
 )
 from api.processors.tables import Processor
-from api.routing import slice_router
-from api.security import Author, Publisher, Viewer
 from api.transactions import Read, Write
+from api.web.paging import Cursor, Limit, Page, decoded_cursor, encoded_cursor
+from api.web.preconditions import IfMatch, quoted
+from api.web.problems import documented
+from api.web.routing import slice_router
 from cep.definition.document import ProcessorId
 
 router = slice_router("/v1", "processors")

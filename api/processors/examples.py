@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from api.problems import Flaw
+from api.web.problems import Flaw
 from cep.definition.document import Example, ProcessorDocument
 from cep.expression import EvaluationError, Expression, compile_scalar, resolve
 from cep.matching.find_matches import find_matches

@@ -4,15 +4,15 @@ from typing import Annotated
 
 from fastapi import Depends, Response
 
-from api.preconditions import IfMatch
-from api.problems import documented
+from api.access.authentication import Publisher
 from api.processors import service, views
 from api.processors.endpoints import IdInPath, VersionInPath, shown
 from api.processors.publishing import verified_target
 from api.processors.schemas import ProcessorView, Rollback
-from api.routing import slice_router
-from api.security import Publisher
 from api.transactions import Write
+from api.web.preconditions import IfMatch
+from api.web.problems import documented
+from api.web.routing import slice_router
 
 router = slice_router("/v1/processors/{processor_id}", "processors")
 

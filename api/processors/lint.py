@@ -8,7 +8,7 @@ not understood is not warned of.
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from api.problems import Flaw
+from api.web.problems import Flaw
 from cep.expression import Expression, Field, Node, resolve
 from cep.expression.evaluation.fold import folded
 from cep.expression.tree import And, Comparison, ComparisonOperator, In, Literal

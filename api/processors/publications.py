@@ -6,12 +6,12 @@ service ─► publish · republish · end ─► change log, epoch ─► snaps
 from collections.abc import Sequence
 from http import HTTPStatus
 
-from api.audit.log import record_epoch
-from api.problems import Refusal
 from api.processors import repository
 from api.processors.schemas import PAUSED, PUBLISHED, SCHEDULED
 from api.processors.tables import Processor, ProcessorVersion, Publication
+from api.streams.epochs import record_epoch
 from api.transactions import Writing
+from api.web.problems import Refusal
 
 MAXIMUM_SCHEDULED = 100
 

@@ -8,14 +8,14 @@ from typing import Annotated
 
 from fastapi import Path
 
+from api.access.authentication import Author, Principal, Publisher, Role
 from api.code.verification import code_flaws, holds_code
-from api.problems import Flaw, Refusal, invalid
 from api.processors import repository
 from api.processors.checks import CheckedDocument, StreamFacts, check_document
 from api.processors.schemas import Rollback
 from api.runtime import CurrentRuntime, Runtime
-from api.security import Author, Principal, Publisher, Role
 from api.streams.service import event_time_column, existing_stream, schema_of
+from api.web.problems import Flaw, Refusal, invalid
 from cep.definition.document import ProcessorContent, ProcessorDocument, ProcessorId
 from cep.pattern import Pattern
 

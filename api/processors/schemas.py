@@ -6,10 +6,9 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from api.paging import SortOrder
-from api.problems import Flaw
-from api.streams.schemas import StreamName
-from cep.definition.document import Tag
+from api.web.paging import SortOrder
+from api.web.problems import Flaw
+from cep.definition.document import StreamName, Tag
 from cep.instants import Instant
 
 PUBLISHED: Final = "published"

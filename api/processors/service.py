@@ -8,8 +8,6 @@ import json
 from http import HTTPStatus
 
 from api.audit.log import record
-from api.preconditions import check_match, require_match
-from api.problems import Refusal, not_found
 from api.processors import repository
 from api.processors.checks import CheckedDocument
 from api.processors.publications import (
@@ -24,6 +22,8 @@ from api.processors.schemas import DELETED, PAUSED, PUBLISHED, LabelsPatch
 from api.processors.tables import Processor, ProcessorVersion
 from api.streams.service import locked_stream
 from api.transactions import Writing
+from api.web.preconditions import check_match, require_match
+from api.web.problems import Refusal, not_found
 from cep.definition.document import ProcessorLabels
 from contract.canonical import canonical_json
 

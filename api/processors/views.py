@@ -6,7 +6,6 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from api.problems import Flaw, not_found
 from api.processors import repository
 from api.processors.checks import normalised
 from api.processors.comparison import differences
@@ -21,6 +20,7 @@ from api.processors.schemas import (
 )
 from api.processors.service import deleted
 from api.processors.tables import Processor, ProcessorVersion
+from api.web.problems import Flaw, not_found
 from cep.instants import iso_text
 
 

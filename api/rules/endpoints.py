@@ -4,9 +4,7 @@ from typing import Annotated
 
 from fastapi import Depends, Path, Query
 
-from api.paging import Cursor, Limit, decoded_cursor, encoded_cursor
-from api.problems import documented
-from api.routing import slice_router
+from api.access.authentication import Publisher, Viewer
 from api.rules import repository, service, views
 from api.rules.schemas import (
     RuleFilter,
@@ -17,10 +15,12 @@ from api.rules.schemas import (
     SelectionResult,
 )
 from api.runtime import CurrentRuntime
-from api.security import Publisher, Viewer
-from api.streams.schemas import StreamName
 from api.streams.service import existing_stream
 from api.transactions import Read, Write
+from api.web.paging import Cursor, Limit, decoded_cursor, encoded_cursor
+from api.web.problems import documented
+from api.web.routing import slice_router
+from cep.definition.document import StreamName
 from contract.reports import JobName
 
 router = slice_router("/v1/streams/{stream}/rules", "rules")

@@ -26,12 +26,12 @@ from sqlalchemy import (
 from sqlalchemy.orm import Session
 
 from api.jobs.history_repository import newest_buckets
-from api.jobs.running import TELLING
 from api.jobs.tables import HeldVersion, Job, ProcessorBucket
 from api.processors import repository as processors
 from api.processors.schemas import DELETED, ProcessorFilter
 from api.processors.tables import Processor, ProcessorTag, ProcessorVersion, Publication
 from api.rules.schemas import LabelCount, RuleFilter, RuleProblem, RuleSort
+from api.running.comparison import TELLING
 
 _NEVER_MS: Final = -(2**62)
 _SEVERITIES: Final = ("", "info", "low", "medium", "high", "critical")

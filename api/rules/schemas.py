@@ -7,8 +7,8 @@ from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.jobs.schemas import JobSummary, RunningInJob
-from api.paging import Page, SortOrder
 from api.processors.schemas import ProcessorSummary, PublishedVersion, SearchText
+from api.web.paging import Page, SortOrder
 from cep.definition.document import ProcessorId, Severity, Tag
 
 Standing = Literal["quarantined", "active", "paused", "draining", "pending", "absent"]

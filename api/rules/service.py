@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 
 from sqlalchemy.orm import Session
 
-from api.problems import Flaw, invalid
 from api.processors import repository
 from api.processors import service as processors
 from api.processors.schemas import DELETED
 from api.processors.tables import Processor
 from api.streams.service import locked_stream
 from api.transactions import Writing
+from api.web.problems import Flaw, invalid
 
 
 def pause(writing: Writing, stream: str, ids: Sequence[str]) -> list[str]:

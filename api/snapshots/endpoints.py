@@ -3,20 +3,25 @@
 import asyncio
 from typing import Annotated
 
-from fastapi import Path, Query, Response
+from fastapi import Depends, Path, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from api.preconditions import IfNoneMatch, names_tag, quoted
-from api.problems import documented, not_found
-from api.routing import slice_router
+from api.access.authentication import ViewerOrJob
 from api.runtime import CurrentRuntime, Runtime
-from api.security import ViewerOrJob
-from api.snapshots.cache import ServedSnapshot, snapshot_at
-from api.streams.schemas import StreamName
+from api.snapshots.cache import ServedSnapshot, SnapshotCache, snapshot_at
 from api.streams.service import existing_stream
+from api.web.preconditions import IfNoneMatch, names_tag, quoted
+from api.web.problems import documented, not_found
+from api.web.routing import slice_router
+from cep.definition.document import StreamName
 from contract.snapshot import Snapshot
 
 router = slice_router("/v1/streams/{name}", "snapshots")
+
+
+async def _cache(request: Request) -> SnapshotCache:
+    cache: SnapshotCache = request.app.state.snapshot_cache
+    return cache
 
 
 @router.get(
@@ -27,6 +32,7 @@ router = slice_router("/v1/streams/{name}", "snapshots")
 async def read_snapshot(
     name: Annotated[StreamName, Path()],
     runtime: CurrentRuntime,
+    cache: Annotated[SnapshotCache, Depends(_cache)],
     _principal: ViewerOrJob,
     if_none_match: IfNoneMatch = None,
     wait: Annotated[
@@ -46,7 +52,7 @@ async def read_snapshot(
         while True:
             if not runtime.bell.is_closed:
                 rung.clear()
-            served = await run_in_threadpool(_newest, runtime, name)
+            served = await run_in_threadpool(_newest, runtime, cache, name)
             remaining_seconds = ends_at - loop.time()
             if if_none_match is None or not names_tag(if_none_match, served.etag):
                 return _answer(served)
@@ -74,9 +80,9 @@ def read_epoch(
     return _answer(served, {"Cache-Control": "private, max-age=31536000, immutable"})
 
 
-def _newest(runtime: Runtime, name: str) -> ServedSnapshot:
+def _newest(runtime: Runtime, cache: SnapshotCache, name: str) -> ServedSnapshot:
     with runtime.database.reading() as session:
-        served = runtime.snapshots.newest(session, existing_stream(session, name))
+        served = cache.newest(session, existing_stream(session, name))
     runtime.metrics.epochs.labels(name).set(served.epoch)
     return served
 

@@ -1,20 +1,20 @@
-"""Streams are registered, read, listed and redefined."""
+"""Streams are registered, read and listed; `api.redefinition` changes them."""
 
 from typing import Annotated
 
 from fastapi import Path, Response
 from sqlalchemy.orm import Session
 
-from api.paging import Cursor, Limit, Page, decoded_cursor, encoded_cursor
-from api.preconditions import IfMatch, quoted
-from api.problems import Flaw, documented, invalid
-from api.processors.fitness import misfits
-from api.routing import slice_router
-from api.security import Admin, ViewerOrJob
+from api.access.authentication import Admin, ViewerOrJob
 from api.streams import repository, service
-from api.streams.schemas import StreamDocument, StreamName, StreamView
+from api.streams.schemas import StreamDocument, StreamView
 from api.streams.tables import Stream
 from api.transactions import Read, Write
+from api.web.paging import Cursor, Limit, Page, decoded_cursor, encoded_cursor
+from api.web.preconditions import quoted
+from api.web.problems import documented
+from api.web.routing import slice_router
+from cep.definition.document import StreamName
 
 router = slice_router("/v1/streams", "streams")
 
@@ -28,7 +28,7 @@ def register_stream(
     """Register a stream; its first epoch holds no processor."""
     stream = service.register(write, document)
     response.headers["Location"] = f"/v1/streams/{stream.name}"
-    return _shown(write.session, stream, response)
+    return shown(write.session, stream, response)
 
 
 @router.get("")
@@ -49,33 +49,10 @@ def read_stream(
     name: NameInPath, _principal: ViewerOrJob, session: Read, response: Response
 ) -> StreamView:
     """Return a stream."""
-    return _shown(session, service.existing_stream(session, name), response)
+    return shown(session, service.existing_stream(session, name), response)
 
 
-@router.put("/{name}", responses=documented(404, 412, 428))
-def redefine_stream(
-    name: NameInPath,
-    document: StreamDocument,
-    _principal: Admin,
-    write: Write,
-    response: Response,
-    if_match: IfMatch = None,
-) -> StreamView:
-    """Give a stream a new definition; every published rule must still fit it."""
-    if document.name != name:
-        flaw = Flaw(
-            pointer="/name",
-            detail=f"It is '{document.name}', the path says '{name}'.",
-            remedy="A name stays; register another stream instead.",
-        )
-        raise invalid("stream document", [flaw])
-    schema = service.check_definition(document)
-    stream = service.locked_stream(write, name)
-    if flaws := misfits(write.session, stream.name, schema):
-        raise invalid("new definition does not fit what is published: it", flaws)
-    return _shown(write.session, service.redefine(write, stream, document, if_match), response)
-
-
-def _shown(session: Session, stream: Stream, response: Response) -> StreamView:
+def shown(session: Session, stream: Stream, response: Response) -> StreamView:
+    """Return the view of a stream, its ETag set in the answer."""
     response.headers["ETag"] = quoted(service.etag(stream))
     return service.view(session, stream)

@@ -4,16 +4,9 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from cep.definition.document import StreamName
 from cep.instants import Instant
 
-StreamName = Annotated[
-    str,
-    Field(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$",
-        description="Letters, digits, dot, hyphen and underscore.",
-        examples=["payments"],
-    ),
-]
 ColumnName = Annotated[str, Field(min_length=1, max_length=200)]
 
 

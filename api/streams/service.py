@@ -7,13 +7,14 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from api.audit.log import record, record_epoch
-from api.preconditions import require_match
-from api.problems import Flaw, Refusal, invalid, not_found
+from api.audit.log import record
 from api.streams import repository
+from api.streams.epochs import record_epoch
 from api.streams.schemas import StreamDocument, StreamView
 from api.streams.tables import Stream, StreamVersion
 from api.transactions import Writing
+from api.web.preconditions import require_match
+from api.web.problems import Flaw, Refusal, invalid, not_found
 from cep.expression import ExpressionError, Schema
 from cep.expression.errors import near_name
 from cep.expression.types import Kind

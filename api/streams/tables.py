@@ -3,7 +3,7 @@
 from sqlalchemy import BigInteger, ForeignKey, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from api.database import Name, Record
+from api.store.database import Name, Record
 
 
 class Stream(Record):

@@ -4,12 +4,13 @@ from typing import Annotated
 
 from fastapi import Path
 
-from api.problems import documented
-from api.routing import slice_router
-from api.security import Admin
-from api.tokens import repository, service
+from api.access import repository
+from api.access.authentication import Admin
+from api.tokens import service
 from api.tokens.schemas import NewToken, TokenDocument, TokenView
 from api.transactions import Read, Write
+from api.web.problems import documented
+from api.web.routing import slice_router
 
 router = slice_router("/v1/tokens", "tokens")
 

@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from api.security import Role
+from api.access.authentication import Role
 from cep.instants import Instant
 
 

@@ -3,13 +3,13 @@
 import secrets
 from http import HTTPStatus
 
+from api.access import repository
+from api.access.authentication import Role, new_token_text, token_sha256
+from api.access.tables import Token
 from api.audit.log import record
-from api.problems import Flaw, Refusal, invalid, not_found
-from api.security import Role, new_token_text, token_sha256
-from api.tokens import repository
 from api.tokens.schemas import NewToken, TokenDocument, TokenView
-from api.tokens.tables import Token
 from api.transactions import Writing
+from api.web.problems import Flaw, Refusal, invalid, not_found
 
 
 def create(writing: Writing, document: TokenDocument) -> NewToken:

@@ -36,6 +36,14 @@ ProcessorId = Annotated[
         examples=["failed-logins"],
     ),
 ]
+StreamName = Annotated[
+    str,
+    Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$",
+        description="Letters, digits, dot, hyphen and underscore.",
+        examples=["payments"],
+    ),
+]
 SqlText = Annotated[str, Field(min_length=1, max_length=10_000)]
 Tag = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$")]
 Severity = Literal["info", "low", "medium", "high", "critical"]

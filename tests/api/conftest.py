@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from api.database import Database, migrate
+from api.store.database import Database, migrate
 from tests.api.documents import STREAM, processor_document
 from tests.api.listening import ListeningService, listening_service
 from tests.api.running import (

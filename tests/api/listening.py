@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import uvicorn
 
+from api.access.authentication import Role
 from api.client import Client
-from api.security import Role
 from cep.signing.keys import SigningKey, SigningKeys
 from tests.api.documents import STREAM
 from tests.api.running import ServiceUnderTest, running_service

@@ -15,10 +15,10 @@ from psycopg import sql
 from sqlalchemy import make_url, text
 from starlette.testclient import TestClient
 
+from api.access.authentication import Role
 from api.app import create_app
-from api.database import Database, migrate
-from api.security import Role
 from api.settings import Settings
+from api.store.database import Database, migrate
 from api.tables import Record
 from api.tokens import service as tokens
 from api.tokens.schemas import TokenDocument

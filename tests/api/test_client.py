@@ -8,6 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from api.access.authentication import Role
 from api.client import (
     Client,
     Conflict,
@@ -21,7 +22,6 @@ from api.client import (
     connection,
 )
 from api.client.retries import ATTEMPTS, RetryingTransport
-from api.security import Role
 from cep import Pattern, PatternError, find_matches, select
 from cep.signing.code import CodeUse, SignedCode, verify_and_load
 from cep.signing.keys import SigningKeys

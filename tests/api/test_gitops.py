@@ -10,11 +10,11 @@ import typer
 import yaml
 from typer.testing import CliRunner, Result
 
+from api.access.authentication import Role
 from api.client import Client, Processor
 from api.code.commands import signing_key
 from api.gitops import commands, execution
 from api.gitops.text_diff import text_diff
-from api.security import Role
 from cep import Pattern, select
 from cep.signing.keys import SigningKey
 from tests.api.documents import PATTERN, STREAM, processor_document

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from api.access.authentication import Role
 from api.jobs.service import REMEMBERED_INSTANCES
-from api.security import Role
 from contract.report_parts import VersionReport
 from contract.reports import (
     VERSIONS_PER_HEARTBEAT,

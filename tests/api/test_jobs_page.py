@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from api.security import Role
+from api.access.authentication import Role
 from tests.api.running import Publish, ServiceUnderTest
 from tests.api.test_serve import shows
 

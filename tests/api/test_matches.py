@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from api.security import Role
+from api.access.authentication import Role
 from contract.reports import EVENTS_BYTES, OUTPUT_BYTES
 from tests.api.documents import STREAM
 from tests.api.running import START_MS, ServiceUnderTest, running_service
@@ -209,7 +209,7 @@ def test_only_so_many_listen_at_once(database_url: str) -> None:
             service.app.state.runtime.bell.close()
             assert first.result(PATIENCE_SECONDS) == []
         assert listen(service, "wait=0s") == []
-        assert service.app.state.runtime.match_seats.taken == 0
+        assert service.app.state.runtime.match_listeners.open == 0
 
 
 def test_a_stopping_service_lets_listeners_go(with_stream: ServiceUnderTest) -> None:

@@ -9,7 +9,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import inspect
 
-from api.database import Database, migrate
+from api.store.database import Database, migrate
 from api.tables import Record
 from tests.api.running import postgresql_schema_named
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from api.security import Role
+from api.access.authentication import Role
 from tests.api.documents import STREAM
 from tests.api.running import START_MS, Publish, ServiceUnderTest
 

@@ -6,8 +6,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from api.access.authentication import Role
 from api.gitops.commands import apply, export
-from api.security import Role
 from tests.api.listening import KEYS, ListeningService
 from tests.docs.fences import ROOT, fences, links
 from tests.docs.sessions import commands, run_sessions

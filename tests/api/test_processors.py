@@ -4,7 +4,7 @@ from typing import Any
 
 from httpx2 import Response
 
-from api.security import Role
+from api.access.authentication import Role
 from tests.api.documents import PATTERN, processor_document
 from tests.api.running import Publish, ServiceUnderTest
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from api.security import Role
+from api.access.authentication import Role
 from api.settings import Settings
 from cep import Pattern, PatternError, PatternProcessFunction, find_matches, select
 from cep.definition.document import ProcessorDocument

@@ -10,11 +10,11 @@ from typing import Any
 import httpx2
 import uvicorn
 
+from api.access.authentication import Role
 from api.app import create_app
-from api.database import Database
 from api.runtime import system_clock_ms
-from api.security import Role
 from api.settings import Settings
+from api.store.database import Database
 from api.tokens import service as tokens
 from api.tokens.schemas import TokenDocument
 from api.transactions import Writing

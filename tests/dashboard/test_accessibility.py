@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from api.security import Role
+from api.access.authentication import Role
 from tests.api.documents import processor_document
 from tests.dashboard.accessibility import serious_violations
 from tests.dashboard.browsing import guarded_page, sign_in

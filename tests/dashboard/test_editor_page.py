@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from api.security import Role
+from api.access.authentication import Role
 from tests.api.documents import RULE_TEXT, processor_document
 from tests.dashboard.accessibility import serious_violations
 from tests.dashboard.browsing import Guard

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from api.security import Role
+from api.access.authentication import Role
 from tests.api.documents import processor_document
 from tests.dashboard.browsing import Guard, guarded_page, sign_in
 from tests.dashboard.reporting_job import ReportingJob

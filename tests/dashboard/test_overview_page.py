@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from api.security import Role
+from api.access.authentication import Role
 from cep.instants import iso_text
 from contract.reports import Counters
 from tests.api.documents import processor_document

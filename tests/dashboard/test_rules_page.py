@@ -6,7 +6,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
-from api.security import Role
+from api.access.authentication import Role
 from cep.instants import iso_text
 from tests.api.documents import PATTERN, processor_document
 from tests.dashboard.reporting_job import ReportingJob

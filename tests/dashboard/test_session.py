@@ -6,8 +6,8 @@ import httpx2
 import pytest
 from playwright.sync_api import Page, expect
 
-from api.cross_site import DASHBOARD_HEADER
-from api.security import SESSION_COOKIE, Role
+from api.access.authentication import SESSION_COOKIE, Role
+from api.web.cross_site import DASHBOARD_HEADER
 from tests.api.documents import STREAM
 from tests.dashboard.browsing import Guard, sign_in
 from tests.dashboard.serving import ServedDashboard

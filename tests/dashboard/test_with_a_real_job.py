@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from api.security import Role
+from api.access.authentication import Role
 from cep.instants import instant_ms, iso_text
 from tests.dashboard.browsing import sign_in
 from tests.dashboard.serving import ServedDashboard, served_dashboard

@@ -7,8 +7,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from api.app import create_app
-from api.database import Database, migrate
 from api.settings import Settings
+from api.store.database import Database, migrate
 from tests.docs.fences import ROOT, links, rows
 
 PAGE = "docs/operations.md"

@@ -9,11 +9,11 @@ from typing import Any
 import httpx2
 import uvicorn
 
+from api.access.authentication import Role
 from api.app import create_app
 from api.commands import GracefulServer
-from api.database import Database, migrate
-from api.security import Role
 from api.settings import Settings
+from api.store.database import Database, migrate
 from api.tokens import service as tokens
 from api.tokens.schemas import TokenDocument
 from api.transactions import Writing

@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from api.security import Role
+from api.access.authentication import Role
 from discoverers import BackgroundDiscovery, HealthStatus, Snapshot, read_snapshot, snapshot_json
 from discoverers.http import HttpDiscoverer, HttpDiscovererFactory, read_answer
 from tests.discoverers.rule_service import RuleService

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from api.security import Role
+from api.access.authentication import Role
 from processor_runtime.reporting import RuleService
 from tests.discoverers.rule_service import RuleService as ServedRuleService
 from tests.patience import PATIENCE_SECONDS

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy import exists, select
 from sqlalchemy.orm import Session
 
-from api.tokens.tables import Token
+from api.access.tables import Token
 
 
 def token_of_hash(session: Session, sha256: str) -> Token | None:

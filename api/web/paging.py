@@ -13,7 +13,7 @@ from typing import Annotated, Any, Generic, TypeVar
 from fastapi import Query
 from pydantic import BaseModel, Field
 
-from api.problems import Flaw, Refusal
+from api.web.problems import Flaw, Refusal
 
 Item = TypeVar("Item")
 

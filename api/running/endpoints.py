@@ -4,18 +4,17 @@ from typing import Annotated
 
 from fastapi import Path, Query
 
-from api.jobs import running, running_repository
+from api.access.authentication import Viewer
 from api.jobs.schemas import RunningSummary, RunningView
-from api.paging import Cursor, Limit, Page, decoded_cursor, encoded_cursor
-from api.problems import documented, not_found
 from api.processors.views import existing_processor
-from api.routing import slice_router
+from api.running import comparison, repository
 from api.runtime import CurrentRuntime
-from api.security import Viewer
-from api.streams.schemas import StreamName
 from api.streams.service import existing_stream
 from api.transactions import Read
-from cep.definition.document import ProcessorId
+from api.web.paging import Cursor, Limit, Page, decoded_cursor, encoded_cursor
+from api.web.problems import documented, not_found
+from api.web.routing import slice_router
+from cep.definition.document import ProcessorId, StreamName
 
 router = slice_router("/v1/streams/{stream}", "jobs")
 
@@ -35,9 +34,9 @@ def list_running(  # noqa: PLR0913, PLR0917 - what a request may say
     """Return where each processor of a stream stands in each of its jobs, by id."""
     existing_stream(session, stream)
     after = decoded_cursor(cursor, str)[0] if cursor else ""
-    found = running_repository.processors_after(session, stream, processor, after, limit + 1)
+    found = repository.processors_after(session, stream, processor, after, limit + 1)
     next_cursor = encoded_cursor(found[limit - 1].id) if len(found) > limit else None
-    items = running.running_summaries(
+    items = comparison.running_summaries(
         session, stream, found[:limit], runtime.now_ms(), runtime.settings
     )
     return Page(items=items, next_cursor=next_cursor)
@@ -56,4 +55,4 @@ def read_running(
     processor = existing_processor(session, processor_id, deleted_too=True)
     if processor.stream != stream:
         raise not_found(f"processor of stream {stream}", processor_id)
-    return running.running_view(session, processor, runtime.now_ms(), runtime.settings)
+    return comparison.running_view(session, processor, runtime.now_ms(), runtime.settings)

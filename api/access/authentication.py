@@ -17,10 +17,10 @@ from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
-from api.cross_site import refuse_cross_site
-from api.problems import Refusal
+from api.access import repository
 from api.runtime import CurrentRuntime, Runtime
-from api.tokens import repository
+from api.web.cross_site import refuse_cross_site
+from api.web.problems import Refusal
 
 TOKEN_PREFIX: Final = "percept_"  # noqa: S105 - no secret, but what secret scanners look for
 SESSION_COOKIE: Final = "percept_session"  # holds a token; set by api.dashboard.session

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from fastapi import Header
 
-from api.problems import Refusal
+from api.web.problems import Refusal
 
 IfMatch = Annotated[
     str | None,

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from fastapi import Request
 
-from api.problems import Refusal
+from api.web.problems import Refusal
 
 DASHBOARD_HEADER: Final = "X-Percept-Dashboard"
 

@@ -16,7 +16,7 @@ import structlog
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from api.database import Database
+from api.store.database import Database
 
 CHANNEL = "percept_epochs"
 

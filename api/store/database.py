@@ -96,8 +96,9 @@ def migrate(engine: Engine, revision: str = "head") -> None:
 
 def migrations_folder() -> Path:
     """Return the folder of the Alembic revisions, in an installed wheel or in a checkout."""
-    packaged = Path(__file__).parent / "_migrations"
-    return packaged if packaged.is_dir() else Path(__file__).parent.parent / "migrations"
+    package = Path(__file__).parents[1]
+    packaged = package / "_migrations"
+    return packaged if packaged.is_dir() else package.parent / "migrations"
 
 
 def _engine(url: str) -> Engine:

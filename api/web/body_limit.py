@@ -6,7 +6,7 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.problems import Refusal, problem_response
+from api.web.problems import Refusal, problem_response
 
 _TOO_LARGE = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
 

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
-from api.problems import Flaw, Refusal, escaped, invalid
+from api.web.problems import Flaw, Refusal, escaped, invalid
 from cep.expression.errors import near_name
 
 MAXIMUM_DEPTH = 60

@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 
 from sqlalchemy.orm import Session
 
-from api.jobs import history_repository, repository, running_repository
+from api.jobs import history_repository, repository
 from api.jobs.schemas import (
     JobSummary,
     RunningInJob,
@@ -26,6 +26,7 @@ from api.jobs.tables import HeldVersion
 from api.jobs.views import held_version_view, job_summary
 from api.processors.schemas import PublishedVersion, State
 from api.processors.tables import Processor
+from api.running import repository as running_repository
 from api.settings import Settings
 from contract.reports import RunningState
 

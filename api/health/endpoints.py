@@ -9,10 +9,10 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel
 from sqlalchemy.exc import SQLAlchemyError
 
-from api.problems import Refusal, documented
-from api.routing import slice_router
+from api.access.authentication import Requires, Role, authenticated, bearer
 from api.runtime import CurrentRuntime
-from api.security import Requires, Role, authenticated, bearer
+from api.web.problems import Refusal, documented
+from api.web.routing import slice_router
 
 router = slice_router("", "operations")
 

@@ -3,7 +3,7 @@
 from sqlalchemy import BigInteger, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from api.database import Record
+from api.store.database import Record
 
 
 class Token(Record):

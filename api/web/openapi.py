@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from api.problems import Problem, documented
+from api.web.problems import Problem, documented
 
 _OPEN_PATHS = {"/healthz", "/readyz"}
 

@@ -1,0 +1,1 @@
+"""A stream gets a new definition, if the rules that run still fit it."""

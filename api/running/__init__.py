@@ -1,0 +1,1 @@
+"""What is published is compared with what jobs really run."""

@@ -1,0 +1,35 @@
+"""Epochs: a change of what runs on a stream is numbered, logged, and told to waiting jobs."""
+
+from api.audit.log import record
+from api.store.notifications import notify_others
+from api.streams.repository import next_epoch
+from api.transactions import Writing
+
+
+def record_epoch(  # noqa: PLR0913 - the columns of the log, by name
+    writing: Writing,
+    action: str,
+    *,
+    stream: str,
+    processor_id: str | None = None,
+    old_version: int | None = None,
+    new_version: int | None = None,
+) -> int:
+    """Add a change of what runs on a stream and return the epoch it makes.
+
+    The row of the stream stays locked until the transaction ends, so that epochs are without gaps
+    and no two changes share one.
+    """
+    epoch = next_epoch(writing.session, stream)
+    record(
+        writing,
+        action,
+        stream=stream,
+        processor_id=processor_id,
+        old_version=old_version,
+        new_version=new_version,
+        epoch=epoch,
+    )
+    notify_others(writing.session, stream)
+    writing.new_epochs[stream] = epoch
+    return epoch

@@ -1,0 +1,1 @@
+"""What all endpoints share of HTTP: routing, problems, paging, preconditions, limits."""
