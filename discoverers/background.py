@@ -6,11 +6,10 @@ discoverer ──► BackgroundDiscovery ◄── job, once per micro-batch
 import logging
 import threading
 from dataclasses import replace
-from types import TracebackType
-from typing import Self
 
 from contract.problem_text import first_line
 from contract.snapshot import Snapshot
+from discoverers.background_thread import BackgroundThread
 from discoverers.discoverer import PatternProcessorDiscoverer
 from discoverers.health import DiscovererHealth, HealthStatus
 
@@ -21,7 +20,7 @@ class NoSnapshotError(RuntimeError):
     """The source gave no snapshot in time and none is known from before; says why."""
 
 
-class BackgroundDiscovery:
+class BackgroundDiscovery(BackgroundThread):
     """Runs a discoverer and is its manager; a context manager that begins and ends it.
 
     Args:
@@ -32,25 +31,11 @@ class BackgroundDiscovery:
     def __init__(
         self, discoverer: PatternProcessorDiscoverer, initial: Snapshot | None = None
     ) -> None:
+        super().__init__("percept-discoverer")
         self._discoverer = discoverer
         self._newest = initial
         self._ends_waiting = threading.Event()
         self._crash: str | None = None
-        self._thread = threading.Thread(
-            target=self._discover, name="percept-discoverer", daemon=True
-        )
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def latest(self) -> Snapshot | None:
         """Return the newest snapshot; `None` only while there has never been one."""
@@ -89,13 +74,11 @@ class BackgroundDiscovery:
         self._newest = snapshot
         self._ends_waiting.set()
 
-    def close(self, timeout_seconds: float = 5.0) -> None:
-        """End discovering; waits for the thread, but not for a source that hangs."""
+    def request_end(self) -> None:
+        """Close the discoverer, which ends its waiting."""
         self._discoverer.close()
-        if self._thread.is_alive():
-            self._thread.join(timeout_seconds)
 
-    def _discover(self) -> None:
+    def _run(self) -> None:
         try:
             self._discoverer.discover_pattern_processor_updates(self)
         except Exception as error:  # noqa: BLE001 - the job must not end with its discoverer

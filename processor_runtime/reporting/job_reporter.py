@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 from pydantic import BaseModel
@@ -23,6 +23,7 @@ from pydantic import BaseModel
 from contract.problem_text import first_line
 from contract.report_parts import VersionReport
 from contract.reports import HeartbeatAnswer, JobRegistration, JobStop, RegisteredJob
+from discoverers.background_thread import BackgroundThread, FailuresInARow
 from discoverers.clock import SYSTEM_CLOCK, Backoff, Clock
 from processor_runtime.driver.job_status import JobStatus
 from processor_runtime.reporting.heartbeats import heartbeat, running_version
@@ -68,7 +69,7 @@ class _ListedJob(BaseModel):
     state: str
 
 
-class JobReporter:
+class JobReporter(BackgroundThread):
     """Reports a job; a context manager that begins and ends it.
 
     Args:
@@ -89,24 +90,20 @@ class JobReporter:
         clock: Clock = SYSTEM_CLOCK,
         backoff: Backoff | None = None,
     ) -> None:
+        super().__init__("percept-reporter")
         self._service = service
         self._job = job
         self._on_superseded = on_superseded
         self._clock = clock
-        self._backoff = backoff or Backoff()
+        self._failures = FailuresInARow(
+            _log, "the rule service takes no reports", backoff or Backoff()
+        )
         self._status: JobStatus | None = None
         self._registered: RegisteredJob | None = None
         self._versions = VersionReport()
         self._sequence = 0
-        self._failures = 0
-        self._closing = threading.Event()
         self._wake = threading.Event()
-        self._stop_reason: str | None = None
-        self._thread = threading.Thread(target=self._run, name="percept-reporter", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
+        self._announces_stop = True
 
     def __exit__(
         self,
@@ -115,8 +112,8 @@ class JobReporter:
         traceback: TracebackType | None,
     ) -> None:
         # A job that dies of an error stays silent: its silence raises the alarm.
-        is_on_purpose = error is None or not isinstance(error, Exception)
-        self.close("stopped" if is_on_purpose else None)
+        self._announces_stop = not isinstance(error, Exception)
+        self.close()
 
     def update(self, status: JobStatus) -> None:
         """Take how the job fares now; returns at once. Only the newest status is ever told."""
@@ -128,22 +125,11 @@ class JobReporter:
     @property
     def consecutive_failures(self) -> int:
         """How many requests in a row have failed; 0 = the service knows the newest report."""
-        return self._failures
+        return self._failures.count
 
-    def close(self, reason: str | None = "stopped", timeout_seconds: float = 5.0) -> None:
-        """End reporting; waits for the thread, but not for a service that hangs.
-
-        Args:
-            reason: told to the service as why the job stops; `None` = the job does not stop on
-                purpose, so that the service shows it as stale and alerts.
-            timeout_seconds: the longest wait.
-        """
-        if not self._closing.is_set():
-            self._stop_reason = reason
-        self._closing.set()
+    def request_end(self) -> None:
+        """Let the last report go out now."""
         self._wake.set()
-        if self._thread.is_alive() and self._thread is not threading.current_thread():
-            self._thread.join(timeout_seconds)
 
     def _run(self) -> None:
         while not self._closing.is_set():
@@ -155,7 +141,7 @@ class JobReporter:
             except Exception as error:  # noqa: BLE001 - whatever happens here, the job runs on
                 self._clock.wait(self._closing, self._failed(error))
             else:
-                self._succeeded()
+                self._failures.succeeded()
                 self._clock.wait(self._wake, pause_seconds)
                 self._wake.clear()
         self._announce_stop()
@@ -232,24 +218,16 @@ class JobReporter:
         except Exception:  # noqa: BLE001 - it is the job's, and this is the end of the thread
             _log.exception("the job could not be told that it is superseded")
 
-    def _succeeded(self) -> None:
-        if self._failures:
-            _log.info("the rule service takes reports again after %d failures", self._failures)
-        self._failures = 0
-
     def _failed(self, error: Exception) -> float:
         """Note a failure; return how long to wait before the next report."""
-        self._failures += 1
-        if self._failures == 1 and not self._closing.is_set():
-            _log.warning("the rule service takes no reports: %s; trying again", first_line(error))
-        if self._failures >= _FORGETTING_FAILURES and self._registered is not None:
+        wait_seconds = self._failures.failed(error)
+        if self._failures.count >= _FORGETTING_FAILURES and self._registered is not None:
             self._versions = VersionReport(self._registered.versions_per_heartbeat)
-        least_seconds: float = getattr(error, "retry_after_seconds", 0.0)
-        return max(self._backoff.seconds(self._failures), least_seconds)
+        return wait_seconds
 
     def _announce_stop(self) -> None:
         """Tell the last status and that the job stops, each once; who is down is not waited for."""
-        if self._stop_reason is None or self._registered is None:
+        if not self._announces_stop or self._registered is None:
             return
         try:
             if self._status is not None:
@@ -258,7 +236,7 @@ class JobReporter:
                 "POST",
                 f"/v1/jobs/{self._registered.id}/stop",
                 dict[str, Any],
-                JobStop(instance_id=self._job.instance_id, reason=self._stop_reason),
+                JobStop(instance_id=self._job.instance_id, reason="stopped"),
             )
         except Exception as error:  # noqa: BLE001 - the job has stopped, whoever knows of it
             _log.warning("the rule service was not told that the job stops: %s", first_line(error))

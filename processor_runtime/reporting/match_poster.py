@@ -10,12 +10,12 @@ import threading
 from collections import deque
 from collections.abc import Iterable
 from http import HTTPStatus
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 from urllib.parse import quote
 
 from contract.problem_text import first_line
 from contract.reports import MATCHES_PER_POST, MatchReceipt, ReportedMatch
+from discoverers.background_thread import BackgroundThread, FailuresInARow
 from discoverers.clock import SYSTEM_CLOCK, Backoff, Clock
 from processor_runtime.reporting.rule_service import RuleService, ServiceRefused
 
@@ -33,7 +33,7 @@ _REFUSED_FOR_GOOD: Final = frozenset(
 _log = logging.getLogger("percept.reporting")
 
 
-class MatchPoster:
+class MatchPoster(BackgroundThread):
     """Posts matches of one job; a context manager that begins and ends it.
 
     Args:
@@ -55,32 +55,20 @@ class MatchPoster:
         clock: Clock = SYSTEM_CLOCK,
         backoff: Backoff | None = None,
     ) -> None:
+        super().__init__("percept-matches")
         self._service = service
         self._path = f"/v1/streams/{quote(stream, safe='')}/matches"
         self._job = job
         self._queue_rows = queue_rows
         self._clock = clock
-        self._backoff = backoff or Backoff()
+        self._failures = FailuresInARow(
+            _log, "the rule service takes no matches", backoff or Backoff()
+        )
         self._queue: deque[bytes] = deque()
         self._queue_bytes = 0
         self._lock = threading.Lock()
         self._offered = threading.Event()
-        self._closing = threading.Event()
-        self._failures = 0
         self._dropped = 0
-        self._thread = threading.Thread(target=self._run, name="percept-matches", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     @property
     def dropped(self) -> int:
@@ -110,12 +98,9 @@ class MatchPoster:
         with self._lock:
             self._note_dropped(matches, reason)
 
-    def close(self, timeout_seconds: float = 5.0) -> None:
+    def request_end(self) -> None:
         """End posting; what waits is sent if the service takes it in time."""
-        self._closing.set()
         self._offered.set()
-        if self._thread.is_alive():
-            self._thread.join(timeout_seconds)
 
     def _run(self) -> None:
         part: list[bytes] = []
@@ -123,11 +108,12 @@ class MatchPoster:
             try:
                 while part := self._next_part():
                     self._post(part)
-                    self._failures = 0
+                    self._failures.succeeded()
             except Exception as error:  # noqa: BLE001 - whatever happens here, the job runs on
                 if self._closing.is_set():
                     return
-                self._clock.wait(self._closing, self._failed(error, part))
+                self._put_back(part)
+                self._clock.wait(self._closing, self._failures.failed(error))
                 continue
             if self._closing.is_set():
                 return
@@ -166,8 +152,8 @@ class MatchPoster:
             self._post(part[:middle])
             self._post(part[middle:])
 
-    def _failed(self, error: Exception, part: list[bytes]) -> float:
-        """Put back what was not posted; return how long to wait before the next post."""
+    def _put_back(self, part: list[bytes]) -> None:
+        """Let what was not posted wait again."""
         with self._lock:
             # What has come meanwhile is newer: it stays where there is not room for all.
             while part and (
@@ -177,11 +163,6 @@ class MatchPoster:
                 self._queue.appendleft(part.pop())
                 self._queue_bytes += len(self._queue[0])
             self._note_dropped(len(part), "too many wait for the rule service")
-        self._failures += 1
-        if self._failures == 1:
-            _log.warning("the rule service takes no matches: %s; trying again", first_line(error))
-        least_seconds: float = getattr(error, "retry_after_seconds", 0.0)
-        return max(self._backoff.seconds(self._failures), least_seconds)
 
     def _note_dropped(self, matches: int, reason: str) -> None:
         before = self._dropped

@@ -121,7 +121,10 @@ def test_code_of_no_trusted_key_is_refused_before_it_is_unpickled(
 
 def test_every_known_key_verifies_while_keys_are_changed() -> None:
     for key in (NEW, OLD):
-        verify(sign(len, key, CodeUse.FUNCTION), KEYS, CodeUse.FUNCTION)
+        code = sign(len, key, CodeUse.FUNCTION)
+        verify(code, KEYS, CodeUse.FUNCTION)
+        with pytest.raises(CodeRefused, match="does not have the signature"):
+            verify(code.model_copy(update={"payload": b"changed"}), KEYS, CodeUse.FUNCTION)
 
 
 def test_a_condition_does_not_pass_for_a_function(canary: Canary) -> None:

@@ -35,6 +35,11 @@ _CANDIDATES = ("chromium", "chromium-browser", "google-chrome")
 _REFUSED = re.compile(r"^Failed to load resource: .* status of (\d+)")
 
 
+def _reason(error: Error) -> str:
+    """The first line: Playwright frames a page of advice on its own downloads below it."""
+    return error.message.strip().partition("\n")[0]
+
+
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """Yield a browser; skips the test where there is none, unless CI is set."""
@@ -47,7 +52,7 @@ def chromium() -> Iterator[Browser]:
         except Error as error:
             if os.environ.get("CI") == "true":
                 raise
-            pytest.skip(f"no Chromium; install it or set PERCEPT_TEST_CHROMIUM: {error.message}")
+            pytest.skip(f"no Chromium; install it or set PERCEPT_TEST_CHROMIUM ({_reason(error)})")
         yield browser
         browser.close()
 

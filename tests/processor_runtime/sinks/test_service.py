@@ -9,6 +9,7 @@ from contract.reports import ReportedMatch
 from processor_runtime.reporting import MatchPoster, RuleService
 from processor_runtime.spark.sinks import OutputFailed, create_sinks
 from processor_runtime.spark.sinks.service import ServiceSink
+from tests.patience import eventually
 from tests.processor_runtime.sinks.rows import frame, match, output, surroundings
 
 pytestmark = pytest.mark.spark
@@ -57,8 +58,11 @@ def test_without_a_service_in_the_job_file_the_output_is_refused() -> None:
         create_sinks([output(type="service")], surroundings())
 
 
-def test_a_service_that_is_down_does_not_fail_a_batch(spark: SparkSession) -> None:
+def test_a_service_that_is_down_does_not_fail_a_batch(
+    spark: SparkSession, caplog: pytest.LogCaptureFixture
+) -> None:
     service = RuleService("http://127.0.0.1:1", lambda: "token")
     with create_sinks([output(type="service")], surroundings(service=service)) as outputs:
         outputs.write(frame(spark, match()), 0, {"match": 1})
+        eventually(lambda: "the rule service takes no matches" in caplog.text)
     service.close()
