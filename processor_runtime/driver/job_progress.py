@@ -11,7 +11,8 @@ from contract.reports import RunningState
 from processor_runtime.driver.batch_record import BatchRecord
 from processor_runtime.driver.job_status import JobStatus, Totals, VersionStatus
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS
-from processor_runtime.schedule.timeline import BEGINNING_MS, END_MS, Interval, Timeline
+from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, Interval
+from processor_runtime.schedule.timeline import Timeline
 from processor_runtime.stages.key_stage import EventCounts
 from processor_runtime.stages.shard_status import RuleCounts, ShardStatus
 
@@ -204,7 +205,7 @@ def _state(interval: Interval, newest_ms: int | None) -> RunningState | None:
         return "pending"
     if next_ms < interval.active_until_ms:
         return "active"
-    return "draining" if interval.drains else None
+    return "draining" if interval.drains and next_ms < interval.drains_until_ms else None
 
 
 def _version_of(rule_id: str) -> _Version:

@@ -18,14 +18,9 @@ from contract.snapshot import Snapshot, StreamDefinition, read_snapshot, snapsho
 from processor_runtime.driver.batch_record import BatchRecord, BatchRecords, Files
 from processor_runtime.rules.loading import RuleDefaults, load_rules
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS
+from processor_runtime.schedule.interval import END_MS, Interval
 from processor_runtime.schedule.pruning import without_ended
-from processor_runtime.schedule.timeline import (
-    END_MS,
-    Interval,
-    Quarantine,
-    Timeline,
-    resolve,
-)
+from processor_runtime.schedule.timeline import Quarantine, Timeline, resolve
 from processor_runtime.schedule.timeline_document import read_timeline, write_timeline
 from processor_runtime.stages.shard_status import ShardStatus
 

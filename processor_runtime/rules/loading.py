@@ -20,7 +20,7 @@ from cep.signing.code import CodeRefused, CodeUse, verify_and_load
 from cep.signing.keys import SigningKeys
 from contract.canonical import canonical_json
 from processor_runtime.rows.key_columns import key_columns
-from processor_runtime.schedule.timeline import Interval
+from processor_runtime.schedule.interval import Interval
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ timeline before, timeline now ──► one line per version that begins, ends o
 from collections.abc import Iterator
 
 from cep.instants import iso_text
-from processor_runtime.schedule.timeline import BEGINNING_MS, END_MS, Interval, Timeline
+from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, EndReason, Interval
+from processor_runtime.schedule.timeline import Timeline
 
 
 def timeline_changes(before: Timeline, now: Timeline) -> Iterator[str]:
@@ -16,10 +17,7 @@ def timeline_changes(before: Timeline, now: Timeline) -> Iterator[str]:
         old = known.get(interval.rule_id)
         if old is None:
             yield f"{_name(interval)}: active {_span(interval)}"
-        elif (old.active_until_ms, old.end_reason) != (
-            interval.active_until_ms,
-            interval.end_reason,
-        ):
+        elif _ending(old) != _ending(interval):
             yield f"{_name(interval)}: {_end(interval)}"
     current = {interval.rule_id for interval in now.intervals}
     for interval in before.intervals:
@@ -28,6 +26,10 @@ def timeline_changes(before: Timeline, now: Timeline) -> Iterator[str]:
     for item in now.quarantined:
         if item not in before.quarantined:
             yield f"{item.processor_id} v{item.version}: quarantined, {item.reason}"
+
+
+def _ending(interval: Interval) -> tuple[int, EndReason | None, int]:
+    return interval.active_until_ms, interval.end_reason, interval.drains_until_ms
 
 
 def _name(interval: Interval) -> str:
@@ -47,5 +49,9 @@ def _end(interval: Interval) -> str:
     if interval.active_until_ms == END_MS:
         return "no end any more"
     reason = "" if interval.end_reason is None else f"{interval.end_reason.value} "
-    drains = ", started partial matches are finished" if interval.drains else ""
+    drains = ""
+    if interval.drains:
+        drains = ", started partial matches are finished"
+        if interval.drains_until_ms < END_MS:
+            drains += f" until {iso_text(interval.drains_until_ms)}"
     return f"{reason}at {iso_text(interval.active_until_ms)}{drains}"

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from processor_runtime.schedule.timeline import BEGINNING_MS, END_MS, Interval
+from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,7 @@ class Phases(Sequence[Phase]):
     def __init__(self, intervals: Sequence[Interval], past_ms: int = BEGINNING_MS) -> None:
         times = {interval.active_from_ms for interval in intervals}
         times |= {interval.active_until_ms for interval in intervals}
+        times |= {interval.drains_until_ms for interval in intervals if interval.drains}
         self._intervals = intervals
         self._changes_ms = [past_ms, *sorted(at for at in times if past_ms < at < END_MS)]
         self._worked_out: dict[int, Phase] = {}
@@ -71,7 +72,7 @@ class Phases(Sequence[Phase]):
         draining = {
             interval.rule_id
             for interval in self._intervals
-            if interval.drains and interval.active_until_ms <= at_ms
+            if interval.drains and interval.active_until_ms <= at_ms < interval.drains_until_ms
         }
         return Phase(
             from_ms=at_ms if index else BEGINNING_MS,

@@ -11,7 +11,8 @@ from pydantic_core import from_json
 from cep.nfa.compiler.compile import compile_pattern
 from cep.pattern import Pattern, PatternError
 from contract.canonical import canonical_json
-from processor_runtime.schedule.timeline import END_MS, Interval, Timeline
+from processor_runtime.schedule.interval import END_MS, Interval
+from processor_runtime.schedule.timeline import Timeline
 
 
 def without_ended(
@@ -40,7 +41,8 @@ def without_ended(
 def _drained_ms(interval: Interval) -> int:
     """Return when the last partial match begun in an interval must have ended, if anything says."""
     window_ms = _window_ms(canonical_json(interval.definition.get("pattern")))
-    return interval.active_until_ms + window_ms if window_ms else END_MS
+    closed_ms = interval.active_until_ms + window_ms if window_ms else END_MS
+    return min(closed_ms, interval.drains_until_ms)
 
 
 @lru_cache(maxsize=1_000)

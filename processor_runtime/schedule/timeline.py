@@ -10,59 +10,13 @@ Source: FLIP-200, "Scheduled activation by watermark"; the promises about update
 kept, newer version replaces, partial matches of replaced and deleted processors are dropped).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
-from typing import Any, Final
 
 from contract.canonical import content_hash
 from contract.snapshot import Snapshot, SnapshotProcessor, SnapshotVersion
-
-BEGINNING_MS: Final = -(2**63)
-"""Before every event."""
-END_MS: Final = 2**63 - 1
-"""After every event."""
-
-
-class EndReason(StrEnum):
-    """Why a version stops being active."""
-
-    REPLACED = "replaced"
-    EXPIRED = "expired"
-    PAUSED = "paused"
-    REMOVED = "removed"
-    QUARANTINED = "quarantined"
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """The event times for which one version is active: `[active_from_ms, active_until_ms)`.
-
-    `drains` tells that partial matches begun before its end are finished; else they are dropped
-    there. `definition` is that of the snapshot, `digest` is equal for equal definitions.
-    """
-
-    processor_id: str
-    version: int
-    active_from_ms: int
-    active_until_ms: int
-    digest: str
-    definition: Mapping[str, Any] = field(compare=False)
-    end_reason: EndReason | None = None
-    drains: bool = False
-
-    @property
-    def rule_id(self) -> str:
-        """A name for this interval of this version, unlike that of any other."""
-        return f"{self.processor_id}@{self.version}@{self.active_from_ms}"
-
-    def is_same_version(self, other: "Interval") -> bool:
-        """Whether it is of the same version with the same content."""
-        return (self.processor_id, self.version, self.digest) == (
-            other.processor_id,
-            other.version,
-            other.digest,
-        )
+from processor_runtime.schedule.draining import limit_draining
+from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, EndReason, Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +81,9 @@ def resolve(
         if begun and processor is not None and not processor.paused:
             wanted = _with_last_good(begun[-1], wanted, processor, barred, next_ms)
         reason = _end_reason(processor, begun, barred)
-        intervals += _joined(begun, wanted, next_ms, reason)
+        is_stopped = processor is None or processor.paused
+        joined = list(_joined(begun, wanted, next_ms, reason))
+        intervals += limit_draining(joined, next_ms, is_stopped=is_stopped, barred=barred)
     return Timeline(
         intervals=tuple(intervals),
         quarantined=tuple(quarantined),

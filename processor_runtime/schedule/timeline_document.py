@@ -10,7 +10,8 @@ from pydantic_core import from_json
 
 from contract.canonical import canonical_json
 from contract.snapshot import StreamDefinition
-from processor_runtime.schedule.timeline import EndReason, Interval, Quarantine, Timeline
+from processor_runtime.schedule.interval import END_MS, EndReason, Interval
+from processor_runtime.schedule.timeline import Quarantine, Timeline
 
 FORMAT: Final = 1
 
@@ -25,7 +26,7 @@ def write_timeline(timeline: Timeline, stream: StreamDefinition) -> bytes:
         {
             "format": FORMAT,
             "stream": stream.model_dump(by_alias=True),
-            "intervals": [asdict(interval) for interval in timeline.intervals],
+            "intervals": [_written(interval) for interval in timeline.intervals],
             "quarantined": [asdict(item) for item in timeline.quarantined],
             "paused": timeline.paused,
             "processed_ms": timeline.processed_ms,
@@ -52,6 +53,13 @@ def read_timeline(data: bytes) -> tuple[Timeline, StreamDefinition]:
         processed_ms=content["processed_ms"],
     )
     return timeline, StreamDefinition.model_validate(content["stream"])
+
+
+def _written(interval: Interval) -> dict[str, Any]:
+    written = asdict(interval)
+    if interval.drains_until_ms == END_MS:  # as programs wrote it that knew of no such end
+        del written["drains_until_ms"]
+    return written
 
 
 def _interval(item: dict[str, Any]) -> Interval:

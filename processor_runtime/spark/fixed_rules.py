@@ -19,7 +19,7 @@ from contract.snapshot import StreamDefinition
 from processor_runtime.rules.loading import Rule, WrittenLimits
 from processor_runtime.rules.rule_set import RuleSet, SelectorGroup, group_id
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
-from processor_runtime.schedule.timeline import BEGINNING_MS, END_MS, Interval
+from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, Interval
 
 # Set by Spark for every task of a streaming query.
 _BATCH_ID: Final = "streaming.sql.batchId"

@@ -19,7 +19,7 @@ from cep.pattern import Pattern
 from cep.pattern.problems import did_you_mean
 from contract.snapshot import StreamDefinition
 from processor_runtime.rows.event_order import order_of_equal_times
-from processor_runtime.schedule.timeline import END_MS
+from processor_runtime.schedule.interval import END_MS
 from processor_runtime.spark.fixed_rules import FixedRules
 from processor_runtime.spark.plan.block_rows import DDL, Received
 from processor_runtime.spark.plan.frames import (

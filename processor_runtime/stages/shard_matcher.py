@@ -29,7 +29,7 @@ from processor_runtime.rows.output_rows import (
 )
 from processor_runtime.rules.rule_set import RuleSet, SelectorGroup
 from processor_runtime.schedule.batch_clock import BatchClock
-from processor_runtime.schedule.timeline import EndReason, Interval
+from processor_runtime.schedule.interval import EndReason, Interval
 from processor_runtime.stages.group_matcher import GroupMatcher
 from processor_runtime.stages.match_rows import FoundRows
 from processor_runtime.stages.shard_status import ShardStatus

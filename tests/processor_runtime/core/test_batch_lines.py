@@ -4,7 +4,8 @@ from typing import Any
 
 from processor_runtime.batch_lines import BatchLines
 from processor_runtime.driver.job_status import JobStatus, Totals
-from processor_runtime.schedule.timeline import BEGINNING_MS, END_MS, EndReason, Interval, Timeline
+from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, EndReason, Interval
+from processor_runtime.schedule.timeline import Timeline
 
 OLD = Interval("guess", 1, BEGINNING_MS, END_MS, "old", {})
 REPLACED = Interval("guess", 1, BEGINNING_MS, 61_000, "old", {}, EndReason.REPLACED)

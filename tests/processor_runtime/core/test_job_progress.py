@@ -3,7 +3,8 @@
 from processor_runtime.driver.batch_record import BatchRecord
 from processor_runtime.driver.job_progress import JobProgress
 from processor_runtime.driver.job_status import JobStatus
-from processor_runtime.schedule.timeline import BEGINNING_MS, END_MS, Interval, Timeline
+from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, Interval
+from processor_runtime.schedule.timeline import Timeline
 from processor_runtime.stages.shard_status import RuleCounts, ShardStatus
 
 OLD = Interval("guess", 1, BEGINNING_MS, 100, "old", {})

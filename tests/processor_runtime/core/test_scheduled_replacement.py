@@ -14,7 +14,7 @@ from cep.expression import compile_predicate, mapping_reader
 from cep.expression.evaluation.scalar import no_slots
 from contract.snapshot import SnapshotProcessor
 from processor_runtime.rows.output_rows import OutputRow
-from processor_runtime.schedule.timeline import EndReason
+from processor_runtime.schedule.interval import EndReason
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     Document,
@@ -255,6 +255,30 @@ def test_a_drained_version_finishes_and_is_forgotten() -> None:
     job.batch(letters("a", 1_300))
     assert [item.version for item in job.timeline.intervals] == [2]
     assert spelled(job.rows) == ["p1 match a1000 b1006", "p1 match a1000 b1030"]
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        pytest.param([processor("p", version(2, sequence("ac")), paused=True)], id="paused"),
+        pytest.param([], id="deleted"),
+        pytest.param([processor("p", version(3, sequence("ad")))], id="replaced, with drop"),
+    ],
+)
+def test_a_version_that_drains_finds_nothing_once_its_processor_drops(
+    then: list[SnapshotProcessor],
+) -> None:
+    job = Pipeline(stream())
+    job.publish(processor("p", version(1, sequence("ab"))))
+    job.batch(letters("aa", 1_000))
+    job.publish(processor("p", version(2, sequence("ac"), on_update="drain")))
+    job.batch(letters("x", 1_005))
+    job.publish(*then)
+    job.batch(letters("b", 1_010))
+    job.advance(1_100)
+    job.batch(letters("b", 1_200))
+    assert spelled(job.rows) == []
+    assert not any(item.drains for item in job.timeline.intervals)
 
 
 def test_a_paused_processor_finds_nothing_and_begins_anew_when_resumed() -> None:

@@ -8,17 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contract.snapshot import Snapshot, SnapshotProcessor
+from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, EndReason, Interval
 from processor_runtime.schedule.phases import Phases
 from processor_runtime.schedule.pruning import without_ended
-from processor_runtime.schedule.timeline import (
-    BEGINNING_MS,
-    END_MS,
-    EndReason,
-    Interval,
-    Quarantine,
-    Timeline,
-    resolve,
-)
+from processor_runtime.schedule.timeline import Quarantine, Timeline, resolve
 from processor_runtime.schedule.timeline_document import (
     UnknownFormatError,
     read_timeline,
@@ -88,6 +81,45 @@ def test_a_newer_version_that_drains_lets_the_older_one_finish() -> None:
     drain = processor("p", version(2, AC, on_update="drain"))
     old, new = after((100, [V1]), (500, [drain])).intervals
     assert (old.drains, new.drains) == (True, False)
+
+
+DRAINING = processor("p", version(2, AC, on_update="drain"))
+
+
+@pytest.mark.parametrize(
+    ("now", "stops_at_ms"),
+    [
+        pytest.param(
+            [processor("p", version(2, AC, on_update="drain"), paused=True)], 801, id="pause"
+        ),
+        pytest.param([], 801, id="delete"),
+        pytest.param([processor("p", version(3, AB))], 801, id="replacement that drops"),
+        pytest.param(
+            [processor("p", version(2, AC, on_update="drain"), version(3, AB, from_ms=2_000))],
+            2_000,
+            id="scheduled replacement that drops",
+        ),
+        pytest.param([processor("p", version(3, AB, on_update="drain"))], END_MS, id="drain again"),
+        pytest.param([DRAINING], END_MS, id="nothing"),
+    ],
+)
+def test_draining_ends_where_partial_matches_are_dropped(
+    now: list[SnapshotProcessor], stops_at_ms: int
+) -> None:
+    old, *_ = after((100, [V1]), (500, [DRAINING]), (800, now)).intervals
+    assert (old.version, old.drains, old.drains_until_ms) == (1, True, stops_at_ms)
+
+
+def test_draining_that_has_ended_does_not_begin_again() -> None:
+    paused = processor("p", version(2, AC, on_update="drain"), paused=True)
+    old, *_ = after((100, [V1]), (500, [DRAINING]), (800, [paused]), (900, [DRAINING])).intervals
+    assert old.drains_until_ms == 801
+
+
+def test_a_scheduled_end_of_draining_can_be_taken_back() -> None:
+    scheduled = processor("p", version(2, AC, on_update="drain"), version(3, AB, from_ms=2_000))
+    old, *_ = after((100, [V1]), (500, [DRAINING]), (800, [scheduled]), (900, [DRAINING])).intervals
+    assert old.drains_until_ms == END_MS
 
 
 def test_a_removed_processor_ends_and_drops_its_partial_matches() -> None:
@@ -219,6 +251,7 @@ def test_what_events_already_read_have_been_promised_never_changes(
         timeline = resolve(before, snapshot(*published), newest_ms)
         for time_ms in range(newest_ms + 1):
             assert active_at(timeline, time_ms) == active_at(before, time_ms)
+            assert draining_at(timeline, time_ms) == draining_at(before, time_ms)
         for time_ms in range(newest_ms, newest_ms + 70):
             assert len(active_at(timeline, time_ms)) <= 1
         assert len({item.rule_id for item in timeline.intervals}) == len(timeline.intervals)
@@ -229,6 +262,14 @@ def active_at(timeline: Timeline, time_ms: int) -> set[str]:
         item.rule_id
         for item in timeline.intervals
         if item.active_from_ms <= time_ms < item.active_until_ms
+    }
+
+
+def draining_at(timeline: Timeline, time_ms: int) -> set[str]:
+    return {
+        item.rule_id
+        for item in timeline.intervals
+        if item.drains and item.active_until_ms <= time_ms < item.drains_until_ms
     }
 
 

@@ -16,7 +16,7 @@ from cep.matching.keyed import KeyedMatcher
 from cep.matching.predicate_index import PredicateIndex
 from cep.matching.shapes import Detection, EventKind
 from cep.pattern import Pattern
-from processor_runtime.schedule.timeline import Interval
+from processor_runtime.schedule.interval import Interval
 
 Found = tuple[str, str, str, tuple[Any, ...], int, tuple[tuple[str, tuple[int, ...]], ...]]
 """Kind, processor, version, key, when it was found, and ids of the events by step."""

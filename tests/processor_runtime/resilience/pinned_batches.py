@@ -6,7 +6,7 @@ checkpoint/epochs/<batch> ──► BatchRecord ──► checkpoint/rules/timel
 from pathlib import Path
 
 from processor_runtime.driver.batch_record import BatchRecord, read_record
-from processor_runtime.schedule.timeline import Interval
+from processor_runtime.schedule.interval import Interval
 from processor_runtime.schedule.timeline_document import read_timeline
 from tests.processor_runtime.resilience.job_process import numbers
 

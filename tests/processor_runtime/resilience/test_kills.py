@@ -10,7 +10,7 @@ from secrets import randbelow
 import pytest
 
 from cep.instants import iso_text
-from processor_runtime.schedule.timeline import BEGINNING_MS, END_MS, EndReason, Interval
+from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, EndReason, Interval
 from tests.processor_runtime.resilience.expected_rows import (
     difference,
     expected,
