@@ -244,6 +244,7 @@ class _Compiler:
         element = place.element
         if isinstance(element, Group):
             dummy = self._automaton.new_state("$group", -1, StateKind.NORMAL)
+            self._limit_gap(dummy, element)
             entry = self._group(place, element, dummy, first_repetition=False)
             onward = always(place)
             self._automaton[entry].add(Action.PROCEED, sink, onward)
@@ -323,9 +324,12 @@ class _Compiler:
         element = place.element
         assert isinstance(element, Step)  # noqa: S101 - groups have no state of their own
         state = self._automaton.new_state(element.name, self._steps[id(element)], kind)
+        self._limit_gap(state, element)
+        return state
+
+    def _limit_gap(self, state: int, element: Element) -> None:
         draft = self._automaton[state]
         if element.times is None:
             draft.previous_window_ms = element.window_ms(WithinType.PREVIOUS_AND_CURRENT)
-        elif ":" in draft.name:  # Flink's rule, note 7: not the state of the chain built first
+        elif ":" in draft.name:  # as in Flink: not the state of this name that is built first
             draft.previous_window_ms = element.times_within_ms
-        return state

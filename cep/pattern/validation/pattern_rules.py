@@ -4,6 +4,7 @@ Source: Flink 2.3, `NFACompiler.NFAFactoryCompiler`.
 """
 
 from collections.abc import Iterator
+from math import prod
 from typing import Final
 
 from cep.pattern.problems import Problem, did_you_mean
@@ -110,7 +111,7 @@ def _window_problems(all_places: tuple[Place, ...]) -> Iterator[Problem]:
         return
     whole_ms = whole_window_ms(all_places)
     for place in all_places:
-        gap = _gap_window(place)
+        gap = _gap_window(place, all_places)
         if gap is not None and gap[1] > whole_ms:
             yield Problem(
                 f"{place.path}.{gap[0]}",
@@ -119,22 +120,45 @@ def _window_problems(all_places: tuple[Place, ...]) -> Iterator[Problem]:
             )
 
 
-def _gap_window(place: Place) -> tuple[str, int] | None:
+def _gap_window(place: Place, all_places: tuple[Place, ...]) -> tuple[str, int] | None:
     """Return key and length of the window that Flink enforces in front of an element, if any."""
     element = place.element
     if isinstance(element, Group):
-        return None
+        if element.times_within_ms is None or not _is_later_loop(place, all_places):
+            return None
+        return "times_within", element.times_within_ms
     if element.times is None:
         waits = element.contiguity is not Contiguity.NOT_FOLLOWED_BY or place.is_last
         window_ms = element.window_ms(WithinType.PREVIOUS_AND_CURRENT)
         return ("within", window_ms) if waits and window_ms is not None else None
-    copies = repetitions(element)
-    for group in place.groups:
-        copies *= repetitions(group.element)
+    copies = repetitions(element) * _copies_around(place)
     # Flink gives the window of times() to every state of the step but the one it builds first.
     if copies == 1 or element.times_within_ms is None:
         return None
     return "times_within", element.times_within_ms
+
+
+def _is_later_loop(place: Place, all_places: tuple[Place, ...]) -> bool:
+    """Whether Flink builds a looping group, or a copy of it, after another looping group.
+
+    Flink builds from the end of the pattern, and a group before what is in it. Only the states of
+    loops that it does not build first have a window.
+    """
+    if not place.element.is_looping:
+        return False
+    behind = all_places[all_places.index(place) + 1 :]
+    loops_behind = (
+        each for each in behind if isinstance(each.element, Group) and each.element.is_looping
+    )
+    is_first = all(place in each.groups for each in loops_behind) and not any(
+        group.element.is_looping for group in place.groups
+    )
+    return not is_first or _copies_around(place) > 1
+
+
+def _copies_around(place: Place) -> int:
+    """Return how many times the groups around an element have it built."""
+    return prod(repetitions(group.element) for group in place.groups)
 
 
 def crash_problems(tree: PatternTree) -> Iterator[Problem]:
