@@ -16,10 +16,12 @@ from cep.definition.document import ProcessorId
 
 VERSIONS_PER_HEARTBEAT: Final = 1_000
 MATCHES_PER_POST: Final = 500
+PROBLEMS_PER_HEARTBEAT: Final = 10
 OUTPUT_BYTES: Final = 16_000
 EVENTS_BYTES: Final = 64_000
 
 RunningState = Literal["pending", "active", "draining", "paused", "quarantined", "superseded"]
+DiscoveryStatus = Literal["unknown", "ok", "failing"]
 MatchKind = Literal["match", "timeout"]
 
 
@@ -128,6 +130,22 @@ class RunningVersion(_Report):
     traceback: Traceback = Field(default="", description="The last 4,000 characters are kept.")
 
 
+class DiscoveryReport(_Report):
+    """How the source of the job's processors fares; while it fails, the last good set runs."""
+
+    status: DiscoveryStatus = "unknown"
+    last_success_ms: EventTimeMs | None = Field(
+        default=None, description="When it was read last, by the clock of the job."
+    )
+    error: ErrorText = Field(default="", description="Why it fails.")
+    unreadable: Count = Field(
+        default=0, description="Processors of the newest set that cannot run as they stand there."
+    )
+    problems: list[ErrorText] = Field(
+        default=[], max_length=PROBLEMS_PER_HEARTBEAT, description="Why: the first of them."
+    )
+
+
 class Heartbeat(_Report):
     """How the job fares, and what has changed of its processors since the heartbeat before.
 
@@ -182,6 +200,7 @@ class Heartbeat(_Report):
     counters: Counters = Counters()
     partial_matches: Count = 0
     state_bytes: Count = 0
+    discovery: DiscoveryReport = DiscoveryReport()
     versions: list[RunningVersion] = Field(default=[], max_length=VERSIONS_PER_HEARTBEAT)
     replaces_all: bool = Field(
         default=False,

@@ -13,8 +13,9 @@ from prometheus_client.registry import Collector
 from sqlalchemy.exc import SQLAlchemyError
 
 from api.jobs import repository
+from api.jobs.schemas import DiscoveryView
 from api.jobs.tables import Job
-from api.jobs.views import job_state
+from api.jobs.views import discovery_view, job_state
 from api.runtime import Clock
 from api.settings import Settings
 from api.store.database import Database
@@ -82,6 +83,19 @@ class JobCollector(Collector):
             jobs,
             lambda job: job.backlog_events,
         )
+        discovery = {job.id: discovery_view(job) for job in jobs}
+        yield _gauge(
+            "discovery_up",
+            "1 = the source of its rules could be read, 0 = not: the last good set runs.",
+            jobs,
+            lambda job: _is_ok(discovery[job.id]),
+        )
+        yield _gauge(
+            "discovery_unreadable_rules",
+            "Rules in that source that cannot run as they stand there.",
+            jobs,
+            lambda job: discovery[job.id].unreadable,
+        )
         versions = GaugeMetricFamily(
             "percept_job_versions", "Versions of processors by state.", labels=(*_LABELS, "state")
         )
@@ -101,6 +115,10 @@ def _gauge(
         if value is not None:
             family.add_metric((job.stream, job.name), value)
     return family
+
+
+def _is_ok(discovery: DiscoveryView) -> float | None:
+    return None if discovery.status == "unknown" else float(discovery.status == "ok")
 
 
 def _seconds(time_ms: int | None) -> float | None:

@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 from api.processors.schemas import PublishedVersion, State
 from cep.instants import Instant
-from contract.reports import Counters, RunningState
+from contract.reports import Counters, DiscoveryStatus, RunningState
 
 JobState = Literal["starting", "running", "stale", "stopped"]
 
@@ -22,6 +22,16 @@ class JobSummary(BaseModel):
     epoch: int | None = Field(description="The epoch its newest batch ran with.")
     watermark: Instant | None
     heartbeat_at: Instant | None
+
+
+class DiscoveryView(BaseModel):
+    """How the source of a job's rules fares; while it fails, the last good set runs."""
+
+    status: DiscoveryStatus
+    last_success: Instant | None = Field(description="When it was read last.")
+    error: str = Field(description="Why it fails.")
+    unreadable: int = Field(description="Rules in the source that cannot run as they stand there.")
+    problems: list[str] = Field(description="Why: the first of them.")
 
 
 class JobView(JobSummary):
@@ -42,6 +52,7 @@ class JobView(JobSummary):
     counters: Counters = Field(description="Totals since this instance started.")
     partial_matches: int
     state_bytes: int
+    discovery: DiscoveryView
     versions: dict[RunningState, int] = Field(description="How many versions are in which state.")
 
 

@@ -201,6 +201,7 @@ def _reset(job: Job, registration: JobRegistration, now_ms: int) -> None:
 def _take_fields(job: Job, heartbeat: Heartbeat) -> dict[str, int]:
     for name in _REPORTED:
         setattr(job, name, getattr(heartbeat, name))
+    job.discovery = canonical_json(heartbeat.discovery.model_dump())
     return history.take_over(job, heartbeat.counters)
 
 

@@ -21,7 +21,8 @@ class Counted:
 class Job(Counted, Record):
     """One job of a stream, through all its restarts, as its newest instance reports it.
 
-    Counters are totals since that instance started. `sequence` is that of its newest heartbeat.
+    Counters are totals since that instance started. `sequence` is that of its newest heartbeat,
+    `discovery` its `contract.reports.DiscoveryReport` as JSON.
     """
 
     __tablename__ = "jobs"
@@ -46,6 +47,7 @@ class Job(Counted, Record):
     backlog_events: Mapped[int | None] = mapped_column(BigInteger)
     partial_matches: Mapped[int] = mapped_column(BigInteger, default=0)
     state_bytes: Mapped[int] = mapped_column(BigInteger, default=0)
+    discovery: Mapped[str] = mapped_column(Text, default="{}", server_default="{}")
 
 
 class JobInstance(Record):

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from api.jobs import repository
 from api.jobs.history import COUNTERS
 from api.jobs.schemas import (
+    DiscoveryView,
     HeldVersionView,
     InstanceView,
     JobDetail,
@@ -19,7 +20,7 @@ from api.jobs.schemas import (
 from api.jobs.tables import Counted, HeldVersion, Job
 from api.settings import Settings
 from api.streams.service import existing_stream
-from contract.reports import Counters, RunningState
+from contract.reports import Counters, DiscoveryReport, RunningState
 
 
 def job_state(job: Job, now_ms: int, settings: Settings) -> JobState:
@@ -82,6 +83,18 @@ def held_version_view(held: HeldVersion) -> HeldVersionView:
     )
 
 
+def discovery_view(job: Job) -> DiscoveryView:
+    """Return how the source of a job's rules fares, as the job last said."""
+    report = DiscoveryReport.model_validate_json(job.discovery)
+    return DiscoveryView(
+        status=report.status,
+        last_success=report.last_success_ms,
+        error=report.error,
+        unreadable=report.unreadable,
+        problems=report.problems,
+    )
+
+
 def counters(record: Counted) -> Counters:
     """Return the counters of a record."""
     return Counters(**{name: getattr(record, name) for name in COUNTERS})
@@ -119,4 +132,5 @@ def _view(session: Session, job: Job, now_ms: int, settings: Settings) -> dict[s
         "counters": counters(job),
         "partial_matches": job.partial_matches,
         "state_bytes": job.state_bytes,
+        "discovery": discovery_view(job),
     }

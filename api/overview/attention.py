@@ -63,6 +63,7 @@ def of_job(
             detail=f"The job runs with epoch {job.epoch}, the newest is {job.newest_epoch}: "
             "changes of rules do not reach it.",
         )
+    yield from _of_discovery(job)
     yield from _of_watermark(job, allowed_delay_ms, now_ms)
     if job.backlog_events and job.backlog_events > _BACKLOG_SECONDS * job.events_per_second:
         yield AttentionItem(
@@ -72,6 +73,29 @@ def of_job(
             job=job.name,
             detail=f"{job.backlog_events} events wait to be read, at {job.events_per_second:.0f} "
             "a second: matches come late.",
+        )
+
+
+def _of_discovery(job: JobView) -> Iterator[AttentionItem]:
+    discovery = job.discovery
+    if discovery.status == "failing":
+        yield AttentionItem(
+            concern="discovery_failing",
+            urgency="warn",
+            stream=job.stream,
+            job=job.name,
+            at=discovery.last_success,
+            detail="The job cannot read its rules; those it read last go on, and changes do not "
+            f"reach it. {discovery.error}",
+        )
+    if discovery.unreadable:
+        many = f"{discovery.unreadable} rules" if discovery.unreadable > 1 else "One rule"
+        yield AttentionItem(
+            concern="rules_unreadable",
+            urgency="bad",
+            stream=job.stream,
+            job=job.name,
+            detail=f"{many} in the source of the job cannot run: {'; '.join(discovery.problems)}",
         )
 
 

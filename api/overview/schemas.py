@@ -17,6 +17,8 @@ Concern = Literal[
     "watermark_behind",
     "watermark_ahead",
     "backlog",
+    "discovery_failing",
+    "rules_unreadable",
     "starts_soon",
     "ends_soon",
 ]

@@ -9,7 +9,15 @@ from typing import Final
 from pydantic import TypeAdapter, ValidationError
 
 from contract.report_parts import ReportPart
-from contract.reports import Counters, EventTimeMs, Heartbeat, RunningVersion
+from contract.reports import (
+    PROBLEMS_PER_HEARTBEAT,
+    Counters,
+    DiscoveryReport,
+    EventTimeMs,
+    Heartbeat,
+    RunningVersion,
+)
+from discoverers.health import DiscovererHealth, HealthStatus
 from processor_runtime.driver.job_status import JobStatus, Totals, VersionStatus
 
 _LARGEST_COUNT: Final = 2**53 - 1
@@ -17,7 +25,13 @@ _FASTEST: Final = 1e12
 _EVENT_TIME: Final = TypeAdapter(EventTimeMs)
 
 
-def heartbeat(status: JobStatus, part: ReportPart, instance_id: str, sequence: int) -> Heartbeat:
+def heartbeat(
+    status: JobStatus,
+    part: ReportPart,
+    instance_id: str,
+    sequence: int,
+    discovery: DiscovererHealth | None = None,
+) -> Heartbeat:
     """Return a heartbeat that tells how the job fares, and of its versions one part."""
     rate = status.events_per_second
     return Heartbeat(
@@ -33,6 +47,7 @@ def heartbeat(status: JobStatus, part: ReportPart, instance_id: str, sequence: i
         counters=_counters(status.totals),
         partial_matches=_bounded(status.partial_matches),
         state_bytes=_bounded(status.state_bytes),
+        discovery=DiscoveryReport() if discovery is None else _discovery(discovery),
         versions=part.versions,
         replaces_all=part.replaces_all,
         held_versions=part.held_versions,
@@ -57,6 +72,17 @@ def running_version(status: VersionStatus) -> RunningVersion:
         last_match_ms=_event_time(status.last_match_ms),
         error=status.error,
         traceback=status.traceback,
+    )
+
+
+def _discovery(health: DiscovererHealth) -> DiscoveryReport:
+    is_failing = health.status is HealthStatus.FAILING
+    return DiscoveryReport(
+        status=health.status.value,
+        last_success_ms=_event_time(health.last_success_ms),
+        error=(health.last_error or "") if is_failing else "",
+        unreadable=len(health.problems),
+        problems=[str(problem) for problem in health.problems[:PROBLEMS_PER_HEARTBEAT]],
     )
 
 

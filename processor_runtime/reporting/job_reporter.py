@@ -25,6 +25,7 @@ from contract.report_parts import VersionReport
 from contract.reports import HeartbeatAnswer, JobRegistration, JobStop, RegisteredJob
 from discoverers.background_thread import BackgroundThread, FailuresInARow
 from discoverers.clock import SYSTEM_CLOCK, Backoff, Clock
+from discoverers.health import DiscovererHealth
 from processor_runtime.driver.job_status import JobStatus
 from processor_runtime.reporting.heartbeats import heartbeat, running_version
 from processor_runtime.reporting.rule_service import RuleService, ServiceRefused
@@ -75,18 +76,20 @@ class JobReporter(BackgroundThread):
     Args:
         service: where to report to.
         job: who reports.
+        discovery: how the source of processors fares, asked at each heartbeat.
         on_superseded: called once, from the reporting thread, when another instance of the job has
             taken over and this one should stop; it is told why.
         clock: the wall clock and waiting.
         backoff: how long to wait after failures.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what tests put in has a default
         self,
         service: RuleService,
         job: ReportingJob,
         on_superseded: Callable[[str], None],
         *,
+        discovery: Callable[[], DiscovererHealth] = DiscovererHealth,
         clock: Clock = SYSTEM_CLOCK,
         backoff: Backoff | None = None,
     ) -> None:
@@ -94,6 +97,7 @@ class JobReporter(BackgroundThread):
         self._service = service
         self._job = job
         self._on_superseded = on_superseded
+        self._discovery = discovery
         self._clock = clock
         self._failures = FailuresInARow(
             _log, "the rule service takes no reports", backoff or Backoff()
@@ -179,7 +183,7 @@ class JobReporter(BackgroundThread):
             "POST",
             f"/v1/jobs/{registered.id}/heartbeats",
             HeartbeatAnswer,
-            heartbeat(status, part, self._job.instance_id, self._sequence),
+            heartbeat(status, part, self._job.instance_id, self._sequence, self._discovery()),
         )
         self._versions.told(part, answer)
         return part.held_versions is not None

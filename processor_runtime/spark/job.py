@@ -160,6 +160,7 @@ class StreamingJob:
             environment=self.environment,
             service=service,
         )
+        discovery = stack.enter_context(self._discovery(last_snapshot(files)))
         return _Parts(
             files=files,
             shipped=ShippedFiles(self.spark, directory),
@@ -169,10 +170,12 @@ class StreamingJob:
                 _limits(job_file),
                 job_file.limits.partial_matches_per_shard,
             ),
-            discovery=stack.enter_context(self._discovery(last_snapshot(files))),
+            discovery=discovery,
             outputs=stack.enter_context(create_sinks(job_file.outputs, surroundings)),
             progress=JobProgress(identity.shards),
-            reporter=None if service is None else stack.enter_context(self._reporter(service)),
+            reporter=None
+            if service is None
+            else stack.enter_context(self._reporter(service, discovery)),
         )
 
     def _discovery(self, initial: Snapshot | None) -> BackgroundDiscovery:
@@ -183,7 +186,7 @@ class StreamingJob:
             create_discoverer(self.job_file.discoverer, surroundings), initial
         )
 
-    def _reporter(self, service: RuleService) -> JobReporter:
+    def _reporter(self, service: RuleService, discovery: BackgroundDiscovery) -> JobReporter:
         job = ReportingJob(
             self.job_file.stream,
             self.job_file.name,
@@ -197,7 +200,7 @@ class StreamingJob:
                 "master": str(self.spark.sparkContext.master),
             },
         )
-        return JobReporter(service, job, self._give_way)
+        return JobReporter(service, job, self._give_way, discovery=lambda: discovery.health)
 
     def _give_way(self, reason: str) -> None:
         _log.warning("the job ends: %s", reason)

@@ -455,7 +455,14 @@ def test_what_is_worth_an_alert_is_a_metric(
     with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
 ) -> None:
     publish()
-    job.beat(running(state="quarantined"), epoch=1, watermark_ms=START_MS, backlog_events=9)
+    told = {"status": "failing", "error": "no route", "unreadable": 2}
+    job.beat(
+        running(state="quarantined"),
+        epoch=1,
+        watermark_ms=START_MS,
+        backlog_events=9,
+        discovery=told,
+    )
     label = 'stream="logins"'
     found = set(metrics(with_stream))
     assert f'up{{job="main",{label}}} 1.0' in found
@@ -463,6 +470,8 @@ def test_what_is_worth_an_alert_is_a_metric(
     assert f'backlog_events{{job="main",{label}}} 9.0' in found
     assert f'watermark_timestamp_seconds{{job="main",{label}}} 1.8e+09' in found
     assert f'versions{{job="main",state="quarantined",{label}}} 1.0' in found
+    assert f'discovery_up{{job="main",{label}}} 0.0' in found
+    assert f'discovery_unreadable_rules{{job="main",{label}}} 2.0' in found
 
     with_stream.clock.time_ms += HOUR_MS
     assert f'up{{job="main",{label}}} 0.0' in set(metrics(with_stream))

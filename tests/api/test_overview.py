@@ -132,6 +132,18 @@ def test_quarantined_versions_come_with_their_error_before_all_else(
         ({"watermark_ms": None}, []),
         ({"backlog_events": 6_000}, []),
         ({"backlog_events": 6_001}, ["backlog"]),
+        ({"discovery": {"status": "ok"}}, []),
+        ({"discovery": {"status": "failing", "error": "no route"}}, ["discovery_failing"]),
+        (
+            {
+                "discovery": {
+                    "status": "ok",
+                    "unreadable": 2,
+                    "problems": ["a.yaml: …", "b.yaml: …"],
+                }
+            },
+            ["rules_unreadable"],
+        ),
     ],
 )
 def test_a_job_that_lags_needs_attention(

@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from discoverers import DiscovererHealth, HealthStatus, ProcessorProblem
 from discoverers.clock import Backoff, Clock
 from processor_runtime.driver.job_status import JobStatus, Totals, VersionStatus
 from processor_runtime.reporting import JobReporter, ReportingJob, RuleService, ServiceRefused
@@ -84,6 +85,34 @@ def test_the_service_knows_what_the_newest_batch_was_and_what_runs(
         assert job["counters"]["events"] == 91_000
         (version,) = versions_in(served)
         assert (version["state"], version["partial_matches"]) == ("active", 12)
+
+
+def test_the_service_knows_how_the_source_of_rules_fares_between_two_batches(
+    served: ServedRuleService, rules: RuleService
+) -> None:
+    health = [DiscovererHealth(HealthStatus.OK, last_success_ms=1_800_000_000_000)]
+    job = ReportingJob("logins", "main", "instance-1")
+    with JobReporter(
+        rules, job, lambda _reason: None, discovery=lambda: health[-1], clock=EAGER
+    ) as reporting:
+        reporting.update(STATUS)
+        eventually(lambda: job_in(served)["state"] == "running")
+        assert job_in(served)["discovery"]["status"] == "ok"
+        unreadable = ProcessorProblem("rules/a.yaml", "no pattern")
+        health.append(
+            replace(
+                health[0],
+                status=HealthStatus.FAILING,
+                last_error="OSError: no such folder",
+                problems=(unreadable,) * 12,
+            )
+        )
+        eventually(lambda: job_in(served)["discovery"]["status"] == "failing")
+        told = job_in(served)["discovery"]
+        assert told["error"] == "OSError: no such folder"
+        assert told["last_success"] == "2027-01-15T08:00:00.000Z"
+        assert (told["unreadable"], len(told["problems"])) == (12, 10)
+        assert told["problems"][0] == "rules/a.yaml: no pattern"
 
 
 def test_a_job_without_a_batch_is_starting_and_sends_no_heartbeat(

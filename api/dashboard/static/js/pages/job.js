@@ -81,6 +81,7 @@ function Figures({ job }) {
     <${Figure} name="Events" value=${shortCount(job.events_per_second)} unit="/s" note=${`${shortCount(job.counters.events)} since its start`} />
     <${Figure} name="Batch time" value=${duration(job.batch_duration_ms)} note=${`batch ${count(job.batch_id)}`} />
     <${Figure} name="Waiting at the source" value=${shortCount(job.backlog_events)} unit=${job.backlog_events === null ? "" : "events"} note=${job.backlog_events === null ? "not told by it" : ""} />
+    <${Figure} name="Source of its rules" value=${DISCOVERY[job.discovery.status]} kind=${discoveryKind(job.discovery)} note=${discoveryNote(job.discovery)} />
     <${Figure} name="Matches since its start" value=${shortCount(job.counters.matches)} note=${`${shortCount(job.counters.timeouts)} timed out`} />
     <${Figure} name="Partial matches" value=${shortCount(job.partial_matches)} note=${`state ${bytes(job.state_bytes)}`} />
     <${Figure}
@@ -90,6 +91,19 @@ function Figures({ job }) {
       note=${`${shortCount(job.counters.late)} late events`}
     />
   </div>`;
+}
+
+const DISCOVERY = { ok: "ok", failing: "failing", unknown: "–" };
+
+function discoveryKind(discovery) {
+  if (discovery.unreadable) return "bad";
+  return discovery.status === "failing" ? "warn" : "";
+}
+
+function discoveryNote(discovery) {
+  if (discovery.unreadable) return `${plural(discovery.unreadable, "rule")} cannot run: ${discovery.problems[0] ?? ""}`;
+  if (discovery.status === "failing") return `the last good set runs: ${discovery.error}`;
+  return html`read <${Time} at=${discovery.last_success} ago none="not told by it" />`;
 }
 
 function Forget({ job, onClose }) {
