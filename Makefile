@@ -4,10 +4,10 @@ BIN := .venv/bin
 UV := $(BIN)/uv
 ARGS ?=
 
-.PHONY: help setup check format test bench demo clean
+.PHONY: help setup check format test test-long test-faults bench demo clean
 
 help: ## Show this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 setup: .venv/.installed ## Create .venv with everything needed
 
@@ -32,8 +32,16 @@ format: setup ## Format and mend what can be mended
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-test: setup ## All tests (ARGS="-k name" for some)
-	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
+PYTEST := $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
+
+test: setup ## Tests, minutes (ARGS="-k name" for some)
+	$(PYTEST) -m "not long and not faults" $(ARGS)
+
+test-long: setup ## Long tests: kills, a cluster, the demo, all vectors on Spark
+	$(PYTEST) -m long $(ARGS)
+
+test-faults: setup ## Faults injected into service and job, one after the other
+	$(BIN)/pytest -m faults -p no:xdist $(ARGS)
 
 bench: setup ## Benchmarks; prints ratios measured in one run
 	$(BIN)/python benchmarks/core.py

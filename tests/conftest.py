@@ -1,4 +1,4 @@
-"""What holds for all tests: Hypothesis times nothing, and the conformance totals are printed."""
+"""What holds for all tests: markers, Hypothesis times nothing, conformance totals are printed."""
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -11,6 +11,17 @@ settings.register_profile(
     "untimed", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("untimed")
+
+MARKERS = (
+    "spark: needs Java, and seconds to start a local Spark",
+    "long: takes minutes (kills, a cluster, the demo, thousands of cases on Spark): make test-long",
+    "faults: breaks what a service or a job stands on, on purpose: make test-faults",
+)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

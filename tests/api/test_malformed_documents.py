@@ -2,7 +2,6 @@
 
 import copy
 import json
-import os
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -13,7 +12,10 @@ import pytest
 from tests.api.documents import PATTERN, STREAM, processor_document
 from tests.api.running import ServiceUnderTest, running_service
 
-MUTANTS = 4_000 if os.environ.get("CI") else 400
+MUTANTS = 100
+"""For each seed."""
+
+SEEDS = 40
 JUNK: list[Any] = [
     *(None, True, False, 0, -1, 2**62, 1.5, -0.0, 1e300),
     *("", " ", "x", "ä", "'", "a.b", "SUM(fail.amount)", "1 = 1", "amount >", "((((", "/* x"),
@@ -169,13 +171,16 @@ def test_the_good_documents_are_good(lasting_service: ServiceUnderTest) -> None:
         assert answer.status_code == 200, answer.text
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed",
+    [pytest.param(seed, marks=[pytest.mark.long] if seed > 3 else []) for seed in range(SEEDS)],
+)
 def test_a_mutant_is_taken_or_refused_with_its_place(
     lasting_service: ServiceUnderTest, seed: int
 ) -> None:
     choice = random.Random(seed)  # noqa: S311 - no secret
     statuses: Counter[int] = Counter()
-    for _ in range(MUTANTS // 4):
+    for _ in range(MUTANTS):
         document = mutant(choice)
         answer = lasting_service.client.post("/v1/validate", json=document)
         statuses[answer.status_code] += 1
@@ -187,4 +192,4 @@ def test_a_mutant_is_taken_or_refused_with_its_place(
             for flaw in errors:
                 assert points_into(flaw["pointer"], document), f"{flaw} {shown}"
                 assert flaw["detail"]
-    assert statuses[422] > MUTANTS / 8
+    assert statuses[422] > MUTANTS / 2

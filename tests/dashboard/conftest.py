@@ -18,10 +18,6 @@ from tests.dashboard.reporting_job import ReportingJob
 from tests.dashboard.serving import ServedDashboard, served_dashboard
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "spark: needs Java, and seconds to start a local Spark")
-
-
 @pytest.fixture(scope="session", autouse=True)
 def _quiet_logs() -> None:
     quiet_logs()

@@ -133,6 +133,7 @@ def let_time_pass_until(
 
 
 @pytest.mark.spark
+@pytest.mark.long
 def test_a_rule_from_the_editor_runs_in_a_real_job_and_what_it_finds_is_shown(
     page: Page, dashboard: ServedDashboard, job: JobProcess, events: Events, tmp_path: Path
 ) -> None:

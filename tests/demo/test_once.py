@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.spark
+@pytest.mark.long
 def test_the_demo_keeps_what_it_promises(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "examples.demo", "--once", "--fast", "--keep", str(tmp_path)]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}

@@ -15,7 +15,7 @@ from tests.processor_runtime.resilience.job_process import (
 )
 from tests.processor_runtime.spark.finished_job import written
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 WITH_DEVICE: Final[dict[str, Any]] = {
     "name": "logins",

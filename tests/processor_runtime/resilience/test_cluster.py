@@ -27,7 +27,7 @@ from tests.processor_runtime.resilience.spark_cluster import (
 from tests.processor_runtime.resilience.ssh_auth_stream import AT_FIRST, STREAM, arriving
 from tests.processor_runtime.spark.finished_job import Row, job, written
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 BATCHES = 6
 

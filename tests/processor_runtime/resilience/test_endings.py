@@ -18,7 +18,7 @@ from tests.processor_runtime.resilience.job_process import (
 )
 from tests.processor_runtime.spark.finished_job import written
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 STREAM = {
     "name": "numbers",

@@ -16,7 +16,7 @@ from tests.processor_runtime.spark.data_sets import (
 )
 from tests.processor_runtime.spark.finished_job import Row, job, written
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 
 @dataclass(frozen=True, slots=True)

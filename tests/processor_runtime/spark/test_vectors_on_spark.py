@@ -27,7 +27,7 @@ from tests.processor_runtime.core.vector_stream import (
 )
 from tests.processor_runtime.spark.stage_query import Event, StageQuery
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 DELAY_MS = 5
 
