@@ -77,9 +77,13 @@ def forget_up_to(session: Session, stream: str, number: int) -> None:
     session.execute(delete(Match).where(Match.stream == stream, Match.number <= number))
 
 
-def forget_all_but(session: Session, stream: str, processor_id: str, kept: int) -> None:
-    """Remove the matches of a processor but for the newest ones."""
-    of_processor = (Match.stream == stream, Match.processor_id == processor_id)
+def forget_all_but(session: Session, stream: str, processor_id: str, kind: str, kept: int) -> None:
+    """Remove the rows of one kind of a processor but for the newest ones."""
+    of_processor = (
+        Match.stream == stream,
+        Match.processor_id == processor_id,
+        Match.kind == kind,
+    )
     newest_forgotten = (
         select(Match.number)
         .where(*of_processor)

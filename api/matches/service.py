@@ -43,8 +43,11 @@ def take_report(
         log.newest += len(fresh)
         session.flush()
         repository.forget_up_to(session, stream, log.newest - settings.matches_per_stream)
-        for processor_id in {each.processor_id for each in fresh.values()}:
-            repository.forget_all_but(session, stream, processor_id, settings.matches_per_processor)
+        # By kind: a rule whose windows close often must not lose its matches to timeouts.
+        for processor_id, kind in {(each.processor_id, each.kind) for each in fresh.values()}:
+            repository.forget_all_but(
+                session, stream, processor_id, kind, settings.matches_per_processor
+            )
         notify_others(session, bell_name(stream))
     return MatchReceipt(added=len(fresh), known=len(report.matches) - len(fresh))
 

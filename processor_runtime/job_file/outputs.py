@@ -188,9 +188,9 @@ class ServiceOutput(_Output):
     name: OutputName = "service"
     """What errors call it; outputs of one type need different names."""
     kinds: list[Literal["match", "timeout"]] = Field(  # type: ignore[assignment] # fewer kinds
-        default=["match", "timeout"], min_length=1
+        default=["match"], min_length=1
     )
-    """Which rows it takes; the service keeps no others."""
+    """Which rows it takes; the service keeps no others, and of each kind the newest."""
     queue_rows: int = Field(default=10_000, ge=1, le=1_000_000)
     """How many rows may wait for a service that is slow or down; older ones are dropped."""
 

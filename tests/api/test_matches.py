@@ -154,6 +154,14 @@ def test_of_too_many_matches_the_oldest_are_let_go(database_url: str) -> None:
         assert listed(service) == [13, 12, 11, 8]
 
 
+def test_timeouts_do_not_push_out_matches_of_their_rule(database_url: str) -> None:
+    with running_service(database_url, matches_per_processor=3) as service:
+        service.client.post("/v1/streams", json=STREAM)
+        post(service, *[found(number) for number in range(3)])
+        post(service, *[found(number, kind="timeout") for number in range(3, 9)])
+        assert listed(service) == [8, 7, 6, 2, 1, 0]
+
+
 def test_a_listener_hears_only_what_is_new_or_what_it_has_missed(
     with_stream: ServiceUnderTest,
 ) -> None:

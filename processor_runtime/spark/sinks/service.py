@@ -36,7 +36,8 @@ class ServiceSink:
         if row_count == 0:
             return
         newest = (
-            rows.orderBy(F.col("end_ms").desc_nulls_last(), "match_id")
+            # Of a large batch matches come before partial matches that timed out.
+            rows.orderBy("kind", F.col("end_ms").desc_nulls_last(), "match_id")
             .limit(ROWS_PER_BATCH)
             .select(
                 *("match_id", "kind", "processor_id", "version", "epoch", "start_ms", "end_ms"),
