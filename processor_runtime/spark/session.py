@@ -12,7 +12,7 @@ from warnings import catch_warnings, simplefilter
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-_PACKAGES: Final = ("cep", "contract", "discoverers", "processor_runtime")
+_PACKAGES: Final = ("percept", "cep", "contract", "discoverers", "processor_runtime")
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.session.timeZone": "UTC",

@@ -11,7 +11,7 @@ IMPORTS = """
 import sys
 sys.path[:] = [sys.argv[1], *(path for path in sys.path if path not in ("", sys.argv[2]))]
 import processor_runtime.spark.plan.stages
-import processor_runtime.spark.match_patterns
+from percept import Output, match_patterns
 print(processor_runtime.__file__)
 """
 
