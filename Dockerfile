@@ -10,6 +10,7 @@ RUN pip install --no-cache-dir "uv==0.13.9"
 ENV UV_COMPILE_BYTECODE=1 UV_LINK_MODE=copy UV_PYTHON_DOWNLOADS=0 UV_PROJECT_ENVIRONMENT=/opt/percept
 WORKDIR /src
 COPY pyproject.toml uv.lock README.md LICENSE ./
+COPY percept percept
 COPY cep cep
 COPY contract contract
 COPY discoverers discoverers

@@ -3,7 +3,7 @@
 Pattern ──sign──► document ──Client──► rule service ◄── jobs
                               └─ wait_until_running ─┘
 
-from api.client import Client
+from percept import Client
 
 with Client("https://rules.example.com", token) as client:
     published = client.publish("logins", "failed-logins", pattern=pattern, key_by=["user"])

@@ -196,8 +196,8 @@ def unpack(data: bytes) -> Any:
     version = data[len(_MAGIC)]
     if version > FORMAT_VERSION:
         raise StateEncodingError(
-            f"the encoded state has format {version}, this program reads up to {FORMAT_VERSION}; "
-            "upgrade it"
+            f"the encoded state has format {version}, this version of Percept reads up to "
+            f"{FORMAT_VERSION}; upgrade it"
         )
     if version < 1:
         raise StateEncodingError(f"the encoded state is corrupt: there is no format {version}")

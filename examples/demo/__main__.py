@@ -16,8 +16,6 @@ import httpx2
 import typer
 from rich.console import Console
 
-from api.client import ServiceError
-from cep.signing.keys import SigningKey, SigningKeys
 from examples.demo.events import STREAM, Feeder, load_events
 from examples.demo.java import missing_java
 from examples.demo.job import KEYS_VARIABLE, TOKEN_VARIABLE, ChangeLines, output_rows, start_job
@@ -28,6 +26,7 @@ from examples.demo.service import DemoService, demo_service, plain_environment
 from examples.demo.story import ACTS
 from examples.demo.summary import summarize
 from examples.demo.terminal import Terminal, demo_console
+from percept import ServiceError, SigningKey, SigningKeys
 
 _STOPPED = 130  # as shells tell of Ctrl-C
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from api.client import Client, Processor
-from cep import Pattern
 from examples.demo import python_conditions
 from examples.demo.events import STREAM
+from percept import Client, Pattern
+from percept.client import Processor
 
 _SSH_RULES: Final = Path(__file__).parents[1] / "ssh_auth"
 

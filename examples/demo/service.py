@@ -16,12 +16,11 @@ from typing import Any, Final
 import httpx2
 from pydantic import BaseModel, ConfigDict
 
-from api.client import Client
 from cep.instants import Instant
-from cep.signing.keys import SigningKeys
 from contract.reports import Counters
 from examples.demo.events import STREAM
 from examples.demo.processes import PERCEPT, ChildProcess
+from percept import Client, SigningKeys
 
 _START_SECONDS: Final = 120
 _HOST: Final = "127.0.0.1"

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from api.client import Client
 from cep.instants import instant_ms
 from contract.reports import RunningState
 from examples.demo import rules
 from examples.demo.rules import Rule
+from percept import Client
 
 
 class Deed(StrEnum):

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from cep import find_matches
 from cep.instants import instant_ms
 from examples.demo.events import STREAM, Event
 from examples.demo.job import Row
 from examples.demo.story import Span
+from percept import find_matches
 
 _Key = tuple[str, int]
 

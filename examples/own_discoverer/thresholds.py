@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from discoverers import (
+from percept.discoverers import (
     DiscovererSurroundings,
     FoundProcessors,
     FoundVersion,

@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from cep import (
+from percept import (
     AfterMatchSkip,
+    Output,
     Pattern,
     PatternProcessFunction,
     ProcessContext,
+    Steps,
     TimedOutPartialMatchHandler,
     iter_matches,
+    process,
 )
-from cep.processor import Output, Steps, process
 
 EVENTS = Path(__file__).with_name("events.jsonl.gz")
 FAILURES = 3

@@ -64,7 +64,9 @@ def read_record(data: bytes) -> BatchRecord:
     """
     content = from_json(data)
     if (given := content.pop("format")) != _FORMAT:
-        raise ValueError(f"a batch record of format {given}; this program reads {_FORMAT}")
+        raise ValueError(
+            f"a batch record of format {given}; this version of Percept reads {_FORMAT}"
+        )
     return BatchRecord(**content)
 
 

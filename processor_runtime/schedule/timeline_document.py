@@ -43,8 +43,8 @@ def read_timeline(data: bytes) -> tuple[Timeline, StreamDefinition]:
     content: dict[str, Any] = from_json(data)
     if content["format"] != FORMAT:
         raise UnknownFormatError(
-            f"the timeline in the checkpoint has format {content['format']}, this program reads "
-            f"{FORMAT}; upgrade it"
+            f"the timeline in the checkpoint has format {content['format']}, this version of "
+            f"Percept reads {FORMAT}; upgrade it"
         )
     timeline = Timeline(
         intervals=tuple(_interval(item) for item in content["intervals"]),

@@ -12,7 +12,7 @@ from warnings import catch_warnings, simplefilter
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-_PACKAGES: Final = ("cep", "contract", "discoverers", "processor_runtime")
+_PACKAGES: Final = ("percept", "cep", "contract", "discoverers", "processor_runtime")
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.session.timeZone": "UTC",
@@ -80,9 +80,18 @@ def ship_packages(spark: SparkSession, directory: Path) -> None:
     """
     if str(spark.sparkContext.master).startswith("local"):
         return
+    spark.sparkContext.addPyFile(str(package_archive(directory)))
+
+
+def package_archive(directory: Path) -> Path:
+    """Write Percept's packages, as far as workers import them, into an archive and return it.
+
+    Args:
+        directory: where to write it.
+    """
     archive = directory / "percept-packages.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as target:
         for package in _PACKAGES:
             for path in sorted((_ROOT / package).rglob("*.py")):
                 target.write(path, path.relative_to(_ROOT))
-    spark.sparkContext.addPyFile(str(archive))
+    return archive

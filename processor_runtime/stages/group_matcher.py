@@ -32,7 +32,7 @@ _BUCKETS_SWEPT: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _PhaseEvents:
     """Relevant events of one phase, in order: parallel lists."""
 
     phase: int
@@ -75,9 +75,9 @@ class GroupMatcher:
         events = self._waiting.take(watermark_ms, arrived, self.order_by)
         if events is not None and events.columns != [TIME, *self.group.columns]:
             events = self._with_columns(events)
-        runs = [] if events is None else list(self._runs(events))
-        self._restore(runs, watermark_ms)
-        return list(self._detections(runs, watermark_ms))
+        parts = [] if events is None else list(self._by_phase(events))
+        self._restore(parts, watermark_ms)
+        return list(self._detections(parts, watermark_ms))
 
     def save(self, watermark_ms: int, stopped: Iterable[StoppedRule]) -> None:
         """Keep the state for the next batch, and empty the matcher for the next shard."""
@@ -122,7 +122,7 @@ class GroupMatcher:
         nulls = [null for name, null in self.group.nulls.items() if name not in events.columns]
         return events.with_columns(nulls).select(TIME, *self.group.columns)
 
-    def _runs(self, events: pl.DataFrame) -> Iterator[_Run]:
+    def _by_phase(self, events: pl.DataFrame) -> Iterator[_PhaseEvents]:
         """Yield the relevant events, split where phases begin."""
         times = events.get_column(TIME)
         begin = 0
@@ -130,17 +130,17 @@ class GroupMatcher:
             phase = self.group.phases.at(times[begin])
             until_ms = self.group.phases[phase].until_ms
             end = int(times.search_sorted(until_ms, side="left"))
-            yield self._run(phase, events[begin:end])
+            yield self._relevant(phase, events[begin:end])
             begin = end
 
-    def _run(self, phase: int, events: pl.DataFrame) -> _Run:
+    def _relevant(self, phase: int, events: pl.DataFrame) -> _PhaseEvents:
         rows, kinds = self.group.index.classify(events, partial(self.group.kind, phase))
         relevant = events[rows]
         for kind, count in Counter(kinds).items():
             for rule in kind.rules if kind is not None else ():
                 self.events_by_rule[rule] += count
         keys = self.group.keys(relevant)
-        return _Run(
+        return _PhaseEvents(
             phase,
             relevant.get_column(TIME).to_list(),
             keys.rows() if self.group.is_keyed else [()] * len(relevant),
@@ -148,15 +148,15 @@ class GroupMatcher:
             relevant.rows(),
         )
 
-    def _detections(self, runs: Sequence[_Run], watermark_ms: int) -> Iterator[Detection]:
+    def _detections(self, parts: Sequence[_PhaseEvents], watermark_ms: int) -> Iterator[Detection]:
         matcher = self.group.matcher
         current = self.group.phases.at(self.header.processed_ms)
-        for run in runs:
-            yield from self._enter_phases(current, run.phase)
-            current = run.phase
+        for part in parts:
+            yield from self._enter_phases(current, part.phase)
+            current = part.phase
             advance_to, process = matcher.advance_to, matcher.process
             for time_ms, key, kind, event in zip(
-                run.times, run.keys, run.kinds, run.events, strict=True
+                part.times, part.keys, part.kinds, part.events, strict=True
             ):
                 if found := advance_to(time_ms):
                     yield from found
@@ -173,11 +173,11 @@ class GroupMatcher:
 
     # Keys
 
-    def _restore(self, runs: Sequence[_Run], watermark_ms: int) -> None:
+    def _restore(self, parts: Sequence[_PhaseEvents], watermark_ms: int) -> None:
         """Put the keys this batch is about into the matcher."""
         matcher = self.group.matcher
         matcher.time_ms = self.header.processed_ms
-        for key in dict.fromkeys(key for run in runs for key in run.keys):
+        for key in dict.fromkeys(key for part in parts for key in part.keys):
             self._keys[key] = key_bytes(key)
         restorers: dict[int, KeyRestorer] = {}
         entries = self.buckets.take(

@@ -59,8 +59,8 @@ def read_header(state: KeyedState) -> GroupHeader:
     written_format, *content = unpack(data)
     if written_format != _FORMAT:
         raise StateEncodingError(
-            f"the state of a shard has format {written_format}, this program reads {_FORMAT}; "
-            "upgrade it"
+            f"the state of a shard has format {written_format}, this version of Percept reads "
+            f"{_FORMAT}; upgrade it"
         )
     processed_ms, waiting, buckets, layouts, partial_matches, stopped = content
     return GroupHeader(

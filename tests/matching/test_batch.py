@@ -73,7 +73,7 @@ def spelled(detections: list[Any]) -> Counter[Found]:
 
 
 def in_batches(rules: dict[str, Pattern], rows: pl.DataFrame, sizes: list[int]) -> Counter[Found]:
-    """Feed frames of these sizes, with a snapshot and a restart after each."""
+    """Feed frames of these sizes; after each, a new matcher goes on from the encoded state."""
     matcher = BatchMatcher(rules, schema=SCHEMA, key_by=["user"])
     found = []
     begin = 0

@@ -28,7 +28,7 @@ def cases() -> list[dict[str, Any]]:
 
 
 class Run:
-    """One matcher fed event by event; `restart` replaces it by its own snapshot."""
+    """One matcher fed event by event; `restart` replaces it by one with its state."""
 
     def __init__(self, rules: dict[str, Pattern]) -> None:
         self.rules = rules

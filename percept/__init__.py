@@ -1,0 +1,176 @@
+"""Percept, as programs use it: what is meant for users, under one name.
+
+    patterns       Pattern, AfterMatchSkip, WithinType, Schema
+    matching       find_matches, iter_matches; KeyedMatcher, BatchMatcher and their state as bytes
+    matches        PatternProcessFunction, select, flat_select, SelectExpressions, process
+    Spark          match_patterns, on any DataFrame        (extra `spark`)
+    rule service   Client and its errors                   (extra `client`); `percept.client`
+    Python code    SigningKey, SigningKeys, CodeRefused
+    discoverers    `percept.discoverers`, for one of your own
+
+A name is imported when it is first used, so `import percept` costs nothing and asks for no extra.
+"""
+
+import importlib
+import importlib.metadata
+from typing import TYPE_CHECKING, Any, Final
+
+from percept._packages import own_packages
+
+if TYPE_CHECKING:
+    from cep import (
+        AfterMatchSkip,
+        BatchMatcher,
+        Detection,
+        KeyedMatcher,
+        Limits,
+        Match,
+        MatchResult,
+        Output,
+        Pattern,
+        PatternError,
+        PatternProcessFunction,
+        PatternProcessor,
+        ProcessContext,
+        Schema,
+        SelectExpressions,
+        TimedOutMatch,
+        TimedOutPartialMatchHandler,
+        find_matches,
+        flat_select,
+        iter_matches,
+        process,
+        select,
+    )
+    from cep.expression import EvaluationError, ExpressionError, ExpressionTooLarge
+    from cep.matching.matcher_state import encode_matcher, restore_matcher
+    from cep.nfa import (
+        ConditionFailed,
+        EventTimeError,
+        LimitExceeded,
+        MatchingError,
+        SkipTargetMissing,
+        StateEncodingError,
+    )
+    from cep.nfa.errors import CodeNotLoaded
+    from cep.pattern import PatternTooLarge, SkipStrategy, WithinType
+    from cep.processor import Steps
+    from cep.signing.code import CodeRefused
+    from cep.signing.keys import SigningKey, SigningKeys
+    from percept.client import (
+        Client,
+        Conflict,
+        Flaw,
+        Invalid,
+        NotAllowed,
+        NotFound,
+        NotRunning,
+        Outdated,
+        ServiceError,
+        Unreachable,
+    )
+    from percept.spark import PatternMatches, match_patterns
+
+    __version__: str
+
+__all__ = [
+    "AfterMatchSkip",
+    "BatchMatcher",
+    "Client",
+    "CodeNotLoaded",
+    "CodeRefused",
+    "ConditionFailed",
+    "Conflict",
+    "Detection",
+    "EvaluationError",
+    "EventTimeError",
+    "ExpressionError",
+    "ExpressionTooLarge",
+    "Flaw",
+    "Invalid",
+    "KeyedMatcher",
+    "LimitExceeded",
+    "Limits",
+    "Match",
+    "MatchResult",
+    "MatchingError",
+    "NotAllowed",
+    "NotFound",
+    "NotRunning",
+    "Outdated",
+    "Output",
+    "Pattern",
+    "PatternError",
+    "PatternMatches",
+    "PatternProcessFunction",
+    "PatternProcessor",
+    "PatternTooLarge",
+    "ProcessContext",
+    "Schema",
+    "SelectExpressions",
+    "ServiceError",
+    "SigningKey",
+    "SigningKeys",
+    "SkipStrategy",
+    "SkipTargetMissing",
+    "StateEncodingError",
+    "Steps",
+    "TimedOutMatch",
+    "TimedOutPartialMatchHandler",
+    "Unreachable",
+    "WithinType",
+    "__version__",
+    "encode_matcher",
+    "find_matches",
+    "flat_select",
+    "iter_matches",
+    "match_patterns",
+    "process",
+    "restore_matcher",
+    "select",
+]
+
+# The same as the imports for type checkers above; a test holds them together.
+_NAMES: Final = {
+    "cep": """
+        AfterMatchSkip BatchMatcher Detection KeyedMatcher Limits Match MatchResult Output
+        Pattern PatternError PatternProcessFunction PatternProcessor ProcessContext Schema
+        SelectExpressions TimedOutMatch TimedOutPartialMatchHandler find_matches flat_select
+        iter_matches process select
+    """,
+    "cep.expression": "EvaluationError ExpressionError ExpressionTooLarge",
+    "cep.matching.matcher_state": "encode_matcher restore_matcher",
+    "cep.nfa": """
+        ConditionFailed EventTimeError LimitExceeded MatchingError SkipTargetMissing
+        StateEncodingError
+    """,
+    "cep.nfa.errors": "CodeNotLoaded",
+    "cep.pattern": "PatternTooLarge SkipStrategy WithinType",
+    "cep.processor": "Steps",
+    "cep.signing.code": "CodeRefused",
+    "cep.signing.keys": "SigningKey SigningKeys",
+    "percept.client": """
+        Client Conflict Flaw Invalid NotAllowed NotFound NotRunning Outdated ServiceError
+        Unreachable
+    """,
+    "percept.spark": "PatternMatches match_patterns",
+}
+_HOMES: Final = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+if not TYPE_CHECKING:  # else a name that does not exist would be `Any`
+
+    def __getattr__(name: str) -> Any:
+        """Return a public name, imported now; see `own_packages` for what may be wrong with it."""
+        if name == "__version__":
+            value: Any = importlib.metadata.version("percept")
+        elif name in _HOMES:
+            with own_packages("cep"):
+                value = getattr(importlib.import_module(_HOMES[name]), name)
+        else:
+            raise AttributeError(f"module 'percept' has no attribute '{name}'")
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
