@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.console import Console
 from rich.logging import RichHandler
 
+from contract.problem_text import first_line
 from processor_runtime.batch_lines import BatchLines
 from processor_runtime.job_file.job import JobFile
 from processor_runtime.job_file.loading import load_job_file
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from processor_runtime.spark.micro_batches import BatchDone
 
 
+_log = logging.getLogger("percept.job")
 _LAST_LINES: Final = 8
 
 
@@ -151,5 +153,15 @@ class _signals_stopping:  # noqa: N801 - used like a function
             # An exception might be raised in the middle of a call to Spark, which ends with us.
             os._exit(128 + number)
         self._console.print("stopping after this batch; once more to stop at once", style="bold")
-        self._stopper = threading.Thread(target=self._job.stop, name="percept-stop", daemon=True)
+        self._stopper = threading.Thread(target=self._stop_job, name="percept-stop", daemon=True)
         self._stopper.start()
+
+    def _stop_job(self) -> None:
+        from processor_runtime.spark.session import has_ended  # noqa: PLC0415 - Spark is loaded
+
+        try:
+            self._job.stop()
+        except Exception as error:  # noqa: BLE001 - the end of the thread; said below
+            # A signal to the whole process group ends Spark, too, which then has nothing to stop.
+            if not has_ended(self._job.spark):
+                _log.warning("the job could not be stopped: %s", first_line(error))

@@ -107,6 +107,7 @@ def test_a_job_whose_spark_is_told_to_terminate_with_it_ends_well_and_goes_on(
         give(folder, 1, 2)
         job.wait_until(lambda: len(numbers(checkpoint / "sources/0")) > 1)
         assert job.stop_group(signal.SIGTERM) == 0
+    assert "Traceback" not in job.text
     assert job.text.endswith("the job has ended\n")
     with JobProcess(folder, job_document(stream="numbers")) as job:
         job.wait_until(lambda: len(written(folder)) == 2)
