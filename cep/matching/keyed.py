@@ -121,13 +121,13 @@ class KeyedMatcher:
             going_on: the rules that may have some (see `keep_only`); all by default.
         """
         everything = self.all_rules
-        reactions = (
-            (shape, shape.machine.reactions(true_tests, first, further))
+        by_shape = (
+            (shape, shape.machine.transitions(true_tests, first, further))
             for shape, first, further in zip(
                 self.shapes, starting or everything, going_on or everything, strict=True
             )
         )
-        return tuple((shape, reaction) for shape, reaction in reactions if reaction.can_concern)
+        return tuple((shape, found) for shape, found in by_shape if found.can_concern)
 
     @property
     def all_rules(self) -> Selection:
@@ -153,16 +153,16 @@ class KeyedMatcher:
         The caller advances time first (`advance_to`), also for events that concern no rule.
         """
         detections: list[Detection] = []
-        for shape, reactions in kind:
+        for shape, transitions in kind:
             runs = shape.keys.get(key)
             if runs is None:
-                if reactions.start is None:
+                if transitions.start is None:
                     continue
                 runs = shape.keys[key] = KeyRuns()
             try:
-                emitted = shape.machine.process(runs, reactions, event, time_ms)
+                emitted = shape.machine.process(runs, transitions, event, time_ms)
             except MatchingError as error:
-                attempt = partial(shape.machine.process, runs, reactions, event, time_ms)
+                attempt = partial(shape.machine.process, runs, transitions, event, time_ms)
                 emitted = self._again(shape, error, key, event, attempt)
                 shape.keys[key] = runs  # stopping a rule may have freed it
             if emitted is None:

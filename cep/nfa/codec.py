@@ -16,7 +16,7 @@ import msgpack
 
 from cep.nfa.errors import StateEncodingError
 from cep.nfa.program import Program
-from cep.nfa.runs import UNFOLDED, Cell, KeyRuns
+from cep.nfa.runs import CELL_PREVIOUS, UNFOLDED, Cell, KeyRuns
 
 FORMAT_VERSION = 1
 _MAGIC = b"PCPT"
@@ -52,7 +52,7 @@ def runs_payload(runs: KeyRuns) -> list[Any]:
         cell: Cell | None = tip
         while cell is not None and id(cell) not in numbers:
             new.append(cell)
-            cell = cell[0]
+            cell = cell[CELL_PREVIOUS]
         for previous, step, sequence, event, _ in reversed(new):
             if id(event) not in event_numbers:
                 event_numbers[id(event)] = len(events)

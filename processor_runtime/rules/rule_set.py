@@ -37,7 +37,7 @@ GLOBAL_KEY: Final = "global"
 class RowKind:
     """What one kind of event does in one phase: to the machines, and which rules it concerns."""
 
-    reactions: EventKind
+    transitions: EventKind
     rules: tuple[str, ...]
 
 
@@ -128,11 +128,11 @@ class SelectorGroup:
         kinds = self._kinds[phase]
         if true_tests not in kinds:
             starting, going_on = self._selected(phase)
-            reactions = self.matcher.kind(true_tests, starting, going_on)
+            transitions = self.matcher.kind(true_tests, starting, going_on)
             rules = tuple(
-                rule for shape, reaction in reactions for rule in shape.rules_of(reaction.concerned)
+                rule for shape, found in transitions for rule in shape.rules_of(found.concerned)
             )
-            kinds[true_tests] = RowKind(reactions, rules) if reactions else None
+            kinds[true_tests] = RowKind(transitions, rules) if transitions else None
         return kinds[true_tests]
 
 

@@ -19,6 +19,7 @@ import polars as pl
 from cep.matching.key_state import KeyRestorer, encode_key, layout
 from cep.matching.shapes import Detection, Shape
 from cep.nfa.codec import pack, unpack
+from cep.nfa.runs import RUN_RULES
 from processor_runtime.rows.event_block import TIME, EventBlock
 from processor_runtime.rows.key_hashing import key_bytes, key_values
 from processor_runtime.rules.rule_set import RowKind, SelectorGroup
@@ -160,7 +161,7 @@ class GroupMatcher:
             ):
                 if found := advance_to(time_ms):
                     yield from found
-                if found := process(key, kind.reactions, event, time_ms):
+                if found := process(key, kind.transitions, event, time_ms):
                     yield from found
         last = max(current, self.group.phases.at(watermark_ms))
         yield from self._enter_phases(current, last)
@@ -262,7 +263,7 @@ def _translation(
 
 def _open_by_rule(shape: Shape) -> Counter[str]:
     """Return the number of open partial matches of each rule of a shape."""
-    by_set = Counter(run[1] for runs in shape.keys.values() for run in runs.runs)
+    by_set = Counter(run[RUN_RULES] for runs in shape.keys.values() for run in runs.runs)
     counts = Counter[str]()
     for rules, count in by_set.items():
         for rule in shape.rules_of(rules):

@@ -84,8 +84,8 @@ def test_an_event_concerns_no_rule_that_may_neither_begin_nor_go_on() -> None:
     assert matcher.kind(letter_b, everything, nothing) == ()
     assert matcher.kind(letter_c, only, only) == ()
     assert matcher.kind(letter_c, nothing, everything) != ()
-    ((shape, reactions),) = matcher.kind(letter_a, only, everything)
-    assert shape.rules_of(reactions.concerned) == ["ab"]
+    ((shape, transitions),) = matcher.kind(letter_a, only, everything)
+    assert shape.rules_of(transitions.concerned) == ["ab"]
 
 
 def test_kept_rules_keep_their_partial_matches_and_others_lose_them() -> None:
