@@ -1,7 +1,7 @@
 """Binds the conditions of patterns to a machine: tests on the event alone, and the rest.
 
 Condition ──split──► event test (shared, evaluated once per event, columnar or scalar)
-└─► residual   (per partial match; reads aggregates kept on the cells)
+              └────► residual   (per partial match; reads aggregates kept on the cells)
 """
 
 from collections.abc import Callable, Sequence

@@ -2,12 +2,11 @@
 
     Program ──► DecisionTable.outcome(state, truth) ──► machine
 
-A transition depends only on which conditions of the program hold for the event. So the walk along
-the epsilon transitions happens once per (state, truth), and matching an event is a look-up.
+What happens depends only on which conditions of the program are TRUE for the event. So the walk
+along the epsilon transitions happens once per (state, truth), and matching an event is a look-up.
 
 Source: Flink CEP `NFA.computeNextStates` and `createDecisionGraph`; conformance README, "Processing
-    an
-event".
+an event".
 """
 
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from cep.nfa.program import (
     StateKind,
     Transition,
     conditions_of,
-    guard_holds,
+    guard_truth,
 )
 
 NO_EVENT = -1
@@ -96,7 +95,7 @@ def _open_transitions(program: Program, start: int, truth: int) -> list[tuple[in
     while stack:
         state, way = stack.pop()
         for transition in program.states[state].transitions:
-            if not guard_holds(transition.guard, truth):
+            if not guard_truth(transition.guard, truth):
                 continue
             if transition.action is not Action.PROCEED:
                 found.append((state, transition))
@@ -114,7 +113,7 @@ def _reaches_final(program: Program, start: int, truth: int) -> bool:
             if (
                 transition.action is Action.PROCEED
                 and target not in seen
-                and guard_holds(transition.guard, truth)
+                and guard_truth(transition.guard, truth)
             ):
                 if program.states[target].kind is StateKind.FINAL:
                     return True

@@ -106,7 +106,7 @@ class _PredicateCompiler(ScalarCompiler):
     ) -> Predicate:
         first, second, compare = self.value(left), self.value(right), COMPARE[operator]
 
-        def holds(event: Event, aggregates: AggregateValues) -> bool:
+        def is_true(event: Event, aggregates: AggregateValues) -> bool:
             one = first(event, aggregates)
             if one is None:
                 return False
@@ -118,7 +118,7 @@ class _PredicateCompiler(ScalarCompiler):
             except Mismatch:
                 raise mismatch(node, (left, right), (one, other)) from None
 
-        return holds
+        return is_true
 
     def _column_test(
         self, node: Node, operator: ComparisonOperator, column: Field, literal: Literal
@@ -151,13 +151,13 @@ class _PredicateCompiler(ScalarCompiler):
         texts = frozenset(item.value for item in items if isinstance(item, Literal))
         condition = self.condition(node)
 
-        def holds(event: Event, aggregates: AggregateValues) -> bool:
+        def is_true(event: Event, aggregates: AggregateValues) -> bool:
             value = read(event)
             if type(value) is str:
                 return (value in texts) is wanted
             return condition(event, aggregates) is wanted
 
-        return holds
+        return is_true
 
 
 def _every(tests: list[Predicate]) -> Predicate:
@@ -165,13 +165,13 @@ def _every(tests: list[Predicate]) -> Predicate:
         first, second = tests
         return lambda event, aggregates: first(event, aggregates) and second(event, aggregates)
 
-    def holds(event: Event, aggregates: AggregateValues) -> bool:
+    def is_true(event: Event, aggregates: AggregateValues) -> bool:
         for inner in tests:  # noqa: SIM110 - all() needs a generator, which costs more than the tests
             if not inner(event, aggregates):
                 return False
         return True
 
-    return holds
+    return is_true
 
 
 def _some(tests: list[Predicate]) -> Predicate:
@@ -179,13 +179,13 @@ def _some(tests: list[Predicate]) -> Predicate:
         first, second = tests
         return lambda event, aggregates: first(event, aggregates) or second(event, aggregates)
 
-    def holds(event: Event, aggregates: AggregateValues) -> bool:
+    def is_true(event: Event, aggregates: AggregateValues) -> bool:
         for inner in tests:  # noqa: SIM110 - see `_every`
             if inner(event, aggregates):
                 return True
         return False
 
-    return holds
+    return is_true
 
 
 def _are_texts(items: tuple[Node, ...]) -> bool:
@@ -245,16 +245,16 @@ def _column_test(  # noqa: PLR0913, PLR0917 - everything the closure needs, work
     """
     compare, expected = _PYTHON[operator]
 
-    def holds(event: Event, _aggregates: AggregateValues) -> bool:
+    def is_true(event: Event, _aggregates: AggregateValues) -> bool:
         value = read(event)
         if type(value) in types:
             return compare(value, constant) is expected
         return general(value)
 
-    def holds_for_dict(event: Event, _aggregates: AggregateValues) -> bool:
+    def is_true_for_dict(event: Event, _aggregates: AggregateValues) -> bool:
         value = event.get(key) if type(event) is dict else read(event)
         if type(value) in types:
             return compare(value, constant) is expected
         return general(value)
 
-    return holds if key is None else holds_for_dict
+    return is_true if key is None else is_true_for_dict

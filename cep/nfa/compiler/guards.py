@@ -8,7 +8,7 @@ from typing import overload
 
 from cep.expression import Expression
 from cep.nfa.compiler.place import Place
-from cep.nfa.program import Always, Both, Guard, Holds, Not
+from cep.nfa.program import Always, Both, Guard, IsTrue, Not
 from cep.pattern.tree import (
     AllOf,
     Condition,
@@ -41,7 +41,7 @@ class Guards:
 
     def _number(self, condition: Condition) -> Guard:
         self._conditions.append(condition)
-        return Holds(len(self._conditions) - 1)
+        return IsTrue(len(self._conditions) - 1)
 
     def until(self, element: Element) -> Guard | None:
         """Return the until condition of an element."""
