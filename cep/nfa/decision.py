@@ -25,7 +25,7 @@ NO_EVENT = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunOutcome:
     """What becomes of one partial match.
 
     `successors` are `(state, step)` pairs in order of creation; `step` is the step that accepts the
@@ -42,7 +42,7 @@ class DecisionTable:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._outcomes: dict[tuple[int, int], Outcome] = {}
+        self._outcomes: dict[tuple[int, int], RunOutcome] = {}
         self._relevant = tuple(
             _relevant_conditions(program, state) for state in range(len(program.states))
         )
@@ -51,7 +51,7 @@ class DecisionTable:
         """Return the conditions on which the outcome in this state can depend, as a bit set."""
         return self._relevant[state]
 
-    def outcome(self, state: int, truth: int) -> Outcome:
+    def outcome(self, state: int, truth: int) -> RunOutcome:
         """Return what an event does in `state`; bit `i` of `truth` = condition `i` is TRUE."""
         key = (state, truth & self._relevant[state])
         outcome = self._outcomes.get(key)
@@ -59,12 +59,12 @@ class DecisionTable:
             outcome = self._outcomes[key] = _decide(self._program, state, truth)
         return outcome
 
-    def is_unchanged(self, state: int, outcome: Outcome) -> bool:
+    def is_unchanged(self, state: int, outcome: RunOutcome) -> bool:
         """Return whether the partial match just stays where it is."""
-        return outcome == Outcome(((state, NO_EVENT),), ())
+        return outcome == RunOutcome(((state, NO_EVENT),), ())
 
 
-def _decide(program: Program, state: int, truth: int) -> Outcome:
+def _decide(program: Program, state: int, truth: int) -> RunOutcome:
     successors: list[tuple[int, int]] = []
     finished: list[int] = []
     stopped = False
@@ -80,7 +80,7 @@ def _decide(program: Program, state: int, truth: int) -> Outcome:
             successors.append((target, step))
             if step != NO_EVENT and _reaches_final(program, target, truth):
                 finished.append(step)
-    return Outcome(() if stopped else tuple(successors), tuple(finished))
+    return RunOutcome(() if stopped else tuple(successors), tuple(finished))
 
 
 def _open_transitions(program: Program, start: int, truth: int) -> list[tuple[int, Transition]]:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cep.nfa.decision import NO_EVENT, Outcome
+from cep.nfa.decision import NO_EVENT, RunOutcome
 from cep.nfa.errors import SkipTargetMissing
 from cep.nfa.limits import Limits, check_events, check_held
 from cep.nfa.program import Program, StateKind
@@ -64,7 +64,7 @@ class _EventStep:
         self.finished: list[Finished] = []
         self._aggregate_count = aggregate_count
 
-    def follow(self, outcome: Outcome, rules: int, run: Run) -> None:
+    def follow(self, outcome: RunOutcome, rules: int, run: Run) -> None:
         """Let a partial match become what the outcome says, for some of its rules.
 
         The partial match without events, which every event may start, only goes on by accepting.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from cep.nfa.decision import NO_EVENT, DecisionTable, Outcome
+from cep.nfa.decision import NO_EVENT, DecisionTable, RunOutcome
 from cep.nfa.program import Program
 from cep.nfa.runs import RUN_CELL, RUN_RULES, RUN_STATE, Cell, KeyRuns, Run
 
@@ -42,7 +42,7 @@ class Branch:
     """
 
     rules: int
-    outcome: Outcome | None
+    outcome: RunOutcome | None
     truth: int
     residuals: tuple[int, ...]
     sole_target: int
@@ -176,7 +176,7 @@ class TransitionTable:
                 concerned |= rules
         return (concerned, tuple(branches)) if branches else UNCHANGED
 
-    def _is_unchanged(self, state: int, outcome: Outcome) -> bool:
+    def _is_unchanged(self, state: int, outcome: RunOutcome) -> bool:
         if state == self.program.start:  # no partial match yet: only accepting makes one
             takes = any(step != NO_EVENT for _, step in outcome.successors)
             return not takes and not any(step != NO_EVENT for step in outcome.finished)
@@ -199,9 +199,9 @@ class TransitionTable:
 
     def test_residuals(
         self, branch: Branch, concerned: int, run: Run, event: Any, time_ms: int
-    ) -> Iterable[tuple[Outcome, int]]:
+    ) -> Iterable[tuple[RunOutcome, int]]:
         """Test per rule what the event alone does not decide; return the rules by outcome."""
-        by_outcome: dict[Outcome, int] = {}
+        by_outcome: dict[RunOutcome, int] = {}
         while concerned:
             bit = concerned & -concerned
             concerned ^= bit
@@ -222,7 +222,7 @@ def _only(transition: StateTransition, rules: int) -> StateTransition | None:
     return (concerned & rules, branches) if concerned & rules else None
 
 
-def _sole_successor(outcome: Outcome | None) -> tuple[int, int]:
+def _sole_successor(outcome: RunOutcome | None) -> tuple[int, int]:
     if outcome is None or outcome.finished or len(outcome.successors) != 1:
         return (NO_EVENT, NO_EVENT)
     return outcome.successors[0]

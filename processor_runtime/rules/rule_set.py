@@ -9,6 +9,7 @@ the rows that are shuffled, the tests, and the matcher.
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from typing import Final
 
@@ -23,18 +24,18 @@ from cep.matching.shapes import EventKind, RuleFailure, Selection
 from cep.nfa.limits import Limits
 from contract.canonical import canonical_json, content_hash
 from contract.snapshot import StreamDefinition
-from processor_runtime.rows.event_block import TIME
+from processor_runtime.rows.event_block import TIME, event_fields
 from processor_runtime.rows.key_columns import key_columns, keys_of
-from processor_runtime.rules.loading import RefusedRule, Rule, RuleDefaults, load_rules
+from processor_runtime.rules.loading import LoadedRule, RefusedRule, RuleDefaults, load_rules
 from processor_runtime.schedule.phases import Phases
-from processor_runtime.schedule.timeline import Timeline
+from processor_runtime.schedule.timeline import Interval, Timeline
 
 GLOBAL_KEY: Final = "global"
 """The id of the group of rules without a key selector."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RowKind:
+class PhaseEventKind:
     """What one kind of event does in one phase: to the machines, and which rules it concerns."""
 
     transitions: EventKind
@@ -47,7 +48,8 @@ class SelectorGroup:
     Args:
         group_id: stable name of the selector.
         key_by: the expressions of the key, none for one global key.
-        rules: the rules by `Interval.rule_id`.
+        rules: the rules.
+        intervals: when each of them is active, by its id.
         schema: the columns of the stream.
         defaults: what a rule that sets no limits may hold for one key.
         past_ms: event times up to here do not come any more.
@@ -57,7 +59,8 @@ class SelectorGroup:
         self,
         group_id: str,
         key_by: Sequence[str],
-        rules: Sequence[Rule],
+        rules: Sequence[LoadedRule],
+        intervals: Mapping[str, Interval],
         schema: Schema,
         *,
         defaults: Limits,
@@ -65,6 +68,7 @@ class SelectorGroup:
     ) -> None:
         self.id = group_id
         self.rules = {rule.id: rule for rule in rules}
+        self.intervals = {rule.id: intervals[rule.id] for rule in rules}
         self.shard_limits = {
             rule.id: rule.shard_limit for rule in rules if rule.shard_limit is not None
         }
@@ -79,17 +83,19 @@ class SelectorGroup:
             # By what is written: other defaults must not join what two machines hold.
             kept_apart={rule.id: rule.limits for rule in rules},
             on_failure=self._failures.append,
-            event_view=lambda event: dict(zip(columns, event[1:], strict=True)),
+            event_view=partial(event_fields, columns=columns),
             in_deadline_order=True,
         )
         self.index = PredicateIndex(self.matcher.tests.nodes, schema)
-        self.phases = Phases([rule.interval for rule in rules], past_ms)
+        self.phases = Phases(tuple(self.intervals.values()), past_ms)
         self.columns = columns
         # In place of columns that events which were read before do not have.
         self.nulls = {name: _null(data_type).alias(name) for name, data_type in schema.columns}
         self.layout_digest = content_hash([columns, layout(self.matcher)])[:16]
         self._selections: dict[int, tuple[Selection, Selection]] = {}
-        self._kinds: defaultdict[int, dict[tuple[int, ...], RowKind | None]] = defaultdict(dict)
+        self._kinds: defaultdict[int, dict[tuple[int, ...], PhaseEventKind | None]] = defaultdict(
+            dict
+        )
         self._key = key_columns(tuple(key_by), schema)
 
     def keys(self, events: pl.DataFrame) -> pl.DataFrame:
@@ -118,7 +124,7 @@ class SelectorGroup:
         failures, self._failures[:] = list(self._failures), []
         return failures
 
-    def kind(self, phase: int, true_tests: tuple[int, ...]) -> RowKind | None:
+    def kind(self, phase: int, true_tests: tuple[int, ...]) -> PhaseEventKind | None:
         """Return what an event does in a phase, `None` if it concerns no rule.
 
         Args:
@@ -132,7 +138,7 @@ class SelectorGroup:
             rules = tuple(
                 rule for shape, found in transitions for rule in shape.rules_of(found.concerned)
             )
-            kinds[true_tests] = RowKind(transitions, rules) if transitions else None
+            kinds[true_tests] = PhaseEventKind(transitions, rules) if transitions else None
         return kinds[true_tests]
 
 
@@ -155,7 +161,8 @@ def compile_rules(timeline: Timeline, stream: StreamDefinition, defaults: RuleDe
     """Return the rules of a timeline, ready to run; what cannot run is set apart."""
     schema = Schema.from_ddl(stream.ddl)
     rules, refused = load_rules(timeline.intervals, schema, defaults)
-    by_key: dict[tuple[str, ...], list[Rule]] = {}
+    intervals = {interval.rule_id: interval for interval in timeline.intervals}
+    by_key: dict[tuple[str, ...], list[LoadedRule]] = {}
     for rule in rules:
         by_key.setdefault(rule.key_by, []).append(rule)
     groups = {
@@ -163,6 +170,7 @@ def compile_rules(timeline: Timeline, stream: StreamDefinition, defaults: RuleDe
             group_id(key_by),
             key_by,
             sharing,
+            intervals,
             schema,
             defaults=defaults.limits,
             past_ms=timeline.processed_ms,

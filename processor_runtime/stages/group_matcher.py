@@ -20,9 +20,9 @@ from cep.matching.key_state import KeyRestorer, encode_key, layout
 from cep.matching.shapes import Detection, Shape
 from cep.nfa.codec import pack, unpack
 from cep.nfa.runs import RUN_RULES
-from processor_runtime.rows.event_block import TIME, EventBlock
+from processor_runtime.rows.event_block import TIME, EventBlock, EventTuple, event_time_ms
 from processor_runtime.rows.key_hashing import key_bytes, key_values
-from processor_runtime.rules.rule_set import RowKind, SelectorGroup
+from processor_runtime.rules.rule_set import PhaseEventKind, SelectorGroup
 from processor_runtime.state.group_header import GroupHeader, StoppedRule, read_header, write_header
 from processor_runtime.state.key_buckets import KeyBuckets, KeyEntry
 from processor_runtime.state.keyed_state import KeyedState
@@ -39,7 +39,7 @@ class _Run:
     phase: int
     times: list[int]
     keys: list[tuple[Any, ...]]
-    kinds: list[RowKind]
+    kinds: list[PhaseEventKind]
     events: list[tuple[Any, ...]]
 
 
@@ -246,7 +246,7 @@ class GroupMatcher:
 
 def _translation(
     written: Sequence[str], columns: Sequence[str]
-) -> Callable[[Any], tuple[Any, ...]] | None:
+) -> Callable[[EventTuple], EventTuple] | None:
     """Return how an event of a stream with other columns is read; `None` if they are the same.
 
     An event is the tuple of its time and its columns; one that it does not have is NULL.
@@ -256,7 +256,7 @@ def _translation(
     places = {name: place for place, name in enumerate(written, start=1)}
     chosen = [places.get(name) for name in columns]
     return lambda event: (
-        event[0],
+        event_time_ms(event),
         *(None if place is None else event[place] for place in chosen),
     )
 

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from cep.expression.errors import ExpressionError, near_name
 from cep.expression.functions.table import ALIASES, DATE_PARTS, FUNCTIONS, OPERATORS
-from cep.expression.functions.text_pattern import PatternError, like_pattern, regex
+from cep.expression.functions.text_pattern import TextPatternError, like_pattern, regex
 from cep.expression.parsing.syntax import MAX_BRACKET_DEPTH, read_sql, refusal, too_large, unescaped
 from cep.expression.rewrite import without_step
 from cep.expression.temporal import INTERVAL_UNITS, parse_date, parse_interval, parse_timestamp
@@ -321,7 +321,7 @@ class _Translation:
             else:
                 regex(pattern)
                 node = RegexLike(operand, pattern, _cover(operand))
-        except PatternError as error:
+        except TextPatternError as error:
             place = f"at character {error.position + 1} of the pattern"
             raise self._refused(parsed.expression, f"{error} ({place})", "") from None
         return Not(node, node.span) if parsed.args.get("negate") else node
