@@ -36,6 +36,9 @@ class EventTests:
         """Return the number of a test, a new one if it is not known yet."""
         return self._numbers.setdefault(node, len(self._numbers))
 
+    def __len__(self) -> int:
+        return len(self._numbers)
+
     @property
     def nodes(self) -> tuple[Node, ...]:
         """All tests in the order of their numbers."""

@@ -10,7 +10,9 @@ an event".
 """
 
 from dataclasses import dataclass
+from typing import Final
 
+from cep.bounded_cache import BoundedCache
 from cep.nfa.program import (
     Action,
     Program,
@@ -22,6 +24,7 @@ from cep.nfa.program import (
 
 NO_EVENT = -1
 """In place of a step index: the event is not accepted."""
+_OUTCOMES_KEPT: Final = 16_384
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +41,11 @@ class RunOutcome:
 
 
 class DecisionTable:
-    """The outcomes of one program, memoised. Safe to share between runs: it only ever grows."""
+    """The outcomes of one program, worked out on first use."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._outcomes: dict[tuple[int, int], RunOutcome] = {}
+        self._outcomes = BoundedCache(self._decide, _OUTCOMES_KEPT)
         self._relevant = tuple(
             _relevant_conditions(program, state) for state in range(len(program.states))
         )
@@ -53,11 +56,10 @@ class DecisionTable:
 
     def outcome(self, state: int, truth: int) -> RunOutcome:
         """Return what an event does in `state`; bit `i` of `truth` = condition `i` is TRUE."""
-        key = (state, truth & self._relevant[state])
-        outcome = self._outcomes.get(key)
-        if outcome is None:
-            outcome = self._outcomes[key] = _decide(self._program, state, truth)
-        return outcome
+        return self._outcomes[state, truth & self._relevant[state]]
+
+    def _decide(self, key: tuple[int, int]) -> RunOutcome:
+        return _decide(self._program, *key)
 
     def is_unchanged(self, state: int, outcome: RunOutcome) -> bool:
         """Return whether the partial match just stays where it is."""

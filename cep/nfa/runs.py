@@ -40,6 +40,9 @@ RUN_CELL: Final = 5
 UNFOLDED: Any = object()
 """In place of an aggregate state that has not been worked out yet."""
 
+Scheduled = tuple[int, int]
+"""When somebody will look at a key's windows: `(time in milliseconds, a number of its own)`."""
+
 Completed = tuple[int, Cell]
 """A finished match that waits for its turn: `(start, last cell)`."""
 
@@ -52,7 +55,7 @@ class KeyRuns:
 
     `runs` is ordered by first event, ties in order of creation. `waiting` holds, per set of rules,
     the finished matches held back by an earlier partial match, each a heap (see `cep.nfa.skip`).
-    `scheduled_ms` is the next time somebody will look at the key's windows; the key keeps at most
+    `scheduled` is its entry in the queue of deadlines, `None` if it has none; the key keeps at most
     `events_bound` events. `held_checked` and `events_checked` are how many partial matches and
     events have been found to be within the limits of each rule.
     """
@@ -63,7 +66,7 @@ class KeyRuns:
         "held_checked",
         "rules",
         "runs",
-        "scheduled_ms",
+        "scheduled",
         "sequence",
         "waiting",
     )
@@ -72,7 +75,7 @@ class KeyRuns:
         self.runs: list[Run] = []
         self.waiting: list[tuple[int, list[Completed]]] = []
         self.sequence = 0
-        self.scheduled_ms: int | None = None
+        self.scheduled: Scheduled | None = None
         self.events_bound = 0
         self.events_checked = 0
         self.held_checked = 0

@@ -4,13 +4,14 @@
 
 A program has static transitions with guards; here they are worked out for one kind of event and all
 rules at once, on first use, as a lazy DFA does: a stream has few kinds of events, however many
-events it has.
+events it has. Where it has many, what was worked out is forgotten now and then.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from cep.bounded_cache import BoundedCache
 from cep.nfa.decision import NO_EVENT, DecisionTable, RunOutcome
 from cep.nfa.program import Program
 from cep.nfa.runs import RUN_CELL, RUN_RULES, RUN_STATE, Cell, KeyRuns, Run
@@ -113,7 +114,7 @@ class EventTransitions(dict[int, StateTransition]):
 
 
 class TransitionTable:
-    """The conditions of the rules that share a program. Immutable but for what it has worked out.
+    """The conditions of the rules that share a program. Immutable but for its cache.
 
     Args:
         program: what the rules run.
@@ -136,7 +137,9 @@ class TransitionTable:
                     self._untested_rules[index] |= 1 << rule
                 else:
                     self._uses.setdefault(condition.event_test, []).append((index, 1 << rule))
-        self._transitions: dict[tuple[tuple[int, ...], int, int], EventTransitions] = {}
+        self._transitions = BoundedCache(
+            self._event_transitions, kinds_capacity(len(self._uses)), _parts
+        )
 
     def transitions(
         self, true_tests: Iterable[int], starting: int, going_on: int
@@ -150,11 +153,10 @@ class TransitionTable:
         for test in true_tests:
             for condition, rules in self._uses.get(test, ()):
                 truth[condition] |= rules
-        key = (tuple(truth), starting, going_on)
-        transitions = self._transitions.get(key)
-        if transitions is None:
-            transitions = self._transitions[key] = EventTransitions(self, *key)
-        return transitions
+        return self._transitions[tuple(truth), starting, going_on]
+
+    def _event_transitions(self, key: "_KindOfEvent") -> EventTransitions:
+        return EventTransitions(self, *key)
 
     def transition(self, state: int, truth: tuple[int, ...]) -> StateTransition:
         """Return what an event does in `state`.
@@ -214,6 +216,26 @@ class TransitionTable:
             outcome = self._decisions.outcome(run[RUN_STATE], truth)
             by_outcome[outcome] = by_outcome.get(outcome, 0) | bit
         return by_outcome.items()
+
+
+_KindOfEvent = tuple[tuple[int, ...], int, int]
+"""What `EventTransitions` is made of, beside the table."""
+
+
+def kinds_capacity(tests: int) -> int:
+    """Return how much is kept of the kinds of events, counted in parts of 300 to 400 bytes.
+
+    Many rules that concern few events each, as one rule per shop, make a few kinds per test; only
+    tests that are true of the same events make many more, up to one for each set of them.
+
+    Args:
+        tests: how many tests on the event alone there are.
+    """
+    return 8_192 + 16 * tests
+
+
+def _parts(_kind: _KindOfEvent, transitions: EventTransitions) -> int:
+    return sum(1 + len(branches) for _, branches in transitions.values())
 
 
 def _only(transition: StateTransition, rules: int) -> StateTransition | None:

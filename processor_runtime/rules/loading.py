@@ -7,10 +7,10 @@ The driver finds out so which versions cannot run at all; on the workers it come
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from pydantic_core import from_json
 
+from cep.bounded_cache import BoundedCache
 from cep.definition.document import ProcessorContent, ProcessorLimits
 from cep.expression import Schema
 from cep.nfa.limits import Limits
@@ -94,7 +94,7 @@ def load_rules(
 
 def _load(interval: Interval, schema: Schema, defaults: RuleDefaults) -> LoadedRule:
     content = ProcessorContent.model_validate(interval.definition)
-    pattern = _pattern(canonical_json(interval.definition["pattern"]), schema)
+    pattern = _patterns[canonical_json(interval.definition["pattern"]), schema]
     key_by = tuple(content.key_by or ())
     key_columns(key_by, schema)
     given, keys = content.limits or ProcessorLimits(), defaults.signing_keys
@@ -111,10 +111,13 @@ def _load(interval: Interval, schema: Schema, defaults: RuleDefaults) -> LoadedR
     )
 
 
-@lru_cache(maxsize=50_000)
-def _pattern(document: str, schema: Schema) -> Pattern:
-    """Parse and check each pattern once per process, not once per change of another."""
+def _parsed(key: tuple[str, Schema]) -> Pattern:
+    document, schema = key
     return Pattern.from_document(from_json(document)).validate(schema)
+
+
+_patterns = BoundedCache(_parsed, capacity=4_000_000, size_of=lambda key, _pattern: len(key[0]))
+"""Each pattern once per process, by its document: so many characters, which make some 100 MB."""
 
 
 def _function(

@@ -6,7 +6,6 @@ Compiled once per process and timeline. Rules with the same key selector form a 
 the rows that are shuffled, the tests, and the matcher.
 """
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,6 +14,7 @@ from typing import Final
 
 import polars as pl
 
+from cep.bounded_cache import BoundedCache
 from cep.expression import DataType, Schema, row_reader
 from cep.expression.types import to_polars
 from cep.matching.key_state import layout
@@ -22,6 +22,7 @@ from cep.matching.keyed import KeyedMatcher
 from cep.matching.predicate_index import PredicateIndex
 from cep.matching.shapes import EventKind, RuleFailure, Selection
 from cep.nfa.limits import Limits
+from cep.nfa.transition_table import kinds_capacity
 from contract.canonical import canonical_json, content_hash
 from contract.snapshot import StreamDefinition
 from processor_runtime.rows.event_block import TIME, event_fields
@@ -93,9 +94,7 @@ class SelectorGroup:
         self.nulls = {name: _null(data_type).alias(name) for name, data_type in schema.columns}
         self.layout_digest = content_hash([columns, layout(self.matcher)])[:16]
         self._selections: dict[int, tuple[Selection, Selection]] = {}
-        self._kinds: defaultdict[int, dict[tuple[int, ...], PhaseEventKind | None]] = defaultdict(
-            dict
-        )
+        self._kinds = BoundedCache(self._kind, kinds_capacity(len(self.matcher.tests)), _parts)
         self._key = key_columns(tuple(key_by), schema)
 
     def keys(self, events: pl.DataFrame) -> pl.DataFrame:
@@ -131,15 +130,16 @@ class SelectorGroup:
             phase: index into `phases`.
             true_tests: the numbers of the tests that hold for it.
         """
-        kinds = self._kinds[phase]
-        if true_tests not in kinds:
-            starting, going_on = self._selected(phase)
-            transitions = self.matcher.kind(true_tests, starting, going_on)
-            rules = tuple(
-                rule for shape, found in transitions for rule in shape.rules_of(found.concerned)
-            )
-            kinds[true_tests] = PhaseEventKind(transitions, rules) if transitions else None
-        return kinds[true_tests]
+        return self._kinds[phase, true_tests]
+
+    def _kind(self, key: tuple[int, tuple[int, ...]]) -> PhaseEventKind | None:
+        phase, true_tests = key
+        starting, going_on = self._selected(phase)
+        transitions = self.matcher.kind(true_tests, starting, going_on)
+        rules = tuple(
+            rule for shape, found in transitions for rule in shape.rules_of(found.concerned)
+        )
+        return PhaseEventKind(transitions, rules) if transitions else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +185,10 @@ def group_id(key_by: Sequence[str]) -> str:
     if not key_by:
         return GLOBAL_KEY
     return blake2b(canonical_json(list(key_by)).encode(), digest_size=8).hexdigest()
+
+
+def _parts(_key: tuple[int, tuple[int, ...]], kind: PhaseEventKind | None) -> int:
+    return 1 if kind is None else 1 + len(kind.transitions) + len(kind.rules)
 
 
 def _null(data_type: DataType) -> pl.Expr:
