@@ -7,6 +7,7 @@ matching/       matchers: one pattern over a list of events, many rules over man
 definition/     the document of a processor, and everything that is checked of it
 signing/        Python code that travels, signed
 processor.py    what is done with matches
+bounded_cache.py  what is worked out once and kept, up to a bound
 """
 
 from cep.expression import Schema

@@ -8,8 +8,7 @@ What values mean is told in `values` and `temporal` (comparing), `arithmetic`, `
 `text_pattern`.
 """
 
-from cep.expression.checking.check import check
-from cep.expression.checking.keys import key_problem
+from cep.expression.checking.check import check, key_problem
 from cep.expression.checking.resolve import resolve
 from cep.expression.errors import EvaluationError, ExpressionError, ExpressionTooLarge, Problem
 from cep.expression.evaluation.aggregate import CompiledAggregate, compile_aggregate

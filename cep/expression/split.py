@@ -30,8 +30,8 @@ def split(node: Node) -> Split:
     """
     event: list[Node] = []
     residual: list[Node] = []
-    for conjunct in _conjuncts(node, holds=True):
-        needed = _needed(conjunct, holds=True)
+    for conjunct in _conjuncts(node, truth=True):
+        needed = _needed(conjunct, truth=True)
         if needed is not None:
             event.append(needed)
         if aggregates_of(conjunct):
@@ -39,37 +39,37 @@ def split(node: Node) -> Split:
     return Split(_joined(event, And), _joined(residual, And))
 
 
-def _conjuncts(node: Node, *, holds: bool) -> list[Node]:
-    """Return what must all be true for the node to be true (or, unless `holds`, to be false).
+def _conjuncts(node: Node, *, truth: bool) -> list[Node]:
+    """Return what must all be true for the node to be true (or, unless `truth`, to be false).
 
     De Morgan's laws and double negation hold in three-valued logic too.
     """
     match node:
         case Not(operand=operand):
-            return _conjuncts(operand, holds=not holds)
-        case And(operands=operands) if holds:
-            return [part for operand in operands for part in _conjuncts(operand, holds=True)]
-        case Or(operands=operands) if not holds:
-            return [part for operand in operands for part in _conjuncts(operand, holds=False)]
+            return _conjuncts(operand, truth=not truth)
+        case And(operands=operands) if truth:
+            return [part for operand in operands for part in _conjuncts(operand, truth=True)]
+        case Or(operands=operands) if not truth:
+            return [part for operand in operands for part in _conjuncts(operand, truth=False)]
         case _:
-            return [node if holds else Not(node, node.span)]
+            return [node if truth else Not(node, node.span)]
 
 
-def _needed(node: Node, *, holds: bool) -> Node | None:
+def _needed(node: Node, *, truth: bool) -> Node | None:
     """Return a condition without aggregates that is true wherever the node is true.
 
-    Unless `holds`: wherever the node is *false*, which is not the same as "not true" while there is
+    Unless `truth`: wherever the node is *false*, which is not the same as "not true" while there is
     unknown. `None` if nothing can be said.
     """
     if not aggregates_of(node):
-        return node if holds else Not(node, node.span)
+        return node if truth else Not(node, node.span)
     match node:
         case Not(operand=operand):
-            return _needed(operand, holds=not holds)
+            return _needed(operand, truth=not truth)
         case And(operands=operands) | Or(operands=operands):
-            parts = [_needed(operand, holds=holds) for operand in operands]
+            parts = [_needed(operand, truth=truth) for operand in operands]
             known = [part for part in parts if part is not None]
-            if isinstance(node, And) == holds:
+            if isinstance(node, And) == truth:
                 return _joined(known, And)
             # One of the operands must be so; if nothing is known of one of them, nothing is of all.
             return _joined(known, Or) if len(known) == len(parts) else None

@@ -3,30 +3,11 @@
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
+from cep.expression import tree
 from cep.expression.functions.table import OPERATORS
 from cep.expression.rewrite import rebuilt
 from cep.expression.temporal import INTERVAL_UNITS
-from cep.expression.tree import (
-    Aggregate,
-    And,
-    Call,
-    Case,
-    Cast,
-    Coalesce,
-    Comparison,
-    Constant,
-    Field,
-    In,
-    IsDistinct,
-    IsNull,
-    IsTruth,
-    Like,
-    Literal,
-    Node,
-    Not,
-    Or,
-    RegexLike,
-)
+from cep.expression.tree import Constant, Node
 
 _WORD_START = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 _MICROSECOND = timedelta(microseconds=1)
@@ -35,46 +16,46 @@ _MICROSECOND = timedelta(microseconds=1)
 def to_sql(node: Node) -> str:  # noqa: C901, PLR0911, PLR0912 - one line per kind of node
     """Return the node as SQL text; every compound operand stands in brackets."""
     match node:
-        case Literal(value=value):
+        case tree.Literal(value=value):
             return _constant(value)
-        case Field(path=path):
+        case tree.Field(path=path):
             return ".".join(map(quoted_name, path))
-        case Aggregate(function=function, step=step, operand=operand):
+        case tree.Aggregate(function=function, step=step, operand=operand):
             inner = f"{quoted_name(step)}.*" if operand is None else _of_step(operand, step)
             return f"{function}({inner})"
-        case And(operands=operands):
+        case tree.And(operands=operands):
             return " AND ".join(map(_bracketed, operands))
-        case Or(operands=operands):
+        case tree.Or(operands=operands):
             return " OR ".join(map(_bracketed, operands))
-        case Not(operand=operand):
+        case tree.Not(operand=operand):
             return f"NOT {_bracketed(operand)}"
-        case Comparison(operator=operator, left=left, right=right):
+        case tree.Comparison(operator=operator, left=left, right=right):
             return f"{_bracketed(left)} {operator} {_bracketed(right)}"
-        case IsDistinct(left=left, right=right):
+        case tree.IsDistinct(left=left, right=right):
             return f"{_bracketed(left)} IS DISTINCT FROM {_bracketed(right)}"
-        case IsNull(operand=operand):
+        case tree.IsNull(operand=operand):
             return f"{_bracketed(operand)} IS NULL"
-        case IsTruth(operand=operand, value=value):
+        case tree.IsTruth(operand=operand, value=value):
             return f"{_bracketed(operand)} IS {str(value).upper()}"
-        case In(operand=operand, items=items):
+        case tree.In(operand=operand, items=items):
             return f"{_bracketed(operand)} IN ({', '.join(map(to_sql, items))})"
-        case Like(operand=operand, pattern=pattern, escape=escape):
+        case tree.Like(operand=operand, pattern=pattern, escape=escape):
             escaping = "" if escape == "\\" else f" ESCAPE {_constant(escape)}"
             return f"{_bracketed(operand)} LIKE {_constant(pattern)}{escaping}"
-        case RegexLike(operand=operand, pattern=pattern):
+        case tree.RegexLike(operand=operand, pattern=pattern):
             return f"{_bracketed(operand)} RLIKE {_constant(pattern)}"
-        case Case(branches=branches, default=default):
+        case tree.Case(branches=branches, default=default):
             whens = " ".join(f"WHEN {to_sql(c)} THEN {to_sql(value)}" for c, value in branches)
             return f"CASE {whens} ELSE {to_sql(default)} END"
-        case Coalesce(operands=operands):
+        case tree.Coalesce(operands=operands):
             return f"COALESCE({', '.join(map(to_sql, operands))})"
-        case Cast(operand=operand, data_type=data_type):
+        case tree.Cast(operand=operand, data_type=data_type):
             return f"CAST({to_sql(operand)} AS {data_type})"
-        case Call(function="NEGATE", arguments=(operand,)):
+        case tree.Call(function="NEGATE", arguments=(operand,)):
             return f"-({to_sql(operand)})"
-        case Call(function=function, arguments=(left, right)) if function in OPERATORS:
+        case tree.Call(function=function, arguments=(left, right)) if function in OPERATORS:
             return f"{_bracketed(left)} {function} {_bracketed(right)}"
-        case Call(function=function, arguments=arguments):
+        case tree.Call(function=function, arguments=arguments):
             return f"{function}({', '.join(map(to_sql, arguments))})"
 
 
@@ -135,8 +116,10 @@ _RESERVED = frozenset(
 
 def _bracketed(node: Node) -> str:
     text = to_sql(node)
-    is_number = isinstance(node, Literal) and isinstance(node.value, int | float | Decimal)
-    simple = isinstance(node, Literal | Field | Aggregate | Coalesce | Cast)
+    is_number = isinstance(node, tree.Literal) and isinstance(node.value, int | float | Decimal)
+    simple = isinstance(
+        node, tree.Literal | tree.Field | tree.Aggregate | tree.Coalesce | tree.Cast
+    )
     return text if simple and not (is_number and text.startswith("-")) else f"({text})"
 
 
@@ -144,7 +127,11 @@ def _of_step(operand: Node, step: str) -> str:
     """The operand of an aggregate with the step name in front of its fields."""
 
     def within(node: Node) -> Node:
-        return Field((step, *node.path)) if isinstance(node, Field) else rebuilt(node, within)
+        return (
+            tree.Field((step, *node.path))
+            if isinstance(node, tree.Field)
+            else rebuilt(node, within)
+        )
 
     return to_sql(within(operand))
 

@@ -16,7 +16,7 @@ import polars as pl
 from cep.expression import Schema, row_reader
 from cep.matching.keyed import KeyedMatcher
 from cep.matching.predicate_index import PredicateIndex
-from cep.matching.shapes import Detection, EventKind
+from cep.matching.shapes import Detection
 from cep.nfa.errors import EventTimeError
 from cep.nfa.limits import Limits
 from cep.pattern import Pattern
@@ -62,7 +62,7 @@ class BatchMatcher:
         self._time_name = time_field
         self._key_by = tuple(key_by) if key_by is not None else None
         self._index = PredicateIndex(self.matcher.tests.nodes, schema)
-        self._kinds: dict[tuple[int, ...], EventKind] = {}
+        self._kinds = self.matcher.kinds()
         self._latest_ms: int | None = None
 
     def process(self, frame: pl.DataFrame) -> list[Detection]:
@@ -86,7 +86,7 @@ class BatchMatcher:
 
     def _process(self, frame: pl.DataFrame) -> list[Detection]:
         times = self._times(frame)
-        rows, kinds = self._index.classify(frame, self._kind)
+        rows, kinds = self._index.classify(frame, self._kinds.__getitem__)
         relevant = frame[rows]
         detections: list[Detection] = []
         advance_to, process = self.matcher.advance_to, self.matcher.process
@@ -117,12 +117,6 @@ class BatchMatcher:
         if len(self._key_by) == 1:
             return frame.get_column(self._key_by[0]).to_list()
         return frame.select(self._key_by).rows()
-
-    def _kind(self, true_tests: tuple[int, ...]) -> EventKind:
-        kind = self._kinds.get(true_tests)
-        if kind is None:
-            kind = self._kinds[true_tests] = self.matcher.kind(true_tests)
-        return kind
 
 
 @contextmanager

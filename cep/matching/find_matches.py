@@ -173,7 +173,7 @@ class _Scan:
             for node in self.matcher.tests.nodes
         ]
         self._require_order = reading.require_order
-        self._kinds: dict[tuple[int, ...], EventKind] = {}
+        self._kinds = self.matcher.kinds()
 
     def over(self, events: Iterable[Any]) -> Iterator[Match | TimedOutMatch]:
         for time_ms, index, event in self._in_order(events):
@@ -227,10 +227,7 @@ class _Scan:
 
     def _kind(self, event: Any) -> EventKind:
         true_tests = tuple(number for number, test in enumerate(self._tests) if test(event, ()))
-        kind = self._kinds.get(true_tests)
-        if kind is None:
-            kind = self._kinds[true_tests] = self.matcher.kind(true_tests)
-        return kind
+        return self._kinds[true_tests]
 
 
 def to_time_ms(value: object) -> int:

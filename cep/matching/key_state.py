@@ -15,7 +15,7 @@ from cep.matching.keyed import KeyedMatcher
 from cep.matching.shapes import Shape
 from cep.nfa.codec import pack_values, runs_of_payload, runs_payload, unpack_values
 from cep.nfa.errors import StateEncodingError
-from cep.nfa.runs import KeyRuns
+from cep.nfa.runs import RUN_RULES, RUN_START, RUN_STATE, KeyRuns
 
 Layout = list[list[list[str]]]
 """Per shape, in order, the id and pattern digest of each of its rules."""
@@ -144,6 +144,10 @@ def renumber(runs: KeyRuns, bits: Mapping[int, int]) -> None:
             known[rules] = result
         return known[rules]
 
-    runs.runs = [(run[0], rules, *run[2:]) for run in runs.runs if (rules := renumbered(run[1]))]
+    runs.runs = [
+        (run[RUN_STATE], rules, *run[RUN_START:])
+        for run in runs.runs
+        if (rules := renumbered(run[RUN_RULES]))
+    ]
     runs.waiting = [(rules, queue) for old, queue in runs.waiting if (rules := renumbered(old))]
     runs.bound_rules()

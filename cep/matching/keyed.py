@@ -7,15 +7,15 @@ Rules of equal shape run together in one machine (see `cep.nfa.machine`). Window
 of their deadlines, on every key, without a later event on that key.
 """
 
-import heapq
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
-from itertools import count
 from types import MappingProxyType
 from typing import Any
 
+from cep.bounded_cache import BoundedCache
 from cep.expression import FieldReader, Schema, mapping_reader
+from cep.matching.deadlines import DeadlineQueue
 from cep.matching.shapes import Detection, EventKind, Member, RuleFailure, Selection, Shape
 from cep.nfa.compiler.compile import CompiledPattern, compile_pattern
 from cep.nfa.conditions import Aggregates, ConditionBinder, EventTests
@@ -25,6 +25,7 @@ from cep.nfa.machine import Machine
 from cep.nfa.program import Program
 from cep.nfa.runs import KeyRuns
 from cep.nfa.skip import Emitted
+from cep.nfa.transition_table import kinds_capacity
 from cep.pattern import Pattern
 
 
@@ -79,8 +80,7 @@ class KeyedMatcher:
             for (program, of_each, _), members in by_program.items()
         )
         self._in_deadline_order = in_deadline_order
-        self._deadlines: list[tuple[int, int, Shape, Hashable]] = []
-        self._tie = count()
+        self._deadlines = DeadlineQueue()
         self.time_ms: int | None = None
 
     def _shape(
@@ -113,7 +113,7 @@ class KeyedMatcher:
     ) -> EventKind:
         """Return what an event does, given which of `tests` hold for it, by number.
 
-        Keep the result for the next event for which the same tests hold.
+        Keep the result for the next event for which the same tests hold (see `kinds`).
 
         Args:
             true_tests: the numbers of the tests that hold.
@@ -121,13 +121,19 @@ class KeyedMatcher:
             going_on: the rules that may have some (see `keep_only`); all by default.
         """
         everything = self.all_rules
-        reactions = (
-            (shape, shape.machine.reactions(true_tests, first, further))
+        by_shape = (
+            (shape, shape.machine.transitions(true_tests, first, further))
             for shape, first, further in zip(
                 self.shapes, starting or everything, going_on or everything, strict=True
             )
         )
-        return tuple((shape, reaction) for shape, reaction in reactions if reaction.can_concern)
+        return tuple((shape, found) for shape, found in by_shape if found.can_concern)
+
+    def kinds(self) -> BoundedCache[tuple[int, ...], EventKind]:
+        """Return a cache of `kind` for all rules, by the numbers of the tests that hold."""
+        return BoundedCache(
+            self.kind, kinds_capacity(len(self.tests)), lambda _, kind: 1 + len(kind)
+        )
 
     @property
     def all_rules(self) -> Selection:
@@ -153,16 +159,16 @@ class KeyedMatcher:
         The caller advances time first (`advance_to`), also for events that concern no rule.
         """
         detections: list[Detection] = []
-        for shape, reactions in kind:
+        for shape, transitions in kind:
             runs = shape.keys.get(key)
             if runs is None:
-                if reactions.start is None:
+                if transitions.start is None:
                     continue
                 runs = shape.keys[key] = KeyRuns()
             try:
-                emitted = shape.machine.process(runs, reactions, event, time_ms)
+                emitted = shape.machine.process(runs, transitions, event, time_ms)
             except MatchingError as error:
-                attempt = partial(shape.machine.process, runs, reactions, event, time_ms)
+                attempt = partial(shape.machine.process, runs, transitions, event, time_ms)
                 emitted = self._again(shape, error, key, event, attempt)
                 shape.keys[key] = runs  # stopping a rule may have freed it
             if emitted is None:
@@ -202,13 +208,11 @@ class KeyedMatcher:
         """Free a key that has become idle; see that the next window of a busy one is waited for."""
         if runs.is_idle:
             shape.keys.pop(key, None)
-        elif runs.scheduled_ms is None or shape.machine.deadlines_can_come_nearer:
+            self._deadlines.cancel(runs)
+        elif runs.scheduled is None or shape.machine.deadlines_can_come_nearer:
             deadline_ms = shape.machine.next_deadline_ms(runs)
-            if deadline_ms is not None and (
-                runs.scheduled_ms is None or deadline_ms < runs.scheduled_ms
-            ):
-                runs.scheduled_ms = deadline_ms
-                heapq.heappush(self._deadlines, (deadline_ms, next(self._tie), shape, key))
+            if deadline_ms is not None:
+                self._deadlines.schedule(shape, key, runs, deadline_ms)
 
     def advance_to(self, time_ms: int) -> list[Detection]:
         """Close every window up to `time_ms`; return matches this brings, and timeouts.
@@ -219,12 +223,8 @@ class KeyedMatcher:
             return []
         self.time_ms = time_ms
         detections: list[Detection] = []
-        while self._deadlines and self._deadlines[0][0] <= time_ms:
-            deadline_ms, _, shape, key = heapq.heappop(self._deadlines)
-            runs = shape.keys.get(key)
-            if runs is None or runs.scheduled_ms != deadline_ms:
-                continue
-            runs.scheduled_ms = None
+        while due := self._deadlines.pop_due(time_ms):
+            deadline_ms, shape, key, runs = due
             if shape.machine.next_deadline_ms(runs) != deadline_ms:
                 # The partial match that was waited for is gone; the next one has more time.
                 self.settle(shape, key, runs)
@@ -235,9 +235,7 @@ class KeyedMatcher:
             except MatchingError as error:
                 self._stop(shape, error, key, None)
                 # What is left of the key has its turn again, now without the rule that failed.
-                if not runs.is_idle:
-                    runs.scheduled_ms = None
-                    self.settle(shape, key, runs)
+                self.settle(shape, key, runs)
                 continue
             self.settle(shape, key, runs)
             for rules, cell in emitted:

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from cep.nfa.errors import ConditionFailed, MatchingError
 from cep.nfa.machine import Machine
-from cep.nfa.reactions import Reactions
 from cep.nfa.runs import Cell, KeyRuns, events_by_step
+from cep.nfa.transition_table import EventTransitions
 
 
 class Detection(NamedTuple):
@@ -87,5 +87,5 @@ class RuleFailure:
 Selection = tuple[int, ...]
 """Some rules of a matcher: one bit set per shape."""
 
-EventKind = tuple[tuple[Shape, Reactions], ...]
+EventKind = tuple[tuple[Shape, EventTransitions], ...]
 """What one kind of event does to each shape it can concern; empty = it concerns no rule."""

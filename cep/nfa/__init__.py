@@ -1,7 +1,7 @@
 """The matcher: a pattern compiled to a program, and run over the events of each key.
 
     cep.pattern ──► compiler ──► program ──► decision ──► machine ──► matches
-                    (place, guards, automaton)            (runs, skip, conditions, codec)
+                    (cursor, guards, automaton)           (runs, skip, conditions, codec)
 
 The program is immutable, the run state is separate and can be written to bytes at any event.
 """

@@ -1,6 +1,7 @@
 """Run state as bytes, and back, at any event.
 
-    KeyRuns ──encode──► magic · version · checksum · msgpack ──decode──► KeyRuns
+    KeyRuns ──runs_payload──► plain values ──pack──► magic · version · checksum · msgpack
+    KeyRuns ◄──runs_of_payload── plain values ◄──unpack── the same bytes
 
 Cells are written once each, so partial matches that shared a prefix still share it afterwards.
 Aggregate states are not written; they are folded again when first read.
@@ -15,26 +16,11 @@ from typing import Any
 import msgpack
 
 from cep.nfa.errors import StateEncodingError
-from cep.nfa.program import Program
-from cep.nfa.runs import UNFOLDED, Cell, KeyRuns
+from cep.nfa.runs import CELL_PREVIOUS, UNFOLDED, Cell, KeyRuns
 
 FORMAT_VERSION = 1
 _MAGIC = b"PCPT"
 _HEADER_BYTES = len(_MAGIC) + 1 + 4
-
-
-def fingerprint(program: Program) -> int:
-    """Return a number that differs between programs, the same in every process."""
-    return zlib.crc32(repr(program).encode())
-
-
-def encode(runs: KeyRuns, program: Program) -> bytes:
-    """Return the state of one key as bytes.
-
-    Raises:
-        StateEncodingError: an event holds a value that cannot be written.
-    """
-    return pack([fingerprint(program), *runs_payload(runs)])
 
 
 def runs_payload(runs: KeyRuns) -> list[Any]:
@@ -52,7 +38,7 @@ def runs_payload(runs: KeyRuns) -> list[Any]:
         cell: Cell | None = tip
         while cell is not None and id(cell) not in numbers:
             new.append(cell)
-            cell = cell[0]
+            cell = cell[CELL_PREVIOUS]
         for previous, step, sequence, event, _ in reversed(new):
             if id(event) not in event_numbers:
                 event_numbers[id(event)] = len(events)
@@ -72,25 +58,6 @@ def runs_payload(runs: KeyRuns) -> list[Any]:
     are_tuples = all(type(event) is tuple for event in events)
     written = [list(event) for event in events] if are_tuples else events
     return [runs.sequence, are_tuples, written, cells, open_runs, waiting]
-
-
-def decode(data: bytes, program: Program, *, aggregate_count: int = 0) -> KeyRuns:
-    """Return the state of one key that `encode` wrote.
-
-    Args:
-        data: what `encode` returned.
-        program: the program the state belongs to.
-        aggregate_count: how many aggregate states a cell has room for (see `Machine`).
-
-    Raises:
-        StateEncodingError: the bytes are corrupt, of a newer format, or of another program.
-    """
-    payload = unpack(data)
-    if not isinstance(payload, list) or payload[:1] != [fingerprint(program)]:
-        raise StateEncodingError(
-            "the encoded state belongs to another pattern; it cannot go on with this one"
-        )
-    return runs_of_payload(payload[1:], aggregate_count=aggregate_count)
 
 
 def runs_of_payload(

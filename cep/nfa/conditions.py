@@ -1,7 +1,7 @@
 """Binds the conditions of patterns to a machine: tests on the event alone, and the rest.
 
 Condition ──split──► event test (shared, evaluated once per event, columnar or scalar)
-└─► residual   (per partial match; reads aggregates kept on the cells)
+              └────► residual   (per partial match; reads aggregates kept on the cells)
 """
 
 from collections.abc import Callable, Sequence
@@ -21,8 +21,8 @@ from cep.expression import (
 )
 from cep.nfa.compiler.compile import CompiledPattern
 from cep.nfa.errors import CodeNotLoaded, ConditionFailed
-from cep.nfa.reactions import Residual, RuleCondition
-from cep.nfa.runs import UNFOLDED, Cell, events_of_step
+from cep.nfa.runs import CELL_AGGREGATES, CELL_PREVIOUS, UNFOLDED, Cell, events_of_step
+from cep.nfa.transition_table import Residual, RuleCondition
 from cep.pattern.tree import AllOf, AnyOf, Condition, PythonCondition, SignedCondition
 
 
@@ -35,6 +35,9 @@ class EventTests:
     def number(self, node: Node) -> int:
         """Return the number of a test, a new one if it is not known yet."""
         return self._numbers.setdefault(node, len(self._numbers))
+
+    def __len__(self) -> int:
+        return len(self._numbers)
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -71,17 +74,17 @@ class Aggregates:
         missing: list[Cell] = []
         state: Any = aggregate.initial
         while cell is not None:
-            states = cell[4]
+            states = cell[CELL_AGGREGATES]
             if states is not None and states[slot] is not UNFOLDED:
                 state = states[slot]
                 break
             missing.append(cell)
-            cell = cell[0]
-        for behind in reversed(missing):
-            if behind[1] == step:
-                state = aggregate.fold(state, behind[3])
-            if behind[4] is not None:
-                behind[4][slot] = state
+            cell = cell[CELL_PREVIOUS]
+        for _, taken_for, _, event, states in reversed(missing):
+            if taken_for == step:
+                state = aggregate.fold(state, event)
+            if states is not None:
+                states[slot] = state
         return state
 
 
@@ -95,7 +98,7 @@ class _AggregateValues:
         self._cell = cell
 
     def __getitem__(self, slot: int) -> Any:
-        aggregate = self._aggregates.compiled[slot][1]
+        _, aggregate = self._aggregates.compiled[slot]
         return aggregate.result(self._aggregates.state(slot, self._cell))
 
 

@@ -2,31 +2,33 @@
 
     Program ──► DecisionTable.outcome(state, truth) ──► machine
 
-A transition depends only on which conditions of the program hold for the event. So the walk along
-the epsilon transitions happens once per (state, truth), and matching an event is a look-up.
+What happens depends only on which conditions of the program are TRUE for the event. So the walk
+along the epsilon transitions happens once per (state, truth), and matching an event is a look-up.
 
 Source: Flink CEP `NFA.computeNextStates` and `createDecisionGraph`; conformance README, "Processing
-    an
-event".
+an event".
 """
 
 from dataclasses import dataclass
+from typing import Final
 
+from cep.bounded_cache import BoundedCache
 from cep.nfa.program import (
     Action,
     Program,
     StateKind,
     Transition,
     conditions_of,
-    guard_holds,
+    guard_truth,
 )
 
 NO_EVENT = -1
 """In place of a step index: the event is not accepted."""
+_OUTCOMES_KEPT: Final = 16_384
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunOutcome:
     """What becomes of one partial match.
 
     `successors` are `(state, step)` pairs in order of creation; `step` is the step that accepts the
@@ -39,11 +41,11 @@ class Outcome:
 
 
 class DecisionTable:
-    """The outcomes of one program, memoised. Safe to share between runs: it only ever grows."""
+    """The outcomes of one program, worked out on first use."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._outcomes: dict[tuple[int, int], Outcome] = {}
+        self._outcomes = BoundedCache(self._decide, _OUTCOMES_KEPT)
         self._relevant = tuple(
             _relevant_conditions(program, state) for state in range(len(program.states))
         )
@@ -52,20 +54,19 @@ class DecisionTable:
         """Return the conditions on which the outcome in this state can depend, as a bit set."""
         return self._relevant[state]
 
-    def outcome(self, state: int, truth: int) -> Outcome:
+    def outcome(self, state: int, truth: int) -> RunOutcome:
         """Return what an event does in `state`; bit `i` of `truth` = condition `i` is TRUE."""
-        key = (state, truth & self._relevant[state])
-        outcome = self._outcomes.get(key)
-        if outcome is None:
-            outcome = self._outcomes[key] = _decide(self._program, state, truth)
-        return outcome
+        return self._outcomes[state, truth & self._relevant[state]]
 
-    def is_unchanged(self, state: int, outcome: Outcome) -> bool:
+    def _decide(self, key: tuple[int, int]) -> RunOutcome:
+        return _decide(self._program, *key)
+
+    def is_unchanged(self, state: int, outcome: RunOutcome) -> bool:
         """Return whether the partial match just stays where it is."""
-        return outcome == Outcome(((state, NO_EVENT),), ())
+        return outcome == RunOutcome(((state, NO_EVENT),), ())
 
 
-def _decide(program: Program, state: int, truth: int) -> Outcome:
+def _decide(program: Program, state: int, truth: int) -> RunOutcome:
     successors: list[tuple[int, int]] = []
     finished: list[int] = []
     stopped = False
@@ -81,7 +82,7 @@ def _decide(program: Program, state: int, truth: int) -> Outcome:
             successors.append((target, step))
             if step != NO_EVENT and _reaches_final(program, target, truth):
                 finished.append(step)
-    return Outcome(() if stopped else tuple(successors), tuple(finished))
+    return RunOutcome(() if stopped else tuple(successors), tuple(finished))
 
 
 def _open_transitions(program: Program, start: int, truth: int) -> list[tuple[int, Transition]]:
@@ -96,7 +97,7 @@ def _open_transitions(program: Program, start: int, truth: int) -> list[tuple[in
     while stack:
         state, way = stack.pop()
         for transition in program.states[state].transitions:
-            if not guard_holds(transition.guard, truth):
+            if not guard_truth(transition.guard, truth):
                 continue
             if transition.action is not Action.PROCEED:
                 found.append((state, transition))
@@ -114,7 +115,7 @@ def _reaches_final(program: Program, start: int, truth: int) -> bool:
             if (
                 transition.action is Action.PROCEED
                 and target not in seen
-                and guard_holds(transition.guard, truth)
+                and guard_truth(transition.guard, truth)
             ):
                 if program.states[target].kind is StateKind.FINAL:
                     return True

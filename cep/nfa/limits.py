@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from cep.nfa.errors import LimitExceeded
-from cep.nfa.runs import Cell, KeyRuns, Run, distinct_cells
+from cep.nfa.runs import CELL_SEQUENCE, RUN_RULES, Cell, KeyRuns, Run, distinct_cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def check_held(limits: Limits, key: KeyRuns, runs: list[Run], held: int) -> None
     """
     counts = Counter[int]()
     for run in runs:
-        counts[run[1]] += 1
+        counts[run[RUN_RULES]] += 1
     for rules, queue in key.waiting:
         counts[rules] += len(queue)
     most, guilty = _most(counts, limits.partial_matches)
@@ -64,7 +64,8 @@ def check_events(limits: Limits, key: KeyRuns) -> None:
     for rules, tip in key.tips():
         tips.setdefault(rules, []).append(tip)
     sequences = {
-        rules: {cell[2] for cell in distinct_cells(behind)} for rules, behind in tips.items()
+        rules: {cell[CELL_SEQUENCE] for cell in distinct_cells(behind)}
+        for rules, behind in tips.items()
     }
     key.events_bound = len(set().union(*sequences.values()))
     # Per rule this may count an event twice, kept by two sets of rules; a key with so many is

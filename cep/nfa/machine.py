@@ -1,6 +1,6 @@
 """Runs one program for many rules at once over the events of a key.
 
-    conditions that hold ──► Reactions (per state) ──► process(): next runs, finished matches
+    tests that hold ──► EventTransitions (by state) ──► process(): next runs, finished matches
     time ──► advance(): timeouts, matches of trailing NOTs
 
 Rules of equal shape share the program and, as long as their conditions agree, their partial
@@ -14,13 +14,32 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cep.nfa.decision import NO_EVENT, Outcome
+from cep.nfa.decision import NO_EVENT, RunOutcome
 from cep.nfa.errors import SkipTargetMissing
 from cep.nfa.limits import Limits, check_events, check_held
 from cep.nfa.program import Program, StateKind
-from cep.nfa.reactions import Branch, Reactions, ReactionTable, RuleCondition
-from cep.nfa.runs import UNFOLDED, Cell, KeyRuns, Run
+from cep.nfa.runs import (
+    CELL_STEP,
+    RUN_CELL,
+    RUN_PREVIOUS_MS,
+    RUN_RULES,
+    RUN_START,
+    RUN_START_MS,
+    RUN_STATE,
+    UNFOLDED,
+    Cell,
+    KeyRuns,
+    Run,
+)
 from cep.nfa.skip import Emitted, Finished, emit
+from cep.nfa.transition_table import (
+    TRANSITION_BRANCHES,
+    TRANSITION_RULES,
+    Branch,
+    EventTransitions,
+    RuleCondition,
+    TransitionTable,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +64,7 @@ class _EventStep:
         self.finished: list[Finished] = []
         self._aggregate_count = aggregate_count
 
-    def follow(self, outcome: Outcome, rules: int, run: Run) -> None:
+    def follow(self, outcome: RunOutcome, rules: int, run: Run) -> None:
         """Let a partial match become what the outcome says, for some of its rules.
 
         The partial match without events, which every event may start, only goes on by accepting.
@@ -54,14 +73,14 @@ class _EventStep:
         taken: Cell | None = None
         for target, step in outcome.successors:
             if step != NO_EVENT:
-                if taken is None or taken[1] != step:
+                if taken is None or taken[CELL_STEP] != step:
                     taken = self.taken(cell, step)
                 self.moved.append((target, rules, start, start_ms, self.time_ms, taken))
             elif cell is not None:
                 self.moved.append((target, rules, start, start_ms, previous_ms, cell))
         for step in outcome.finished:
             if step != NO_EVENT:
-                if taken is None or taken[1] != step:
+                if taken is None or taken[CELL_STEP] != step:
                     taken = self.taken(cell, step)
                 self.finished.append((rules, start, taken))
             elif cell is not None:
@@ -99,15 +118,15 @@ class Machine:
         self.deadlines_can_come_nearer = program.has_previous_windows
         self.stopped = 0
         self._events_checkpoint = self.limits.events + self.limits.events // 10
-        self._table = ReactionTable(program, rules)
+        self._table = TransitionTable(program, rules)
         self.all_rules = self._table.all_rules
 
-    def reactions(
+    def transitions(
         self,
         true_tests: Iterable[int],
         starting: int | None = None,
         going_on: int | None = None,
-    ) -> Reactions:
+    ) -> EventTransitions:
         """Return what an event does, given the event tests that hold for it.
 
         Args:
@@ -115,14 +134,14 @@ class Machine:
             starting: the rules that may begin partial matches; all by default.
             going_on: the rules that may have some; all by default.
         """
-        return self._table.reactions(
+        return self._table.transitions(
             true_tests,
             self.all_rules if starting is None else starting,
             self.all_rules if going_on is None else going_on,
         )
 
     def process(
-        self, key: KeyRuns, reactions: Reactions, event: Any, time_ms: int
+        self, key: KeyRuns, transitions: EventTransitions, event: Any, time_ms: int
     ) -> list[Emitted] | None:
         """Move the partial matches of a key by one event; return the matches that come out.
 
@@ -135,8 +154,8 @@ class Machine:
             SkipTargetMissing: see `emit`.
         """
         runs = key.runs
-        unmoved = reactions.unmoved(key)
-        start = reactions.start
+        unmoved = transitions.unmoved(key)
+        start = transitions.start
         if start is None and unmoved == len(runs):
             return None
         key.events_bound += 1
@@ -147,14 +166,14 @@ class Machine:
         moved, finished = step.moved, step.finished
         moved += runs[:unmoved]
         for run in runs[unmoved:]:
-            reaction = reactions[run[0]]
-            if reaction is None or not reaction[0] & run[1]:
-                moved.append(run)
+            concerned, branches = transitions[run[RUN_STATE]]
+            if concerned & run[RUN_RULES]:
+                self._move(step, run, branches)
             else:
-                self._move(step, run, reaction[1])
-        if start is not None and (starting := start[0] & ~self.stopped):
+                moved.append(run)
+        if start is not None and (starting := start[TRANSITION_RULES] & ~self.stopped):
             nothing_yet = (self.program.start, starting, sequence, time_ms, time_ms, None)
-            self._move(step, nothing_yet, start[1])
+            self._move(step, nothing_yet, start[TRANSITION_BRANCHES])
             key.rules |= starting
         held = len(moved)
         if key.waiting:
@@ -173,12 +192,12 @@ class Machine:
             raise
 
     def _move(self, step: _EventStep, run: Run, branches: tuple[Branch, ...]) -> None:
-        rules, cell = run[1], run[5]
+        state, rules, start, start_ms, previous_ms, cell = run
         branch = branches[0]
         if branch.sole_step != NO_EVENT and not rules & ~branch.rules:
             # By far the most common case: all rules accept the event and go on together.
             taken = step.taken(cell, branch.sole_step)
-            step.moved.append((branch.sole_target, rules, run[2], run[3], step.time_ms, taken))
+            step.moved.append((branch.sole_target, rules, start, start_ms, step.time_ms, taken))
             return
         for branch in branches:
             concerned = rules & branch.rules
@@ -194,7 +213,7 @@ class Machine:
                 for outcome, agreeing in outcomes:
                     step.follow(outcome, agreeing, run)
         if rules and cell is not None:
-            step.moved.append((run[0], rules, *run[2:]))
+            step.moved.append((state, rules, start, start_ms, previous_ms, cell))
 
     # Time
 
@@ -204,7 +223,7 @@ class Machine:
             return None
         window_ms = self.program.window_ms
         if not self.deadlines_can_come_nearer:
-            return key.runs[0][3] + window_ms if window_ms else None
+            return key.runs[0][RUN_START_MS] + window_ms if window_ms else None
         deadlines = [
             deadline for run in key.runs if (deadline := self._deadline_ms(run)) is not None
         ]
@@ -212,11 +231,11 @@ class Machine:
 
     def _deadline_ms(self, run: Run) -> int | None:
         window_ms = self.program.window_ms
-        first = run[3] + window_ms if window_ms else None
-        previous_window_ms = self.program.states[run[0]].previous_window_ms
+        first = run[RUN_START_MS] + window_ms if window_ms else None
+        previous_window_ms = self.program.states[run[RUN_STATE]].previous_window_ms
         if not previous_window_ms:
             return first
-        previous = run[4] + previous_window_ms
+        previous = run[RUN_PREVIOUS_MS] + previous_window_ms
         return previous if first is None else min(first, previous)
 
     def advance(self, key: KeyRuns, time_ms: int) -> tuple[list[Emitted], list[TimedOut]]:
@@ -235,10 +254,12 @@ class Machine:
         finished: list[Finished] = []
         timed_out: list[TimedOut] = []
         for run in expired:
-            if self.program.states[run[0]].kind is StateKind.PENDING:
-                finished.append((run[1], run[2], run[5]))
+            if self.program.states[run[RUN_STATE]].kind is StateKind.PENDING:
+                finished.append((run[RUN_RULES], run[RUN_START], run[RUN_CELL]))
             else:
-                timed_out.append(TimedOut(run[1], run[5], self._timeout_ms(run, time_ms)))
+                timed_out.append(
+                    TimedOut(run[RUN_RULES], run[RUN_CELL], self._timeout_ms(run, time_ms))
+                )
         try:
             return emit(self.program.skip, key, finished), timed_out
         except SkipTargetMissing:
@@ -251,7 +272,7 @@ class Machine:
         expired: list[Run] = []
         if not self.deadlines_can_come_nearer:  # windows close in the order of the first events
             for position, run in enumerate(runs):
-                if run[3] + self.program.window_ms > time_ms:
+                if run[RUN_START_MS] + self.program.window_ms > time_ms:
                     return expired, runs[position:]
                 expired.append(run)
             return expired, []
@@ -264,10 +285,10 @@ class Machine:
 
     def _timeout_ms(self, run: Run, time_ms: int) -> int:
         """Where both windows have closed, the one since the previous event counts, as in Flink."""
-        previous_window_ms = self.program.states[run[0]].previous_window_ms
-        if previous_window_ms and run[4] + previous_window_ms <= time_ms:
-            return run[4] + previous_window_ms
-        return run[3] + self.program.window_ms
+        previous_window_ms = self.program.states[run[RUN_STATE]].previous_window_ms
+        if previous_window_ms and run[RUN_PREVIOUS_MS] + previous_window_ms <= time_ms:
+            return run[RUN_PREVIOUS_MS] + previous_window_ms
+        return run[RUN_START_MS] + self.program.window_ms
 
 
 _NOTHING: list[Emitted] = []

@@ -6,8 +6,7 @@ A program is a *shape*: it numbers the steps and conditions of a pattern but doe
 Patterns that differ in names or conditions only share one program and can be run together.
 
 Source: Agrawal et al., "Efficient Pattern Matching over Event Streams" (SIGMOD 2008), as realised
-    by
-Flink CEP's `NFA`, `State` and `StateTransition`.
+by Flink CEP's `NFA`, `State` and `StateTransition`.
 """
 
 from dataclasses import dataclass
@@ -40,11 +39,11 @@ class StateKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Always:
-    """The guard that holds for every event."""
+    """The guard that is true for every event."""
 
 
 @dataclass(frozen=True, slots=True)
-class Holds:
+class IsTrue:
     """The condition with this index is TRUE for the event."""
 
     condition: int
@@ -52,20 +51,20 @@ class Holds:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """The inner guard does not hold; unknown counts as "does not hold", so this then does."""
+    """The inner guard is not true; unknown counts as not true, so this then is."""
 
     inner: "Guard"
 
 
 @dataclass(frozen=True, slots=True)
 class Both:
-    """Both guards hold."""
+    """Both guards are true."""
 
     left: "Guard"
     right: "Guard"
 
 
-Guard = Always | Holds | Not | Both
+Guard = Always | IsTrue | Not | Both
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,17 +128,17 @@ class Program:
         return any(state.previous_window_ms is not None for state in self.states)
 
 
-def guard_holds(guard: Guard, truth: int) -> bool:
-    """Return whether a guard holds where bit `i` of `truth` tells that condition `i` is TRUE."""
+def guard_truth(guard: Guard, truth: int) -> bool:
+    """Return the truth of a guard, where bit `i` of `truth` tells that condition `i` is TRUE."""
     match guard:
         case Always():
             return True
-        case Holds(condition):
+        case IsTrue(condition):
             return bool(truth >> condition & 1)
         case Not(inner):
-            return not guard_holds(inner, truth)
+            return not guard_truth(inner, truth)
         case Both(left, right):
-            return guard_holds(left, truth) and guard_holds(right, truth)
+            return guard_truth(left, truth) and guard_truth(right, truth)
 
 
 def conditions_of(guard: Guard) -> int:
@@ -147,7 +146,7 @@ def conditions_of(guard: Guard) -> int:
     match guard:
         case Always():
             return 0
-        case Holds(condition):
+        case IsTrue(condition):
             return 1 << condition
         case Not(inner):
             return conditions_of(inner)

@@ -1,12 +1,12 @@
 """Run state: the partial matches of one key, apart from the program that moves them.
 
 The hot path reads and makes runs and cells by the million, so both are plain tuples with the layout
-written here. Cells are persistent and linked: partial matches that branched share what they
-accepted before.
+written here, and are read by the indexes named here. Cells are persistent and linked: partial
+matches that branched share what they accepted before.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 Cell = tuple[Any, int, int, Any, list[Any] | None]
 """One accepted event: `(previous cell or None, step, sequence, event, aggregate states)`.
@@ -16,6 +16,12 @@ The last item caches the aggregates up to and including this event, or is `None`
 none.
 """
 
+CELL_PREVIOUS: Final = 0
+CELL_STEP: Final = 1
+CELL_SEQUENCE: Final = 2
+CELL_EVENT: Final = 3
+CELL_AGGREGATES: Final = 4
+
 Run = tuple[int, int, int, int, int, Any]
 """One partial match: `(state, rules, start, start_ms, previous_ms, last cell)`.
 
@@ -24,11 +30,24 @@ are the sequence and time of its first event, `previous_ms` is the time of its l
 is a `Cell`, and `None` only for the partial match without events that every event may start.
 """
 
+RUN_STATE: Final = 0
+RUN_RULES: Final = 1
+RUN_START: Final = 2
+RUN_START_MS: Final = 3
+RUN_PREVIOUS_MS: Final = 4
+RUN_CELL: Final = 5
+
 UNFOLDED: Any = object()
 """In place of an aggregate state that has not been worked out yet."""
 
+Scheduled = tuple[int, int]
+"""When somebody will look at a key's windows: `(time in milliseconds, a number of its own)`."""
+
 Completed = tuple[int, Cell]
 """A finished match that waits for its turn: `(start, last cell)`."""
+
+COMPLETED_START: Final = 0
+COMPLETED_CELL: Final = 1
 
 
 class KeyRuns:
@@ -36,7 +55,7 @@ class KeyRuns:
 
     `runs` is ordered by first event, ties in order of creation. `waiting` holds, per set of rules,
     the finished matches held back by an earlier partial match, each a heap (see `cep.nfa.skip`).
-    `scheduled_ms` is the next time somebody will look at the key's windows; the key keeps at most
+    `scheduled` is its entry in the queue of deadlines, `None` if it has none; the key keeps at most
     `events_bound` events. `held_checked` and `events_checked` are how many partial matches and
     events have been found to be within the limits of each rule.
     """
@@ -47,7 +66,7 @@ class KeyRuns:
         "held_checked",
         "rules",
         "runs",
-        "scheduled_ms",
+        "scheduled",
         "sequence",
         "waiting",
     )
@@ -56,7 +75,7 @@ class KeyRuns:
         self.runs: list[Run] = []
         self.waiting: list[tuple[int, list[Completed]]] = []
         self.sequence = 0
-        self.scheduled_ms: int | None = None
+        self.scheduled: Scheduled | None = None
         self.events_bound = 0
         self.events_checked = 0
         self.held_checked = 0
@@ -66,11 +85,15 @@ class KeyRuns:
         """Work out exactly which rules have partial matches; in between `rules` only grows."""
         self.rules = 0
         for run in self.runs:
-            self.rules |= run[1]
+            self.rules |= run[RUN_RULES]
 
     def keep_only(self, kept: int) -> None:
         """Give up what belongs to other rules than those in the set `kept`."""
-        self.runs = [(run[0], rules, *run[2:]) for run in self.runs if (rules := run[1] & kept)]
+        self.runs = [
+            (run[RUN_STATE], rules, *run[RUN_START:])
+            for run in self.runs
+            if (rules := run[RUN_RULES] & kept)
+        ]
         self.waiting = [(rules, queue) for given, queue in self.waiting if (rules := given & kept)]
         self.bound_rules()
 
@@ -81,7 +104,7 @@ class KeyRuns:
 
     def partial_match_count(self) -> int:
         """Return the number of open partial matches, over all rules."""
-        return sum(run[1].bit_count() for run in self.runs)
+        return sum(run[RUN_RULES].bit_count() for run in self.runs)
 
     def held_back_count(self) -> int:
         """Return the number of finished matches held back, over all rules."""
@@ -94,7 +117,7 @@ class KeyRuns:
     def tips(self) -> Iterator[tuple[int, Cell]]:
         """Yield the last cell of every open and held-back match, with the rules it belongs to."""
         for run in self.runs:
-            yield run[1], run[5]
+            yield run[RUN_RULES], run[RUN_CELL]
         for rules, queue in self.waiting:
             for _, cell in queue:
                 yield rules, cell
@@ -108,7 +131,7 @@ def distinct_cells(tips: Iterable[Cell]) -> Iterator[Cell]:
         while cell is not None and id(cell) not in seen:
             seen.add(id(cell))
             yield cell
-            cell = cell[0]
+            cell = cell[CELL_PREVIOUS]
 
 
 def accepted_events(cell: Cell | None) -> list[Cell]:
@@ -116,14 +139,14 @@ def accepted_events(cell: Cell | None) -> list[Cell]:
     cells: list[Cell] = []
     while cell is not None:
         cells.append(cell)
-        cell = cell[0]
+        cell = cell[CELL_PREVIOUS]
     cells.reverse()
     return cells
 
 
 def events_of_step(cell: Cell | None, step: int) -> list[Any]:
     """Return the events accepted for one step, in order."""
-    return [taken[3] for taken in accepted_events(cell) if taken[1] == step]
+    return [taken[CELL_EVENT] for taken in accepted_events(cell) if taken[CELL_STEP] == step]
 
 
 def events_by_step(cell: Cell | None, step_names: tuple[str, ...]) -> dict[str, list[Any]]:
@@ -134,6 +157,6 @@ def events_by_step(cell: Cell | None, step_names: tuple[str, ...]) -> dict[str, 
     """
     steps: dict[str, list[Any]] = {}
     for taken in accepted_events(cell):
-        name = step_names[taken[1]].partition(":")[0]
-        steps.setdefault(name, []).append(taken[3])
+        name = step_names[taken[CELL_STEP]].partition(":")[0]
+        steps.setdefault(name, []).append(taken[CELL_EVENT])
     return steps

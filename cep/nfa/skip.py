@@ -12,7 +12,20 @@ from collections.abc import Iterator
 
 from cep.nfa.errors import SkipTargetMissing
 from cep.nfa.program import SkipPlan
-from cep.nfa.runs import Cell, Completed, KeyRuns, Run, accepted_events
+from cep.nfa.runs import (
+    CELL_SEQUENCE,
+    CELL_STEP,
+    COMPLETED_CELL,
+    COMPLETED_START,
+    RUN_RULES,
+    RUN_START,
+    RUN_STATE,
+    Cell,
+    Completed,
+    KeyRuns,
+    Run,
+    accepted_events,
+)
 from cep.pattern.tree import SkipKind
 
 Finished = tuple[int, int, Cell]
@@ -45,7 +58,7 @@ def _in_order(finished: list[Finished]) -> list[Emitted]:
     emitted: list[Emitted] = []
     for rules, queue in _partition([], finished):
         while queue:
-            emitted.append((rules, _poll(queue)[1]))
+            emitted.append((rules, _poll(queue)[COMPLETED_CELL]))
     return emitted
 
 
@@ -78,50 +91,50 @@ def _partition(
 def _drain(plan: SkipPlan, key: KeyRuns, rules: int, queue: list[Completed]) -> Iterator[Emitted]:
     """Yield what comes out of one queue; what is held back goes to `key.waiting`."""
     while queue:
-        held_back = _rules_with_earlier_run(key.runs, queue[0][0], rules)
+        held_back = _rules_with_earlier_run(key.runs, queue[0][COMPLETED_START], rules)
         if held_back:
             key.waiting.append((held_back, list(queue)))
             rules &= ~held_back
             if not rules:
                 return
-        cell = _poll(queue)[1]
+        cell = _poll(queue)[COMPLETED_CELL]
         last_pruned = _last_pruned_start(plan, cell, rules)
         yield rules, cell
         if last_pruned is not None:
             _prune_runs(key, rules, last_pruned)
-            queue = [waiting for waiting in queue if waiting[0] > last_pruned]
+            queue = [waiting for waiting in queue if waiting[COMPLETED_START] > last_pruned]
             _heapify(queue)
 
 
 def _rules_with_earlier_run(runs: list[Run], start: int, rules: int) -> int:
     held_back = 0
     for run in runs:
-        if run[2] >= start:
+        if run[RUN_START] >= start:
             break
-        held_back |= run[1] & rules
+        held_back |= run[RUN_RULES] & rules
     return held_back
 
 
 def _prune_runs(key: KeyRuns, rules: int, last_pruned: int) -> None:
     kept: list[Run] = []
     for position, run in enumerate(key.runs):
-        if run[2] > last_pruned:
+        if run[RUN_START] > last_pruned:
             kept += key.runs[position:]
             break
-        remaining = run[1] & ~rules
+        remaining = run[RUN_RULES] & ~rules
         if remaining:
-            kept.append((run[0], remaining, *run[2:]))
+            kept.append((run[RUN_STATE], remaining, *run[RUN_START:]))
     key.runs = kept
 
 
 def _last_pruned_start(plan: SkipPlan, last: Cell, rules: int) -> int | None:
     """Return the sequence up to which partial matches that started are dropped, or `None`."""
     if plan.kind is SkipKind.SKIP_PAST_LAST_EVENT:
-        return last[2]
+        return last[CELL_SEQUENCE]
     cells = accepted_events(last)
     if plan.kind is SkipKind.SKIP_TO_NEXT:
-        return cells[0][2]
-    targets = [cell[2] for cell in cells if cell[1] == plan.target_step]
+        return cells[0][CELL_SEQUENCE]
+    targets = [cell[CELL_SEQUENCE] for cell in cells if cell[CELL_STEP] == plan.target_step]
     if not targets:
         if plan.throw_on_miss:
             raise SkipTargetMissing(
@@ -129,7 +142,7 @@ def _last_pruned_start(plan: SkipPlan, last: Cell, rules: int) -> int | None:
             )
         return None
     target = targets[0] if plan.kind is SkipKind.SKIP_TO_FIRST else targets[-1]
-    if plan.throw_on_miss and target == cells[0][2]:
+    if plan.throw_on_miss and target == cells[0][CELL_SEQUENCE]:
         raise SkipTargetMissing("cannot skip to the first event of the match itself", rules)
     return target - 1
 
@@ -142,7 +155,7 @@ def _offer(heap: list[Completed], item: Completed) -> None:
     position = len(heap) - 1
     while position > 0:
         parent = (position - 1) >> 1
-        if item[0] >= heap[parent][0]:
+        if item[COMPLETED_START] >= heap[parent][COMPLETED_START]:
             break
         heap[position] = heap[parent]
         position = parent
@@ -166,9 +179,9 @@ def _sift_down(heap: list[Completed], position: int, item: Completed) -> None:
     size = len(heap)
     while (child := 2 * position + 1) < size:
         right = child + 1
-        if right < size and heap[child][0] > heap[right][0]:
+        if right < size and heap[child][COMPLETED_START] > heap[right][COMPLETED_START]:
             child = right
-        if item[0] <= heap[child][0]:
+        if item[COMPLETED_START] <= heap[child][COMPLETED_START]:
             break
         heap[position] = heap[child]
         position = child

@@ -18,13 +18,13 @@ from cep.pattern import (
     code,
     conditions,
 )
-from cep.pattern.after_match import AfterMatchSkip
 from cep.pattern.document import reading, writing
 from cep.pattern.durations import duration_ms
 from cep.pattern.printed import reading as printed_reading
 from cep.pattern.printed import writing as printed_writing
 from cep.pattern.problems import PatternError, Problem
 from cep.pattern.tree import (
+    AfterMatchSkip,
     Contiguity,
     Group,
     InnerContiguity,

@@ -7,7 +7,7 @@ tag), `late` and `error` (malformed rows and processors that raised).
 """
 
 import re
-from typing import Annotated, Final, Literal, Self, get_args
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, HttpUrl, WithJsonSchema, model_validator
 
@@ -19,9 +19,7 @@ from processor_runtime.job_file.field_types import (
     Options,
     Packages,
 )
-
-RowKind = Literal["match", "timeout", "side", "late", "error"]
-ROW_KINDS: Final[tuple[RowKind, ...]] = get_args(RowKind)
+from processor_runtime.rows.output_rows import ROW_KINDS, RowKind
 
 
 def _known_kind(kind: str) -> str:

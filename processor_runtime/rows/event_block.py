@@ -4,13 +4,17 @@ frame of events ──encode_events──► EventBlock ──► shuffle, state
 """
 
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
 TIME: Final = "_time_ms"
 """Column with the event time in milliseconds; the columns of the stream follow."""
+
+EventTuple = tuple[Any, ...]
+"""One row of such a frame, which is what the matcher keeps of an event."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -50,3 +54,14 @@ def encode_events(group: str, arrival: Arrival, events: pl.DataFrame) -> EventBl
 def decode_events(data: bytes) -> pl.DataFrame:
     """Return the events of `EventBlock.data`."""
     return pl.read_ipc_stream(io.BytesIO(data))
+
+
+def event_time_ms(event: EventTuple) -> int:
+    """Return the time of an event."""
+    time_ms: int = event[0]
+    return time_ms
+
+
+def event_fields(event: EventTuple, columns: Sequence[str]) -> dict[str, Any]:
+    """Return the values of an event by the columns of its stream."""
+    return dict(zip(columns, event[1:], strict=True))

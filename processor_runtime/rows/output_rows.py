@@ -10,12 +10,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 import polars as pl
 from pydantic_core import PydanticSerializationError, to_json
 
 RowKind = Literal["match", "timeout", "side", "late", "error"]
+ROW_KINDS: Final[tuple[RowKind, ...]] = get_args(RowKind)
 
 SCHEMA: Final = pl.Schema(
     {

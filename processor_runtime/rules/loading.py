@@ -1,16 +1,16 @@
 """One version of a rule made ready to run: pattern parsed and checked, code verified and loaded.
 
-    Interval ──load_rules──► Rule, to be compiled with others into a rule set · RefusedRule
+    Interval ──load_rules──► LoadedRule, to be compiled with others into a rule set · RefusedRule
 
 The driver finds out so which versions cannot run at all; on the workers it comes before compiling.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from pydantic_core import from_json
 
+from cep.bounded_cache import BoundedCache
 from cep.definition.document import ProcessorContent, ProcessorLimits
 from cep.expression import Schema
 from cep.nfa.limits import Limits
@@ -51,25 +51,23 @@ class WrittenLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """One interval of one version, with what is done with its matches.
+class LoadedRule:
+    """One version for one interval: its pattern, and what is done with its matches.
 
-    `function` is `None` where a match is given out as its events alone. `shard_limit` is how many
-    partial matches all keys of a shard may hold, `None` = any number. `key_by` are the expressions
-    of the key, none for one global key.
+    `id` is the `rule_id` of the interval, `digest` its digest. Without a `function` a match is
+    given out as its events alone. `shard_limit` is how many partial matches all keys of a shard may
+    hold, `None` = any number. `key_by` are the expressions of the key, none for one global key.
     """
 
-    interval: Interval
+    id: str
+    processor_id: str
+    version: int
+    digest: str
     pattern: Pattern
     function: PatternProcessFunction | None
     limits: WrittenLimits
     shard_limit: int | None = None
     key_by: tuple[str, ...] = ()
-
-    @property
-    def id(self) -> str:
-        """`Interval.rule_id`."""
-        return self.interval.rule_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,26 +80,29 @@ class RefusedRule:
 
 def load_rules(
     intervals: Iterable[Interval], schema: Schema, defaults: RuleDefaults
-) -> tuple[list[Rule], list[RefusedRule]]:
+) -> tuple[list[LoadedRule], list[RefusedRule]]:
     """Return the versions that can run, ready, and those that cannot; each by itself, in order."""
-    rules: list[Rule] = []
+    rules: list[LoadedRule] = []
     refused: list[RefusedRule] = []
     for interval in intervals:
         try:
-            rules.append(_rule(interval, schema, defaults))
+            rules.append(_load(interval, schema, defaults))
         except Exception as error:  # noqa: BLE001 - one bad rule never stops the others
             refused.append(RefusedRule(interval, error))
     return rules, refused
 
 
-def _rule(interval: Interval, schema: Schema, defaults: RuleDefaults) -> Rule:
+def _load(interval: Interval, schema: Schema, defaults: RuleDefaults) -> LoadedRule:
     content = ProcessorContent.model_validate(interval.definition)
-    pattern = _pattern(canonical_json(interval.definition["pattern"]), schema)
+    pattern = _patterns[canonical_json(interval.definition["pattern"]), schema]
     key_by = tuple(content.key_by or ())
     key_columns(key_by, schema)
     given, keys = content.limits or ProcessorLimits(), defaults.signing_keys
-    return Rule(
-        interval,
+    return LoadedRule(
+        interval.rule_id,
+        interval.processor_id,
+        interval.version,
+        interval.digest,
         pattern.load_code(keys),
         _function(content, pattern, keys),
         WrittenLimits(given.partial_matches_per_key, given.events_per_key),
@@ -110,10 +111,13 @@ def _rule(interval: Interval, schema: Schema, defaults: RuleDefaults) -> Rule:
     )
 
 
-@lru_cache(maxsize=50_000)
-def _pattern(document: str, schema: Schema) -> Pattern:
-    """Parse and check each pattern once per process, not once per change of another."""
+def _parsed(key: tuple[str, Schema]) -> Pattern:
+    document, schema = key
     return Pattern.from_document(from_json(document)).validate(schema)
+
+
+_patterns = BoundedCache(_parsed, capacity=4_000_000, size_of=lambda key, _pattern: len(key[0]))
+"""Each pattern once per process, by its document: so many characters, which make some 100 MB."""
 
 
 def _function(

@@ -6,14 +6,15 @@ Compiled once per process and timeline. Rules with the same key selector form a 
 the rows that are shuffled, the tests, and the matcher.
 """
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from typing import Final
 
 import polars as pl
 
+from cep.bounded_cache import BoundedCache
 from cep.expression import DataType, Schema, row_reader
 from cep.expression.types import to_polars
 from cep.matching.key_state import layout
@@ -21,11 +22,13 @@ from cep.matching.keyed import KeyedMatcher
 from cep.matching.predicate_index import PredicateIndex
 from cep.matching.shapes import EventKind, RuleFailure, Selection
 from cep.nfa.limits import Limits
+from cep.nfa.transition_table import kinds_capacity
 from contract.canonical import canonical_json, content_hash
 from contract.snapshot import StreamDefinition
-from processor_runtime.rows.event_block import TIME
+from processor_runtime.rows.event_block import TIME, event_fields
 from processor_runtime.rows.key_columns import key_columns, keys_of
-from processor_runtime.rules.loading import RefusedRule, Rule, RuleDefaults, load_rules
+from processor_runtime.rules.loading import LoadedRule, RefusedRule, RuleDefaults, load_rules
+from processor_runtime.schedule.interval import Interval
 from processor_runtime.schedule.phases import Phases
 from processor_runtime.schedule.timeline import Timeline
 
@@ -34,10 +37,10 @@ GLOBAL_KEY: Final = "global"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RowKind:
+class PhaseEventKind:
     """What one kind of event does in one phase: to the machines, and which rules it concerns."""
 
-    reactions: EventKind
+    transitions: EventKind
     rules: tuple[str, ...]
 
 
@@ -47,7 +50,8 @@ class SelectorGroup:
     Args:
         group_id: stable name of the selector.
         key_by: the expressions of the key, none for one global key.
-        rules: the rules by `Interval.rule_id`.
+        rules: the rules.
+        intervals: when each of them is active, by its id.
         schema: the columns of the stream.
         defaults: what a rule that sets no limits may hold for one key.
         past_ms: event times up to here do not come any more.
@@ -57,7 +61,8 @@ class SelectorGroup:
         self,
         group_id: str,
         key_by: Sequence[str],
-        rules: Sequence[Rule],
+        rules: Sequence[LoadedRule],
+        intervals: Mapping[str, Interval],
         schema: Schema,
         *,
         defaults: Limits,
@@ -65,6 +70,7 @@ class SelectorGroup:
     ) -> None:
         self.id = group_id
         self.rules = {rule.id: rule for rule in rules}
+        self.intervals = {rule.id: intervals[rule.id] for rule in rules}
         self.shard_limits = {
             rule.id: rule.shard_limit for rule in rules if rule.shard_limit is not None
         }
@@ -79,17 +85,17 @@ class SelectorGroup:
             # By what is written: other defaults must not join what two machines hold.
             kept_apart={rule.id: rule.limits for rule in rules},
             on_failure=self._failures.append,
-            event_view=lambda event: dict(zip(columns, event[1:], strict=True)),
+            event_view=partial(event_fields, columns=columns),
             in_deadline_order=True,
         )
         self.index = PredicateIndex(self.matcher.tests.nodes, schema)
-        self.phases = Phases([rule.interval for rule in rules], past_ms)
+        self.phases = Phases(tuple(self.intervals.values()), past_ms)
         self.columns = columns
         # In place of columns that events which were read before do not have.
         self.nulls = {name: _null(data_type).alias(name) for name, data_type in schema.columns}
         self.layout_digest = content_hash([columns, layout(self.matcher)])[:16]
         self._selections: dict[int, tuple[Selection, Selection]] = {}
-        self._kinds: defaultdict[int, dict[tuple[int, ...], RowKind | None]] = defaultdict(dict)
+        self._kinds = BoundedCache(self._kind, kinds_capacity(len(self.matcher.tests)), _parts)
         self._key = key_columns(tuple(key_by), schema)
 
     def keys(self, events: pl.DataFrame) -> pl.DataFrame:
@@ -118,22 +124,23 @@ class SelectorGroup:
         failures, self._failures[:] = list(self._failures), []
         return failures
 
-    def kind(self, phase: int, true_tests: tuple[int, ...]) -> RowKind | None:
+    def kind(self, phase: int, true_tests: tuple[int, ...]) -> PhaseEventKind | None:
         """Return what an event does in a phase, `None` if it concerns no rule.
 
         Args:
             phase: index into `phases`.
             true_tests: the numbers of the tests that hold for it.
         """
-        kinds = self._kinds[phase]
-        if true_tests not in kinds:
-            starting, going_on = self._selected(phase)
-            reactions = self.matcher.kind(true_tests, starting, going_on)
-            rules = tuple(
-                rule for shape, reaction in reactions for rule in shape.rules_of(reaction.concerned)
-            )
-            kinds[true_tests] = RowKind(reactions, rules) if reactions else None
-        return kinds[true_tests]
+        return self._kinds[phase, true_tests]
+
+    def _kind(self, key: tuple[int, tuple[int, ...]]) -> PhaseEventKind | None:
+        phase, true_tests = key
+        starting, going_on = self._selected(phase)
+        transitions = self.matcher.kind(true_tests, starting, going_on)
+        rules = tuple(
+            rule for shape, found in transitions for rule in shape.rules_of(found.concerned)
+        )
+        return PhaseEventKind(transitions, rules) if transitions else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +162,8 @@ def compile_rules(timeline: Timeline, stream: StreamDefinition, defaults: RuleDe
     """Return the rules of a timeline, ready to run; what cannot run is set apart."""
     schema = Schema.from_ddl(stream.ddl)
     rules, refused = load_rules(timeline.intervals, schema, defaults)
-    by_key: dict[tuple[str, ...], list[Rule]] = {}
+    intervals = {interval.rule_id: interval for interval in timeline.intervals}
+    by_key: dict[tuple[str, ...], list[LoadedRule]] = {}
     for rule in rules:
         by_key.setdefault(rule.key_by, []).append(rule)
     groups = {
@@ -163,6 +171,7 @@ def compile_rules(timeline: Timeline, stream: StreamDefinition, defaults: RuleDe
             group_id(key_by),
             key_by,
             sharing,
+            intervals,
             schema,
             defaults=defaults.limits,
             past_ms=timeline.processed_ms,
@@ -177,6 +186,10 @@ def group_id(key_by: Sequence[str]) -> str:
     if not key_by:
         return GLOBAL_KEY
     return blake2b(canonical_json(list(key_by)).encode(), digest_size=8).hexdigest()
+
+
+def _parts(_key: tuple[int, tuple[int, ...]], kind: PhaseEventKind | None) -> int:
+    return 1 if kind is None else 1 + len(kind.transitions) + len(kind.rules)
 
 
 def _null(data_type: DataType) -> pl.Expr:

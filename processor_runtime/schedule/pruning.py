@@ -4,10 +4,10 @@ timeline, how far events have been processed ──without_ended──► timeli
 """
 
 from dataclasses import replace
-from functools import lru_cache
 
 from pydantic_core import from_json
 
+from cep.bounded_cache import BoundedCache
 from cep.nfa.compiler.compile import compile_pattern
 from cep.pattern import Pattern, PatternError
 from contract.canonical import canonical_json
@@ -40,14 +40,19 @@ def without_ended(
 
 def _drained_ms(interval: Interval) -> int:
     """Return when the last partial match begun in an interval must have ended, if anything says."""
-    window_ms = _window_ms(canonical_json(interval.definition.get("pattern")))
+    window_ms = _windows_ms[canonical_json(interval.definition.get("pattern"))]
     closed_ms = interval.active_until_ms + window_ms if window_ms else END_MS
     return min(closed_ms, interval.drains_until_ms)
 
 
-@lru_cache(maxsize=1_000)
 def _window_ms(pattern: str) -> int:
     try:
         return compile_pattern(Pattern.from_document(from_json(pattern)).tree).program.window_ms
     except (PatternError, ValueError):  # then it does not run, either
         return 0
+
+
+_windows_ms = BoundedCache(
+    _window_ms, capacity=1_000_000, size_of=lambda pattern, _window_ms: len(pattern)
+)
+"""The window of each pattern by its document, so many characters of them."""

@@ -14,9 +14,9 @@ from pyspark import TaskContext
 from cep.expression import Schema
 from cep.nfa.limits import Limits
 from cep.pattern import Pattern
-from cep.processor import PatternProcessFunction, SelectExpressions
+from cep.processor import SelectExpressions
 from contract.snapshot import StreamDefinition
-from processor_runtime.rules.loading import Rule, WrittenLimits
+from processor_runtime.rules.loading import LoadedRule, WrittenLimits
 from processor_runtime.rules.rule_set import RuleSet, SelectorGroup, group_id
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
 from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, Interval
@@ -69,24 +69,30 @@ class FixedRules:
             PatternError: a pattern does not fit the columns.
         """
         schema = Schema.from_ddl(self.stream.ddl)
-        rules = [self._rule(name, pattern, schema) for name, pattern in self.patterns.items()]
+        always = [Interval(name, 1, BEGINNING_MS, END_MS, "", {}) for name in self.patterns]
         group = SelectorGroup(
             group_id(self.key_by),
             self.key_by,
-            rules,
+            [self._rule(interval, schema) for interval in always],
+            {interval.rule_id: interval for interval in always},
             schema,
             defaults=self.limits,
             past_ms=BEGINNING_MS,
         )
         return RuleSet(self.stream, schema, {group.id: group}, ())
 
-    def _rule(self, name: str, pattern: Pattern, schema: Schema) -> Rule:
-        columns = self.select.get(name)
-        function: PatternProcessFunction | None = None
-        if columns is not None:
-            function = SelectExpressions(columns, pattern)
-        interval = Interval(name, 1, BEGINNING_MS, END_MS, "", {})
-        return Rule(interval, pattern.validate(schema), function, WrittenLimits())
+    def _rule(self, interval: Interval, schema: Schema) -> LoadedRule:
+        name = interval.processor_id
+        pattern, columns = self.patterns[name], self.select.get(name)
+        return LoadedRule(
+            interval.rule_id,
+            name,
+            interval.version,
+            interval.digest,
+            pattern.validate(schema),
+            None if columns is None else SelectExpressions(columns, pattern),
+            WrittenLimits(),
+        )
 
 
 _compiled: dict[str, RuleSet] = {}

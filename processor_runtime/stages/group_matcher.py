@@ -19,9 +19,10 @@ import polars as pl
 from cep.matching.key_state import KeyRestorer, encode_key, layout
 from cep.matching.shapes import Detection, Shape
 from cep.nfa.codec import pack, unpack
-from processor_runtime.rows.event_block import TIME, EventBlock
+from cep.nfa.runs import RUN_RULES
+from processor_runtime.rows.event_block import TIME, EventBlock, EventTuple, event_time_ms
 from processor_runtime.rows.key_hashing import key_bytes, key_values
-from processor_runtime.rules.rule_set import RowKind, SelectorGroup
+from processor_runtime.rules.rule_set import PhaseEventKind, SelectorGroup
 from processor_runtime.state.group_header import GroupHeader, StoppedRule, read_header, write_header
 from processor_runtime.state.key_buckets import KeyBuckets, KeyEntry
 from processor_runtime.state.keyed_state import KeyedState
@@ -38,7 +39,7 @@ class _PhaseEvents:
     phase: int
     times: list[int]
     keys: list[tuple[Any, ...]]
-    kinds: list[RowKind]
+    kinds: list[PhaseEventKind]
     events: list[tuple[Any, ...]]
 
 
@@ -160,7 +161,7 @@ class GroupMatcher:
             ):
                 if found := advance_to(time_ms):
                     yield from found
-                if found := process(key, kind.reactions, event, time_ms):
+                if found := process(key, kind.transitions, event, time_ms):
                     yield from found
         last = max(current, self.group.phases.at(watermark_ms))
         yield from self._enter_phases(current, last)
@@ -245,7 +246,7 @@ class GroupMatcher:
 
 def _translation(
     written: Sequence[str], columns: Sequence[str]
-) -> Callable[[Any], tuple[Any, ...]] | None:
+) -> Callable[[EventTuple], EventTuple] | None:
     """Return how an event of a stream with other columns is read; `None` if they are the same.
 
     An event is the tuple of its time and its columns; one that it does not have is NULL.
@@ -255,14 +256,14 @@ def _translation(
     places = {name: place for place, name in enumerate(written, start=1)}
     chosen = [places.get(name) for name in columns]
     return lambda event: (
-        event[0],
+        event_time_ms(event),
         *(None if place is None else event[place] for place in chosen),
     )
 
 
 def _open_by_rule(shape: Shape) -> Counter[str]:
     """Return the number of open partial matches of each rule of a shape."""
-    by_set = Counter(run[1] for runs in shape.keys.values() for run in runs.runs)
+    by_set = Counter(run[RUN_RULES] for runs in shape.keys.values() for run in runs.runs)
     counts = Counter[str]()
     for rules, count in by_set.items():
         for rule in shape.rules_of(rules):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cep.matching.shapes import Detection
-from cep.nfa.runs import Cell, accepted_events
+from cep.nfa.runs import CELL_EVENT, Cell, accepted_events
 from cep.processor import (
     Output,
     PatternProcessFunction,
@@ -17,13 +17,14 @@ from cep.processor import (
     TimedOutPartialMatchHandler,
     process,
 )
+from processor_runtime.rows.event_block import event_fields, event_time_ms
 from processor_runtime.rows.output_rows import MatchIds, OutputRow, RowKind, json_text
-from processor_runtime.rules.loading import Rule
+from processor_runtime.rules.loading import LoadedRule
 from processor_runtime.schedule.batch_clock import BatchClock
 
 
 @dataclass(frozen=True, slots=True)
-class _FoundEvents:
+class _GivenMatch:
     """What a process function is given; see `cep.processor.Found`."""
 
     steps: dict[str, list[dict[str, Any]]]
@@ -32,8 +33,8 @@ class _FoundEvents:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """The events of a find and what is the same for all rules that found them."""
+class _MatchedEvents:
+    """The events of a match, and what is the same for all rules that found them."""
 
     cell: Cell
     step_names: tuple[str, ...]
@@ -43,7 +44,7 @@ class _Told:
 
 
 @dataclass(slots=True)
-class FoundRows:
+class MatchRows:
     """Turns what one batch of one shard finds into rows.
 
     Args:
@@ -56,62 +57,64 @@ class FoundRows:
     clock: BatchClock
     wanted: frozenset[str]
     _ids: MatchIds = field(default_factory=MatchIds.fresh)
-    _told: _Told | None = None
+    _newest: _MatchedEvents | None = None
 
-    def wants(self, rule: Rule, *, is_timeout: bool) -> bool:
+    def wants(self, rule: LoadedRule, *, is_timeout: bool) -> bool:
         """Whether a rule's matches, or its timed-out partial matches, can make any row."""
         if not is_timeout:
             # A process function may do more than return rows, so it sees every match.
             return "match" in self.wanted or rule.function is not None
         return "timeout" in self.wanted or isinstance(rule.function, TimedOutPartialMatchHandler)
 
-    def rows(self, rule: Rule, found: Detection) -> Iterator[OutputRow]:
+    def rows(self, rule: LoadedRule, found: Detection) -> Iterator[OutputRow]:
         """Yield the rows of one match or timed-out partial match; ask `wants` first.
 
         Raises:
             Exception: whatever the process function raises.
         """
-        told = self._tell(found)
+        matched = self._matched_events(found)
         kind: RowKind = "timeout" if found.is_timeout else "match"
-        processor_id, version = rule.interval.processor_id, rule.interval.version
         key = json_text(found.key)
-        identity = (processor_id, version, kind, key, told.start_ms, found.time_ms)
+        identity = (rule.processor_id, rule.version, kind, key, matched.start_ms, found.time_ms)
         # Code may change what it is given, which other rules and the matcher go on to use.
         is_code = not isinstance(rule.function, SelectExpressions | None)
-        steps = deepcopy(told.steps) if is_code else told.steps
-        for output in self._outputs(rule.function, _FoundEvents(steps, *found[4:])):
+        steps = deepcopy(matched.steps) if is_code else matched.steps
+        for output in self._outputs(
+            rule.function, _GivenMatch(steps, found.time_ms, found.is_timeout)
+        ):
             row_kind: RowKind = kind if output.tag is None else "side"
             if row_kind not in self.wanted:
                 continue
             yield OutputRow(
                 kind=row_kind,
                 tag=output.tag,
-                processor_id=processor_id,
-                version=version,
+                processor_id=rule.processor_id,
+                version=rule.version,
                 epoch=self.clock.epoch,
                 key=key,
-                match_id=self._ids.match_id(identity, told.events_json),
-                start_ms=told.start_ms,
+                match_id=self._ids.match_id(identity, matched.events_json),
+                start_ms=matched.start_ms,
                 end_ms=found.time_ms,
                 output=None if output.value is None else json_text(output.value),
-                events=told.events_json,
+                events=matched.events_json,
             )
 
-    def _tell(self, found: Detection) -> _Told:
-        """Return the events of a find; rules that find the same come one after the other."""
-        told = self._told
-        if told is None or told.cell is not found.cell or told.step_names != found.step_names:
+    def _matched_events(self, found: Detection) -> _MatchedEvents:
+        """Return the events of a match; rules that find the same come one after the other."""
+        newest = self._newest
+        if newest is None or newest.cell is not found.cell or newest.step_names != found.step_names:
             steps = {
-                step: [dict(zip(self.columns, event[1:], strict=True)) for event in events]
+                step: [event_fields(event, self.columns) for event in events]
                 for step, events in found.steps.items()
             }
-            first = accepted_events(found.cell)[0]
-            told = _Told(found.cell, found.step_names, steps, json_text(steps), first[3][0])
-            self._told = told
-        return told
+            first_event = accepted_events(found.cell)[0][CELL_EVENT]
+            newest = self._newest = _MatchedEvents(
+                found.cell, found.step_names, steps, json_text(steps), event_time_ms(first_event)
+            )
+        return newest
 
     def _outputs(
-        self, function: PatternProcessFunction | None, found: _FoundEvents
+        self, function: PatternProcessFunction | None, found: _GivenMatch
     ) -> Iterator[Output]:
         if function is not None:
             yield from process(function, found, processing_time_ms=self.clock.processing_time_ms)

@@ -1,6 +1,6 @@
 """The second stage: one micro-batch of one shard, all selector groups, from blocks to rows.
 
-    blocks of the key stage ──per group──► GroupMatcher ──► FoundRows ──► rows, status, next timer
+    blocks of the key stage ──per group──► GroupMatcher ──► MatchRows ──► rows, status, next timer
 
 A rule that raises, breaks its limits, or cannot be loaded is stopped in this shard and reported;
 the others go on as if it had never been. Spark is not known here: state comes as `KeyedState`.
@@ -19,7 +19,15 @@ from cep.matching.batch import no_cycle_collection
 from cep.matching.shapes import Detection, RuleFailure
 from cep.nfa.codec import pack, unpack
 from cep.nfa.errors import ConditionFailed, LimitExceeded, SkipTargetMissing
-from processor_runtime.rows.event_block import TIME, EventBlock, decode_events, encode_events
+from processor_runtime.rows.event_block import (
+    TIME,
+    EventBlock,
+    EventTuple,
+    decode_events,
+    encode_events,
+    event_fields,
+    event_time_ms,
+)
 from processor_runtime.rows.output_rows import (
     OutputRow,
     error_json,
@@ -31,7 +39,7 @@ from processor_runtime.rules.rule_set import RuleSet, SelectorGroup
 from processor_runtime.schedule.batch_clock import BatchClock
 from processor_runtime.schedule.interval import EndReason, Interval
 from processor_runtime.stages.group_matcher import GroupMatcher
-from processor_runtime.stages.match_rows import FoundRows
+from processor_runtime.stages.match_rows import MatchRows
 from processor_runtime.stages.shard_status import ShardStatus
 from processor_runtime.state.group_header import StoppedRule, read_header
 from processor_runtime.state.keyed_state import KeyedState, StateUnder
@@ -77,11 +85,11 @@ class ShardMatcher:
     rows: list[OutputRow] = field(default_factory=list)
     status: ShardStatus = field(init=False)
     next_wake_ms: int | None = None
-    _found: FoundRows = field(init=False)
+    _match_rows: MatchRows = field(init=False)
 
     def __post_init__(self) -> None:
         self.status = ShardStatus(self.shard)
-        self._found = FoundRows(self.rules.columns, self.clock, self.settings.wanted)
+        self._match_rows = MatchRows(self.rules.columns, self.clock, self.settings.wanted)
 
     def match(self, arrived: Iterable[EventBlock]) -> None:
         """Take the blocks that came in this batch and match what the watermark has passed.
@@ -164,7 +172,7 @@ class ShardMatcher:
         self.status.stopped += [
             rule
             for rule in matcher.header.stopped
-            if group.rules[rule.rule_id].interval.end_reason not in _TAKEN_OUT
+            if group.intervals[rule.rule_id].end_reason not in _TAKEN_OUT
         ]
         self.status.keys += matcher.buckets.keys
         self.status.waiting_events += matcher.waiting_count
@@ -179,11 +187,13 @@ class ShardMatcher:
                 continue
             rule, is_timeout = group.rules[found.rule], found.is_timeout
             try:
-                if self._found.wants(rule, is_timeout=is_timeout):
-                    self.rows += list(self._found.rows(rule, found))
+                if self._match_rows.wants(rule, is_timeout=is_timeout):
+                    self.rows += list(self._match_rows.rows(rule, found))
             except Exception as error:  # noqa: BLE001 - user code, which fails alone
-                place = _Place(found.key, found.time_ms)
-                failed[found.rule] = self._failed(rule.interval, "function", error, place)
+                site = _FailureSite(found.key, found.time_ms)
+                failed[found.rule] = self._failed(
+                    group.intervals[found.rule], "function", error, site
+                )
                 group.matcher.stop([found.rule])
                 continue
             counts = self.status.rule(found.rule)
@@ -206,28 +216,28 @@ class ShardMatcher:
             if limit is not None and count > limit and rule_id not in out:
                 remedy = "narrow the conditions, or add within, so that partial matches end"
                 error = LimitExceeded("partial matches of one shard", count, limit, remedy)
-                stopped.append(self._failed(group.rules[rule_id].interval, "limit", error))
+                stopped.append(self._failed(group.intervals[rule_id], "limit", error))
         group.matcher.stop([rule.rule_id for rule in stopped])
         return stopped
 
     def _stopped(self, group: SelectorGroup, failure: RuleFailure) -> StoppedRule:
-        time_ms = self.clock.watermark_ms if failure.event is None else failure.event[0]
+        time_ms = self.clock.watermark_ms if failure.event is None else event_time_ms(failure.event)
         return self._failed(
-            group.rules[failure.rule].interval,
+            group.intervals[failure.rule],
             _reason(failure.error),
             failure.error,
-            _Place(failure.key, time_ms, failure.event),
+            _FailureSite(failure.key, time_ms, failure.event),
         )
 
     def _failed(
-        self, interval: Interval, reason: str, error: Exception, place: "_Place | None" = None
+        self, interval: Interval, reason: str, error: Exception, site: "_FailureSite | None" = None
     ) -> StoppedRule:
         if self.settings.fails_on_error:
             raise RuleFailed(
                 f"processor {interval.processor_id}, version {interval.version}: {error}"
             ) from error
         self.status.rule(interval.rule_id).errors += 1
-        time_ms = self.clock.watermark_ms if place is None else place.time_ms
+        time_ms = self.clock.watermark_ms if site is None else site.time_ms
         if "error" in self.settings.wanted:
             self.rows.append(
                 OutputRow(
@@ -235,28 +245,28 @@ class ShardMatcher:
                     processor_id=interval.processor_id,
                     version=interval.version,
                     epoch=self.clock.epoch,
-                    key=None if place is None else json_text(place.key),
+                    key=None if site is None else json_text(site.key),
                     end_ms=time_ms,
-                    events=None if place is None else self._event_json(place.event),
+                    events=None if site is None else self._event_json(site.event),
                     error=error_json(reason, error),
                 )
             )
-        told = f"{type(error).__name__}: {error}"
-        return StoppedRule(interval.rule_id, told, time_ms, traceback_text(error))
+        text = f"{type(error).__name__}: {error}"
+        return StoppedRule(interval.rule_id, text, time_ms, traceback_text(error))
 
-    def _event_json(self, event: tuple[Any, ...] | None) -> str | None:
+    def _event_json(self, event: EventTuple | None) -> str | None:
         if event is None:
             return None
-        return json_text(dict(zip(self.rules.columns, event[1:], strict=True)))
+        return json_text(event_fields(event, self.rules.columns))
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _FailureSite:
     """Where a rule failed: on which key and event, and when in event time."""
 
     key: Any
     time_ms: int
-    event: tuple[Any, ...] | None = None
+    event: EventTuple | None = None
 
 
 def _reason(error: Exception) -> str:

@@ -7,28 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from cep.expression import AggregateFunction, Kind, Schema
-from cep.expression.tree import (
-    Aggregate,
-    And,
-    Call,
-    Case,
-    Cast,
-    Coalesce,
-    Comparison,
-    ComparisonOperator,
-    Field,
-    In,
-    IsDistinct,
-    IsNull,
-    IsTruth,
-    Like,
-    Literal,
-    Node,
-    Not,
-    Or,
-    RegexLike,
-)
+from cep.expression import AggregateFunction, Kind, Schema, tree
+from cep.expression.tree import ComparisonOperator, Node
 from cep.expression.types import (
     BIGINT,
     BOOLEAN,
@@ -186,55 +166,56 @@ class _Trees:
             Kind.STRING: self.text,
             Kind.TIMESTAMP: lambda d: self.moment(TIMESTAMP, d),
             Kind.TIMESTAMP_NTZ: lambda d: self.moment(TIMESTAMP_NTZ, d),
-            Kind.DATE: lambda d: Cast(self.tree(self.pick([TIMESTAMP, STRING]), d), DATE),
+            Kind.DATE: lambda d: tree.Cast(self.tree(self.pick([TIMESTAMP, STRING]), d), DATE),
             Kind.INTERVAL: self.interval,
         }
         shared = self.draw(st.integers(0, 9))
         if shared == 0:
-            return Coalesce((self.tree(data_type, depth - 1), self.tree(data_type, depth - 1)))
+            return tree.Coalesce((self.tree(data_type, depth - 1), self.tree(data_type, depth - 1)))
         if shared == 1:
             condition = self.tree(BOOLEAN, depth - 1)
             value, default = self.tree(data_type, depth - 1), self.tree(data_type, depth - 1)
-            return Case(((condition, value),), default)
+            return tree.Case(((condition, value),), default)
         return kinds[data_type.kind](depth - 1)
 
     def leaf(self, data_type: DataType) -> Node:
         choice = self.draw(st.integers(0, 11))
         if choice == 0:
-            return Literal(None)
+            return tree.Literal(None)
         if choice < 4:
-            return Literal(self.draw(CONSTANTS[data_type.kind]))
+            return tree.Literal(self.draw(CONSTANTS[data_type.kind]))
         path = self.pick(COLUMNS[data_type.kind])
         if self.aggregates and choice < 8:
-            return Aggregate(AggregateFunction.LAST, self.pick(["s", "t"]), Field(path))
-        return Field(path)
+            return tree.Aggregate(AggregateFunction.LAST, self.pick(["s", "t"]), tree.Field(path))
+        return tree.Field(path)
 
     def boolean(self, depth: int) -> Node:  # noqa: PLR0911 - one line per kind of node
-        tree = self.tree
         many = self.draw(st.integers(2, 3))
         match self.draw(st.integers(0, 13)):
             case 0 | 1:
-                return And(tuple(tree(BOOLEAN, depth) for _ in range(many)))
+                return tree.And(tuple(self.tree(BOOLEAN, depth) for _ in range(many)))
             case 2 | 3:
-                return Or(tuple(tree(BOOLEAN, depth) for _ in range(many)))
+                return tree.Or(tuple(self.tree(BOOLEAN, depth) for _ in range(many)))
             case 4 | 5:
-                return Not(tree(BOOLEAN, depth))
+                return tree.Not(self.tree(BOOLEAN, depth))
             case 6:
-                return IsTruth(tree(BOOLEAN, depth), self.draw(st.booleans()))
+                return tree.IsTruth(self.tree(BOOLEAN, depth), self.draw(st.booleans()))
             case 7:
-                return IsNull(tree(self.pick([BOOLEAN, *NUMBERS, STRING, *MOMENTS]), depth))
+                return tree.IsNull(
+                    self.tree(self.pick([BOOLEAN, *NUMBERS, STRING, *MOMENTS]), depth)
+                )
             case 8:
-                return IsDistinct(*self.comparables(depth))
+                return tree.IsDistinct(*self.comparables(depth))
             case 9:
                 left, right = self.comparables(depth)
-                return In(left, (right, *self.more_like(left, right, depth)))
+                return tree.In(left, (right, *self.more_like(left, right, depth)))
             case 10:
                 return self.text_test(depth)
             case 11:
                 return self.array_test(depth)
             case _:
                 operator = self.pick(list(ComparisonOperator))
-                return Comparison(operator, *self.comparables(depth))
+                return tree.Comparison(operator, *self.comparables(depth))
 
     def comparables(self, depth: int) -> tuple[Node, Node]:
         one = self.pick([BOOLEAN, *NUMBERS, *NUMBERS, STRING, STRING, *MOMENTS, INTERVAL])
@@ -245,14 +226,14 @@ class _Trees:
 
     def more_like(self, left: Node, right: Node, depth: int) -> list[Node]:
         del depth
-        return [right, left, Literal(None)][: self.draw(st.integers(0, 3))]
+        return [right, left, tree.Literal(None)][: self.draw(st.integers(0, 3))]
 
     def text_test(self, depth: int) -> Node:
         operand = self.tree(STRING, depth)
         match self.draw(st.integers(0, 2)):
             case 0:
                 pattern = self.pick(["a%", "%a", "%a%", "a", "_%b", "", "%", "a%b%", "%é_", "\\%%"])
-                return Like(operand, pattern)
+                return tree.Like(operand, pattern)
             case 1:
                 patterns = [
                     r"a+b?$",
@@ -265,27 +246,29 @@ class _Trees:
                     r"\bA",
                     r"a{2}",
                 ]
-                return RegexLike(operand, self.pick(patterns))
+                return tree.RegexLike(operand, self.pick(patterns))
             case _:
                 function = self.pick(["STARTSWITH", "ENDSWITH", "CONTAINS"])
-                return Call(function, (operand, self.tree(STRING, depth)))
+                return tree.Call(function, (operand, self.tree(STRING, depth)))
 
     def array_test(self, depth: int) -> Node:
         if self.draw(st.booleans()):
-            return Call("ARRAY_CONTAINS", (Field(("tags",)), self.tree(STRING, depth)))
-        return Call("ARRAY_CONTAINS", (Field(("numbers",)), self.tree(self.pick(NUMBERS), depth)))
+            return tree.Call("ARRAY_CONTAINS", (tree.Field(("tags",)), self.tree(STRING, depth)))
+        return tree.Call(
+            "ARRAY_CONTAINS", (tree.Field(("numbers",)), self.tree(self.pick(NUMBERS), depth))
+        )
 
     def integer(self, depth: int) -> Node:
         match self.draw(st.integers(0, 5)):
             case 0:
-                return Call("LENGTH", (self.tree(STRING, depth),))
+                return tree.Call("LENGTH", (self.tree(STRING, depth),))
             case 1:
                 part = self.pick(["YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND", "DAYOFWEEK"])
-                return Call(part, (self.tree(self.pick(MOMENTS), depth),))
+                return tree.Call(part, (self.tree(self.pick(MOMENTS), depth),))
             case 2:
                 kind = self.pick([Kind.BIGINT, Kind.INT, Kind.SMALLINT, Kind.TINYINT])
                 source = self.pick([BOOLEAN, STRING, *NUMBERS])
-                return Cast(self.tree(source, depth), DataType(kind))
+                return tree.Cast(self.tree(source, depth), DataType(kind))
             case _:
                 return self.number(BIGINT, BIGINT, ["+", "-", "*", "%"], depth)
 
@@ -293,9 +276,9 @@ class _Trees:
         match self.draw(st.integers(0, 4)):
             case 0:
                 target = self.pick([DOUBLE, DataType(Kind.FLOAT)])
-                return Cast(self.tree(self.pick([BOOLEAN, STRING, *NUMBERS]), depth), target)
+                return tree.Cast(self.tree(self.pick([BOOLEAN, STRING, *NUMBERS]), depth), target)
             case 1:
-                return Call("/", (self.tree(BIGINT, depth), self.tree(BIGINT, depth)))
+                return tree.Call("/", (self.tree(BIGINT, depth), self.tree(BIGINT, depth)))
             case _:
                 return self.number(DOUBLE, self.pick(NUMBERS), ["+", "-", "*", "/", "%"], depth)
 
@@ -304,7 +287,7 @@ class _Trees:
             target = self.pick(
                 [DECIMAL, DataType(Kind.DECIMAL, 38, 18), DataType(Kind.DECIMAL, 3, 0)]
             )
-            return Cast(self.tree(self.pick([BOOLEAN, STRING, *NUMBERS]), depth), target)
+            return tree.Cast(self.tree(self.pick([BOOLEAN, STRING, *NUMBERS]), depth), target)
         other = self.pick([BIGINT, DECIMAL])
         return self.number(DECIMAL, other, ["+", "-", "*", "/", "%"], depth)
 
@@ -312,48 +295,48 @@ class _Trees:
         match self.draw(st.integers(0, 3)):
             case 0:
                 function = self.pick(["ABS", "FLOOR", "CEIL", "ROUND", "NEGATE"])
-                return Call(function, (self.tree(one, depth),))
+                return tree.Call(function, (self.tree(one, depth),))
             case 1:
-                digits = Literal(self.draw(st.integers(-3, 20)))
-                return Call("ROUND", (self.tree(one, depth), digits))
+                digits = tree.Literal(self.draw(st.integers(-3, 20)))
+                return tree.Call("ROUND", (self.tree(one, depth), digits))
             case _:
                 operands = [self.tree(one, depth), self.tree(other, depth)]
                 if self.draw(st.booleans()):
                     operands.reverse()
-                return Call(self.pick(operators), tuple(operands))
+                return tree.Call(self.pick(operators), tuple(operands))
 
     def text(self, depth: int) -> Node:
         match self.draw(st.integers(0, 4)):
             case 0:
-                return Call(self.pick(["LOWER", "UPPER", "TRIM"]), (self.tree(STRING, depth),))
+                return tree.Call(self.pick(["LOWER", "UPPER", "TRIM"]), (self.tree(STRING, depth),))
             case 1:
-                return Call("CONCAT", (self.tree(STRING, depth), self.tree(STRING, depth)))
+                return tree.Call("CONCAT", (self.tree(STRING, depth), self.tree(STRING, depth)))
             case 2:
-                arguments = [self.tree(STRING, depth), Literal(self.draw(st.integers(-4, 4)))]
+                arguments = [self.tree(STRING, depth), tree.Literal(self.draw(st.integers(-4, 4)))]
                 if self.draw(st.booleans()):
                     arguments.append(self.tree(BIGINT, 0))
-                return Call("SUBSTRING", tuple(arguments))
+                return tree.Call("SUBSTRING", tuple(arguments))
             case _:
                 source = self.pick([BOOLEAN, *NUMBERS, *MOMENTS])
-                return Cast(self.tree(source, depth), STRING)
+                return tree.Cast(self.tree(source, depth), STRING)
 
     def moment(self, data_type: DataType, depth: int) -> Node:
         if self.draw(st.integers(0, 2)) == 0:
-            return Cast(self.tree(self.pick([STRING, *MOMENTS]), depth), data_type)
+            return tree.Cast(self.tree(self.pick([STRING, *MOMENTS]), depth), data_type)
         sources = [TIMESTAMP] if data_type == TIMESTAMP else [TIMESTAMP_NTZ, DATE]
         operands = (self.tree(self.pick(sources), depth), self.tree(INTERVAL, depth))
-        return Call(self.pick(["+", "-"]), operands)
+        return tree.Call(self.pick(["+", "-"]), operands)
 
     def interval(self, depth: int) -> Node:
         match self.draw(st.integers(0, 2)):
             case 0:
                 moment = self.pick(MOMENTS)
-                return Call("-", (self.tree(moment, depth), self.tree(moment, depth)))
+                return tree.Call("-", (self.tree(moment, depth), self.tree(moment, depth)))
             case 1:
-                return Call("NEGATE", (self.tree(INTERVAL, depth),))
+                return tree.Call("NEGATE", (self.tree(INTERVAL, depth),))
             case _:
                 operands = (self.tree(INTERVAL, depth), self.tree(INTERVAL, depth))
-                return Call(self.pick(["+", "-"]), operands)
+                return tree.Call(self.pick(["+", "-"]), operands)
 
 
 @st.composite

@@ -84,8 +84,8 @@ def test_an_event_concerns_no_rule_that_may_neither_begin_nor_go_on() -> None:
     assert matcher.kind(letter_b, everything, nothing) == ()
     assert matcher.kind(letter_c, only, only) == ()
     assert matcher.kind(letter_c, nothing, everything) != ()
-    ((shape, reactions),) = matcher.kind(letter_a, only, everything)
-    assert shape.rules_of(reactions.concerned) == ["ab"]
+    ((shape, transitions),) = matcher.kind(letter_a, only, everything)
+    assert shape.rules_of(transitions.concerned) == ["ab"]
 
 
 def test_kept_rules_keep_their_partial_matches_and_others_lose_them() -> None:
@@ -366,3 +366,56 @@ def test_rules_that_are_kept_apart_share_no_machine() -> None:
         ["one", "two"],
         ["three"],
     ]
+
+
+# What is kept grows with the keys that wait, not with those that have passed
+
+
+def test_keys_that_have_become_idle_leave_nothing_behind() -> None:
+    window_ms = 1_000_000
+    matched_at_once = pair("a", "b").within(window_ms)
+    matcher = Run({"ab": matched_at_once.after_match(AfterMatchSkip.past_last_event())}).matcher
+    begin, end = matcher.kind((0,)), matcher.kind((1,))
+    for time_ms in range(0, 5_000, 2):
+        matcher.process("k", begin, {}, time_ms)
+        (found,) = matcher.process("k", end, {}, time_ms + 1)
+        assert found.time_ms == time_ms + 1
+    assert matcher.open_partial_matches() == 0
+    assert len(matcher._deadlines) < 200
+
+
+def test_windows_still_close_on_the_keys_that_wait_once_others_have_become_idle() -> None:
+    window_ms = 1_000_000
+    rule = pair("a", "b").within(window_ms).after_match(AfterMatchSkip.past_last_event())
+    matcher = Run({"ab": rule}).matcher
+    begin, end = matcher.kind((0,)), matcher.kind((1,))
+    for time_ms in range(1_000):
+        matcher.process(time_ms, begin, {}, time_ms)
+        if time_ms % 10:
+            matcher.process(time_ms, end, {}, time_ms)
+    assert len(matcher._deadlines) < 400
+    waiting = range(0, 1_000, 10)
+    timeouts = matcher.advance_to(2 * window_ms)
+    assert [(one.key, one.time_ms) for one in timeouts] == [
+        (time_ms, time_ms + window_ms) for time_ms in waiting
+    ]
+    assert len(matcher._deadlines) == 0
+
+
+def test_deadlines_that_nearer_ones_have_overtaken_leave_nothing_behind() -> None:
+    rule = (
+        pair("a", "b")
+        .within(1_000_000, "previous_and_current")
+        .followed_by("u")
+        .where(letter("c"))
+        .within(10, "previous_and_current")
+    )
+    matcher = Run({"abc": rule}).matcher
+    a, b = matcher.kind((0,)), matcher.kind((1,))
+    timed_out = 0
+    for time_ms in range(0, 50_000, 20):
+        timed_out += len(matcher.advance_to(time_ms))
+        matcher.process("k", a, {}, time_ms)
+        matcher.process("k", b, {}, time_ms + 1)
+    assert timed_out == 2_499
+    assert len(matcher._deadlines) < 200

@@ -7,7 +7,7 @@ from cep.nfa.program import (
     Always,
     Both,
     Guard,
-    Holds,
+    IsTrue,
     Not,
     Program,
     State,
@@ -31,7 +31,7 @@ def guard(node: Guard) -> str:
     match node:
         case Always():
             return "true"
-        case Holds(condition):
+        case IsTrue(condition):
             return f"c{condition}"
         case Not(inner):
             return f"not {guard(inner)}"

@@ -6,13 +6,14 @@ schema never raises when it is evaluated on events of that schema.
 """
 
 from collections.abc import Collection
+from typing import Final
 
-from cep.expression.checking.inference import Inference
+from cep.expression.checking.inference import Inference, type_of
 from cep.expression.checking.resolve import resolve
 from cep.expression.errors import Problem, near_name, problem_at
 from cep.expression.expression import Expression
 from cep.expression.tree import NOWHERE, Aggregate, Field, Node, walk
-from cep.expression.types import DataType, Schema
+from cep.expression.types import DataType, Kind, Schema
 
 
 def check(
@@ -53,3 +54,17 @@ def check(
     if expects is not None and found.kind is not expects.kind and not found.is_open:
         report(root, f"a {expects} is needed, this is a {found}", "compare it with something")
     return sorted(problems, key=lambda problem: (problem.line, problem.column))
+
+
+def key_problem(expression: Expression, schema: Schema) -> Problem | None:
+    """Return why an expression that fits the schema is no key selector; `None` if it is one."""
+    data_type = type_of(resolve(expression, (), schema), schema)
+    if data_type.kind not in _NO_KEYS:
+        return None
+    message = f"a value of type {data_type} cannot be a key"
+    hint = "name plain columns, or fields of a structure"
+    return problem_at(expression.text, (0, len(expression.text)), message, hint)
+
+
+_NO_KEYS: Final = frozenset({Kind.ARRAY, Kind.STRUCT, Kind.OTHER})
+"""Types whose values Python cannot look up, or expressions cannot read."""

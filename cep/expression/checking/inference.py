@@ -13,32 +13,12 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import assert_never
 
+from cep.expression import tree
 from cep.expression.functions.casting import SOURCES
 from cep.expression.functions.table import FUNCTIONS
 from cep.expression.functions.typing_rules import TypeMismatch, common, comparable
 from cep.expression.temporal import parse_timestamp
-from cep.expression.tree import (
-    Aggregate,
-    AggregateFunction,
-    And,
-    Call,
-    Case,
-    Cast,
-    Coalesce,
-    Comparison,
-    Constant,
-    Field,
-    In,
-    IsDistinct,
-    IsNull,
-    IsTruth,
-    Like,
-    Literal,
-    Node,
-    Not,
-    Or,
-    RegexLike,
-)
+from cep.expression.tree import AggregateFunction, Constant, Node
 from cep.expression.types import (
     BIGINT,
     BOOLEAN,
@@ -78,40 +58,40 @@ class Inference:
     def type_of(self, node: Node) -> DataType:  # noqa: C901, PLR0911, PLR0912 - one line per kind of node
         """Return the type of the node, reporting what does not fit in it and below."""
         match node:
-            case Literal(value=value):
+            case tree.Literal(value=value):
                 return constant_type(value)
-            case Field():
+            case tree.Field():
                 return self._field(node)
-            case Aggregate():
+            case tree.Aggregate():
                 return self._aggregate(node)
-            case And(operands=operands) | Or(operands=operands):
+            case tree.And(operands=operands) | tree.Or(operands=operands):
                 self._conditions(*operands)
-            case Not(operand=operand) | IsTruth(operand=operand):
+            case tree.Not(operand=operand) | tree.IsTruth(operand=operand):
                 self._conditions(operand)
-            case Comparison(left=left, right=right) | IsDistinct(left=left, right=right):
+            case tree.Comparison(left=left, right=right) | tree.IsDistinct(left=left, right=right):
                 self._comparable(node, (left, self.type_of(left)), (right, self.type_of(right)))
-            case In(operand=operand, items=items):
+            case tree.In(operand=operand, items=items):
                 found = self.type_of(operand)
                 for item in items:
                     self._comparable(node, (operand, found), (item, self.type_of(item)))
-            case IsNull(operand=operand):
+            case tree.IsNull(operand=operand):
                 self.type_of(operand)
-            case Like(operand=operand) | RegexLike(operand=operand):
+            case tree.Like(operand=operand) | tree.RegexLike(operand=operand):
                 self._text(operand)
-            case Case(branches=branches, default=default):
+            case tree.Case(branches=branches, default=default):
                 self._conditions(*(condition for condition, _ in branches))
                 return self._common((*(value for _, value in branches), default))
-            case Coalesce(operands=operands):
+            case tree.Coalesce(operands=operands):
                 return self._common(operands)
-            case Cast():
+            case tree.Cast():
                 return self._cast(node)
-            case Call():
+            case tree.Call():
                 return self._call(node)
             case _:
                 assert_never(node)
         return BOOLEAN
 
-    def _field(self, node: Field) -> DataType:
+    def _field(self, node: tree.Field) -> DataType:
         if self.schema is None:
             return UNKNOWN
         found = self.schema.type_of(node.path)
@@ -122,7 +102,7 @@ class Inference:
             return UNKNOWN
         return found.computed
 
-    def _aggregate(self, node: Aggregate) -> DataType:
+    def _aggregate(self, node: tree.Aggregate) -> DataType:
         operand = UNKNOWN if node.operand is None else self.type_of(node.operand)
         match node.function:
             case AggregateFunction.COUNT:
@@ -136,7 +116,7 @@ class Inference:
             case AggregateFunction.SUM | AggregateFunction.AVG:
                 return self._total(node, operand)
 
-    def _total(self, node: Aggregate, operand: DataType) -> DataType:
+    def _total(self, node: tree.Aggregate, operand: DataType) -> DataType:
         if not (operand.is_numeric or operand.is_open):
             self.report(node, f"{node.function} needs a number, not a {operand}", "")
             return UNKNOWN
@@ -166,7 +146,7 @@ class Inference:
         for (left, left_type), (right, right_type) in ((one, other), (other, one)):
             if (
                 left_type.is_temporal
-                and isinstance(right, Literal)
+                and isinstance(right, tree.Literal)
                 and isinstance(right.value, str)
             ):
                 if parse_timestamp(right.value) is None:
@@ -194,13 +174,13 @@ class Inference:
             found = met
         return found
 
-    def _cast(self, node: Cast) -> DataType:
+    def _cast(self, node: tree.Cast) -> DataType:
         source = self.type_of(node.operand)
         if not source.is_open and _GROUPS.get(source.kind) not in SOURCES[node.data_type.kind]:
             self.report(node, f"cannot cast {source} to {node.data_type}", "")
         return node.data_type.computed
 
-    def _call(self, node: Call) -> DataType:
+    def _call(self, node: tree.Call) -> DataType:
         types = tuple(self.type_of(argument) for argument in node.arguments)
         if node.function == "-" and len(types) == 2:  # noqa: PLR2004 - subtraction
             left, right = zip(node.arguments, types, strict=True)
@@ -217,7 +197,11 @@ class Inference:
 def mixes_zones(left: tuple[Node, DataType], right: tuple[Node, DataType]) -> bool:
     """Return whether an instant meets a wall clock reading that is not a constant."""
     is_mixed = {left[1].kind, right[1].kind} == _ZONES
-    return is_mixed and not isinstance(left[0], Literal) and not isinstance(right[0], Literal)
+    return (
+        is_mixed
+        and not isinstance(left[0], tree.Literal)
+        and not isinstance(right[0], tree.Literal)
+    )
 
 
 def constant_type(value: Constant) -> DataType:  # noqa: PLR0911 - one line per type

@@ -11,18 +11,11 @@ from decimal import Decimal
 from functools import partial
 from itertools import islice
 
+from cep.expression import tree
 from cep.expression.checking.inference import type_of
 from cep.expression.expression import Expression
 from cep.expression.rewrite import rebuilt
-from cep.expression.tree import (
-    Aggregate,
-    AggregateFunction,
-    Case,
-    Coalesce,
-    Field,
-    Literal,
-    Node,
-)
+from cep.expression.tree import AggregateFunction, Node
 from cep.expression.types import Kind, Schema
 from cep.expression.values import to_double
 
@@ -39,8 +32,8 @@ def resolve(expression: Expression, steps: Collection[str], schema: Schema | Non
 
 def _with_steps(node: Node, steps: frozenset[str]) -> Node:
     match node:
-        case Field(path=(step, *rest), span=span) if rest and step in steps:
-            return Aggregate(AggregateFunction.LAST, step, Field(tuple(rest), span), span)
+        case tree.Field(path=(step, *rest), span=span) if rest and step in steps:
+            return tree.Aggregate(AggregateFunction.LAST, step, tree.Field(tuple(rest), span), span)
         case _:
             return rebuilt(node, partial(_with_steps, steps=steps))
 
@@ -49,11 +42,11 @@ def with_typed_constants(node: Node, schema: Schema | None) -> Node:
     """Return the tree with the constant results of `CASE` and `COALESCE` typed as the others."""
     node = rebuilt(node, lambda child: with_typed_constants(child, schema))
     match node:
-        case Aggregate(operand=operand) if operand is not None:
+        case tree.Aggregate(operand=operand) if operand is not None:
             return replace(node, operand=with_typed_constants(operand, schema))
-        case Coalesce(operands=operands):
+        case tree.Coalesce(operands=operands):
             return replace(node, operands=_alike(operands, schema))
-        case Case(branches=branches, default=default):
+        case tree.Case(branches=branches, default=default):
             *values, default = _alike((*(value for _, value in branches), default), schema)
             conditions = (condition for condition, _ in branches)
             return replace(
@@ -64,8 +57,8 @@ def with_typed_constants(node: Node, schema: Schema | None) -> Node:
 
 
 def _alike(results: tuple[Node, ...], schema: Schema | None) -> tuple[Node, ...]:
-    constants = {type_of(node, schema).kind for node in results if isinstance(node, Literal)}
-    others = {type_of(node, schema).kind for node in results if not isinstance(node, Literal)}
+    constants = {type_of(node, schema).kind for node in results if isinstance(node, tree.Literal)}
+    others = {type_of(node, schema).kind for node in results if not isinstance(node, tree.Literal)}
     kinds = (others or constants) - {Kind.NULL}
     if not others and kinds <= {Kind.BIGINT, Kind.DECIMAL, Kind.DOUBLE}:
         widest = (kind for kind in (Kind.DOUBLE, Kind.DECIMAL, Kind.BIGINT) if kind in kinds)
@@ -74,11 +67,11 @@ def _alike(results: tuple[Node, ...], schema: Schema | None) -> tuple[Node, ...]
         return results
     (kind,) = kinds
     return tuple(
-        _constant_as(node, kind) if isinstance(node, Literal) else node for node in results
+        _constant_as(node, kind) if isinstance(node, tree.Literal) else node for node in results
     )
 
 
-def _constant_as(literal: Literal, kind: Kind) -> Literal:
+def _constant_as(literal: tree.Literal, kind: Kind) -> tree.Literal:
     value = literal.value
     is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
     if is_number and kind is Kind.DOUBLE:

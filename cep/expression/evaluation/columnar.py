@@ -10,6 +10,7 @@ from typing import Any, assert_never
 
 import polars as pl
 
+from cep.expression import tree
 from cep.expression.checking.inference import Inference, constant_type
 from cep.expression.checking.resolve import with_typed_constants
 from cep.expression.errors import ExpressionError, problem_at
@@ -21,28 +22,7 @@ from cep.expression.functions.text_pattern import LikePattern, like_pattern, reg
 from cep.expression.rewrite import rebuilt
 from cep.expression.sql import to_sql
 from cep.expression.temporal import naive_utc, parse_timestamp
-from cep.expression.tree import (
-    Aggregate,
-    And,
-    Call,
-    Case,
-    Cast,
-    Coalesce,
-    Comparison,
-    ComparisonOperator,
-    Constant,
-    Field,
-    In,
-    IsDistinct,
-    IsNull,
-    IsTruth,
-    Like,
-    Literal,
-    Node,
-    Not,
-    Or,
-    RegexLike,
-)
+from cep.expression.tree import ComparisonOperator, Constant, Node
 from cep.expression.types import BOOLEAN, DataType, Kind, Schema, to_polars
 from cep.expression.values import COMPARE, Value
 
@@ -80,9 +60,11 @@ def compile_columnar(node: Node, schema: Schema) -> pl.Expr:
 
 def _without_null_columns(node: Node, schema: Schema) -> Node:
     """A column that is nothing but NULL is a constant; polars has no functions for its type."""
-    if isinstance(node, Field):
+    if isinstance(node, tree.Field):
         found = schema.type_of(node.path)
-        return Literal(None, node.span) if found is not None and found.kind is Kind.NULL else node
+        return (
+            tree.Literal(None, node.span) if found is not None and found.kind is Kind.NULL else node
+        )
     return rebuilt(node, lambda child: _without_null_columns(child, schema))
 
 
@@ -94,7 +76,7 @@ class _Compiler:
     def column(self, node: Node) -> Column:
         """Return the node as an operand: its expression, in the polars type of its type."""
         data_type = self._inference.type_of(node)
-        if isinstance(node, Literal):
+        if isinstance(node, tree.Literal):
             return _literal(node.value)
         return Column(self._expression(node, data_type), data_type)
 
@@ -107,43 +89,43 @@ class _Compiler:
 
     def _expression(self, node: Node, data_type: DataType) -> pl.Expr:  # noqa: C901, PLR0911, PLR0912 - one line per node
         match node:
-            case Literal(value=value):
+            case tree.Literal(value=value):
                 return _literal(value).expression
-            case Field(path=path):
+            case tree.Field(path=path):
                 return self._field(path, data_type)
-            case Aggregate():
+            case tree.Aggregate():
                 raise ExpressionError(
                     problem_at(to_sql(node), (0, 0), "an aggregate needs a partial match")
                 )
-            case And(operands=operands):
+            case tree.And(operands=operands):
                 return reduce(lambda one, other: one & other, map(self.condition, operands))
-            case Or(operands=operands):
+            case tree.Or(operands=operands):
                 return reduce(lambda one, other: one | other, map(self.condition, operands))
-            case Not(operand=operand):
+            case tree.Not(operand=operand):
                 return ~self.condition(operand)
-            case Comparison(operator=operator, left=left, right=right):
+            case tree.Comparison(operator=operator, left=left, right=right):
                 return _compared(operator, self.column(left), self.column(right))
-            case IsDistinct(left=left, right=right):
+            case tree.IsDistinct(left=left, right=right):
                 return self._distinct(self.column(left), self.column(right))
-            case IsNull(operand=operand):
+            case tree.IsNull(operand=operand):
                 return self.expression(operand).is_null()
-            case IsTruth(operand=operand, value=value):
+            case tree.IsTruth(operand=operand, value=value):
                 condition = self.condition(operand)
                 return (condition if value else ~condition).fill_null(value=False)
-            case In(operand=operand, items=items):
+            case tree.In(operand=operand, items=items):
                 return self._in(self.column(operand), items)
-            case Like(operand=operand, pattern=pattern, escape=escape):
+            case tree.Like(operand=operand, pattern=pattern, escape=escape):
                 return _like(self.column(operand), like_pattern(pattern, escape))
-            case RegexLike(operand=operand, pattern=pattern):
+            case tree.RegexLike(operand=operand, pattern=pattern):
                 return self.column(operand).expression.str.contains(regex(pattern).rust)
-            case Case(branches=branches, default=default):
+            case tree.Case(branches=branches, default=default):
                 return self._case(branches, default, to_polars(data_type))
-            case Coalesce(operands=operands):
+            case tree.Coalesce(operands=operands):
                 target = to_polars(data_type)
                 return pl.coalesce([self.expression(operand).cast(target) for operand in operands])
-            case Cast(operand=operand):
+            case tree.Cast(operand=operand):
                 return _cast(self.column(operand), node.data_type, data_type)
-            case Call(function=name, arguments=arguments):
+            case tree.Call(function=name, arguments=arguments):
                 return self._call(name, arguments, data_type)
             case _:
                 assert_never(node)
@@ -166,7 +148,7 @@ class _Compiler:
         return ~((one_null & other_null) | same)
 
     def _in(self, operand: Column, items: tuple[Node, ...]) -> pl.Expr:
-        values = [item.value for item in items if isinstance(item, Literal)]
+        values = [item.value for item in items if isinstance(item, tree.Literal)]
         if len(values) == len(items) and operand.kind in {Kind.STRING, Kind.BIGINT}:
             kinds = {constant_type(value).kind for value in values}
             if kinds == {operand.kind}:

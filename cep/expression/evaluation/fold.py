@@ -6,24 +6,13 @@ on constants.
 
 from dataclasses import replace
 
+from cep.expression import tree
 from cep.expression.errors import EvaluationError
 from cep.expression.evaluation.scalar import evaluate_constant
 from cep.expression.rewrite import rebuilt
-from cep.expression.tree import (
-    Call,
-    Case,
-    Cast,
-    Coalesce,
-    Comparison,
-    In,
-    Like,
-    Literal,
-    Node,
-    RegexLike,
-    children,
-)
+from cep.expression.tree import Node, children
 
-_NULL = Literal(None)
+_NULL = tree.Literal(None)
 
 
 def folded(node: Node) -> Node:
@@ -35,25 +24,25 @@ def folded(node: Node) -> Node:
     node = rebuilt(node, folded)
     below = children(node)
     if _is_null(node, below):
-        return Literal(None, node.span)
-    if isinstance(node, Coalesce) and _NULL in below:
+        return tree.Literal(None, node.span)
+    if isinstance(node, tree.Coalesce) and _NULL in below:
         left = tuple(operand for operand in below if operand != _NULL)
         return replace(node, operands=left) if len(left) > 1 else (*left, _NULL)[0]
-    if not below or not all(isinstance(child, Literal) for child in below):
+    if not below or not all(isinstance(child, tree.Literal) for child in below):
         return node
     try:
-        return Literal(evaluate_constant(node), node.span)
+        return tree.Literal(evaluate_constant(node), node.span)
     except EvaluationError:
         return node
 
 
 def _is_null(node: Node, below: tuple[Node, ...]) -> bool:
     match node:
-        case Call() | Cast() | Comparison() | Like() | RegexLike():
+        case tree.Call() | tree.Cast() | tree.Comparison() | tree.Like() | tree.RegexLike():
             return _NULL in below
-        case In(operand=operand):
+        case tree.In(operand=operand):
             return operand == _NULL
-        case Case(branches=branches, default=default):
+        case tree.Case(branches=branches, default=default):
             return {default, *(value for _, value in branches)} == {_NULL}
         case _:
             return False

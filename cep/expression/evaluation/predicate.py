@@ -9,6 +9,7 @@ import operator as operators
 from collections.abc import Callable
 from decimal import Decimal
 
+from cep.expression import tree
 from cep.expression.evaluation.fold import folded
 from cep.expression.evaluation.scalar import (
     AggregateValues,
@@ -19,20 +20,7 @@ from cep.expression.evaluation.scalar import (
     no_slots,
 )
 from cep.expression.fields import Event, FieldReader, mapping_reader
-from cep.expression.tree import (
-    And,
-    Comparison,
-    ComparisonOperator,
-    Constant,
-    Field,
-    In,
-    IsNull,
-    IsTruth,
-    Literal,
-    Node,
-    Not,
-    Or,
-)
+from cep.expression.tree import ComparisonOperator, Constant, Node
 from cep.expression.values import COMPARE, Mismatch, Value
 
 Predicate = Callable[[Event, AggregateValues], bool]
@@ -77,25 +65,25 @@ class _PredicateCompiler(ScalarCompiler):
     def truth(self, node: Node, *, wanted: bool) -> Predicate:  # noqa: PLR0911 - one line per node
         """Return the closure that tells whether the condition is exactly `wanted`, not unknown."""
         match node:
-            case Not(operand=operand):
+            case tree.Not(operand=operand):
                 return self.truth(operand, wanted=not wanted)
-            case And(operands=operands) | Or(operands=operands):
+            case tree.And(operands=operands) | tree.Or(operands=operands):
                 tests = [self.truth(operand, wanted=wanted) for operand in operands]
-                return _every(tests) if isinstance(node, And) == wanted else _some(tests)
-            case Comparison(operator=operator, left=left, right=right):
+                return _every(tests) if isinstance(node, tree.And) == wanted else _some(tests)
+            case tree.Comparison(operator=operator, left=left, right=right):
                 operator = operator if wanted else operator.negated
-                if isinstance(left, Literal):
+                if isinstance(left, tree.Literal):
                     left, right, operator = right, left, operator.mirrored
-                if isinstance(left, Field) and isinstance(right, Literal):
+                if isinstance(left, tree.Field) and isinstance(right, tree.Literal):
                     return self._column_test(node, operator, left, right)
                 return self._comparison(node, operator, left, right)
-            case IsNull(operand=Field(path=path)):
+            case tree.IsNull(operand=tree.Field(path=path)):
                 read = self.field_reader(path)
                 return lambda event, _aggregates: (read(event) is None) is wanted
-            case IsTruth(operand=operand, value=value):
+            case tree.IsTruth(operand=operand, value=value):
                 is_so = self.truth(operand, wanted=value)
                 return is_so if wanted else lambda event, values: not is_so(event, values)
-            case In(operand=Field(path=path), items=items) if _are_texts(items):
+            case tree.In(operand=tree.Field(path=path), items=items) if _are_texts(items):
                 return self._among_texts(node, path, items, wanted=wanted)
             case _:
                 condition = self.condition(node)
@@ -106,7 +94,7 @@ class _PredicateCompiler(ScalarCompiler):
     ) -> Predicate:
         first, second, compare = self.value(left), self.value(right), COMPARE[operator]
 
-        def holds(event: Event, aggregates: AggregateValues) -> bool:
+        def is_true(event: Event, aggregates: AggregateValues) -> bool:
             one = first(event, aggregates)
             if one is None:
                 return False
@@ -118,10 +106,10 @@ class _PredicateCompiler(ScalarCompiler):
             except Mismatch:
                 raise mismatch(node, (left, right), (one, other)) from None
 
-        return holds
+        return is_true
 
     def _column_test(
-        self, node: Node, operator: ComparisonOperator, column: Field, literal: Literal
+        self, node: Node, operator: ComparisonOperator, column: tree.Field, literal: tree.Literal
     ) -> Predicate:
         constant = literal.value
         if constant is None:
@@ -148,16 +136,16 @@ class _PredicateCompiler(ScalarCompiler):
         self, node: Node, path: tuple[str, ...], items: tuple[Node, ...], *, wanted: bool
     ) -> Predicate:
         read = self.field_reader(path)
-        texts = frozenset(item.value for item in items if isinstance(item, Literal))
+        texts = frozenset(item.value for item in items if isinstance(item, tree.Literal))
         condition = self.condition(node)
 
-        def holds(event: Event, aggregates: AggregateValues) -> bool:
+        def is_true(event: Event, aggregates: AggregateValues) -> bool:
             value = read(event)
             if type(value) is str:
                 return (value in texts) is wanted
             return condition(event, aggregates) is wanted
 
-        return holds
+        return is_true
 
 
 def _every(tests: list[Predicate]) -> Predicate:
@@ -165,13 +153,13 @@ def _every(tests: list[Predicate]) -> Predicate:
         first, second = tests
         return lambda event, aggregates: first(event, aggregates) and second(event, aggregates)
 
-    def holds(event: Event, aggregates: AggregateValues) -> bool:
+    def is_true(event: Event, aggregates: AggregateValues) -> bool:
         for inner in tests:  # noqa: SIM110 - all() needs a generator, which costs more than the tests
             if not inner(event, aggregates):
                 return False
         return True
 
-    return holds
+    return is_true
 
 
 def _some(tests: list[Predicate]) -> Predicate:
@@ -179,17 +167,17 @@ def _some(tests: list[Predicate]) -> Predicate:
         first, second = tests
         return lambda event, aggregates: first(event, aggregates) or second(event, aggregates)
 
-    def holds(event: Event, aggregates: AggregateValues) -> bool:
+    def is_true(event: Event, aggregates: AggregateValues) -> bool:
         for inner in tests:  # noqa: SIM110 - see `_every`
             if inner(event, aggregates):
                 return True
         return False
 
-    return holds
+    return is_true
 
 
 def _are_texts(items: tuple[Node, ...]) -> bool:
-    return all(isinstance(item, Literal) and isinstance(item.value, str) for item in items)
+    return all(isinstance(item, tree.Literal) and isinstance(item.value, str) for item in items)
 
 
 def _plain(constant: Constant) -> tuple[Value, frozenset[type]]:
@@ -245,16 +233,16 @@ def _column_test(  # noqa: PLR0913, PLR0917 - everything the closure needs, work
     """
     compare, expected = _PYTHON[operator]
 
-    def holds(event: Event, _aggregates: AggregateValues) -> bool:
+    def is_true(event: Event, _aggregates: AggregateValues) -> bool:
         value = read(event)
         if type(value) in types:
             return compare(value, constant) is expected
         return general(value)
 
-    def holds_for_dict(event: Event, _aggregates: AggregateValues) -> bool:
+    def is_true_for_dict(event: Event, _aggregates: AggregateValues) -> bool:
         value = event.get(key) if type(event) is dict else read(event)
         if type(value) in types:
             return compare(value, constant) is expected
         return general(value)
 
-    return holds if key is None else holds_for_dict
+    return is_true if key is None else is_true_for_dict

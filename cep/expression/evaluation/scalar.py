@@ -8,45 +8,38 @@ a schema: types are those of the values met, and values that do not go together 
 from collections.abc import Callable
 from typing import Any
 
+from cep.expression import tree
 from cep.expression.errors import EvaluationError
 from cep.expression.fields import Event, FieldReader, mapping_reader
 from cep.expression.functions.casting import caster
 from cep.expression.functions.table import FUNCTIONS
 from cep.expression.functions.text_pattern import like_pattern, regex
 from cep.expression.sql import to_sql
-from cep.expression.tree import (
-    Aggregate,
-    And,
-    Call,
-    Case,
-    Cast,
-    Coalesce,
-    Comparison,
-    Field,
-    In,
-    IsDistinct,
-    IsNull,
-    IsTruth,
-    Like,
-    Literal,
-    Node,
-    Not,
-    Or,
-    RegexLike,
-)
+from cep.expression.tree import Node
 from cep.expression.values import COMPARE, Mismatch, Value, distinct, equal, type_name
 
 AggregateValues = Any
 """Anything with `__getitem__`: slot -> value of the aggregate."""
 
 Evaluator = Callable[[Event, AggregateValues], Value]
-SlotOf = Callable[[Aggregate], int]
+SlotOf = Callable[[tree.Aggregate], int]
 
 
-_ALWAYS_BOOLEAN = (And, Or, Not, Comparison, IsDistinct, IsNull, IsTruth, In, Like, RegexLike)
+_ALWAYS_BOOLEAN = (
+    tree.And,
+    tree.Or,
+    tree.Not,
+    tree.Comparison,
+    tree.IsDistinct,
+    tree.IsNull,
+    tree.IsTruth,
+    tree.In,
+    tree.Like,
+    tree.RegexLike,
+)
 
 
-def no_slots(aggregate: Aggregate) -> int:
+def no_slots(aggregate: tree.Aggregate) -> int:
     """Refuse every aggregate: the `slot_of` of expressions over one event.
 
     Raises:
@@ -93,43 +86,43 @@ class ScalarCompiler:
     def value(self, node: Node) -> Evaluator:  # noqa: C901, PLR0911, PLR0912 - one line per kind of node
         """Return the closure that evaluates the node; `None` is NULL or unknown."""
         match node:
-            case Literal(value=constant):
+            case tree.Literal(value=constant):
                 return lambda _event, _aggregates: constant
-            case Field(path=path):
+            case tree.Field(path=path):
                 read = self.field_reader(path)
                 return lambda event, _aggregates: read(event)
-            case Aggregate():
+            case tree.Aggregate():
                 slot = self.slot_of(node)
                 return lambda _event, aggregates: aggregates[slot]
-            case And(operands=operands):
+            case tree.And(operands=operands):
                 return self._kleene(operands, decisive=False)
-            case Or(operands=operands):
+            case tree.Or(operands=operands):
                 return self._kleene(operands, decisive=True)
-            case Not(operand=operand):
+            case tree.Not(operand=operand):
                 return self._not(operand)
-            case Comparison(operator=operator, left=left, right=right):
+            case tree.Comparison(operator=operator, left=left, right=right):
                 return self._strict(node, COMPARE[operator], (left, right))
-            case IsDistinct(left=left, right=right):
+            case tree.IsDistinct(left=left, right=right):
                 return self._distinct(node, left, right)
-            case IsNull(operand=operand):
+            case tree.IsNull(operand=operand):
                 inner = self.value(operand)
                 return lambda event, aggregates: inner(event, aggregates) is None
-            case IsTruth(operand=operand, value=wanted):
+            case tree.IsTruth(operand=operand, value=wanted):
                 condition = self.condition(operand)
                 return lambda event, aggregates: condition(event, aggregates) is wanted
-            case In(operand=operand, items=items):
+            case tree.In(operand=operand, items=items):
                 return self._in(node, operand, items)
-            case Like(operand=operand, pattern=pattern, escape=escape):
+            case tree.Like(operand=operand, pattern=pattern, escape=escape):
                 return self._text_test(node, operand, like_pattern(pattern, escape).matcher())
-            case RegexLike(operand=operand, pattern=pattern):
+            case tree.RegexLike(operand=operand, pattern=pattern):
                 return self._text_test(node, operand, regex(pattern).finder())
-            case Case(branches=branches, default=default):
+            case tree.Case(branches=branches, default=default):
                 return self._case(branches, default)
-            case Coalesce(operands=operands):
+            case tree.Coalesce(operands=operands):
                 return self._coalesce(operands)
-            case Cast(operand=operand, data_type=data_type):
+            case tree.Cast(operand=operand, data_type=data_type):
                 return self._strict(node, caster(data_type), (operand,))
-            case Call(function=function, arguments=arguments):
+            case tree.Call(function=function, arguments=arguments):
                 return self._strict(node, FUNCTIONS[function].scalar, arguments)
 
     def condition(self, node: Node) -> Evaluator:

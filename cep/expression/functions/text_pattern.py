@@ -27,7 +27,7 @@ _QUANTIFIER = re.compile(r"(?:[*+?]|\{(\d+)(?:,(\d*))?\})\??", re.ASCII)
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
 
 
-class PatternError(ValueError):
+class TextPatternError(ValueError):
     """A pattern the two engines would not read alike; `position` is an index into it."""
 
     def __init__(self, message: str, position: int) -> None:
@@ -56,7 +56,7 @@ def regex(pattern: str) -> Regex:
     """Return the pattern in both dialects.
 
     Raises:
-        PatternError: if it uses what only one of them has, or is malformed.
+        TextPatternError: if it uses what only one of them has, or is malformed.
     """
     python: list[str] = []
     rust: list[str] = []
@@ -84,26 +84,26 @@ def regex(pattern: str) -> Regex:
         re.compile(translated.python)
         pl.Series([""]).str.contains(translated.rust)
     except re.error as error:
-        raise PatternError(f"malformed regular expression: {error.msg}", 0) from None
+        raise TextPatternError(f"malformed regular expression: {error.msg}", 0) from None
     except pl.exceptions.ComputeError:
-        raise PatternError("malformed or too large a regular expression", 0) from None
+        raise TextPatternError("malformed or too large a regular expression", 0) from None
     return translated
 
 
 def _plain(pattern: str, position: int) -> tuple[str, str]:
     character = pattern[position]
     if character == "(" and re.match(r"\(\?(?!:)", pattern[position:]):
-        raise PatternError("flags, look-around and named groups are not supported", position)
+        raise TextPatternError("flags, look-around and named groups are not supported", position)
     if character in "{}":
-        raise PatternError(f"write \\{character} for the character itself", position)
+        raise TextPatternError(f"write \\{character} for the character itself", position)
     return (r"\Z", r"\z") if character == "$" else (character, character)
 
 
 def _check_quantifier(pattern: str, match: re.Match[str]) -> None:
     if any(int(bound) > MAX_REPETITIONS for bound in match.groups() if bound):
-        raise PatternError(f"at most {MAX_REPETITIONS} repetitions", match.start())
+        raise TextPatternError(f"at most {MAX_REPETITIONS} repetitions", match.start())
     if pattern[match.end() : match.end() + 1] in {"*", "+", "?", "{"}:
-        raise PatternError("a quantifier cannot follow a quantifier", match.end())
+        raise TextPatternError("a quantifier cannot follow a quantifier", match.end())
 
 
 def _escape(pattern: str, position: int, *, in_class: bool = False) -> tuple[str, str, int]:
@@ -116,7 +116,7 @@ def _escape(pattern: str, position: int, *, in_class: bool = False) -> tuple[str
             return shown, shown, end
         if name.islower():
             return members, members, end
-        raise PatternError(f"\\{name} cannot stand in a class", position)
+        raise TextPatternError(f"\\{name} cannot stand in a class", position)
     if name in _CONTROLS:
         return f"\\{name}", f"\\{name}", end
     if name and _PUNCTUATION.fullmatch(name):
@@ -127,7 +127,7 @@ def _escape(pattern: str, position: int, *, in_class: bool = False) -> tuple[str
     if match := re.compile(r"x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})").match(pattern, position + 1):
         code = f"\\u{int(match[1] or match[2], 16):04x}"
         return code, code, match.end()
-    raise PatternError(f"the escape \\{name} is not supported", position)
+    raise TextPatternError(f"the escape \\{name} is not supported", position)
 
 
 def _class(pattern: str, position: int) -> tuple[str, str, int]:
@@ -147,13 +147,13 @@ def _class(pattern: str, position: int) -> tuple[str, str, int]:
         if character == "\\":
             in_python, in_rust, position = _escape(pattern, position, in_class=True)
         elif character in "[]" or pattern[position : position + 2] in {"&&", "--", "~~", "||"}:
-            raise PatternError(f"write \\{character} for the character itself", position)
+            raise TextPatternError(f"write \\{character} for the character itself", position)
         else:
             in_python = in_rust = character
             position += 1
         python.append(in_python)
         rust.append(in_rust)
-    raise PatternError("the class is never closed: ] is missing", start)
+    raise TextPatternError("the class is never closed: ] is missing", start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +205,7 @@ def like_pattern(pattern: str, escape: str) -> LikePattern:
     """Return the pattern cut at its wildcards.
 
     Raises:
-        PatternError: if the escape character stands before anything but `%`, `_` or itself.
+        TextPatternError: if the escape character stands before anything but `%`, `_` or itself.
     """
     parts: list[list[str | None]] = [[]]
     position = 0
@@ -214,7 +214,7 @@ def like_pattern(pattern: str, escape: str) -> LikePattern:
         if escape and character == escape:
             escaped = pattern[position + 1 : position + 2]
             if escaped not in {"%", "_", escape}:
-                raise PatternError(f"{escape} must be followed by %, _ or {escape}", position)
+                raise TextPatternError(f"{escape} must be followed by %, _ or {escape}", position)
             parts[-1].append(escaped)
             position += 2
             continue

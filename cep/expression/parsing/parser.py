@@ -11,34 +11,18 @@ from math import isinf
 
 from sqlglot import exp
 
+from cep.expression import tree
 from cep.expression.errors import ExpressionError, near_name
 from cep.expression.functions.table import ALIASES, DATE_PARTS, FUNCTIONS, OPERATORS
-from cep.expression.functions.text_pattern import PatternError, like_pattern, regex
+from cep.expression.functions.text_pattern import TextPatternError, like_pattern, regex
 from cep.expression.parsing.syntax import MAX_BRACKET_DEPTH, read_sql, refusal, too_large, unescaped
 from cep.expression.rewrite import without_step
 from cep.expression.temporal import INTERVAL_UNITS, parse_date, parse_interval, parse_timestamp
 from cep.expression.tree import (
     NOWHERE,
-    Aggregate,
     AggregateFunction,
-    And,
-    Call,
-    Case,
-    Cast,
-    Coalesce,
-    Comparison,
     ComparisonOperator,
-    Field,
-    In,
-    IsDistinct,
-    IsNull,
-    IsTruth,
-    Like,
-    Literal,
     Node,
-    Not,
-    Or,
-    RegexLike,
     Span,
     aggregates_of,
     walk,
@@ -124,29 +108,29 @@ class _Translation:
                 return self._chain(parsed)
             case exp.Not():
                 (operand,) = self._operands(parsed, "this")
-                return Not(operand, operand.span)
+                return tree.Not(operand, operand.span)
             case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
                 left, right = self._operands(parsed, "this", "expression")
                 operator = _COMPARISONS[type(parsed)]
-                return Comparison(operator, left, right, _cover(left, right))
+                return tree.Comparison(operator, left, right, _cover(left, right))
             case exp.NullSafeEQ() | exp.NullSafeNEQ():
                 left, right = self._operands(parsed, "this", "expression")
-                distinct = IsDistinct(left, right, _cover(left, right))
+                distinct = tree.IsDistinct(left, right, _cover(left, right))
                 return (
                     distinct
                     if isinstance(parsed, exp.NullSafeNEQ)
-                    else Not(distinct, distinct.span)
+                    else tree.Not(distinct, distinct.span)
                 )
             case exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.Mod() | exp.DPipe():
                 operands = self._operands(parsed, "this", "expression", ignored=("typed", "safe"))
-                return Call(_OPERATORS[type(parsed)], operands, _cover(*operands))
+                return tree.Call(_OPERATORS[type(parsed)], operands, _cover(*operands))
             case exp.Neg():
                 return self._negation(parsed)
             case exp.Literal() | exp.RawString() | exp.Boolean() | exp.Null():
                 return self._literal(parsed)
             case exp.Column() | exp.Dot() | exp.Identifier():
                 path = self._path(parsed)
-                return Field(tuple(name for name, _ in path), (path[0][1][0], path[-1][1][1]))
+                return tree.Field(tuple(name for name, _ in path), (path[0][1][0], path[-1][1][1]))
             case exp.Anonymous():
                 return self._function(parsed)
             case _:
@@ -160,14 +144,14 @@ class _Translation:
                 if not parsed.expressions:
                     raise self._refused(parsed, "IN needs a list of values", "write IN (1, 2, 3)")
                 operand, *items = self._operands(parsed, "this", "expressions")
-                return In(operand, tuple(items), _cover(operand, *items))
+                return tree.In(operand, tuple(items), _cover(operand, *items))
             case exp.Between():
                 value, low, high = self._operands(parsed, "this", "low", "high")
                 span = _cover(value, low, high)
-                return And(
+                return tree.And(
                     (
-                        Comparison(ComparisonOperator.GREATER_OR_EQUAL, value, low, span),
-                        Comparison(ComparisonOperator.LESS_OR_EQUAL, value, high, span),
+                        tree.Comparison(ComparisonOperator.GREATER_OR_EQUAL, value, low, span),
+                        tree.Comparison(ComparisonOperator.LESS_OR_EQUAL, value, high, span),
                     ),
                     span,
                 )
@@ -185,7 +169,7 @@ class _Translation:
                 return self._scalar_call(parsed, part, (operand,), _cover(operand), DATE_PARTS)
             case exp.Concat():
                 operands = self._operands(parsed, "expressions", ignored=("coalesce", "safe"))
-                return Call("CONCAT", operands, _cover(*operands))
+                return tree.Call("CONCAT", operands, _cover(*operands))
             case _:
                 raise self._refused(parsed, f"{_spelling(parsed)} is not part of the language")
 
@@ -227,36 +211,36 @@ class _Translation:
             else:
                 operands.append(current)
         nodes = tuple(self.node(operand) for operand in reversed(operands))
-        return (And if kind is exp.And else Or)(nodes, _cover(*nodes))
+        return (tree.And if kind is exp.And else tree.Or)(nodes, _cover(*nodes))
 
     def _negation(self, parsed: exp.Expr) -> Node:
         (operand,) = self._operands(parsed, "this")
         is_number = isinstance(parsed.this, exp.Literal) and not parsed.this.is_string
         if (
             is_number
-            and isinstance(operand, Literal)
+            and isinstance(operand, tree.Literal)
             and isinstance(operand.value, int | float | Decimal)
         ):
             negated = -operand.value
             is_smallest = (
                 isinstance(negated, Decimal) and negated == -(2**63) and "." not in parsed.this.name
             )
-            return Literal(int(negated) if is_smallest else negated, operand.span)
-        return Call("NEGATE", (operand,), operand.span)
+            return tree.Literal(int(negated) if is_smallest else negated, operand.span)
+        return tree.Call("NEGATE", (operand,), operand.span)
 
-    def _literal(self, parsed: exp.Expr) -> Literal:
+    def _literal(self, parsed: exp.Expr) -> tree.Literal:
         span = self._place(parsed)
         match parsed:
             case exp.Null():
-                return Literal(None, span)
+                return tree.Literal(None, span)
             case exp.Boolean():
-                return Literal(bool(parsed.this), span)
+                return tree.Literal(bool(parsed.this), span)
             case exp.RawString():
-                return Literal(str(parsed.this), span)
+                return tree.Literal(str(parsed.this), span)
             case _ if not parsed.is_string:
-                return Literal(self._number(parsed), span)
+                return tree.Literal(self._number(parsed), span)
             case _:
-                return Literal(self._quoted(parsed, span), span)
+                return tree.Literal(self._quoted(parsed, span), span)
 
     def _quoted(self, parsed: exp.Expr, span: Span) -> str:
         source = self.text[slice(*span)]
@@ -294,10 +278,10 @@ class _Translation:
         operand, truth = self._operands(parsed, "this", "expression")
         span = _cover(operand, truth)
         match truth:
-            case Literal(value=None):
-                return IsNull(operand, span)
-            case Literal(value=bool(value)):
-                return IsTruth(operand, value, span)
+            case tree.Literal(value=None):
+                return tree.IsNull(operand, span)
+            case tree.Literal(value=bool(value)):
+                return tree.IsTruth(operand, value, span)
             case _:
                 message = "IS needs NULL, TRUE, FALSE or [NOT] DISTINCT FROM"
                 raise self._refused(parsed, message, "")
@@ -317,14 +301,14 @@ class _Translation:
         try:
             if isinstance(parsed, exp.Like):
                 like_pattern(pattern, escape)
-                node = Like(operand, pattern, escape, _cover(operand))
+                node = tree.Like(operand, pattern, escape, _cover(operand))
             else:
                 regex(pattern)
-                node = RegexLike(operand, pattern, _cover(operand))
-        except PatternError as error:
+                node = tree.RegexLike(operand, pattern, _cover(operand))
+        except TextPatternError as error:
             place = f"at character {error.position + 1} of the pattern"
             raise self._refused(parsed.expression, f"{error} ({place})", "") from None
-        return Not(node, node.span) if parsed.args.get("negate") else node
+        return tree.Not(node, node.span) if parsed.args.get("negate") else node
 
     def _constant_text(self, parsed: exp.Expr, what: str) -> str:
         if isinstance(parsed, exp.Literal | exp.RawString):
@@ -340,12 +324,12 @@ class _Translation:
             if parsed.this is not None:
                 subject = self.node(parsed.this)
                 span = _cover(subject, condition)
-                condition = Comparison(ComparisonOperator.EQUAL, subject, condition, span)
+                condition = tree.Comparison(ComparisonOperator.EQUAL, subject, condition, span)
             branches.append((condition, value))
         default = parsed.args.get("default")
-        otherwise = Literal(None) if default is None else self.node(default)
+        otherwise = tree.Literal(None) if default is None else self.node(default)
         span = _cover(*(node for branch in branches for node in branch))
-        return Case(tuple(branches), otherwise, span)
+        return tree.Case(tuple(branches), otherwise, span)
 
     def _cast(self, parsed: exp.Expr) -> Node:
         (operand,) = self._operands(parsed, "this", ignored=("to",))
@@ -355,16 +339,16 @@ class _Translation:
             name = parsed.args["to"].sql("spark")
             raise self._refused(parsed, f"CAST to {name} is not allowed", f"allowed are {targets}")
         is_prefixed = not isinstance(parsed, exp.TryCast)  # TIMESTAMP '2024-01-31 10:00:00'
-        if is_prefixed and isinstance(operand, Literal) and isinstance(operand.value, str):
+        if is_prefixed and isinstance(operand, tree.Literal) and isinstance(operand.value, str):
             read = parse_date if data_type.kind is Kind.DATE else parse_timestamp
             value = read(operand.value)
             if value is None:
                 hint = f"write {data_type} '2024-01-31 10:00:00' or, with an offset, '...+01:00'"
                 raise self._refused(parsed, f"{operand.value!r} is no {data_type}", hint)
-            return Literal(value, operand.span)
-        return Cast(operand, data_type, operand.span)
+            return tree.Literal(value, operand.span)
+        return tree.Cast(operand, data_type, operand.span)
 
-    def _interval(self, parsed: exp.Expr) -> Literal:
+    def _interval(self, parsed: exp.Expr) -> tree.Literal:
         amount, unit = parsed.this, parsed.args.get("unit")
         units = ", ".join(INTERVAL_UNITS)
         hint = f"write INTERVAL '10' MINUTE or INTERVAL '1 day 2 hours'; units are {units}"
@@ -373,7 +357,7 @@ class _Translation:
         value = parse_interval(f"{amount.name} {unit.name if unit else ''}")
         if value is None:
             raise self._refused(parsed, "this is no interval of a fixed length", hint)
-        return Literal(value, self._place(amount) if "start" in amount.meta else NOWHERE)
+        return tree.Literal(value, self._place(amount) if "start" in amount.meta else NOWHERE)
 
     def _function(self, parsed: exp.Expr) -> Node:
         name = str(parsed.name).upper()
@@ -386,12 +370,12 @@ class _Translation:
         )
         match name, arguments:
             case ("COALESCE", (_, *_)) | ("IFNULL" | "NVL", (_, _)):
-                return Coalesce(arguments, span)
+                return tree.Coalesce(arguments, span)
             case "NULLIF", (value, other):
-                same = Comparison(ComparisonOperator.EQUAL, value, other, span)
-                return Case(((same, Literal(None)),), value, span)
+                same = tree.Comparison(ComparisonOperator.EQUAL, value, other, span)
+                return tree.Case(((same, tree.Literal(None)),), value, span)
             case "IF", (condition, value, other):
-                return Case(((condition, value),), other, span)
+                return tree.Case(((condition, value),), other, span)
             case _:
                 return self._scalar_call(parsed, name, arguments, span, FUNCTIONS)
 
@@ -402,7 +386,7 @@ class _Translation:
         arguments: tuple[Node, ...],
         span: Span,
         known: Container[str],
-    ) -> Call:
+    ) -> tree.Call:
         name = ALIASES.get(written, written)
         if name not in known:
             names = [*_FUNCTION_NAMES, *ALIASES, *AggregateFunction]
@@ -415,9 +399,9 @@ class _Translation:
             raise self._refused(
                 parsed, f"{written} takes {takes} arguments, not {len(arguments)}", ""
             )
-        return Call(name, arguments, span)
+        return tree.Call(name, arguments, span)
 
-    def _aggregate(self, parsed: exp.Expr, function: AggregateFunction) -> Aggregate:
+    def _aggregate(self, parsed: exp.Expr, function: AggregateFunction) -> tree.Aggregate:
         hint = f"write {function}(step.field)"
         if function is AggregateFunction.COUNT:
             hint = "write COUNT(step.*) or COUNT(step.field)"
@@ -428,17 +412,17 @@ class _Translation:
             path = [part.name for part in argument.parts[:-1]]
             if function is not AggregateFunction.COUNT or len(path) != 1:
                 raise self._refused(parsed, "* stands only in COUNT(step.*)", hint)
-            return Aggregate(function, path[0], None, self._place(parsed))
+            return tree.Aggregate(function, path[0], None, self._place(parsed))
         if isinstance(argument, exp.Star):
             raise self._refused(parsed, f"{function}(*) does not say of which step", hint)
         operand = self.node(argument)
         if aggregates_of(operand):
             raise self._refused(parsed, "aggregates cannot be nested", hint)
-        fields = [found for found in walk(operand) if isinstance(found, Field)]
+        fields = [found for found in walk(operand) if isinstance(found, tree.Field)]
         steps = {field.path[0] for field in fields}
         if len(steps) != 1 or any(len(field.path) == 1 for field in fields):
             raise self._refused(parsed, f"{function} needs the fields of one step", hint)
-        return Aggregate(function, steps.pop(), without_step(operand), self._place(parsed))
+        return tree.Aggregate(function, steps.pop(), without_step(operand), self._place(parsed))
 
 
 def _cover(*nodes: Node) -> Span:

@@ -11,8 +11,8 @@ Source: Flink CEP `NFACompiler`; conformance notes 5 to 8, 11 to 13, 19 to 25.
 from dataclasses import dataclass, replace
 
 from cep.nfa.compiler.automaton import Automaton
+from cep.nfa.compiler.cursor import Cursor
 from cep.nfa.compiler.guards import Guards, always, unless
-from cep.nfa.compiler.place import Place
 from cep.nfa.program import (
     Action,
     Both,
@@ -61,7 +61,7 @@ class _Compiler:
         elements = self._tree.elements
         final = self._automaton.new_state("$end", -1, StateKind.FINAL)
         self._window_ms = elements[-1].window_ms(WithinType.FIRST_AND_LAST)
-        start = self._sequence(Place(elements, 0, None, None, True, None), final)  # noqa: FBT003
+        start = self._sequence(Cursor(elements, 0, None, None, True, None), final)  # noqa: FBT003
         names = tuple(step.name for step in self._tree.steps())
         program = Program(
             states=self._automaton.freeze(),
@@ -79,17 +79,17 @@ class _Compiler:
 
     # Sequences and elements
 
-    def _sequence(self, first: Place, sink: int) -> int:
+    def _sequence(self, first: Cursor, sink: int) -> int:
         """Compile the elements of a sequence from last to first; return the entry state."""
         for position in range(len(first.sequence) - 1, -1, -1):
-            place = replace(first, position=position)
-            match place.element.contiguity:
+            cursor = replace(first, position=position)
+            match cursor.element.contiguity:
                 case Contiguity.NOT_FOLLOWED_BY:
-                    sink = self._not_followed_by(place, sink)
+                    sink = self._not_followed_by(cursor, sink)
                 case Contiguity.NOT_NEXT:
-                    sink = self._not_next(place, sink)
+                    sink = self._not_next(cursor, sink)
                 case _:
-                    sink = self._element(place, sink)
+                    sink = self._element(cursor, sink)
             if position > 0:
                 self._narrow_window(first.sequence[position - 1])
         return sink
@@ -99,59 +99,59 @@ class _Compiler:
         if window_ms is not None and (self._window_ms is None or window_ms < self._window_ms):
             self._window_ms = window_ms
 
-    def _not_followed_by(self, place: Place, sink: int) -> int:
+    def _not_followed_by(self, cursor: Cursor, sink: int) -> int:
         """Only a trailing one has a state; others become stop transitions of their neighbours."""
         is_last = self._automaton[sink].kind is StateKind.FINAL
-        step_window_ms = place.element.window_ms(WithinType.PREVIOUS_AND_CURRENT) or 0
+        step_window_ms = cursor.element.window_ms(WithinType.PREVIOUS_AND_CURRENT) or 0
         if not is_last or not (step_window_ms or self._window_ms):
             return sink
-        pending = self._new_taking_state(place, StateKind.PENDING)
-        forbidden = self._guards.take(place, place.element)
+        pending = self._new_taking_state(cursor, StateKind.PENDING)
+        forbidden = self._guards.take(cursor, cursor.element)
         draft = self._automaton[pending]
-        draft.add(Action.PROCEED, self._stop_state(place, place.element), forbidden)
+        draft.add(Action.PROCEED, self._stop_state(cursor, cursor.element), forbidden)
         draft.add(Action.IGNORE, pending, Not(forbidden))
         return pending
 
-    def _not_next(self, place: Place, sink: int) -> int:
-        state = self._new_taking_state(place, StateKind.NORMAL)
-        forbidden = self._guards.take(place, place.element)
+    def _not_next(self, cursor: Cursor, sink: int) -> int:
+        state = self._new_taking_state(cursor, StateKind.NORMAL)
+        forbidden = self._guards.take(cursor, cursor.element)
         # A trailing not_next matches with the event after it, so it must not proceed at once.
         is_last = self._automaton[sink].kind is StateKind.FINAL
         action = Action.IGNORE if is_last else Action.PROCEED
         draft = self._automaton[state]
         draft.add(action, sink, Not(forbidden))
-        draft.add(Action.PROCEED, self._stop_state(place, place.element), forbidden)
+        draft.add(Action.PROCEED, self._stop_state(cursor, cursor.element), forbidden)
         return state
 
-    def _element(self, place: Place, sink: int) -> int:
-        element = place.element
+    def _element(self, cursor: Cursor, sink: int) -> int:
+        element = cursor.element
         if element.times is None:
             entry = self._once(
-                place,
+                cursor,
                 sink,
                 sink,
-                self._guards.take(place, element),
-                self._guards.ignore(place, place.contiguity),
+                self._guards.take(cursor, element),
+                self._guards.ignore(cursor, cursor.contiguity),
                 optional=element.is_optional,
             )
         elif element.is_looping:
             # Once the loop has begun, the NOTs in front of an optional loop no longer count.
-            loop = self._loop(place, self._without_earlier_nots(place, sink))
-            entry = self._repetitions(place, loop, sink)
+            loop = self._loop(cursor, self._without_earlier_nots(cursor, sink))
+            entry = self._repetitions(cursor, loop, sink)
         else:
-            entry = self._repetitions(place, sink, sink)
-        self._add_stops(place, entry)
+            entry = self._repetitions(cursor, sink, sink)
+        self._add_stops(cursor, entry)
         return entry
 
-    def _repetitions(self, place: Place, sink: int, proceed: int) -> int:
+    def _repetitions(self, cursor: Cursor, sink: int, proceed: int) -> int:
         """Chain the copies of a repeated element in front of `sink`; return the first copy."""
-        element = place.element
+        element = cursor.element
         assert element.times is not None  # noqa: S101 - only repeated elements come here
         minimum = max(element.times.minimum, 1)
         maximum = element.times.maximum if element.times.maximum is not None else minimum
         until = self._guards.until(element)
-        take = unless(until, self._guards.take(place, element))
-        inner_ignore = unless(until, self._guards.ignore(place, place.inner_contiguity))
+        take = unless(until, self._guards.take(cursor, element))
+        inner_ignore = unless(until, self._guards.ignore(cursor, cursor.inner_contiguity))
         if element.greedy and minimum != maximum:
             if until is not None:
                 self._ungreedy_copies[sink] = self._automaton.copy(sink)
@@ -159,7 +159,7 @@ class _Compiler:
         for copy in range(maximum - 1):
             is_surplus = copy < maximum - minimum
             sink = self._once(
-                place,
+                cursor,
                 sink,
                 proceed,
                 take,
@@ -167,19 +167,19 @@ class _Compiler:
                 optional=is_surplus,
                 first_repetition=False,
             )
-            self._add_following_stop(place, sink)
+            self._add_following_stop(cursor, sink)
         return self._once(
-            place,
+            cursor,
             sink,
             proceed,
             take,
-            self._guards.ignore(place, place.contiguity),
+            self._guards.ignore(cursor, cursor.contiguity),
             optional=element.is_optional,
         )
 
     def _once(  # noqa: PLR0913 - one edge each
         self,
-        place: Place,
+        cursor: Cursor,
         sink: int,
         proceed: int,
         take: Guard,
@@ -189,33 +189,33 @@ class _Compiler:
         first_repetition: bool = True,
     ) -> int:
         """Compile one occurrence of an element; an optional one can also proceed past itself."""
-        if isinstance(place.element, Group):
-            entry = self._group(place, place.element, sink, first_repetition=first_repetition)
+        if isinstance(cursor.element, Group):
+            entry = self._group(cursor, cursor.element, sink, first_repetition=first_repetition)
             if optional:
-                self._automaton[entry].add(Action.PROCEED, proceed, always(place))
+                self._automaton[entry].add(Action.PROCEED, proceed, always(cursor))
             return entry
-        state = self._new_taking_state(place, StateKind.NORMAL)
-        taken = self._without_earlier_nots(place, sink)
+        state = self._new_taking_state(cursor, StateKind.NORMAL)
+        taken = self._without_earlier_nots(cursor, sink)
         draft = self._automaton[state]
         draft.add(Action.TAKE, taken, take)
         if optional:
-            self._proceed_past(place, state, proceed)
+            self._proceed_past(cursor, state, proceed)
         if ignore is not None:
             # A second state without the way past it: after an ignored event the way past was
             # already gone at the first one, and must not be gone again at each.
             waiting = state
-            if optional or self._heads_optional_group(place):
+            if optional or self._heads_optional_group(cursor):
                 waiting = self._automaton.new_state(draft.name, draft.step, StateKind.NORMAL)
                 self._automaton[waiting].add(Action.TAKE, taken, take)
                 self._automaton[waiting].add(Action.IGNORE, waiting, ignore)
-                self._add_stops(place, waiting)
+                self._add_stops(cursor, waiting)
             draft.add(Action.IGNORE, waiting, ignore)
         return state
 
-    def _proceed_past(self, place: Place, state: int, proceed: int) -> None:
-        element = place.element
+    def _proceed_past(self, cursor: Cursor, state: int, proceed: int) -> None:
+        element = cursor.element
         until = self._guards.until(element)
-        onward = always(place)
+        onward = always(cursor)
         draft = self._automaton[state]
         if element.greedy and until is not None:
             unrestricted = self._ungreedy_copies.get(proceed, proceed)
@@ -223,105 +223,105 @@ class _Compiler:
             onward = Both(onward, Not(until))
         draft.add(Action.PROCEED, proceed, onward)
 
-    def _heads_optional_group(self, place: Place) -> bool:
+    def _heads_optional_group(self, cursor: Cursor) -> bool:
         return (
-            place.is_head_of_group
-            and place.first_repetition
-            and place.group is not None
-            and place.group.is_optional
+            cursor.is_head_of_group
+            and cursor.first_repetition
+            and cursor.group is not None
+            and cursor.group.is_optional
         )
 
     def _group(
-        self, place: Place, group: Group, sink: int, *, first_repetition: bool = True
+        self, cursor: Cursor, group: Group, sink: int, *, first_repetition: bool = True
     ) -> int:
-        inner = Place(
-            group.elements, 0, group, self._guards.until(group), first_repetition, place.following
+        inner = Cursor(
+            group.elements, 0, group, self._guards.until(group), first_repetition, cursor.following
         )
         return self._sequence(inner, sink)
 
-    def _loop(self, place: Place, sink: int) -> int:
+    def _loop(self, cursor: Cursor, sink: int) -> int:
         """Compile the part of an unbounded loop that repeats for ever."""
-        element = place.element
+        element = cursor.element
         if isinstance(element, Group):
             dummy = self._automaton.new_state("$group", -1, StateKind.NORMAL)
             self._limit_gap(dummy, element)
-            entry = self._group(place, element, dummy, first_repetition=False)
-            onward = always(place)
+            entry = self._group(cursor, element, dummy, first_repetition=False)
+            onward = always(cursor)
             self._automaton[entry].add(Action.PROCEED, sink, onward)
             self._automaton[dummy].add(Action.PROCEED, entry, onward)
             return entry
         until = self._guards.until(element)
-        take = unless(until, self._guards.take(place, element))
-        ignore = unless(until, self._guards.ignore(place, place.inner_contiguity))
-        state = self._new_taking_state(place, StateKind.NORMAL)
+        take = unless(until, self._guards.take(cursor, element))
+        ignore = unless(until, self._guards.ignore(cursor, cursor.inner_contiguity))
+        state = self._new_taking_state(cursor, StateKind.NORMAL)
         draft = self._automaton[state]
-        onward = always(place)
+        onward = always(cursor)
         if element.greedy:
             if until is not None:
                 self._ungreedy_copies[sink] = self._automaton.copy(sink)
                 draft.add(Action.PROCEED, self._ungreedy_copies[sink], Both(onward, until))
                 onward = Both(onward, Not(until))
             draft.add(Action.PROCEED, sink, onward)
-            self._automaton.forbid(sink, self._guards.take(place, element))
+            self._automaton.forbid(sink, self._guards.take(cursor, element))
         else:
             draft.add(Action.PROCEED, sink, onward)
         draft.add(Action.TAKE, state, take)
-        self._add_following_stop(place, state)
+        self._add_following_stop(cursor, state)
         if ignore is not None:
             waiting = self._automaton.new_state(draft.name, draft.step, StateKind.NORMAL)
             self._automaton[waiting].add(Action.TAKE, state, take)
             self._automaton[waiting].add(Action.IGNORE, waiting, ignore)
             draft.add(Action.IGNORE, waiting, ignore)
-            self._add_following_stop(place, waiting)
+            self._add_following_stop(cursor, waiting)
         return state
 
     # NOT conditions
 
-    def _earlier_nots(self, place: Place) -> list[Step]:
+    def _earlier_nots(self, cursor: Cursor) -> list[Step]:
         """The NOT steps that still count here: right in front, or through optional elements."""
         nots = []
-        for element in reversed(place.sequence[: place.position]):
+        for element in reversed(cursor.sequence[: cursor.position]):
             if element.contiguity is Contiguity.NOT_FOLLOWED_BY and isinstance(element, Step):
                 nots.append(element)
             elif not element.is_optional:
                 break
         return nots
 
-    def _add_stops(self, place: Place, state: int) -> None:
-        for forbidden in self._earlier_nots(place):
-            stop = self._stop_state(place, forbidden)
-            self._automaton[state].add(Action.PROCEED, stop, self._guards.take(place, forbidden))
+    def _add_stops(self, cursor: Cursor, state: int) -> None:
+        for forbidden in self._earlier_nots(cursor):
+            stop = self._stop_state(cursor, forbidden)
+            self._automaton[state].add(Action.PROCEED, stop, self._guards.take(cursor, forbidden))
 
-    def _add_following_stop(self, place: Place, state: int) -> None:
+    def _add_following_stop(self, cursor: Cursor, state: int) -> None:
         """A NOT behind a repeated element also watches the repetitions."""
-        following = place.following
+        following = cursor.following
         if following is None or following.contiguity is not Contiguity.NOT_FOLLOWED_BY:
             return
-        stop = self._stop_state(place, following)
-        self._automaton[state].add(Action.PROCEED, stop, self._guards.take(place, following))
+        stop = self._stop_state(cursor, following)
+        self._automaton[state].add(Action.PROCEED, stop, self._guards.take(cursor, following))
 
-    def _stop_state(self, place: Place, forbidden: Element) -> int:
+    def _stop_state(self, cursor: Cursor, forbidden: Element) -> int:
         assert isinstance(forbidden, Step)  # noqa: S101 - groups cannot be negative
         if forbidden.name not in self._stops:
             stop = self._automaton.new_state(
                 forbidden.name, self._steps[id(forbidden)], StateKind.STOP
             )
-            self._automaton[stop].add(Action.TAKE, stop, self._guards.take(place, forbidden))
+            self._automaton[stop].add(Action.TAKE, stop, self._guards.take(cursor, forbidden))
             self._stops[forbidden.name] = stop
         return self._stops[forbidden.name]
 
-    def _without_earlier_nots(self, place: Place, sink: int) -> int:
+    def _without_earlier_nots(self, cursor: Cursor, sink: int) -> int:
         """A copy of `sink` behind a taken optional element: earlier NOTs no longer count."""
-        nots = self._earlier_nots(place)
-        if not nots or not place.element.is_optional:
+        nots = self._earlier_nots(cursor)
+        if not nots or not cursor.element.is_optional:
             return sink
         stops = {self._stops[step.name] for step in nots if step.name in self._stops}
         return self._automaton.copy_without(sink, stops)
 
     # States
 
-    def _new_taking_state(self, place: Place, kind: StateKind) -> int:
-        element = place.element
+    def _new_taking_state(self, cursor: Cursor, kind: StateKind) -> int:
+        element = cursor.element
         assert isinstance(element, Step)  # noqa: S101 - groups have no state of their own
         state = self._automaton.new_state(element.name, self._steps[id(element)], kind)
         self._limit_gap(state, element)

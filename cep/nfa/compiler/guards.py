@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import overload
 
 from cep.expression import Expression
-from cep.nfa.compiler.place import Place
-from cep.nfa.program import Always, Both, Guard, Holds, Not
+from cep.nfa.compiler.cursor import Cursor
+from cep.nfa.program import Always, Both, Guard, IsTrue, Not
 from cep.pattern.tree import (
     AllOf,
     Condition,
@@ -41,24 +41,24 @@ class Guards:
 
     def _number(self, condition: Condition) -> Guard:
         self._conditions.append(condition)
-        return Holds(len(self._conditions) - 1)
+        return IsTrue(len(self._conditions) - 1)
 
     def until(self, element: Element) -> Guard | None:
         """Return the until condition of an element."""
         return self._until.get(id(element))
 
-    def take(self, place: Place, element: Element) -> Guard:
+    def take(self, cursor: Cursor, element: Element) -> Guard:
         """Return when `element` accepts an event; never once the group around it is over."""
-        return unless(place.group_until, self._where.get(id(element), Always()))
+        return unless(cursor.group_until, self._where.get(id(element), Always()))
 
-    def ignore(self, place: Place, contiguity: Contiguity) -> Guard | None:
-        """Return when the element at `place` may leave an event out; `None` = never."""
+    def ignore(self, cursor: Cursor, contiguity: Contiguity) -> Guard | None:
+        """Return when the element at `cursor` may leave an event out; `None` = never."""
         match contiguity:
             case Contiguity.FOLLOWED_BY:
-                refused = Not(self._where.get(id(place.element), Always()))
-                return unless(place.group_until, refused)
+                refused = Not(self._where.get(id(cursor.element), Always()))
+                return unless(cursor.group_until, refused)
             case Contiguity.FOLLOWED_BY_ANY:
-                return unless(place.group_until, Always())
+                return unless(cursor.group_until, Always())
             case _:
                 return None
 
@@ -72,9 +72,9 @@ def unless(until: Guard | None, guard: Guard | None) -> Guard | None:
     return guard if until is None or guard is None else Both(Not(until), guard)
 
 
-def always(place: Place) -> Guard:
+def always(cursor: Cursor) -> Guard:
     """Return the guard of a way past an element: open until the group around it is over."""
-    return unless(place.group_until, Always())
+    return unless(cursor.group_until, Always())
 
 
 def _all_elements(elements: tuple[Step | Group, ...]) -> Iterator[Step | Group]:

@@ -22,12 +22,11 @@ from processor_runtime.job_file.outputs import (
     KafkaOutput,
     Output,
     ParquetOutput,
-    RowKind,
     ServiceOutput,
     WebhookOutput,
 )
 from processor_runtime.reporting import MatchPoster
-from processor_runtime.rows.output_rows import SCHEMA
+from processor_runtime.rows.output_rows import SCHEMA, RowKind
 from processor_runtime.spark.failure_text import failure_text, without
 from processor_runtime.spark.sinks.console import ConsoleSink
 from processor_runtime.spark.sinks.files.delta import DeltaSink

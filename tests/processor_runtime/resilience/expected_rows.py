@@ -125,13 +125,17 @@ def _process(
             kinds[true_tests] = matcher.kind(true_tests, starting)
         return kinds[true_tests]
 
-    rows, reactions = index.classify(events, kind)
+    rows, kinds_of_rows = index.classify(events, kind)
     relevant = events[rows]
     keys = relevant.select(key_by).rows() if key_by else [()] * len(relevant)
     detections: list[Detection] = []
-    for time_ms, key, reaction, event in zip(
-        relevant["time_ms"].to_list(), keys, reactions, relevant.select(columns).rows(), strict=True
+    for time_ms, key, row_kind, event in zip(
+        relevant["time_ms"].to_list(),
+        keys,
+        kinds_of_rows,
+        relevant.select(columns).rows(),
+        strict=True,
     ):
         detections += matcher.advance_to(time_ms)
-        detections += matcher.process(key, reaction, event, time_ms)
+        detections += matcher.process(key, row_kind, event, time_ms)
     return detections

@@ -1,17 +1,20 @@
 """What one kind of event does to the partial matches of many rules, by state.
 
-    tests that hold ──► ReactionTable ──► Reactions[state] = branches, split by rules ──► machine
+    tests that hold ──► TransitionTable ──► EventTransitions[state] = StateTransition ──► machine
 
-Worked out on first use and kept: a stream has few kinds of events, however many events it has.
+A program has static transitions with guards; here they are worked out for one kind of event and all
+rules at once, on first use, as a lazy DFA does: a stream has few kinds of events, however many
+events it has. Where it has many, what was worked out is forgotten now and then.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from cep.nfa.decision import NO_EVENT, DecisionTable, Outcome
+from cep.bounded_cache import BoundedCache
+from cep.nfa.decision import NO_EVENT, DecisionTable, RunOutcome
 from cep.nfa.program import Program
-from cep.nfa.runs import Cell, KeyRuns, Run
+from cep.nfa.runs import RUN_CELL, RUN_RULES, RUN_STATE, Cell, KeyRuns, Run
 
 Residual = Callable[[Any, Cell | None, int], bool]
 """The rest of a condition: `(event, last cell of the partial match, time_ms) -> is TRUE`."""
@@ -34,48 +37,58 @@ class Branch:
     """What an event does in one state for the rules in `rules`.
 
     `outcome` is `None` where it depends on `residuals`: conditions whose event part holds and whose
-    other part must be tested for each partial match; `truth` holds the conditions that are certain.
+    other part must be tested for each partial match; `truth` has the conditions that are certain.
     Where the outcome is just that the event is accepted, `sole_target` and `sole_step` say how;
     else `sole_step` is `NO_EVENT`.
     """
 
     rules: int
-    outcome: Outcome | None
+    outcome: RunOutcome | None
     truth: int
     residuals: tuple[int, ...]
     sole_target: int
     sole_step: int
 
 
-Reaction = tuple[int, tuple[Branch, ...]]
-"""What an event does in one state: the rules it changes anything for, and how, split by rules."""
+StateTransition = tuple[int, tuple[Branch, ...]]
+"""What an event does in one state: the rules it changes anything for, and how, split by rules.
+
+A plain tuple, read for every partial match: `TRANSITION_RULES` and `TRANSITION_BRANCHES` are the
+places in it.
+"""
+
+TRANSITION_RULES: Final = 0
+TRANSITION_BRANCHES: Final = 1
+
+UNCHANGED: StateTransition = (0, ())
+"""The transition of a state in which an event changes no partial match."""
 
 
-class Reactions(dict[int, Reaction | None]):
-    """What one kind of event does in each state; `None` where no partial match changes.
+class EventTransitions(dict[int, StateTransition]):
+    """What one kind of event does in each state.
 
     Filled on first use. Two events are of one kind when the same event tests hold for them. `rules`
     are those for which it can change a partial match that has begun; `start` is how it begins one,
     `None` if it begins none.
 
     Args:
-        table: what works out a reaction.
-        holds: see `ReactionTable.reaction`.
+        table: what works out a transition.
+        truth: see `TransitionTable.transition`.
         starting: the rules that may begin partial matches.
         going_on: the rules that may have some.
     """
 
     def __init__(
-        self, table: "ReactionTable", holds: tuple[int, ...], starting: int, going_on: int
+        self, table: "TransitionTable", truth: tuple[int, ...], starting: int, going_on: int
     ) -> None:
         super().__init__()
         self._table = table
-        self._holds = holds
+        self._truth = truth
         self.start = _only(self[table.program.start], starting)
         self.rules = 0
         for state in range(len(table.program.states)):
-            if table.program.is_waiting(state) and (reaction := self[state]) is not None:
-                self.rules |= reaction[0] & going_on
+            if table.program.is_waiting(state):
+                self.rules |= self[state][TRANSITION_RULES] & going_on
 
     @property
     def can_concern(self) -> bool:
@@ -85,24 +98,23 @@ class Reactions(dict[int, Reaction | None]):
     @property
     def concerned(self) -> int:
         """The rules for which it can start a partial match or change one."""
-        return self.rules if self.start is None else self.rules | self.start[0]
+        return self.rules if self.start is None else self.rules | self.start[TRANSITION_RULES]
 
-    def __missing__(self, state: int) -> Reaction | None:
-        reaction = self[state] = self._table.reaction(state, self._holds)
-        return reaction
+    def __missing__(self, state: int) -> StateTransition:
+        transition = self[state] = self._table.transition(state, self._truth)
+        return transition
 
     def unmoved(self, key: KeyRuns) -> int:
         """Return how many partial matches of a key, from the first on, it leaves alone."""
         if self.rules & key.rules:
             for position, run in enumerate(key.runs):
-                reaction = self[run[0]]
-                if reaction is not None and reaction[0] & run[1]:
+                if self[run[RUN_STATE]][TRANSITION_RULES] & run[RUN_RULES]:
                     return position
         return len(key.runs)
 
 
-class ReactionTable:
-    """The conditions of the rules that share a program. Immutable but for what it has worked out.
+class TransitionTable:
+    """The conditions of the rules that share a program. Immutable but for its cache.
 
     Args:
         program: what the rules run.
@@ -125,69 +137,73 @@ class ReactionTable:
                     self._untested_rules[index] |= 1 << rule
                 else:
                     self._uses.setdefault(condition.event_test, []).append((index, 1 << rule))
-        self._reactions: dict[tuple[tuple[int, ...], int, int], Reactions] = {}
+        self._transitions = BoundedCache(
+            self._event_transitions, kinds_capacity(len(self._uses)), _parts
+        )
 
-    def reactions(self, true_tests: Iterable[int], starting: int, going_on: int) -> Reactions:
+    def transitions(
+        self, true_tests: Iterable[int], starting: int, going_on: int
+    ) -> EventTransitions:
         """Return what an event does, given the event tests that hold for it.
 
         `starting` are the rules that may begin partial matches, `going_on` those that may have
         some.
         """
-        holds = list(self._untested_rules)
+        truth = list(self._untested_rules)
         for test in true_tests:
             for condition, rules in self._uses.get(test, ()):
-                holds[condition] |= rules
-        key = (tuple(holds), starting, going_on)
-        reactions = self._reactions.get(key)
-        if reactions is None:
-            reactions = self._reactions[key] = Reactions(self, *key)
-        return reactions
+                truth[condition] |= rules
+        return self._transitions[tuple(truth), starting, going_on]
 
-    def reaction(self, state: int, holds: tuple[int, ...]) -> Reaction | None:
-        """Return what an event does in `state`; `None` if it changes nothing.
+    def _event_transitions(self, key: "_KindOfEvent") -> EventTransitions:
+        return EventTransitions(self, *key)
 
-        `holds[i]` is the set of rules for which the event test of condition `i` holds.
+    def transition(self, state: int, truth: tuple[int, ...]) -> StateTransition:
+        """Return what an event does in `state`.
+
+        `truth[i]` is the set of rules for which the event test of condition `i` is TRUE.
         """
         relevant = self._decisions.relevant(state)
         parts: list[tuple[int, int, tuple[int, ...]]] = [(self.all_rules, 0, ())]
         for condition in range(self.program.condition_count):
             if relevant >> condition & 1:
-                parts = self._split(parts, condition, holds[condition])
+                parts = self._split(parts, condition, truth[condition])
         branches = []
         concerned = 0
-        for rules, truth, residuals in parts:
-            outcome = None if residuals else self._decisions.outcome(state, truth)
+        for rules, certain, residuals in parts:
+            outcome = None if residuals else self._decisions.outcome(state, certain)
             if outcome is None or not self._is_unchanged(state, outcome):
                 target, step = _sole_successor(outcome)
-                branches.append(Branch(rules, outcome, truth, residuals, target, step))
+                branches.append(Branch(rules, outcome, certain, residuals, target, step))
                 concerned |= rules
-        return (concerned, tuple(branches)) if branches else None
+        return (concerned, tuple(branches)) if branches else UNCHANGED
 
-    def _is_unchanged(self, state: int, outcome: Outcome) -> bool:
+    def _is_unchanged(self, state: int, outcome: RunOutcome) -> bool:
         if state == self.program.start:  # no partial match yet: only accepting makes one
             takes = any(step != NO_EVENT for _, step in outcome.successors)
             return not takes and not any(step != NO_EVENT for step in outcome.finished)
         return self._decisions.is_unchanged(state, outcome)
 
     def _split(
-        self, parts: list[tuple[int, int, tuple[int, ...]]], condition: int, holds: int
+        self, parts: list[tuple[int, int, tuple[int, ...]]], condition: int, accepting: int
     ) -> list[tuple[int, int, tuple[int, ...]]]:
+        """Split sets of rules by a condition; its event test is TRUE for the rules `accepting`."""
         split = []
         residual = self._residual_rules[condition]
         for rules, truth, residuals in parts:
-            if certain := rules & holds & ~residual:
+            if certain := rules & accepting & ~residual:
                 split.append((certain, truth | 1 << condition, residuals))
-            if uncertain := rules & holds & residual:
+            if uncertain := rules & accepting & residual:
                 split.append((uncertain, truth, (*residuals, condition)))
-            if refused := rules & ~holds:
+            if refused := rules & ~accepting:
                 split.append((refused, truth, residuals))
         return split
 
     def test_residuals(
         self, branch: Branch, concerned: int, run: Run, event: Any, time_ms: int
-    ) -> Iterable[tuple[Outcome, int]]:
+    ) -> Iterable[tuple[RunOutcome, int]]:
         """Test per rule what the event alone does not decide; return the rules by outcome."""
-        by_outcome: dict[Outcome, int] = {}
+        by_outcome: dict[RunOutcome, int] = {}
         while concerned:
             bit = concerned & -concerned
             concerned ^= bit
@@ -195,21 +211,40 @@ class ReactionTable:
             truth = branch.truth
             for condition in branch.residuals:
                 residual = conditions[condition].residual
-                if residual is None or residual(event, run[5], time_ms):
+                if residual is None or residual(event, run[RUN_CELL], time_ms):
                     truth |= 1 << condition
-            outcome = self._decisions.outcome(run[0], truth)
+            outcome = self._decisions.outcome(run[RUN_STATE], truth)
             by_outcome[outcome] = by_outcome.get(outcome, 0) | bit
         return by_outcome.items()
 
 
-def _only(reaction: Reaction | None, rules: int) -> Reaction | None:
-    """Return a reaction restricted to some rules; `None` if it concerns none of them."""
-    if reaction is None or not reaction[0] & rules:
-        return None
-    return (reaction[0] & rules, reaction[1])
+_KindOfEvent = tuple[tuple[int, ...], int, int]
+"""What `EventTransitions` is made of, beside the table."""
 
 
-def _sole_successor(outcome: Outcome | None) -> tuple[int, int]:
+def kinds_capacity(tests: int) -> int:
+    """Return how much is kept of the kinds of events, counted in parts of 300 to 400 bytes.
+
+    Many rules that concern few events each, as one rule per shop, make a few kinds per test; only
+    tests that are true of the same events make many more, up to one for each set of them.
+
+    Args:
+        tests: how many tests on the event alone there are.
+    """
+    return 8_192 + 16 * tests
+
+
+def _parts(_kind: _KindOfEvent, transitions: EventTransitions) -> int:
+    return sum(1 + len(branches) for _, branches in transitions.values())
+
+
+def _only(transition: StateTransition, rules: int) -> StateTransition | None:
+    """Return a transition restricted to some rules; `None` if it concerns none of them."""
+    concerned, branches = transition
+    return (concerned & rules, branches) if concerned & rules else None
+
+
+def _sole_successor(outcome: RunOutcome | None) -> tuple[int, int]:
     if outcome is None or outcome.finished or len(outcome.successors) != 1:
         return (NO_EVENT, NO_EVENT)
     return outcome.successors[0]

@@ -10,7 +10,7 @@ from cep.pattern.tree import Contiguity, Element, Group, InnerContiguity, Step
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Cursor:
     """An element of a sequence, and the group around the sequence.
 
     `group_until` is the until condition of that group; `first_repetition` tells whether its first
