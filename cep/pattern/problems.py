@@ -4,6 +4,8 @@
 carries all of them at once, so that an author mends a pattern in one go.
 """
 
+import re
+import reprlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -77,6 +79,37 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     if near := get_close_matches(word, choices, n=1):
         return f"Did you mean '{near[0]}'?"
     return f"Known here: {', '.join(repr(choice) for choice in choices)}." if choices else ""
+
+
+def shape_problem(details: ErrorDetails, path: str, known_keys: Iterable[str] = ()) -> Problem:
+    """Return what pydantic found wrong with the shape of a document as a problem.
+
+    Args:
+        details: what it found; the value is repeated in the message if it is there.
+        path: where, as a path into the document.
+        known_keys: the keys of the mapping around it, suggested for an unknown one.
+    """
+    given = f"{reprlib.repr(details['input'])} " if "input" in details else ""
+    match details["type"]:
+        case "missing":
+            return Problem(path, "missing.", "Add it.")
+        case "extra_forbidden":
+            return Problem(path, "unknown key.", did_you_mean(str(details["loc"][-1]), known_keys))
+        case "value_error":
+            return Problem(path, f"{details['ctx']['error']}".rstrip(".") + ".", "")
+        case "enum" | "literal_error" if given:
+            known = re.findall(r"'(\w+)'", details["ctx"]["expected"])
+            return Problem(
+                path, f"{given}is not known.", did_you_mean(str(details["input"]), known)
+            )
+        case _:
+            return Problem(path, f"{given}does not fit.", type_remedy(details))
+
+
+def path_of(location: Iterable[int | str]) -> str:
+    """Return the path that keys and indexes lead along, such as `steps[2].where`."""
+    keys = (f"[{key}]" if isinstance(key, int) else f".{key}" for key in location)
+    return "".join(keys).removeprefix(".")
 
 
 def type_remedy(details: ErrorDetails) -> str:

@@ -15,13 +15,14 @@ from cep.expression.tree import NOWHERE, Aggregate, Field, Node, walk
 from cep.expression.types import DataType, Schema
 
 
-def check(
+def check(  # noqa: PLR0913 - keyword options with defaults
     expression: Expression,
     *,
     schema: Schema | None,
     steps: Collection[str],
     expects: DataType | None = None,
     allow_columns: bool = True,
+    has_other_steps: bool = False,
 ) -> list[Problem]:
     """Return all mistakes of an expression, in the order of the text.
 
@@ -31,6 +32,8 @@ def check(
         steps: the names of the pattern's steps.
         expects: the type the whole must have, usually BOOLEAN; `None` for any.
         allow_columns: whether there is an event under test, whose columns can be read.
+        has_other_steps: whether there are steps of unknown names; an expression that may name one
+            of them is not looked at.
     """
     problems: list[Problem] = []
 
@@ -41,6 +44,8 @@ def check(
             problems.append(problem)
 
     root = resolve(expression, steps, schema)
+    if has_other_steps and any(_may_name_a_step(node, schema, steps) for node in walk(root)):
+        return []
     for node in walk(root):
         if isinstance(node, Aggregate) and node.step not in steps:
             hint = near_name(node.step, steps) or f"there are: {', '.join(steps) or 'none'}"
@@ -53,3 +58,14 @@ def check(
     if expects is not None and found.kind is not expects.kind and not found.is_open:
         report(root, f"a {expects} is needed, this is a {found}", "compare it with something")
     return sorted(problems, key=lambda problem: (problem.line, problem.column))
+
+
+def _may_name_a_step(node: Node, schema: Schema | None, steps: Collection[str]) -> bool:
+    """Return whether a node reads a field of something that is neither a step nor a column."""
+    match node:
+        case Aggregate(step=step):
+            return step not in steps
+        case Field(path=(first, _, *_)):
+            return schema is None or first not in dict(schema.columns)
+        case _:
+            return False
