@@ -19,7 +19,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
-from cep.pattern import Problem as PatternProblem
+from cep.pattern import Problem as DocumentProblem
 from cep.pattern.problems import type_remedy
 
 MEDIA_TYPE = "application/problem+json"
@@ -105,15 +105,15 @@ def invalid(what: str, flaws: Iterable[Flaw]) -> Refusal:
     return Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, f"The {what} has {count}.", found)
 
 
-def pattern_flaws(problems: Iterable[PatternProblem], pointer: str, document: Any) -> list[Flaw]:
-    """Return what is wrong with the pattern document that stands at `pointer`."""
-    return [_pattern_flaw(problem, pointer, document) for problem in problems]
+def document_flaws(problems: Iterable[DocumentProblem], document: Any) -> list[Flaw]:
+    """Return the problems of a document with JSON Pointers in place of their paths."""
+    return [_document_flaw(problem, document) for problem in problems]
 
 
-def _pattern_flaw(problem: PatternProblem, pointer: str, document: Any) -> Flaw:
+def _document_flaw(problem: DocumentProblem, document: Any) -> Flaw:
     parts = _parts(problem.path, document)
     return Flaw(
-        pointer="/".join([pointer, *map(escaped, parts)]),
+        pointer="".join(f"/{escaped(part)}" for part in parts),
         detail=problem.message,
         remedy=problem.remedy,
         line=problem.line,
@@ -143,6 +143,11 @@ def _parts(path: str, document: Any) -> list[str]:
 def escaped(part: str) -> str:
     """Return one part of a JSON Pointer with its two special characters escaped."""
     return part.replace("~", "~0").replace("/", "~1")
+
+
+def unescaped(part: str) -> str:
+    """Return one part of a JSON Pointer as it was before `escaped`."""
+    return part.replace("~1", "/").replace("~0", "~")
 
 
 def problem_response(
