@@ -24,6 +24,9 @@ from cep.pattern.problems import type_remedy
 
 MEDIA_TYPE = "application/problem+json"
 
+_INDEX = re.compile(r"\[(\d+)\]")
+_KEY_END = re.compile(r"[.\[]|$")
+
 _log = structlog.get_logger("percept.api")
 
 
@@ -127,17 +130,23 @@ def _parts(path: str, document: Any) -> list[str]:
     parts: list[str] = []
     value, rest = document, path
     while rest := rest.removeprefix("."):
-        if index := re.match(r"\[(\d+)\]", rest):
+        if index := _INDEX.match(rest):
             part, rest = index[1], rest[index.end() :]
             value = value[int(part)] if isinstance(value, list) else None
         else:
-            keys = value if isinstance(value, Mapping) else ()
-            known = [key for key in keys if key and re.match(re.escape(key) + r"($|[.\[])", rest)]
-            part = max(known, key=len, default=re.split(r"[.\[]", rest)[0] or rest)
+            keys = value if isinstance(value, Mapping) else {}
+            part = _key_in_front(rest, keys)
             rest = rest[len(part) :]
-            value = value.get(part) if isinstance(value, Mapping) else None
+            value = keys.get(part)
         parts.append(part)
     return parts
+
+
+def _key_in_front(path: str, keys: Mapping[str, Any]) -> str:
+    """Return the longest key that a path begins with, or what ends at its first dot or bracket."""
+    ends = [end.start() for end in _KEY_END.finditer(path) if end.start() > 0]
+    known = (path[:end] for end in reversed(ends) if path[:end] in keys)
+    return next(known, path[: ends[0]] if ends else path)
 
 
 def escaped(part: str) -> str:

@@ -12,9 +12,11 @@ service.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from cep.definition.document import Example, ProcessorContent, ProcessorLimits
 from cep.expression import Expression, ExpressionError, Schema, check, key_problem
@@ -23,7 +25,7 @@ from cep.instants import instant_ms
 from cep.pattern import Pattern, Problem
 from cep.pattern.conditions import expression_problem
 from cep.pattern.document.reading import ExaminedPattern, examine_document
-from cep.pattern.problems import path_of, shape_problem
+from cep.pattern.problems import path_of, shape_problem, shape_problems
 from cep.signing.code import SignedCode
 
 Content = TypeVar("Content", bound=ProcessorContent)
@@ -93,7 +95,8 @@ def read_definition(
     try:
         content = model.model_validate(document)
     except ValidationError as error:
-        problems += _shape_problems(error, model)
+        found = error.errors(include_url=False)
+        problems += shape_problems(found, partial(_shape_problem, model=model))
     problems += _schedule_problems(document)
     if document.get("select") is not None and document.get("function") is not None:
         message = "select and function both say what is given out for a match."
@@ -104,12 +107,11 @@ def read_definition(
 # --- shape
 
 
-def _shape_problems(error: ValidationError, model: type[BaseModel]) -> Iterator[Problem]:
-    for details in error.errors(include_url=False):
-        key, *inside = details["loc"]
-        around = _INNER_MODELS.get(str(key)) if inside else model
-        known = () if around is None else around.model_fields
-        yield shape_problem(details, path_of(details["loc"]), known)
+def _shape_problem(details: ErrorDetails, model: type[BaseModel]) -> Problem:
+    key, *inside = details["loc"]
+    around = _INNER_MODELS.get(str(key)) if inside else model
+    known = () if around is None else around.model_fields
+    return shape_problem(details, path_of(details["loc"]), known)
 
 
 def _schedule_problems(document: Mapping[str, Any]) -> Iterator[Problem]:

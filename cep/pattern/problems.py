@@ -6,7 +6,7 @@ carries all of them at once, so that an author mends a pattern in one go.
 
 import re
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
@@ -28,6 +28,8 @@ _WANTED: Final = {
     "string_type": "text",
     "tuple_type": "a list",
 }
+
+_MOST_TOLD: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,16 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     if near := get_close_matches(word, choices, n=1):
         return f"Did you mean '{near[0]}'?"
     return f"Known here: {', '.join(repr(choice) for choice in choices)}." if choices else ""
+
+
+def shape_problems(
+    errors: Sequence[ErrorDetails], problem_of: Callable[[ErrorDetails], Problem]
+) -> Iterator[Problem]:
+    """Yield what pydantic found wrong as problems: a hundred, and how many more there are."""
+    yield from map(problem_of, errors[:_MOST_TOLD])
+    if len(errors) > _MOST_TOLD:
+        more = len(errors) - _MOST_TOLD
+        yield Problem("", f"there are {more} more problems of its shape.", "Mend these first.")
 
 
 def shape_problem(details: ErrorDetails, path: str, known_keys: Iterable[str] = ()) -> Problem:

@@ -201,6 +201,14 @@ def test_what_a_wrong_shape_may_be_the_cause_of_is_not_told() -> None:
     }
 
 
+def test_of_very_many_mistakes_a_hundred_are_told_and_how_many_more_there_are() -> None:
+    with pytest.raises(PatternError) as refusal:
+        Pattern.from_document({"steps": [step(**{f"key{index}": 1 for index in range(250)})]})
+    *told, last = refusal.value.problems
+    assert len(told) == 100
+    assert "150 more problems" in last.message
+
+
 def test_a_document_is_left_as_it_is() -> None:
     document = {"steps": [step(tims=3, times={"form": 1}), 7], "with": {"in": []}}
     before = copy.deepcopy(document)

@@ -18,10 +18,11 @@ from cep.pattern.document.schema import (
 from cep.pattern.document.shape import Remainder, pattern_shape_problem, remainder
 from cep.pattern.document.text import SourceDocument, read_json_text, read_yaml_text
 from cep.pattern.document.tree_reader import TreeReader
-from cep.pattern.problems import PatternError, Problem
+from cep.pattern.problems import PatternError, Problem, shape_problems
 from cep.pattern.tree import (
     PatternTree,
 )
+from cep.pattern.validation.size_limits import written_size_problems
 from cep.pattern.validation.validate import problems, problems_of_remainder
 
 
@@ -101,6 +102,8 @@ def _read(
 def _examine(
     source: SourceDocument, schema: Schema | None, *, flink_quirks: bool | None
 ) -> ExaminedPattern:
+    if too_large := tuple(written_size_problems(source.data)):
+        return ExaminedPattern(None, _placed(too_large, source), has_other_steps=True)
     try:
         document = PatternDocument.model_validate(source.data)
     except ValidationError as error:
@@ -117,7 +120,7 @@ def _examine(
 def _examine_remainder(
     source: SourceDocument, schema: Schema | None, error: ValidationError
 ) -> ExaminedPattern:
-    found = [pattern_shape_problem(details) for details in error.errors(include_url=False)]
+    found = list(shape_problems(error.errors(include_url=False), pattern_shape_problem))
     rest = remainder(source.data, error)
     if rest is None:
         return ExaminedPattern(None, _placed(found, source), has_other_steps=True)
