@@ -29,7 +29,6 @@ from api.streams.service import check_definition, register
 from api.tokens.schemas import TokenDocument
 from api.tokens.service import create as create_token
 from api.transactions import Writing
-from cep.definition.document import ProcessorDocument
 
 STREAM = {
     "name": "bench",
@@ -71,9 +70,7 @@ def fill(database_url: str, processors: int) -> str:
         with database.writing() as session:
             writing = Writing(session, "benchmark", time.time_ns() // 1_000_000)
             for number in range(start, min(start + 500, processors)):
-                checked = check_document(
-                    ProcessorDocument.model_validate(document(number)), facts, None
-                )
+                checked = check_document(document(number), facts, None)
                 create(writing, checked, paused=False)
     database.close()
     return token

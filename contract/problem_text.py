@@ -1,15 +1,13 @@
 """What is wrong with a document or with options, in words: where, what, and how to mend it."""
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
 
 from cep.pattern import Problem
 from cep.pattern.document.text import SourceDocument
-from cep.pattern.problems import did_you_mean, type_remedy
+from cep.pattern.problems import path_of, shape_problem
 
 
 def problem_text(
@@ -46,24 +44,8 @@ def first_line(error: BaseException) -> str:
 
 
 def _problems(error: ValidationError, model: type[BaseModel]) -> Iterator[Problem]:
+    keys = [field.alias or name for name, field in model.model_fields.items()]
     for details in error.errors(include_url=False, include_input=False):
-        path = "".join(
-            f"[{key}]" if isinstance(key, int) else f".{key}" for key in details["loc"]
-        ).lstrip(".")
-        match details["type"]:
-            case "missing":
-                yield Problem(path, "missing.", "Add it.")
-            case "extra_forbidden":
-                yield Problem(path, "unknown key.", _near_key(details, model))
-            case "value_error":
-                yield Problem(path, f"{details['ctx']['error']}".rstrip(".") + ".", "")
-            case _:
-                yield Problem(path, "does not fit.", type_remedy(details))
-
-
-def _near_key(details: ErrorDetails, model: type[BaseModel]) -> str:
-    *around, key = details["loc"]
-    if around:
-        return ""  # of a part of the document: its keys are not those of the model
-    known = [field.alias or name for name, field in model.model_fields.items()]
-    return did_you_mean(re.sub(r"\W", "_", str(key)), known)
+        *around, _ = details["loc"] or ("",)
+        # Keys of a part of the document are not those of the model.
+        yield shape_problem(details, path_of(details["loc"]), () if around else keys)

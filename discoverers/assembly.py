@@ -26,8 +26,13 @@ from contract.snapshot import (
     SnapshotVersion,
     StreamDefinition,
 )
-from discoverers.checking import definition_problems
-from discoverers.found import FoundProcessors, FoundVersion, ProcessorProblem
+from discoverers.found import (
+    FoundProcessors,
+    FoundVersion,
+    ProcessorProblem,
+    definition_problems,
+    document_problems,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,7 @@ def _checked(
     is_same_schema = before is not None and before.snapshot.stream.ddl == found.stream.ddl
     passed = before.passed if before is not None and is_same_schema else {}
     good: dict[str, list[FoundVersion]] = {}
-    problems = list(found.problems)
+    problems = [_in_full(problem, schema) for problem in found.problems]
     unreadable = {problem.processor_id for problem in problems}
     in_order = sorted(found.versions, key=lambda version: version.processor_id)
     for name, group in groupby(in_order, key=lambda version: version.processor_id):
@@ -97,6 +102,13 @@ def _checked(
         if not wrong and name not in unreadable:
             good[name] = versions
     return good, problems
+
+
+def _in_full(problem: ProcessorProblem, schema: Schema) -> ProcessorProblem:
+    """Return a problem with everything that is wrong with its document on these columns."""
+    if problem.document is None:
+        return problem
+    return replace(problem, message=document_problems(problem.document, schema), document=None)
 
 
 def _current(versions: Iterable[FoundVersion]) -> list[FoundVersion]:

@@ -134,9 +134,8 @@ class DatabaseDiscoverer(PeriodicPatternProcessorDiscoverer):
                 if (version := _read_row(row, number, self._stream)) is not None:
                     versions.append(version)
             except DocumentRefused as error:
-                problems.append(
-                    ProcessorProblem(_origin(row, number), str(error), _processor_id(row))
-                )
+                origin, name = _origin(row, number), _processor_id(row)
+                problems.append(ProcessorProblem(origin, str(error), name, document=error.document))
         self._seen_change = change
         return FoundProcessors(
             stream=self._definition, versions=tuple(versions), problems=tuple(problems)

@@ -238,7 +238,8 @@ def _read_file(path: str, content: _Content, stream: str) -> _FileReading:
         except DocumentRefused as error:
             name = document.data.get("id")
             known = name if isinstance(name, str) else None
-            reading.problems.append(ProcessorProblem(path, str(error), known))
+            problem = ProcessorProblem(path, str(error), known, document=error.document)
+            reading.problems.append(problem)
     return reading
 
 
@@ -249,10 +250,7 @@ def _read_document(document: SourceDocument, path: str, stream: str, reading: _F
         return
     if not is_stream:
         whole = {"stream": stream} | data
-        paused = whole.pop("paused", None) or False
-        if not isinstance(paused, bool):
-            raise DocumentRefused("paused: is true or false.")
-        reading.versions.append(found_version(whole, path, paused=paused, text=document))
+        reading.versions.append(found_version(whole, path, text=document))
         return
     try:
         reading.stream = StreamOptions.model_validate(

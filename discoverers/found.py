@@ -1,17 +1,20 @@
-"""What a source holds at one moment, as it was found: not checked, perhaps not numbered.
+"""What a source holds at one moment, perhaps not numbered, and what is wrong with it.
 
 source ──► FoundProcessors ──► assembly ──► Snapshot
+
+A document becomes a version if its shape is right. Everything else that may be wrong takes the
+columns of its stream, so `assembly` asks for it.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import ValidationError
-
-from cep.definition.document import ProcessorContent, ProcessorDocument
+from cep.definition.checking import check_definition, read_definition
+from cep.definition.document import ProcessorContent, ProcessorFile
+from cep.expression import Schema
 from cep.pattern.document.text import SourceDocument
-from contract.problem_text import problem_text
+from contract.problem_text import placed
 from contract.snapshot import StreamDefinition
 
 
@@ -20,13 +23,16 @@ class ProcessorProblem:
     """A processor, or something that ought to be one, that cannot run as its source has it.
 
     `origin` says where it was found (a file, a row), `processor_id` which one it is, if that could
-    be read. `kept_versions` are the versions that go on running in its stead, if any.
+    be read. `kept_versions` are the versions that go on running in its stead, if any. `document` is
+    the document of a processor that is refused: what else is wrong with it shows once the columns
+    of its stream are known.
     """
 
     origin: str
     message: str
     processor_id: str | None = None
     kept_versions: tuple[int, ...] = ()
+    document: SourceDocument | None = None
 
     def __str__(self) -> str:
         name = "" if self.processor_id is None else f"processor {self.processor_id}: "
@@ -67,7 +73,14 @@ class FoundProcessors:
 
 
 class DocumentRefused(ValueError):
-    """Something is no processor document; the message says why and how to mend it."""
+    """Something is no processor document; the message says why and how to mend it.
+
+    `document` is what was refused, if it is a document at all.
+    """
+
+    def __init__(self, message: str, document: SourceDocument | None = None) -> None:
+        super().__init__(message)
+        self.document = document
 
 
 def found_version(
@@ -81,25 +94,19 @@ def found_version(
     """Return the version that a processor document describes.
 
     Args:
-        document: a parsed processor document (`cep.definition.document.ProcessorDocument`).
+        document: a parsed processor document (`cep.definition.document.ProcessorFile`).
         origin: where it was found.
         version: its number, if the source numbers versions.
-        paused: whether its processor is paused.
+        paused: whether its processor is paused; the document may say so, too.
         text: the places of the document's keys, if it came from a file.
 
     Raises:
         DocumentRefused: it is not of the shape of a processor document.
     """
-    try:
-        read = ProcessorDocument.model_validate(document)
-    except ValidationError as error:
-        raise DocumentRefused(problem_text(error, ProcessorDocument, text)) from None
-    if (
-        read.effective_from is not None
-        and read.effective_until is not None
-        and read.effective_until <= read.effective_from
-    ):
-        raise DocumentRefused("effective_until is not after effective_from; it would never run.")
+    read, wrong = read_definition(document, ProcessorFile)
+    if read is None or wrong:
+        refused = SourceDocument(document, text.marks if text is not None else {})
+        raise DocumentRefused(document_problems(refused, None), refused)
     definition = read.model_dump(
         mode="json", include=set(ProcessorContent.model_fields), exclude_defaults=True
     )
@@ -108,8 +115,30 @@ def found_version(
         definition=definition | {"pattern": read.pattern},
         origin=origin,
         version=version,
-        paused=paused,
+        paused=paused or bool(read.paused),
         effective_from_ms=read.effective_from,
         effective_until_ms=read.effective_until,
         text=text,
     )
+
+
+def document_problems(document: SourceDocument, schema: Schema | None) -> str:
+    """Return everything that is wrong with a processor document, one problem a line.
+
+    Args:
+        document: the document, with the places of its keys if it came from a file.
+        schema: the columns of its stream; `None` if unknown.
+    """
+    problems = check_definition(document.data, schema, ProcessorFile).problems
+    return "\n".join(placed(problems, document))
+
+
+def definition_problems(found: FoundVersion, schema: Schema) -> str:
+    """Return everything that is wrong with a definition, one problem a line; empty if it can run.
+
+    Args:
+        found: the version that holds the definition.
+        schema: the columns of its stream.
+    """
+    problems = check_definition(found.definition, schema, ProcessorContent).problems
+    return "\n".join(placed(problems, found.text))

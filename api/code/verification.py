@@ -3,10 +3,11 @@
 Signatures are verified here and code is never unpickled: that is for jobs, which verify again.
 """
 
-from api.web.problems import Flaw, pattern_flaws
-from cep.definition.document import ProcessorContent
-from cep.pattern import Pattern
-from cep.pattern.code import signed_codes
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
 from cep.pattern.problems import Problem
 from cep.signing.code import CodeRefused, CodeUse, SignedCode, verify
 from cep.signing.keys import SigningKeys
@@ -15,48 +16,52 @@ _NO_KEYS = "Ask the operator to set PERCEPT_SIGNING_KEYS, or write it in SQL."
 _NOT_VERIFIED = "Sign it again with a key that the service has, and send it unchanged."
 
 
-def holds_code(content: ProcessorContent) -> bool:
+def holds_code(document: Mapping[str, Any]) -> bool:
     """Return whether a document has Python code anywhere, well-formed or not."""
-    todo: list[object] = [content.pattern]
-    while todo:
-        match todo.pop():
-            case {"python": _}:
-                return True
-            case dict() as mapping:
-                todo += mapping.values()
-            case list() as items:
-                todo += items
-            case _:
-                continue
-    return content.function is not None
+    return any(True for _ in _codes(document))
 
 
-def code_flaws(
-    content: ProcessorContent, pattern: Pattern | None, keys: SigningKeys | None
-) -> list[Flaw]:
-    """Return a flaw for each piece of code that was not signed with one of the keys.
+def code_problems(document: Mapping[str, Any], keys: SigningKeys | None) -> list[Problem]:
+    """Return a problem for each piece of code that was not signed with one of the keys.
+
+    Code of the wrong shape is passed over; the check of the document tells of it.
 
     Args:
-        content: what a version is to hold.
-        pattern: its pattern, if it could be read.
+        document: what a version is to hold.
         keys: those of the service; without any, all code is refused.
     """
     remedy = _NO_KEYS if keys is None else _NOT_VERIFIED
-    problems = [
+    return [
         Problem(path, reason, remedy)
-        for path, code in (signed_codes(pattern.tree) if pattern else ())
-        if (reason := _refusal(code, keys, CodeUse.CONDITION))
+        for path, code, use in _codes(document)
+        if (reason := _refusal(code, keys, use))
     ]
-    flaws = pattern_flaws(problems, "/pattern", content.pattern)
-    function = content.function
-    if function is not None and (reason := _refusal(function, keys, CodeUse.FUNCTION)):
-        flaws.append(Flaw(pointer="/function", detail=reason, remedy=remedy))
-    return flaws
 
 
-def _refusal(code: SignedCode, keys: SigningKeys | None, use: CodeUse) -> str:
+def _codes(document: Mapping[str, Any]) -> Iterator[tuple[str, Any, CodeUse]]:
+    """Yield what stands where code would, with its path and what it would be for."""
+    todo: list[tuple[str, Any]] = [("pattern", document.get("pattern"))]
+    while todo:
+        path, value = todo.pop()
+        match value:
+            case {"python": code}:
+                yield f"{path}.python", code, CodeUse.CONDITION
+            case dict() as mapping:
+                todo += [(f"{path}.{key}", inner) for key, inner in reversed(mapping.items())]
+            case list() as items:
+                indexed = [(f"{path}[{index}]", item) for index, item in enumerate(items)]
+                todo += reversed(indexed)
+            case _:
+                continue
+    if document.get("function") is not None:
+        yield "function", document["function"], CodeUse.FUNCTION
+
+
+def _refusal(code: Any, keys: SigningKeys | None, use: CodeUse) -> str:
     try:
-        verify(code, keys, use)
+        verify(SignedCode.model_validate(code), keys, use)
+    except ValidationError:
+        return ""
     except CodeRefused as refusal:
         return f"{refusal}."
     return ""

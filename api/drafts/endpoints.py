@@ -1,10 +1,7 @@
 """Drafts are checked, tried on events, and written as YAML or JSON; nothing is stored."""
 
-import json
-
 from api.access.authentication import Author, Viewer
 from api.drafts import service
-from api.drafts.key_order import in_usual_order
 from api.drafts.samples import sample_events
 from api.drafts.schemas import (
     Draft,
@@ -16,10 +13,10 @@ from api.drafts.schemas import (
     TrialReport,
 )
 from api.drafts.trial import run_trial
-from api.gitops.text_diff import yaml_text
 from api.runtime import CurrentRuntime
 from api.web.problems import documented
 from api.web.routing import slice_router
+from cep.definition.text import in_usual_order, json_text, yaml_text
 
 router = slice_router("/v1/drafts", "drafts")
 
@@ -49,6 +46,5 @@ def make_samples(draft: Draft, _principal: Author, runtime: CurrentRuntime) -> S
 def write_draft(rewriting: Rewriting, _principal: Viewer) -> Rewritten:
     """Return a document as text, keys in the order in which people write them."""
     document = in_usual_order(rewriting.document)
-    if rewriting.format == "json":
-        return Rewritten(text=json.dumps(document, indent=2, ensure_ascii=False) + "\n")
-    return Rewritten(text=yaml_text([document]))
+    write = json_text if rewriting.format == "json" else yaml_text
+    return Rewritten(text=write([document]))

@@ -9,15 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
-
 from api.drafts.schemas import Draft, DraftProblem
 from api.gitops.documents import FileDocument, Inside
-from api.web.problems import Flaw, escaped
+from api.web.problems import Flaw, escaped, unescaped
 from api.web.routing import MAXIMUM_DEPTH
 from cep.pattern import PatternError
 from cep.pattern.document.text import SourceDocument, read_json_text, read_yaml_documents
-from cep.pattern.problems import did_you_mean, type_remedy
 
 _INTEGER_LIMIT = 2**63
 
@@ -38,13 +35,23 @@ class ReadDraft:
     source: SourceDocument
 
     def problems(self, errors: Iterable[Flaw], warnings: Iterable[Flaw]) -> list[DraftProblem]:
-        """Return flaws of the data with their places in the text, in the order of its lines."""
-        found = [self._problem(flaw, "error") for flaw in errors]
-        found += [self._problem(flaw, "warning") for flaw in warnings]
+        """Return flaws of the data with their places in the text, in the order of its lines.
+
+        Each names the key it is about, since an editor shows the line and not the pointer.
+        """
+        found = [self._problem(flaw, "error") for flaw in self.placed(errors)]
+        found += [self._problem(flaw, "warning") for flaw in self.placed(warnings)]
         return sorted(found, key=lambda problem: (problem.line or 0, problem.column or 0))
 
+    def placed(self, flaws: Iterable[Flaw]) -> list[Flaw]:
+        """Return flaws of the data with their places in the text."""
+        document = FileDocument(Path("draft"), self.source)
+        return [_placed(document, flaw) for flaw in flaws]
+
     def _problem(self, flaw: Flaw, severity: str) -> DraftProblem:
-        return _placed(FileDocument(Path("draft"), self.source), flaw, severity)
+        length = flaw.snippet.count("^") or None
+        named = {"severity": severity, "length": length, "detail": _named(flaw)}
+        return DraftProblem.model_validate(flaw.model_dump() | named)
 
 
 def read_draft(draft: Draft) -> ReadDraft:
@@ -75,42 +82,25 @@ def read_draft(draft: Draft) -> ReadDraft:
     if not isinstance(source.data, dict):
         raise Unreadable([_whole("It is no mapping.", "Begin with keys such as id and pattern.")])
     if flaws := list(_unfit(source.data)):
-        place = FileDocument(Path("draft"), source)
-        raise Unreadable(_placed(place, flaw, "error") for flaw in flaws)
+        raise Unreadable(ReadDraft(source.data, source).problems(flaws, ()))
     return ReadDraft(source.data, source)
 
 
-def shape_flaws(error: ValidationError, model: type[BaseModel]) -> Iterator[Flaw]:
-    """Yield what pydantic found wrong with the shape of a document."""
-    for details in error.errors(include_url=False, include_input=False):
-        *parents, key = details["loc"]
-        detail, remedy = type_remedy(details), ""
-        match details["type"]:
-            case "missing":
-                detail, remedy = f"{key} is missing.", "Add it."
-            case "extra_forbidden":
-                known = [] if parents else list(model.model_fields)
-                detail, remedy = f"The key '{key}' is not known.", did_you_mean(str(key), known)
-            case "value_error":
-                detail = f"{details['ctx']['error']}."
-            case _:
-                pass
-        pointer = "".join(f"/{escaped(str(part))}" for part in details["loc"])
-        yield Flaw(pointer=pointer, detail=detail, remedy=remedy)
-
-
-def _placed(document: FileDocument, flaw: Flaw, severity: str) -> DraftProblem:
+def _placed(document: FileDocument, flaw: Flaw) -> Flaw:
     inside = Inside(flaw.line, flaw.column, flaw.snippet) if flaw.line is not None else None
     place = document.problem(document.path_of_pointer(flaw.pointer), flaw.detail, inside=inside)
-    return DraftProblem.model_validate(
-        flaw.model_dump()
-        | {
-            "severity": severity,
-            "line": place.line,
-            "column": place.column,
-            "length": flaw.snippet.count("^") or None,
-        }
-    )
+    return flaw.model_copy(update={"line": place.line, "column": place.column})
+
+
+def _named(flaw: Flaw) -> str:
+    """Return what is wrong with the key in front, such as `key_by[0]`."""
+    key = ""
+    for part in reversed(flaw.pointer.split("/")[1:]):
+        is_index = part.isdecimal()
+        key = f"[{part}]{key}" if is_index else f"{unescaped(part)}{key}"
+        if not is_index:
+            break
+    return f"{key}: {flaw.detail}" if key else flaw.detail
 
 
 def _whole(detail: str, remedy: str) -> DraftProblem:

@@ -2,7 +2,8 @@
 
     files ──► documents ──► checking ──► planning ──► execution ──► rule service
                                             ▲
-                              rule service ─┘          exporting: rule service ──► files
+                   comparison, refusals ────┘         exporting: rule service ──► files
 
-It is a client of the service like any other and imports nothing of it but documents.
+`comparison` says what differs from what is published, `refusals` what the service would refuse. It
+is a client of the service like any other and imports nothing of it but documents.
 """

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from api.client import Flaw, Processor, ProcessorLine, Stream
+from api.client import Processor, ProcessorLine, Stream
 from api.gitops.checking import WantedProcessor, WantedStream, WantedVersion
+from api.gitops.documents import FileProblem
 
 
 class Action(StrEnum):
@@ -45,6 +46,11 @@ class StreamChange:
         return self.wanted.stream
 
     @property
+    def stream(self) -> str:
+        """The stream."""
+        return self.wanted.stream
+
+    @property
     def actions(self) -> tuple[Action, ...]:
         """What is done with it."""
         return (Action.REGISTER if self.current is None else Action.REDEFINE,)
@@ -58,12 +64,17 @@ class ProcessorChange:
     current: Processor | None
     steps: tuple[Step, ...]
     diff: tuple[str, ...] = ()
-    warnings: tuple[Flaw, ...] = ()
+    warnings: tuple[FileProblem, ...] = ()
 
     @property
     def name(self) -> str:
         """The processor."""
         return self.wanted.id
+
+    @property
+    def stream(self) -> str:
+        """The stream it watches."""
+        return self.wanted.stream
 
     @property
     def actions(self) -> tuple[Action, ...]:
@@ -83,6 +94,11 @@ class Deletion:
     def name(self) -> str:
         """The processor."""
         return self.current.id
+
+    @property
+    def stream(self) -> str:
+        """The stream it watches."""
+        return self.current.stream
 
 
 Change = StreamChange | ProcessorChange | Deletion

@@ -1,28 +1,28 @@
-"""Documents → what is wanted: their shape, patterns and expressions checked without the service.
+"""Documents → what is wanted: everything that is wrong with every file, not only the first.
 
-Every problem of every file is found, not only the first.
+documents ──┐
+            ├──► check_documents ──► Wanted, problems
+columns ────┘      (of streams in the files, else of those the service knows)
 """
 
-import reprlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Final, TypeVar
+from pathlib import Path
+from typing import Any, Final
 
-from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
-
-from api.gitops.documents import FileDocument, FileProblem, Inside
+from api.gitops.documents import FileDocument, FileProblem
+from api.streams.checking import check_stream
 from api.streams.schemas import StreamDocument
-from cep.definition.document import ProcessorDocument, ProcessorLabels
-from cep.expression import Expression, ExpressionError, Schema, check
-from cep.pattern import Pattern, PatternError
-from cep.pattern.problems import did_you_mean, type_remedy
+from cep.definition.checking import CheckedDefinition, check_definition
+from cep.definition.document import ProcessorDocument, ProcessorFile, ProcessorLabels
+from cep.definition.text import in_usual_order
+from cep.expression import Schema
+from cep.instants import instant_ms
+from cep.pattern import Pattern
 
 LABELS: Final = frozenset(ProcessorLabels.model_fields)
-
-Shape = TypeVar("Shape", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,41 @@ class WantedStream:
 
 
 @dataclass(frozen=True, slots=True)
-class WantedVersion:
-    """One version of a processor as one document says; `paused` is `None` if it does not say."""
+class CheckedFile:
+    """A document of a processor, and what checking it here has found."""
 
     place: FileDocument
-    document: ProcessorDocument
+    checked: CheckedDefinition[ProcessorFile]
+
+    @property
+    def stream(self) -> Any:
+        """The stream it names, whatever stands there."""
+        return self.place.data.get("stream")
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The document as the service takes it."""
+        return {key: value for key, value in self.place.data.items() if key != "paused"}
+
+
+@dataclass(frozen=True, slots=True)
+class WantedVersion:
+    """One version of a processor as one document says."""
+
+    file: CheckedFile
+    document: ProcessorFile
     pattern: Pattern
-    paused: bool | None
+
+    @property
+    def place(self) -> FileDocument:
+        """Where it stands."""
+        return self.file.place
+
+    @property
+    def begin(self) -> tuple[bool, int]:
+        """What versions are ordered by: the one for now, then those for later by time."""
+        begin_ms = self.document.effective_from
+        return begin_ms is not None, begin_ms or 0
 
     @property
     def content(self) -> dict[str, Any]:
@@ -76,7 +104,8 @@ class WantedProcessor:
     @property
     def paused(self) -> bool | None:
         """Whether it shall be paused; `None` = as it is now."""
-        said = [version.paused for version in self.versions if version.paused is not None]
+        given = (version.document.paused for version in self.versions)
+        said = [paused for paused in given if paused is not None]
         return any(said) if said else None
 
     @property
@@ -89,84 +118,65 @@ class WantedProcessor:
 
     def body(self, version: WantedVersion) -> dict[str, Any]:
         """Return a version as it is sent: as it was written, with all labels."""
-        content = {
-            key: value
-            for key, value in version.place.data.items()
-            if key != "paused" and key not in LABELS
-        }
+        content = {key: value for key, value in version.file.data.items() if key not in LABELS}
         return content | self.labels
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Everything the files say."""
+    """Everything the files say.
+
+    `faulty` are the documents of processors of which something is wrong, `faulty_streams` the names
+    in such documents of streams.
+    """
 
     streams: tuple[WantedStream, ...]
     processors: tuple[WantedProcessor, ...]
+    faulty: tuple[CheckedFile, ...]
+    faulty_streams: frozenset[str]
+
+
+def stream_names(documents: Sequence[FileDocument]) -> set[str]:
+    """Return the streams that documents name."""
+    keys = ("stream" if _is_processor(place.data) else "name" for place in documents)
+    named = (place.data.get(key) for place, key in zip(documents, keys, strict=True))
+    return {name for name in named if isinstance(name, str)}
 
 
 def check_documents(
-    documents: Iterable[FileDocument], stream: str | None
+    documents: Sequence[FileDocument], published: Mapping[str, Schema | None], stream: str | None
 ) -> tuple[Wanted, list[FileProblem]]:
     """Return what documents want, and everything that is wrong with them.
 
     Args:
         documents: from all files.
+        published: the columns of the streams that the service knows.
         stream: leave out what belongs to another stream.
     """
-    problems: list[FileProblem] = []
-    streams: dict[str, WantedStream] = {}
-    versions: dict[str, list[WantedVersion]] = {}
+    files = _Files()
+    processors = []
     for place in documents:
-        try:
-            wanted = _wanted(place)
-        except _Refused as refused:
-            problems += refused.problems
-            continue
-        if isinstance(wanted, WantedVersion):
-            versions.setdefault(wanted.document.id, []).append(wanted)
-        elif streams.setdefault(wanted.stream, wanted) is not wanted:
-            other = streams[wanted.stream].place.file
-            problems.append(place.problem("name", f"'{wanted.stream}' is also in {other}"))
-    for each in versions.values():
-        each.sort(key=_begin)
-        problems += _version_problems(each)
-    processors = [WantedProcessor(tuple(each)) for each in versions.values()]
-    return Wanted(
-        tuple(each for each in streams.values() if stream in {None, each.stream}),
-        tuple(each for each in processors if stream in {None, each.stream}),
-    ), problems
-
-
-def expression_problems(version: WantedVersion, schema: Schema) -> Iterator[FileProblem]:
-    """Yield what is wrong with the conditions and expressions of a version on such events."""
-    place, document = version.place, version.document
-    try:
-        version.pattern.validate(schema)
-    except PatternError as error:
-        yield from _pattern_problems(place, error)
-    steps = [step.name for step in version.pattern.tree.steps() if not step.is_negative]
-    keys = {f"key_by[{index}]": text for index, text in enumerate(document.key_by or ())}
-    columns = {f"select.{name}": text for name, text in (document.select or {}).items()}
-    for texts, known_steps in ((keys, []), (columns, steps)):
-        for path, text in texts.items():
-            try:
-                found = check(Expression.parse(text), schema=schema, steps=known_steps)
-            except ExpressionError as error:
-                found = [error.problem]
-            for each in found:
-                inside = Inside(each.line, each.column, each.snippet)
-                yield place.problem(path, each.message, each.hint, inside)
+        if _is_processor(place.data):
+            processors.append(place)
+        elif "schema" in place.data or "name" in place.data:
+            files.add_stream(place)
+        else:
+            told = "neither a processor (id, stream, pattern) nor a stream (name, schema)."
+            files.problems.append(place.problem("", told))
+    columns = {**published, **files.columns}
+    for place in processors:
+        files.add_processor(place, columns)
+    wanted = files.wanted(stream)
+    if not files.problems and not wanted.streams and not wanted.processors:
+        told = f"there is no document of stream '{stream}' in it."
+        files.problems += [FileProblem(file, told) for file in _files_of(documents)]
+    return wanted, files.problems
 
 
 def content_of(document: ProcessorDocument, pattern: Pattern) -> dict[str, Any]:
     """Return what makes a version, in one spelling, in the order in which people write it."""
-    written = document.model_dump(mode="json", exclude_defaults=True, exclude=set(LABELS))
-    return {
-        key: pattern.to_document() if key == "pattern" else written[key]
-        for key in _ORDER
-        if key in written
-    }
+    written = document.model_dump(mode="json", exclude_defaults=True, exclude={*LABELS, "paused"})
+    return in_usual_order(written | {"pattern": pattern.to_document()})
 
 
 def labels_of(document: ProcessorLabels, keys: AbstractSet[str] = LABELS) -> dict[str, Any]:
@@ -175,107 +185,102 @@ def labels_of(document: ProcessorLabels, keys: AbstractSet[str] = LABELS) -> dic
     return labels | ({"tags": sorted(set(document.tags))} if "tags" in labels else {})
 
 
-_ORDER: Final = (
-    *("id", "stream", "severity", "effective_from", "effective_until", "pattern"),
-    *("key_by", "select", "function", "on_update", "limits", "examples"),
-)
+def _files_of(documents: Iterable[FileDocument]) -> Iterable[Path]:
+    return dict.fromkeys(place.file for place in documents)
 
 
-class _Refused(Exception):
-    def __init__(self, problems: Iterable[FileProblem]) -> None:
-        super().__init__()
-        self.problems = tuple(problems)
+def _is_processor(data: Mapping[str, Any]) -> bool:
+    return "pattern" in data or "id" in data
 
 
-def _begin(version: WantedVersion) -> tuple[bool, int]:
-    begin_ms = version.document.effective_from
-    return begin_ms is not None, begin_ms or 0
+@dataclass(slots=True)
+class _Files:
+    """Sorts documents into what is wanted and what is wrong.
 
+    `columns` are those of the streams in the files, `None` where they cannot be read.
+    """
 
-def _version_problems(versions: list[WantedVersion]) -> Iterator[FileProblem]:
-    for earlier, later in pairwise(versions):
-        place, name = later.place, later.document.id
-        if earlier.document.stream != later.document.stream:
-            told = (
-                f"'{name}' is also of stream '{earlier.document.stream}', in {earlier.place.file}"
-            )
-            yield place.problem("stream", told, "Choose another id.")
-        elif _begin(earlier) == _begin(later):
-            told = f"'{name}' is also in {earlier.place.file}, with the same effective_from"
-            yield place.problem("id", told, "Keep one, or change when it begins.")
+    problems: list[FileProblem] = field(default_factory=list)
+    columns: dict[str, Schema | None] = field(default_factory=dict)
+    _streams: dict[str, WantedStream] = field(default_factory=dict)
+    _versions: dict[str, list[WantedVersion]] = field(default_factory=dict)
+    _faulty: list[CheckedFile] = field(default_factory=list)
+    _claims: dict[str, list["_Claim"]] = field(default_factory=dict)
 
+    def add_stream(self, place: FileDocument) -> None:
+        checked = check_stream(place.data)
+        self.problems += map(place.told, checked.problems)
+        name = place.data.get("name")
+        if isinstance(name, str):
+            self.columns.setdefault(name, checked.schema)
+        if checked.problems or checked.document is None or checked.schema is None:
+            return
+        wanted = WantedStream(place, checked.document, checked.schema)
+        if self._streams.setdefault(wanted.stream, wanted) is not wanted:
+            other = self._streams[wanted.stream].place.file
+            self.problems.append(place.problem("name", f"'{wanted.stream}' is also in {other}"))
 
-def _wanted(place: FileDocument) -> WantedStream | WantedVersion:
-    if "pattern" in place.data or "id" in place.data:
-        return _wanted_version(place)
-    if "schema" in place.data or "name" in place.data:
-        return _wanted_stream(place)
-    told = "neither a processor (id, stream, pattern) nor a stream (name, schema)."
-    raise _Refused([place.problem("", told)])
+    def add_processor(self, place: FileDocument, columns: Mapping[str, Schema | None]) -> None:
+        stream = place.data.get("stream")
+        schema = columns.get(stream) if isinstance(stream, str) else None
+        checked = check_definition(place.data, schema, ProcessorFile)
+        self.problems += map(place.told, checked.problems)
+        file = CheckedFile(place, checked)
+        if (claim := _claim(place)) is not None:
+            self._claims.setdefault(place.data["id"], []).append(claim)
+        wrong = {problem.path for problem in checked.problems}
+        if isinstance(stream, str) and stream not in columns and "stream" not in wrong:
+            told = f"there is no stream '{stream}'"
+            remedy = "Add its document, or register it first."
+            self.problems.append(place.problem("stream", told, remedy))
+            self._faulty.append(file)
+        elif checked.problems or checked.content is None or checked.pattern is None:
+            self._faulty.append(file)
+        else:
+            version = WantedVersion(file, checked.content, checked.pattern)
+            self._versions.setdefault(version.document.id, []).append(version)
 
-
-def _wanted_stream(place: FileDocument) -> WantedStream:
-    document = _shaped(StreamDocument, place, place.data)
-    try:
-        return WantedStream(place, document, Schema.from_ddl(document.ddl))
-    except ExpressionError as error:
-        inside = Inside(error.line, error.column, error.snippet)
-        raise _Refused([place.problem("schema", error.message, error.hint, inside)]) from None
-
-
-def _wanted_version(place: FileDocument) -> WantedVersion:
-    data = dict(place.data)
-    paused = data.pop("paused", None)
-    if not isinstance(paused, bool | None):
-        raise _Refused([place.problem("paused", "is true or false; left out = as it is now.")])
-    document = _shaped(ProcessorDocument, place, data)
-    try:
-        pattern = Pattern.from_document(document.pattern)
-    except PatternError as error:
-        raise _Refused(_pattern_problems(place, error)) from None
-    return WantedVersion(place, document, pattern, paused)
-
-
-def _shaped(model: type[Shape], place: FileDocument, data: dict[str, Any]) -> Shape:
-    try:
-        return model.model_validate(data)
-    except ValidationError as error:
-        raise _Refused(_shape_problem(model, place, each) for each in error.errors()) from None
-
-
-def _shape_problem(
-    model: type[BaseModel], place: FileDocument, details: ErrorDetails
-) -> FileProblem:
-    *parents, key = details["loc"]
-    path = _path(details["loc"])
-    match details["type"]:
-        case "missing":
-            return place.problem(path, "missing", "Add it.")
-        case "extra_forbidden" if not parents:
-            known = [field.alias or name for name, field in model.model_fields.items()]
-            return place.problem(path, "unknown key", did_you_mean(str(key), [*known, "paused"]))
-        case "extra_forbidden":
-            return place.problem(path, "unknown key")
-        case "value_error":
-            return place.problem(path, str(details["ctx"]["error"]))
-        case _:
-            given = reprlib.repr(details.get("input"))
-            return place.problem(path, f"{given} does not fit", type_remedy(details))
-
-
-def _pattern_problems(place: FileDocument, error: PatternError) -> list[FileProblem]:
-    return [
-        place.problem(
-            f"pattern.{each.path}" if each.path else "pattern",
-            each.message,
-            each.remedy,
-            Inside(each.line, each.column, each.snippet),
+    def wanted(self, stream: str | None) -> Wanted:
+        """Return what is wanted; documents that exclude each other are problems, too."""
+        for name, claims in self._claims.items():
+            self.problems += _claim_problems(name, sorted(claims, key=lambda each: each.begin))
+        processors = [
+            WantedProcessor(tuple(sorted(versions, key=lambda each: each.begin)))
+            for versions in self._versions.values()
+        ]
+        return Wanted(
+            tuple(each for each in self._streams.values() if stream in {None, each.stream}),
+            tuple(each for each in processors if stream in {None, each.stream}),
+            tuple(each for each in self._faulty if stream in {None, each.stream}),
+            frozenset(self.columns.keys() - self._streams.keys()),
         )
-        for each in error.problems
-    ]
 
 
-def _path(location: tuple[int | str, ...]) -> str:
-    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in location).lstrip(
-        "."
-    )
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """A document that has an id for itself, from some time on."""
+
+    place: FileDocument
+    stream: Any
+    begin: tuple[bool, int]
+
+
+def _claim(place: FileDocument) -> _Claim | None:
+    data = place.data
+    try:
+        given = data.get("effective_from")
+        begin_ms = None if given is None else instant_ms(given)
+    except ValueError:
+        return None
+    begin = (begin_ms is not None, begin_ms or 0)
+    return _Claim(place, data.get("stream"), begin) if isinstance(data.get("id"), str) else None
+
+
+def _claim_problems(name: str, claims: list[_Claim]) -> Iterator[FileProblem]:
+    for earlier, later in pairwise(claims):
+        if earlier.stream != later.stream:
+            told = f"'{name}' is also of stream '{earlier.stream}', in {earlier.place.file}"
+            yield later.place.problem("stream", told, "Choose another id.")
+        elif earlier.begin == later.begin:
+            told = f"'{name}' is also in {earlier.place.file}, with the same effective_from"
+            yield later.place.problem("id", told, "Keep one, or change when it begins.")

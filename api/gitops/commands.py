@@ -8,19 +8,18 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, NoReturn
 
 import typer
 from rich.text import Text
 
 from api.client import Client, ServiceError
 from api.gitops.changes import Plan
-from api.gitops.checking import Wanted, check_documents
 from api.gitops.documents import FileProblem, read_documents
 from api.gitops.execution import carry_out
 from api.gitops.exporting import FileFormat
 from api.gitops.exporting import export as export_files
-from api.gitops.planning import make_plan
+from api.gitops.planning import make_plan, problems_without_service
 from api.gitops.reporting import Reporter
 
 FAILED: Final = 1
@@ -82,24 +81,27 @@ def apply(  # noqa: PLR0913 - the options of one command
 ) -> None:
     """Make the rule service hold what files say: show a plan, then carry it out.
 
-    Nothing is changed unless every document is right. A processor stays paused or running as it is
-    unless its file says `paused: true` or `paused: false`.
+    Nothing is changed unless every document is right and fits the others. A processor stays paused
+    or running as it is unless its file says `paused: true` or `paused: false`.
 
     Exit code 0 = done or nothing to do, 1 = something failed, 2 = a file or an option is wrong,
     3 = changes wait (--dry-run --detailed-exitcode).
     """
     reporter = Reporter()
-    wanted, problems = _read(files, stream, reporter)
+    documents, unreadable = read_documents(files)
+    if not documents:
+        # An empty folder is a mistake far more often than the wish to delete everything.
+        nothing = [FileProblem(file, "there is no document in it.") for file in files]
+        _refuse(unreadable or nothing, reporter)
     with _connected(url, token, reporter, allow_plain_http=allow_plain_http) as client:
         try:
-            plan, refused = make_plan(client, wanted, stream, prune=prune)
+            plan, problems = make_plan(client, documents, stream, prune=prune)
         except ServiceError:
-            if problems:
-                reporter.problems(problems)
+            if found := [*unreadable, *problems_without_service(documents)]:
+                reporter.problems(found)
             raise
-        if problems or refused:
-            reporter.problems([*problems, *refused])
-            raise typer.Exit(BAD_INPUT)
+        if found := [*unreadable, *problems]:
+            _refuse(found, reporter)
         reporter.plan(plan)
         if dry_run:
             raise typer.Exit(CHANGES_WAIT if detailed_exitcode and plan.changes else 0)
@@ -137,20 +139,9 @@ def export(  # noqa: PLR0913 - the options of one command
             reporter.err.print(Text(f"    {file}"))
 
 
-def _read(
-    files: list[Path], stream: str | None, reporter: Reporter
-) -> tuple[Wanted, list[FileProblem]]:
-    documents, problems = read_documents(files)
-    wanted, refused = check_documents(documents, stream)
-    found = [*problems, *refused]
-    if not wanted.streams and not wanted.processors:
-        # An empty folder is a mistake far more often than the wish to delete everything.
-        whose = f" of stream '{stream}'" if stream else ""
-        reporter.problems(
-            found or [FileProblem(file, f"there is no document{whose} in it.") for file in files]
-        )
-        raise typer.Exit(BAD_INPUT)
-    return wanted, found
+def _refuse(problems: list[FileProblem], reporter: Reporter) -> NoReturn:
+    reporter.problems(problems)
+    raise typer.Exit(BAD_INPUT)
 
 
 @contextmanager
@@ -182,8 +173,6 @@ def _has_terminal() -> bool:
 
 def _carry_out(client: Client, plan: Plan, comment: str, reporter: Reporter) -> None:
     outcomes = carry_out(client, plan, comment, reporter.outcome)
-    failed = sum(1 for outcome in outcomes if outcome.error)
-    if failed:
-        told = f"{failed} of {len(outcomes)} changes failed."
-        reporter.err.print(Text(told, style="bold red"))
+    if not all(outcome.is_made for outcome in outcomes):
+        reporter.failure(outcomes)
         raise typer.Exit(FAILED)

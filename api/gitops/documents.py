@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cep.pattern import PatternError
+from cep.pattern import PatternError, Problem
 from cep.pattern.document.files import SUFFIXES
 from cep.pattern.document.text import (
     Mark,
@@ -80,6 +80,11 @@ class FileDocument:
         if mark.text is not None and inside is not None and inside.line == 1:
             line, column = mark.text[0], mark.text[1] + (inside.column or 1) - 1
         return FileProblem(self.file, told, path, line, column, snippet)
+
+    def told(self, problem: Problem) -> FileProblem:
+        """Return a problem of this document with its place in the file."""
+        inside = Inside(problem.line, problem.column, problem.snippet)
+        return self.problem(problem.path, problem.message, problem.remedy, inside)
 
     def _first_mark(self) -> Mark | None:
         return min(

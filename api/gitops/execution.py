@@ -1,10 +1,10 @@
 """A plan → changes at the service, each from the very state that the plan was made from."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
-from api.client import Client, Conflict, Outdated, Processor, ServiceError
+from api.client import Client, Conflict, Outdated, Processor, ServiceError, Unreachable
 from api.gitops.changes import (
     Action,
     Change,
@@ -19,15 +19,36 @@ from api.gitops.checking import WantedVersion
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How one change went; `error` is `None` if it was made."""
+    """How one change went.
+
+    `made` are the actions that were taken, in order: all of them unless there is an `error` or it
+    was `not_tried`, which says why.
+    """
 
     change: Change
+    made: tuple[Action, ...] = ()
     error: ServiceError | None = None
+    not_tried: str = ""
+
+    @property
+    def is_made(self) -> bool:
+        """Whether all of it was made."""
+        return self.error is None and not self.not_tried
 
     @property
     def is_outdated(self) -> bool:
         """Whether somebody else has changed it since the plan was made."""
         return isinstance(self.error, Outdated | Conflict)
+
+    @property
+    def left(self) -> tuple[Action, ...]:
+        """The actions that were not taken; of the first it is not known if `is_unknown`."""
+        return self.change.actions[len(self.made) :]
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether there was no answer, so that the action may have been taken all the same."""
+        return isinstance(self.error, Unreachable)
 
 
 def carry_out(
@@ -35,46 +56,68 @@ def carry_out(
 ) -> list[Outcome]:
     """Make every change and return how each went; one that fails does not keep the others back.
 
+    But what is planned for a stream whose own change has failed is not tried, nor anything more
+    once the service does not answer.
+
     Args:
         client: the service.
         plan: what to do.
         comment: why; kept in the log of the service.
         on_outcome: told of each outcome at once.
     """
-    outcomes = []
+    outcomes: list[Outcome] = []
     for change in plan.changes:
-        try:
-            _make(client, change, comment)
-            outcome = Outcome(change)
-        except ServiceError as error:
-            outcome = Outcome(change, error)
+        if reason := _reason_not_to_try(change, outcomes):
+            outcome = Outcome(change, not_tried=reason)
+        else:
+            outcome = _attempted(client, change, comment)
         on_outcome(outcome)
         outcomes.append(outcome)
     return outcomes
 
 
-def _make(client: Client, change: Change, comment: str) -> None:
+def _reason_not_to_try(change: Change, before: list[Outcome]) -> str:
+    if any(outcome.is_unknown for outcome in before):
+        return "the service does not answer"
+    for outcome in before:
+        is_of_stream = isinstance(outcome.change, StreamChange)
+        if is_of_stream and outcome.change.stream == change.stream and not outcome.is_made:
+            return f"stream {change.stream} is not as planned"
+    return ""
+
+
+def _attempted(client: Client, change: Change, comment: str) -> Outcome:
+    made: list[Action] = []
+    try:
+        for action in _taken(client, change, comment):
+            made.append(action)  # noqa: PERF402 - what was taken before an error counts
+    except ServiceError as error:
+        return Outcome(change, tuple(made), error)
+    return Outcome(change, tuple(made))
+
+
+def _taken(client: Client, change: Change, comment: str) -> Iterator[Action]:
+    """Yield the actions of a change, each once it has been taken."""
     match change:
         case StreamChange(wanted=wanted, current=None):
             client.register_stream(wanted.place.data, comment=comment)
+            yield from change.actions
         case StreamChange(wanted=wanted, current=current):
             assert current is not None  # noqa: S101 - the case above
             client.redefine_stream(wanted.place.data, if_match=current.etag, comment=comment)
-        case ProcessorChange():
-            _change_processor(client, change, comment)
+            yield from change.actions
+        case ProcessorChange(current=processor):
+            for step in change.steps:
+                if processor is None:
+                    processor = _create(client, change, step, comment)
+                else:
+                    processor = _take(client, change, step, processor, comment)
+                yield step.action
         case Deletion(current=line):
             client.delete(line.id, if_match=line.etag, comment=comment)
+            yield from change.actions
         case _:
             assert_never(change)
-
-
-def _change_processor(client: Client, change: ProcessorChange, comment: str) -> None:
-    processor = change.current
-    for step in change.steps:
-        if processor is None:
-            processor = _create(client, change, step, comment)
-        else:
-            processor = _take(client, change, step, processor, comment)
 
 
 def _create(client: Client, change: ProcessorChange, step: Step, comment: str) -> Processor:

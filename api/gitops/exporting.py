@@ -4,7 +4,6 @@ DIR/streams/NAME.yaml
 DIR/processors/STREAM/ID.yaml
 """
 
-import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
@@ -13,10 +12,10 @@ from typing import Any
 
 from api.client import Client, ProcessorLine
 from api.gitops.checking import content_of, labels_of
+from api.gitops.comparison import published_documents
 from api.gitops.planning import REQUESTS_AT_ONCE
-from api.gitops.published import published_documents
-from api.gitops.text_diff import yaml_text
 from cep.definition.document import ProcessorDocument
+from cep.definition.text import in_usual_order, json_text, yaml_text
 from cep.pattern import Pattern
 
 
@@ -59,22 +58,17 @@ def _documents(client: Client, line: ProcessorLine) -> list[dict[str, Any]]:
     for published in published_documents(client, processor):
         document = ProcessorDocument.model_validate(published)
         content = content_of(document, Pattern.from_document(document.pattern))
-        head = {key: content.pop(key) for key in ("id", "stream")}
         if not documents:
-            head |= {key: value for key, value in labels_of(document).items() if value}
-            head |= {"paused": True} if processor.is_paused else {}
-        documents.append(head | content)
+            content |= {key: value for key, value in labels_of(document).items() if value}
+            content |= {"paused": True} if processor.is_paused else {}
+        documents.append(in_usual_order(content))
     return documents
 
 
 def _write(path: Path, documents: list[dict[str, Any]], file_format: FileFormat) -> Path:
     # An id may have dots in it: `with_suffix` would cut at the last one.
     file = path.with_name(f"{path.name}.{file_format.value}")
-    if file_format is FileFormat.JSON:
-        one_or_all = documents[0] if len(documents) == 1 else documents
-        text = json.dumps(one_or_all, indent=2, ensure_ascii=False) + "\n"
-    else:
-        text = yaml_text(documents)
+    write = json_text if file_format is FileFormat.JSON else yaml_text
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8")
+    file.write_text(write(documents), encoding="utf-8")
     return file

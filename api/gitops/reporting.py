@@ -1,13 +1,13 @@
 """Plans and outcomes on the terminal: in colour there, plain lines anywhere else."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from rich.console import Console
 from rich.text import Text
 
-from api.gitops.changes import Action, Change, Plan, ProcessorChange, StreamChange
+from api.gitops.changes import Action, Plan, ProcessorChange, StreamChange
 from api.gitops.documents import FileProblem
 from api.gitops.execution import Outcome
 
@@ -39,7 +39,7 @@ class Reporter:
         """Write every change with its diff, and how many there are of which kind."""
         counts: Counter[str] = Counter()
         for change in plan.changes:
-            told = _told(change)
+            told = _told(change.actions)
             counts[told] += 1
             what = "stream" if isinstance(change, StreamChange) else "processor"
             style = _STYLES.get(change.actions[0], "yellow")
@@ -55,9 +55,13 @@ class Reporter:
 
     def outcome(self, outcome: Outcome) -> None:
         """Write how one change went."""
-        name, actions = outcome.change.name, _told(outcome.change)
-        if outcome.error is None:
+        name, actions = outcome.change.name, _told(outcome.change.actions)
+        if outcome.is_made:
             self.out.print(Text(f"done: {actions} {name}"))
+            return
+        if outcome.not_tried:
+            told = f"not tried: {actions} {name}: {outcome.not_tried}"
+            self.err.print(Text(told, style="red"))
             return
         reason = "was changed by somebody else meanwhile; " if outcome.is_outdated else ""
         told = f"failed: {actions} {name}: {reason}{outcome.error}"
@@ -65,7 +69,26 @@ class Reporter:
         if outcome.is_outdated:
             self.err.print(Text("    nothing of theirs was overwritten; run apply again"))
 
+    def failure(self, outcomes: Sequence[Outcome]) -> None:
+        """Write what was changed and what was not, once something has failed."""
+        failed = sum(1 for outcome in outcomes if outcome.error)
+        not_tried = sum(1 for outcome in outcomes if outcome.not_tried)
+        told = f"{failed} of {len(outcomes)} changes failed"
+        told += f", {not_tried} more were not tried." if not_tried else "."
+        self.err.print(Text(told, style="bold red"))
+        parts = [("changed", each.change, each.made) for each in outcomes]
+        parts += [
+            ("perhaps changed", each.change, each.left[:1]) for each in outcomes if each.is_unknown
+        ]
+        parts += [
+            ("not changed", each.change, each.left[1:] if each.is_unknown else each.left)
+            for each in outcomes
+        ]
+        for state, change, actions in parts:
+            if actions:
+                self.err.print(Text(f"    {state}: {_told(actions)} {change.name}"))
 
-def _told(change: Change) -> str:
+
+def _told(actions: Iterable[Action]) -> str:
     """Return what is done in one change; a step that is taken again is named once."""
-    return " + ".join(dict.fromkeys(change.actions))
+    return " + ".join(dict.fromkeys(actions))

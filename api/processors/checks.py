@@ -1,22 +1,21 @@
-"""Checks a processor document before anything is written: types, pattern, expressions, examples.
+"""Checks a processor document before anything is written: its content, code and examples.
 
     document ─► check_document ─► CheckedDocument ─► service
 
 Everything that is wrong is reported at once, each with its place in the document.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from api.code.verification import code_flaws
-from api.processors.examples import example_flaws
-from api.processors.lint import condition_flaws
-from api.web.problems import Flaw, escaped, invalid, pattern_flaws
-from cep.definition.checking import expression_problems
+from api.code.verification import code_problems
+from api.web.problems import Flaw, document_flaws, invalid
+from cep.definition.checking import check_definition
 from cep.definition.document import ProcessorContent, ProcessorDocument
-from cep.expression import Problem, Schema
-from cep.pattern import Pattern, PatternError
+from cep.expression import Schema
+from cep.matching.examples import example_problems
+from cep.pattern import Pattern
 from cep.signing.keys import SigningKeys
 from contract.canonical import canonical_json, content_hash
 
@@ -53,42 +52,38 @@ class CheckedDocument:
 
 
 def check_document(
-    document: ProcessorDocument, stream: StreamFacts, keys: SigningKeys | None
+    document: Mapping[str, Any],
+    stream: StreamFacts | None,
+    keys: SigningKeys | None,
+    more: Iterable[Flaw] = (),
 ) -> CheckedDocument:
     """Return a document in the forms that are stored.
 
     Args:
         document: what was sent.
-        stream: what it is checked against.
+        stream: what it is checked against; `None` if its stream is not known, which `more` tells.
         keys: those its Python code may be signed with.
+        more: what is wrong with it beside.
 
     Raises:
         Refusal: with everything that is wrong (422).
     """
-    flaws = list(_schedule_flaws(document))
-    pattern = None
-    try:
-        pattern = Pattern.from_document(document.pattern)
-        pattern.validate(stream.schema)
-    except PatternError as error:
-        flaws += pattern_flaws(error.problems, "/pattern", document.pattern)
-    flaws += _expression_flaws(document, stream.schema, pattern)
-    flaws += code_flaws(document, pattern, keys)
-    if pattern is None or flaws:
+    schema = None if stream is None else stream.schema
+    checked = check_definition(document, schema, ProcessorDocument)
+    problems = [*checked.problems, *code_problems(document, keys)]
+    if stream is not None:
+        problems += example_problems(document, checked, stream.event_time_column)
+    flaws = [*document_flaws(problems, document), *more]
+    if flaws or stream is None or checked.content is None or checked.pattern is None:
         raise invalid("processor document", flaws)
-    if wrong := example_flaws(document, pattern, stream.event_time_column):
-        raise invalid("processor document", wrong)
-    return _checked(document, pattern, stream)
+    warnings = tuple(document_flaws(checked.warnings, document))
+    return _stored(checked.content, checked.pattern, stream, warnings)
 
 
 def definition_flaws(definition: dict[str, Any], schema: Schema) -> list[Flaw]:
     """Return what is wrong with a stored definition under another schema of its stream."""
-    content = ProcessorContent.model_validate(definition)
-    try:
-        pattern = Pattern.from_document(content.pattern).validate(schema)
-    except PatternError as error:
-        return pattern_flaws(error.problems, "/pattern", content.pattern)
-    return list(_expression_flaws(content, schema, pattern))
+    problems = check_definition(definition, schema, ProcessorContent).problems
+    return document_flaws(problems, definition)
 
 
 def normalised(definition: dict[str, Any]) -> dict[str, Any]:
@@ -96,7 +91,9 @@ def normalised(definition: dict[str, Any]) -> dict[str, Any]:
     return definition | {"pattern": Pattern.from_document(definition["pattern"]).to_document()}
 
 
-def _checked(document: ProcessorDocument, pattern: Pattern, stream: StreamFacts) -> CheckedDocument:
+def _stored(
+    document: ProcessorDocument, pattern: Pattern, stream: StreamFacts, warnings: tuple[Flaw, ...]
+) -> CheckedDocument:
     content_fields = set(ProcessorContent.model_fields)
     definition = document.model_dump(mode="json", include=content_fields, exclude_defaults=True)
     definition["pattern"] = document.pattern
@@ -104,7 +101,6 @@ def _checked(document: ProcessorDocument, pattern: Pattern, stream: StreamFacts)
     normal = definition | {"pattern": pattern.to_document()}
     schedule = [document.effective_from, document.effective_until]
     rule = {"stream": stream.name, "pattern": normal["pattern"], "key_by": document.key_by}
-    warnings = pattern_flaws(pattern.warnings(), "/pattern", document.pattern)
     return CheckedDocument(
         document=document,
         stream_version=stream.version,
@@ -112,40 +108,5 @@ def _checked(document: ProcessorDocument, pattern: Pattern, stream: StreamFacts)
         examples=canonical_json(examples),
         content_hash=content_hash([normal, schedule, examples]),
         rule_hash=content_hash(rule),
-        warnings=(*warnings, *condition_flaws(pattern)),
-    )
-
-
-def _schedule_flaws(document: ProcessorDocument) -> Iterator[Flaw]:
-    begin_ms, end_ms = document.effective_from, document.effective_until
-    if begin_ms is not None and end_ms is not None and end_ms <= begin_ms:
-        yield Flaw(
-            pointer="/effective_until",
-            detail="It is not after effective_from; the version would never run.",
-            remedy="Give a later time, or leave it out.",
-        )
-    if document.select is not None and document.function is not None:
-        yield Flaw(
-            pointer="/function",
-            detail="select and function both say what is given out for a match.",
-            remedy="Keep one.",
-        )
-
-
-def _expression_flaws(
-    content: ProcessorContent, schema: Schema, pattern: Pattern | None
-) -> Iterator[Flaw]:
-    for (key, part), problem in expression_problems(content, schema, pattern):
-        yield expression_flaw(problem, f"/{key}/{escaped(str(part))}")
-
-
-def expression_flaw(problem: Problem, pointer: str) -> Flaw:
-    """Return one mistake of the expression that stands at `pointer`."""
-    return Flaw(
-        pointer=pointer,
-        detail=problem.message,
-        remedy=problem.hint,
-        line=problem.line,
-        column=problem.column,
-        snippet=problem.snippet,
+        warnings=warnings,
     )

@@ -3,27 +3,44 @@
 Checks take milliseconds; done here they do not keep other writers waiting.
 """
 
+import json
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Path
+from pydantic import GetPydanticSchema
+from pydantic_core import core_schema
 
 from api.access.authentication import Author, Principal, Publisher, Role
-from api.code.verification import code_flaws, holds_code
+from api.code.verification import code_problems, holds_code
 from api.processors import repository
 from api.processors.checks import CheckedDocument, StreamFacts, check_document
 from api.processors.schemas import Rollback
 from api.runtime import CurrentRuntime, Runtime
 from api.streams.service import event_time_column, existing_stream, schema_of
-from api.web.problems import Flaw, Refusal, invalid
-from cep.definition.document import ProcessorContent, ProcessorDocument, ProcessorId
-from cep.pattern import Pattern
+from api.web.problems import Flaw, Refusal, document_flaws, invalid
+from cep.definition.document import ProcessorDocument, ProcessorId
 
 Checked = CheckedDocument
 
+# Any mapping passes, and is described as a processor document: the check of the document says more
+# about what is wrong than the framework would, and all of it at once.
+ProcessorBody = Annotated[
+    dict[str, Any],
+    GetPydanticSchema(
+        get_pydantic_core_schema=lambda _type, _handler: core_schema.dict_schema(
+            core_schema.str_schema(), core_schema.any_schema()
+        ),
+        get_pydantic_json_schema=lambda _schema, handler: handler(
+            ProcessorDocument.__pydantic_core_schema__
+        ),
+    ),
+]
+
 
 def checked_document(
-    document: ProcessorDocument, principal: Author, runtime: CurrentRuntime
+    document: ProcessorBody, principal: Author, runtime: CurrentRuntime
 ) -> CheckedDocument:
     """Return the body, checked against its stream.
 
@@ -35,7 +52,7 @@ def checked_document(
 
 def checked_replacement(
     processor_id: Annotated[ProcessorId, Path()],
-    document: ProcessorDocument,
+    document: ProcessorBody,
     principal: Author,
     runtime: CurrentRuntime,
 ) -> CheckedDocument:
@@ -44,14 +61,14 @@ def checked_replacement(
     Raises:
         Refusal: no such stream (404), a wrong document (422), or code not allowed (403).
     """
-    if document.id != processor_id:
-        flaw = Flaw(
-            pointer="/id",
-            detail=f"It is '{document.id}', the path says '{processor_id}'.",
-            remedy="An id stays; create another processor instead.",
-        )
-        raise invalid("processor document", [flaw])
-    return _checked(document, principal, runtime)
+    name = document.get("id")
+    flaw = Flaw(
+        pointer="/id",
+        detail=f"It is '{name}', the path says '{processor_id}'.",
+        remedy="An id stays; create another processor instead.",
+    )
+    is_another = isinstance(name, str) and name != processor_id
+    return _checked(document, principal, runtime, [flaw] if is_another else [])
 
 
 def verified_target(
@@ -67,11 +84,9 @@ def verified_target(
     """
     with runtime.database.reading() as session:
         version = repository.version_of(session, processor_id, target.version)
-    content = ProcessorContent.model_validate_json(version.definition) if version else None
-    if content is not None and holds_code(content):
-        pattern = Pattern.from_document(content.pattern)
-        if flaws := code_flaws(content, pattern, runtime.settings.signing_keys):
-            raise invalid("version to roll back to", flaws)
+    definition = json.loads(version.definition) if version else {}
+    if problems := code_problems(definition, runtime.settings.signing_keys):
+        raise invalid("version to roll back to", document_flaws(problems, definition))
     return target
 
 
@@ -89,7 +104,7 @@ def may_publish(principal: Principal, *, paused: bool) -> None:
         )
 
 
-def _may_send_code(principal: Principal, document: ProcessorDocument) -> None:
+def _may_send_code(principal: Principal, document: Mapping[str, Any]) -> None:
     if holds_code(document) and not principal.has(Role.PUBLISHER):
         raise Refusal(
             HTTPStatus.FORBIDDEN,
@@ -99,20 +114,24 @@ def _may_send_code(principal: Principal, document: ProcessorDocument) -> None:
 
 
 def _checked(
-    document: ProcessorDocument, principal: Principal, runtime: Runtime
+    document: Mapping[str, Any], principal: Principal, runtime: Runtime, more: Sequence[Flaw] = ()
 ) -> CheckedDocument:
     _may_send_code(principal, document)
+    stream, unknown = None, None
+    try:
+        stream = _stream_facts(document.get("stream"), runtime)
+    except Refusal as refusal:
+        unknown = refusal
+        more = [*more, Flaw(pointer="/stream", detail=refusal.detail)]
+    try:
+        checked = check_document(document, stream, runtime.settings.signing_keys, more)
+    except Refusal as refusal:
+        # That the stream is unknown alone is another status; beside that, all is told.
+        if unknown is not None and len(refusal.flaws) == 1:
+            raise unknown from None
+        raise
     with runtime.database.reading() as session:
-        stream = existing_stream(session, document.stream)
-        facts = StreamFacts(
-            stream.name,
-            stream.version,
-            schema_of(session, stream),
-            event_time_column(session, stream),
-        )
-    checked = check_document(document, facts, runtime.settings.signing_keys)
-    with runtime.database.reading() as session:
-        same = repository.others_with_rule(session, checked.rule_hash, document.id)
+        same = repository.others_with_rule(session, checked.rule_hash, checked.document.id)
     return checked.with_warnings(
         [
             Flaw(
@@ -123,3 +142,21 @@ def _checked(
             for other in same
         ]
     )
+
+
+def _stream_facts(name: Any, runtime: Runtime) -> StreamFacts | None:
+    """Return what documents of a stream are checked against; `None` if the name is none.
+
+    Raises:
+        Refusal: there is no such stream (404).
+    """
+    if not isinstance(name, str):
+        return None
+    with runtime.database.reading() as session:
+        stream = existing_stream(session, name)
+        return StreamFacts(
+            stream.name,
+            stream.version,
+            schema_of(session, stream),
+            event_time_column(session, stream),
+        )

@@ -9,18 +9,15 @@ from sqlalchemy.orm import Session
 
 from api.audit.log import record
 from api.streams import repository
+from api.streams.checking import check_stream
 from api.streams.epochs import record_epoch
 from api.streams.schemas import StreamDocument, StreamView
 from api.streams.tables import Stream, StreamVersion
 from api.transactions import Writing
 from api.web.preconditions import require_match
-from api.web.problems import Flaw, Refusal, invalid, not_found
-from cep.expression import ExpressionError, Schema
-from cep.expression.errors import near_name
-from cep.expression.types import Kind
+from api.web.problems import Refusal, document_flaws, invalid, not_found
+from cep.expression import Schema
 from contract.canonical import canonical_json
-
-_TIME_KINDS = {Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ, Kind.BIGINT}
 
 
 def existing_stream(session: Session, name: str) -> Stream:
@@ -127,46 +124,11 @@ def check_definition(document: StreamDocument) -> Schema:
     Raises:
         Refusal: the schema does not parse, or a column is missing or of the wrong type (422).
     """
-    try:
-        schema = Schema.from_ddl(document.ddl)
-    except ExpressionError as error:
-        flaw = Flaw(
-            pointer="/schema",
-            detail=error.message,
-            remedy=error.hint,
-            line=error.line,
-            column=error.column,
-            snippet=error.snippet,
-        )
-        raise invalid("stream document", [flaw]) from None
-    if flaws := _column_flaws(document, schema):
-        raise invalid("stream document", flaws)
-    return schema
-
-
-def _column_flaws(document: StreamDocument, schema: Schema) -> list[Flaw]:
-    types = dict(schema.columns)
-    named = [("/event_time_column", document.event_time_column)]
-    named += [(f"/order_by/{index}", name) for index, name in enumerate(document.order_by)]
-    flaws = [
-        Flaw(
-            pointer=pointer,
-            detail=f"The schema has no column {name}.",
-            remedy=near_name(name, types),
-        )
-        for pointer, name in named
-        if name not in types
-    ]
-    time_type = types.get(document.event_time_column)
-    if time_type is not None and time_type.kind not in _TIME_KINDS:
-        flaws.append(
-            Flaw(
-                pointer="/event_time_column",
-                detail=f"{document.event_time_column} is a {time_type}, which is no event time.",
-                remedy="Use a TIMESTAMP, a TIMESTAMP_NTZ, or a BIGINT of milliseconds.",
-            )
-        )
-    return flaws
+    written = document.model_dump(by_alias=True)
+    checked = check_stream(written)
+    if checked.schema is None or checked.problems:
+        raise invalid("stream document", document_flaws(checked.problems, written))
+    return checked.schema
 
 
 def _add_version(writing: Writing, stream: Stream, document: StreamDocument, action: str) -> None:

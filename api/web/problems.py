@@ -19,10 +19,13 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
-from cep.pattern import Problem as PatternProblem
+from cep.pattern import Problem as DocumentProblem
 from cep.pattern.problems import type_remedy
 
 MEDIA_TYPE = "application/problem+json"
+
+_INDEX = re.compile(r"\[(\d+)\]")
+_KEY_END = re.compile(r"[.\[]|$")
 
 _log = structlog.get_logger("percept.api")
 
@@ -105,15 +108,15 @@ def invalid(what: str, flaws: Iterable[Flaw]) -> Refusal:
     return Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, f"The {what} has {count}.", found)
 
 
-def pattern_flaws(problems: Iterable[PatternProblem], pointer: str, document: Any) -> list[Flaw]:
-    """Return what is wrong with the pattern document that stands at `pointer`."""
-    return [_pattern_flaw(problem, pointer, document) for problem in problems]
+def document_flaws(problems: Iterable[DocumentProblem], document: Any) -> list[Flaw]:
+    """Return the problems of a document with JSON Pointers in place of their paths."""
+    return [_document_flaw(problem, document) for problem in problems]
 
 
-def _pattern_flaw(problem: PatternProblem, pointer: str, document: Any) -> Flaw:
+def _document_flaw(problem: DocumentProblem, document: Any) -> Flaw:
     parts = _parts(problem.path, document)
     return Flaw(
-        pointer="/".join([pointer, *map(escaped, parts)]),
+        pointer="".join(f"/{escaped(part)}" for part in parts),
         detail=problem.message,
         remedy=problem.remedy,
         line=problem.line,
@@ -127,22 +130,33 @@ def _parts(path: str, document: Any) -> list[str]:
     parts: list[str] = []
     value, rest = document, path
     while rest := rest.removeprefix("."):
-        if index := re.match(r"\[(\d+)\]", rest):
+        if index := _INDEX.match(rest):
             part, rest = index[1], rest[index.end() :]
             value = value[int(part)] if isinstance(value, list) else None
         else:
-            keys = value if isinstance(value, Mapping) else ()
-            known = [key for key in keys if key and re.match(re.escape(key) + r"($|[.\[])", rest)]
-            part = max(known, key=len, default=re.split(r"[.\[]", rest)[0] or rest)
+            keys = value if isinstance(value, Mapping) else {}
+            part = _key_in_front(rest, keys)
             rest = rest[len(part) :]
-            value = value.get(part) if isinstance(value, Mapping) else None
+            value = keys.get(part)
         parts.append(part)
     return parts
+
+
+def _key_in_front(path: str, keys: Mapping[str, Any]) -> str:
+    """Return the longest key that a path begins with, or what ends at its first dot or bracket."""
+    ends = [end.start() for end in _KEY_END.finditer(path) if end.start() > 0]
+    known = (path[:end] for end in reversed(ends) if path[:end] in keys)
+    return next(known, path[: ends[0]] if ends else path)
 
 
 def escaped(part: str) -> str:
     """Return one part of a JSON Pointer with its two special characters escaped."""
     return part.replace("~", "~0").replace("/", "~1")
+
+
+def unescaped(part: str) -> str:
+    """Return one part of a JSON Pointer as it was before `escaped`."""
+    return part.replace("~1", "/").replace("~0", "~")
 
 
 def problem_response(

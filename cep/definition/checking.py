@@ -1,74 +1,208 @@
-"""Whether a definition can run on a stream: its pattern, and every expression in it.
+"""Everything that is wrong with a definition, at once: its shape, pattern, expressions and times.
 
-The rule service checks before it publishes, and a job checks again what it has found: files and
-tables have no service in front of them, and a job may be older than the service.
+    document + columns of its stream ──► check_definition ──► CheckedDefinition
+                                                                  │ problems, each with its path
+        rule service, drafts, `percept apply`, discoverers ◄──────┘
+
+Whoever takes a definition asks here and only translates what is found: into JSON Pointers, into
+lines of a file, into text. The service checks before it publishes, and a job checks again what it
+has found: files and tables have no service in front of them, and a job may be older than the
+service.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final, Generic, TypeVar
 
-from cep.definition.document import ProcessorContent
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from cep.definition.document import Example, ProcessorContent, ProcessorLimits
 from cep.expression import Expression, ExpressionError, Schema, check, key_problem
-from cep.expression import Problem as ExpressionProblem
-from cep.pattern import Pattern, PatternError, Problem
+from cep.expression import Problem as ExpressionMistake
+from cep.instants import instant_ms
+from cep.pattern import Pattern, Problem
+from cep.pattern.conditions import expression_problem
+from cep.pattern.document.reading import ExaminedPattern, examine_document
+from cep.pattern.problems import path_of, shape_problem, shape_problems
+from cep.signing.code import SignedCode
+
+Content = TypeVar("Content", bound=ProcessorContent)
+
+_INNER_MODELS: Final[Mapping[str, type[BaseModel]]] = {
+    "examples": Example,
+    "function": SignedCode,
+    "limits": ProcessorLimits,
+}
+_UNREADABLE: Final = ExaminedPattern(tree=None, problems=(), has_other_steps=True)
 
 
-def content_problems(content: ProcessorContent, schema: Schema) -> Iterator[Problem]:
-    """Yield everything that is wrong with a definition on a stream of this schema."""
-    try:
-        pattern = Pattern.from_document(content.pattern).validate(schema)
-    except PatternError as error:
-        yield from (_inside("pattern", problem) for problem in error.problems)
-        return
-    for (key, part), problem in expression_problems(content, schema, pattern):
-        path = f"{key}[{part}]" if isinstance(part, int) else f"{key}.{part}"
-        yield _of_expression(path, problem)
+@dataclass(frozen=True, slots=True)
+class CheckedDefinition(Generic[Content]):
+    """What a document says and everything that is wrong with it.
+
+    Paths begin at the document; line and column, where there are any, are those in the expression
+    at the path. `content` is `None` if the shape is wrong, `pattern` if anything is wrong with the
+    pattern: other parts may be right.
+    """
+
+    problems: tuple[Problem, ...]
+    content: Content | None
+    pattern: Pattern | None
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """What is allowed but rarely meant."""
+        found = self.pattern.warnings() if self.pattern is not None else ()
+        return tuple(_in_pattern(warning) for warning in found)
 
 
-def expression_problems(
-    content: ProcessorContent, schema: Schema, pattern: Pattern | None
-) -> Iterator[tuple[tuple[str, int | str], ExpressionProblem]]:
-    """Yield what is wrong with the keys and output columns of a definition, each with its place.
+def check_definition(
+    document: Mapping[str, Any], schema: Schema | None, model: type[Content]
+) -> CheckedDefinition[Content]:
+    """Return what a document says and everything that is wrong with it.
 
     Args:
-        content: the definition.
-        schema: the columns of its stream.
-        pattern: its pattern, whose steps the output columns name; `None` leaves those unchecked.
+        document: what a JSON or YAML parser returned.
+        schema: the columns of its stream; `None` if unknown, which leaves them unchecked.
+        model: which keys the document has, such as `ProcessorDocument`.
     """
-    for index, text in enumerate(content.key_by or ()):
-        for problem in _problems(text, schema, []) or _key_problems(text, schema):
-            yield ("key_by", index), problem
-    if pattern is None:
+    content, problems = read_definition(document, model)
+    wrong = {problem.path for problem in problems}
+    given = document if content is None else dict(content)
+    examined = _UNREADABLE
+    if isinstance(given.get("pattern"), Mapping) and not any(map(_is_in_pattern, wrong)):
+        examined = examine_document(given["pattern"], schema)
+    problems += map(_in_pattern, examined.problems)
+    problems += _key_problems(given, wrong, schema)
+    problems += _select_problems(given, wrong, schema, examined)
+    pattern = None if examined.tree is None else Pattern(examined.tree)
+    return CheckedDefinition(tuple(problems), content, pattern)
+
+
+def read_definition(
+    document: Mapping[str, Any], model: type[Content]
+) -> tuple[Content | None, list[Problem]]:
+    """Return what a document says, and what is wrong beside its pattern and its expressions.
+
+    Args:
+        document: what a JSON or YAML parser returned.
+        model: which keys the document has, such as `ProcessorDocument`.
+    """
+    content = None
+    problems: list[Problem] = []
+    try:
+        content = model.model_validate(document)
+    except ValidationError as error:
+        found = error.errors(include_url=False)
+        problems += shape_problems(found, partial(_shape_problem, model=model))
+    problems += _schedule_problems(document)
+    if document.get("select") is not None and document.get("function") is not None:
+        message = "select and function both say what is given out for a match."
+        problems.append(Problem("function", message, "Keep one."))
+    return content, problems
+
+
+# --- shape
+
+
+def _shape_problem(details: ErrorDetails, model: type[BaseModel]) -> Problem:
+    key, *inside = details["loc"]
+    around = _INNER_MODELS.get(str(key)) if inside else model
+    known = () if around is None else around.model_fields
+    return shape_problem(details, path_of(details["loc"]), known)
+
+
+def _schedule_problems(document: Mapping[str, Any]) -> Iterator[Problem]:
+    begin_ms, end_ms = (
+        _known_ms(document.get(key)) for key in ("effective_from", "effective_until")
+    )
+    if begin_ms is not None and end_ms is not None and end_ms <= begin_ms:
+        yield Problem(
+            "effective_until",
+            "not after effective_from; the version would never run.",
+            "Give a later time, or leave it out.",
+        )
+
+
+def _known_ms(time: Any) -> int | None:
+    try:
+        return instant_ms(time)
+    except ValueError:
+        return None
+
+
+# --- expressions
+
+
+def _key_problems(
+    given: Mapping[str, Any], wrong: set[str], schema: Schema | None
+) -> Iterator[Problem]:
+    keys = given.get("key_by")
+    if "key_by" in wrong or not isinstance(keys, list):
         return
-    steps = [step.name for step in pattern.tree.steps() if not step.is_negative]
-    for name, text in (content.select or {}).items():
-        for problem in _problems(text, schema, steps):
-            yield ("select", name), problem
+    for index, text in enumerate(keys):
+        path = f"key_by[{index}]"
+        if path not in wrong and isinstance(text, str):
+            yield from (expression_problem(each, path) for each in _key_mistakes(text, schema))
 
 
-def _problems(text: str, schema: Schema, steps: list[str]) -> list[ExpressionProblem]:
+def _key_mistakes(text: str, schema: Schema | None) -> list[ExpressionMistake]:
     try:
         expression = Expression.parse(text)
     except ExpressionError as error:
         return [error.problem]
-    # A key is made of one event; where there are steps no event stands alone, and only once that is
-    # clear do the types of columns matter.
-    problems = check(expression, schema=schema, steps=steps, allow_columns=not steps)
-    return problems or check(expression, schema=schema, steps=steps)
+    mistakes = check(expression, schema=schema, steps=())
+    if mistakes or schema is None:
+        return mistakes
+    mistake = key_problem(expression, schema)
+    return [] if mistake is None else [mistake]
 
 
-def _key_problems(text: str, schema: Schema) -> list[ExpressionProblem]:
-    problem = key_problem(Expression.parse(text), schema)
-    return [] if problem is None else [problem]
+def _select_problems(
+    given: Mapping[str, Any], wrong: set[str], schema: Schema | None, pattern: ExaminedPattern
+) -> Iterator[Problem]:
+    columns = given.get("select")
+    if "select" in wrong or not isinstance(columns, Mapping):
+        return
+    for name, text in columns.items():
+        path = path_of(("select", name))
+        if path not in wrong and isinstance(text, str):
+            mistakes = _select_mistakes(text, schema, pattern)
+            yield from (expression_problem(each, path) for each in mistakes)
 
 
-def _of_expression(path: str, problem: ExpressionProblem) -> Problem:
-    return Problem(
-        path, f"{problem.message}.", problem.hint, problem.line, problem.column, problem.snippet
+def _select_mistakes(
+    text: str, schema: Schema | None, pattern: ExaminedPattern
+) -> list[ExpressionMistake]:
+    try:
+        expression = Expression.parse(text)
+    except ExpressionError as error:
+        return [error.problem]
+    # Over a match no event stands alone, so its columns need a step in front. What else is wrong
+    # with them shows only if they are taken for columns.
+    without_step, of_columns = (
+        check(
+            expression,
+            schema=schema,
+            steps=pattern.step_names,
+            allow_columns=allow_columns,
+            has_other_steps=pattern.has_other_steps,
+        )
+        for allow_columns in (False, True)
     )
+    places = {(mistake.line, mistake.column) for mistake in without_step}
+    more = (each for each in of_columns if (each.line, each.column) not in places)
+    return sorted([*without_step, *more], key=lambda mistake: (mistake.line, mistake.column))
 
 
-def _inside(path: str, problem: Problem) -> Problem:
-    whole = f"{path}.{problem.path}" if problem.path else path
-    return Problem(
-        whole, problem.message, problem.remedy, problem.line, problem.column, problem.snippet
-    )
+# --- paths
+
+
+def _is_in_pattern(path: str) -> bool:
+    return path == "pattern" or path.startswith(("pattern.", "pattern["))
+
+
+def _in_pattern(problem: Problem) -> Problem:
+    return replace(problem, path=f"pattern.{problem.path}" if problem.path else "pattern")

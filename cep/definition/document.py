@@ -176,3 +176,11 @@ class ProcessorDocument(ProcessorContent, ProcessorLabels):
         default=None, description="First event time this version is not for any more."
     )
     examples: list[Example] = Field(default=[], max_length=50)
+
+
+class ProcessorFile(ProcessorDocument):
+    """A processor as files have it: the document, and whether it is paused."""
+
+    paused: bool | None = Field(
+        default=None, strict=True, description="Left out = as it is, running if it is new."
+    )

@@ -304,18 +304,23 @@ class Pattern:
 
     @classmethod
     def from_document(
-        cls, document: Mapping[str, Any], *, flink_quirks: bool | None = None
+        cls,
+        document: Mapping[str, Any],
+        *,
+        schema: Schema | None = None,
+        flink_quirks: bool | None = None,
     ) -> Self:
         """Return the pattern a document describes, validated.
 
         Args:
             document: a parsed JSON or YAML document.
+            schema: the columns of an event, which conditions must fit; `None` if unknown.
             flink_quirks: overrides the key of that name in the document.
 
         Raises:
             PatternError: with every problem of the document.
         """
-        return cls(reading.read_document(document, flink_quirks=flink_quirks))
+        return cls(reading.read_document(document, schema=schema, flink_quirks=flink_quirks))
 
     @classmethod
     def from_yaml(cls, text: str, *, flink_quirks: bool | None = None) -> Self:

@@ -4,7 +4,9 @@
 carries all of them at once, so that an author mends a pattern in one go.
 """
 
-from collections.abc import Iterable
+import re
+import reprlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
@@ -26,6 +28,8 @@ _WANTED: Final = {
     "string_type": "text",
     "tuple_type": "a list",
 }
+
+_MOST_TOLD: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,47 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     if near := get_close_matches(word, choices, n=1):
         return f"Did you mean '{near[0]}'?"
     return f"Known here: {', '.join(repr(choice) for choice in choices)}." if choices else ""
+
+
+def shape_problems(
+    errors: Sequence[ErrorDetails], problem_of: Callable[[ErrorDetails], Problem]
+) -> Iterator[Problem]:
+    """Yield what pydantic found wrong as problems: a hundred, and how many more there are."""
+    yield from map(problem_of, errors[:_MOST_TOLD])
+    if len(errors) > _MOST_TOLD:
+        more = len(errors) - _MOST_TOLD
+        yield Problem("", f"there are {more} more problems of its shape.", "Mend these first.")
+
+
+def shape_problem(details: ErrorDetails, path: str, known_keys: Iterable[str] = ()) -> Problem:
+    """Return what pydantic found wrong with the shape of a document as a problem.
+
+    Args:
+        details: what it found; the value is repeated in the message if it is there.
+        path: where, as a path into the document.
+        known_keys: the keys of the mapping around it, suggested for an unknown one.
+    """
+    given = f"{reprlib.repr(details['input'])} " if "input" in details else ""
+    match details["type"]:
+        case "missing":
+            return Problem(path, "missing.", "Add it.")
+        case "extra_forbidden":
+            return Problem(path, "unknown key.", did_you_mean(str(details["loc"][-1]), known_keys))
+        case "value_error":
+            return Problem(path, f"{details['ctx']['error']}".rstrip(".") + ".", "")
+        case "enum" | "literal_error" if given:
+            known = re.findall(r"'(\w+)'", details["ctx"]["expected"])
+            return Problem(
+                path, f"{given}is not known.", did_you_mean(str(details["input"]), known)
+            )
+        case _:
+            return Problem(path, f"{given}does not fit.", type_remedy(details))
+
+
+def path_of(location: Iterable[int | str]) -> str:
+    """Return the path that keys and indexes lead along, such as `steps[2].where`."""
+    keys = (f"[{key}]" if isinstance(key, int) else f".{key}" for key in location)
+    return "".join(keys).removeprefix(".")
 
 
 def type_remedy(details: ErrorDetails) -> str:

@@ -68,6 +68,28 @@ def test_a_mistake_in_yaml_is_told_with_its_line(
     assert problem["severity"] == "error"
 
 
+@pytest.mark.parametrize(
+    ("written", "instead", "told"),
+    [
+        ("key_by: [user]", "key_by: user", "key_by: 'user' does not fit. Write a list."),
+        ("[user]", "[user, 3]", "key_by[1]: 3 does not fit. Write text."),
+        ("times: 3", "times: 3x", "times: '3x' does not fit. Write a whole number."),
+        ("id: failed-logins\n", "", "id: missing. Add it."),
+        ("times: 3", "tims: 3", "tims: unknown key. Did you mean 'times'?"),
+        (
+            "key_by: [user]",
+            "select: {a/b: amount}",
+            "a/b: amount needs a step in front. Write fail.amount",
+        ),
+    ],
+)
+def test_a_mistake_names_its_key(
+    with_stream: ServiceUnderTest, written: str, instead: str, told: str
+) -> None:
+    (problem,) = problems(with_stream, RULE_TEXT.replace(written, instead))
+    assert f"{problem['detail']} {problem['remedy']}".strip() == told
+
+
 def test_a_mistake_in_json_is_told_with_its_line(with_stream: ServiceUnderTest) -> None:
     text = json.dumps(yaml.safe_load(RULE_TEXT), indent=2).replace("action = 'fail'", "acton = 1")
     (problem,) = problems(with_stream, text, "json")

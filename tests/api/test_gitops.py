@@ -11,11 +11,12 @@ import yaml
 from typer.testing import CliRunner, Result
 
 from api.access.authentication import Role
-from api.client import Client, Processor
+from api.client import Client, Processor, Unreachable
 from api.code.commands import signing_key
 from api.gitops import commands, execution
-from api.gitops.text_diff import text_diff
+from api.gitops.comparison import text_diff
 from cep import Pattern, select
+from cep.signing.code import CodeUse, sign
 from cep.signing.keys import SigningKey
 from tests.api.documents import PATTERN, STREAM, processor_document
 from tests.api.listening import ListeningService, listening_service
@@ -118,6 +119,53 @@ def test_a_new_version_is_shown_with_its_diff(run: Run, client: Client, tmp_path
         assert f"    {line}\n" in result.output
     assert client.get(ID).version == 2
     assert client.version(ID, 2).comment == "commit 1a2b"
+
+
+def test_a_change_of_one_line_is_a_diff_of_one_line(
+    run: Run, client: Client, tmp_path: Path
+) -> None:
+    example = {
+        "name": "three, then in",
+        "events": [
+            {"user": "eve", "ts": at, "action": action}
+            for at, action in enumerate(["fail", "fail", "fail", "login"])
+        ],
+        "matches": [{"login": [3], "fail": [0, 1, 2]}],
+    }
+    wide = processor_document(
+        select={"who": "login.user", "n": "COUNT(fail.*)", "at": "LAST(login.ts)"},
+        limits={"partial_matches_per_shard": 9, "events_per_key": 8},
+        examples=[example],
+        owner="fraud",
+        tags=["b", "a"],
+        description="guesses",
+    )
+    client.create(wide)
+    # As people write it: what tells more comes first.
+    changed = {key: wide[key] for key in ("select", "examples", "pattern", *wide)}
+    file = write(tmp_path / "a.yaml", changed | {"pattern": OTHER_PATTERN})
+
+    result = run("apply", "-f", file, "--dry-run")
+
+    diff = [line.strip() for line in result.output.splitlines() if line.startswith("    ")]
+    assert [line for line in diff if line.startswith(("+", "-"))] == [
+        "-  within: 10 minutes",
+        "+  within: 5 minutes",
+    ]
+    assert len(diff) <= 7
+
+
+def test_a_renamed_output_column_is_a_diff_of_two_lines(
+    run: Run, client: Client, tmp_path: Path
+) -> None:
+    client.create(processor_document(select={"z": "login.user", "a": "COUNT(fail.*)"}))
+    file = write(
+        tmp_path / "a.yaml",
+        processor_document(select={"z": "login.user", "b": "COUNT(fail.*)"}),
+    )
+    lines = run("apply", "-f", file, "--dry-run").output.splitlines()
+    changed = [line for line in lines if line.startswith(("    +", "    -"))]
+    assert changed == ["    -  a: COUNT(fail.*)", "    +  b: COUNT(fail.*)"]
 
 
 def test_labels_alone_make_no_version(run: Run, client: Client, tmp_path: Path) -> None:
@@ -391,6 +439,112 @@ def test_rules_of_a_new_stream_are_checked_before_it_is_registered(
     assert [stream.name for stream in client.streams()] == ["logins"]
 
 
+TAGGED = PAYMENTS | {"schema": PAYMENTS["schema"] + ", tags ARRAY<STRING>"}
+UNFIT: dict[str, tuple[dict[str, Any], str]] = {
+    "a key of lists": ({"key_by": ["tags"]}, "key_by[0]: a value of type ARRAY<STRING> cannot be"),
+    "a column of no step": ({"select": {"total": "amount"}}, "select.total: amount needs a step"),
+    "an example that fails": (
+        {"examples": [{"events": [{"ts": 1, "user": "u"}], "matches": [{"fail": [0]}]}]},
+        "examples[0].matches: Expected and not found",
+    ),
+    "code that nobody signed": (
+        {"function": sign(len, SigningKey("other", b"x" * 32), CodeUse.FUNCTION).to_document()},
+        "function: len is signed with the key 'other', unknown here",
+    ),
+}
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+@pytest.mark.parametrize("case", UNFIT)
+def test_what_a_publish_refuses_is_refused_before_a_stream_is_changed(
+    case: str,
+    is_new: bool,  # noqa: FBT001 - pytest passes it by name
+    run: Run,
+    client: Client,
+    tmp_path: Path,
+) -> None:
+    changes, told = UNFIT[case]
+    if not is_new:
+        client.register_stream(PAYMENTS)
+    write(tmp_path / "a.yaml", TAGGED, processor_document(stream="payments", **changes))
+
+    result = run("apply", "-f", tmp_path)
+
+    assert (result.exit_code, told in result.output) == (2, True), result.output
+    assert "1 problem; nothing was changed." in result.output
+    schemas = [stream.ddl for stream in client.streams() if stream.name == "payments"]
+    assert schemas == ([] if is_new else [PAYMENTS["schema"]])
+
+
+def test_mistakes_of_every_kind_are_told_in_one_go(
+    run: Run, client: Client, tmp_path: Path
+) -> None:
+    client.publish("logins", "published", pattern=PATTERN, key_by=["user"])
+    example = {"events": [{"ts": 1, "user": "u"}], "matches": [{"fail": [0]}]}
+    rules = tmp_path / "rules"
+    write(
+        rules / "a.yaml",
+        processor_document(
+            id="a", stream="payments", sevrity="low", key_by=["usr"], examples=[example]
+        ),
+    )
+    unknown_column = {"steps": [{"name": "x", "tims": 3, "where": "amuont > 1"}]}
+    write(rules / "b.yaml", processor_document(id="a", stream="payments", pattern=unknown_column))
+    write(rules / "c.yaml", processor_document(id="c", stream="payments", key_by=["tags"]))
+    client.register_stream(STREAM | {"name": "orders"})
+    write(rules / "d.yaml", processor_document(id="d", stream="orders", examples=[example]))
+    write(rules / "e.yaml", PAYMENTS | {"event_time_column": "tss", "dely": 1})
+    client.register_stream(PAYMENTS)
+    write(rules / "f.yaml", STREAM | {"schema": "name STRING, action STRING, ts TIMESTAMP"})
+
+    result = run("apply", "-f", rules)
+
+    told = result.output.replace(f"{rules}/", "")
+    assert result.exit_code == 2
+    for line in (
+        "a.yaml:14:1: sevrity: unknown key. Did you mean 'severity'?",
+        "a.yaml:13:3: key_by[0]: there is no column usr. Did you mean user?",
+        "b.yaml:1:1: id: 'a' is also in a.yaml, with the same effective_from",
+        "b.yaml:6:5: pattern.steps[0].tims: unknown key. Did you mean 'times'?",
+        "b.yaml:7:12: pattern.steps[0].where: there is no column amuont. Did you mean amount?",
+        "c.yaml:13:3: key_by[0]: there is no column tags.",
+        "d.yaml:18:3: examples[0].matches: Expected and not found",
+        "e.yaml:3:1: event_time_column: The schema has no column tss. Did you mean ts?",
+        "e.yaml:5:1: dely: unknown key.",
+        "f.yaml:2:1: schema: what is published does not fit: 'published', version 1, key_by[0]: ",
+        "nothing was changed.",
+    ):
+        assert line in told, f"{line}\n{told}"
+
+
+def test_a_service_that_cannot_be_reached_hides_no_mistake_in_files(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PERCEPT_TOKEN", "percept_wrong")
+    result = run("apply", "-f", write(tmp_path / "a.yaml", processor_document(sevrity="low")))
+    assert result.exit_code == 1
+    assert "sevrity: unknown key" in result.output
+    assert "401" in result.output
+
+
+def test_warnings_are_shown_with_the_plan_whether_the_stream_is_new_or_not(
+    run: Run, tmp_path: Path
+) -> None:
+    endless = {"steps": [{"name": "a", "where": "1 = 2", "times": {"from": 1, "to": None}}]}
+    for stream in ("payments", "logins"):
+        file = write(
+            tmp_path / f"{stream}.yaml", processor_document(stream=stream, pattern=endless)
+        )
+        files = [file, write(tmp_path / "stream.yaml", PAYMENTS)]
+        result = run("apply", "--dry-run", *(part for each in files for part in ("-f", each)))
+        assert result.exit_code == 0
+        for told in (
+            f"    warning: {file}:7:5: pattern.steps[0].times: a loop without until",
+            f"    warning: {file}:6:5: pattern.steps[0].where: the condition is never true",
+        ):
+            assert result.output.count(told) == 1, result.output
+
+
 def test_one_id_in_two_files_is_refused(run: Run, client: Client, tmp_path: Path) -> None:
     write(tmp_path / "a.yaml", processor_document())
     write(tmp_path / "b.yaml", processor_document(severity="low"))
@@ -456,13 +610,10 @@ def test_a_change_made_meanwhile_is_told_and_not_lost(
         tmp_path / "a.yaml", *(processor_document(id=name, severity="low") for name in ("a", "b"))
     )
     theirs: list[Processor] = []
-    carry_out = execution.carry_out
-
-    def after_somebody_else(*arguments: Any) -> Any:
-        theirs.append(client.publish("logins", "a", pattern=OTHER_PATTERN))
-        return carry_out(*arguments)
-
-    monkeypatch.setattr(commands, "carry_out", after_somebody_else)
+    meanwhile(
+        monkeypatch,
+        lambda: theirs.append(client.publish("logins", "a", pattern=OTHER_PATTERN)),
+    )
     result = run("apply", "-f", tmp_path)
 
     assert result.exit_code == 1
@@ -470,6 +621,86 @@ def test_a_change_made_meanwhile_is_told_and_not_lost(
     assert "done: new version b" in result.output
     assert "1 of 2 changes failed." in result.output
     assert client.get("a") == theirs[0]
+
+
+def test_what_waits_for_a_stream_is_not_tried_if_its_change_fails(
+    run: Run, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "a.yaml", PAYMENTS, processor_document(id="a", stream="payments"))
+    write(tmp_path / "b.yaml", processor_document(id="b"))
+    meanwhile(monkeypatch, lambda: client.register_stream(TAGGED))
+    result = run("apply", "-f", tmp_path)
+
+    assert result.exit_code == 1
+    lines = result.output.splitlines()
+    at = lines.index("1 of 3 changes failed, 1 more were not tried.")
+    assert lines[at + 1 :] == [
+        "    changed: create b",
+        "    not changed: register stream payments",
+        "    not changed: create a",
+    ]
+    assert "not tried: create a: stream payments is not as planned" in lines
+    assert [each.id for each in client.processors()] == ["b"]
+
+
+def test_of_a_change_in_several_steps_it_is_told_which_were_taken(
+    run: Run, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.publish("logins", ID, pattern=PATTERN, key_by=["user"])
+    document = processor_document(pattern=OTHER_PATTERN, paused=True)
+    file = write(tmp_path / "a.yaml", document)
+    pause = Client.pause
+
+    def pause_and_label(self: Client, name: str, **options: Any) -> Processor:
+        paused = pause(self, name, **options)
+        client.label(name, owner="somebody else")
+        return paused
+
+    monkeypatch.setattr(Client, "pause", pause_and_label)
+    result = run("apply", "-f", file)
+
+    assert result.exit_code == 1
+    assert result.output.splitlines()[-2:] == [
+        f"    changed: pause {ID}",
+        f"    not changed: new version {ID}",
+    ]
+    assert (client.get(ID).version, client.get(ID).is_paused) == (1, True)
+
+
+def test_after_a_service_has_gone_nothing_more_is_tried_and_what_is_unknown_is_said(
+    run: Run, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "a.yaml", *(processor_document(id=name) for name in ("a", "b", "c")))
+    create = Client.create
+
+    def create_until_b(self: Client, document: dict[str, Any], **options: Any) -> Processor:
+        created = create(self, document, **options)
+        if document["id"] == "b":
+            raise Unreachable("the connection was reset")
+        return created
+
+    monkeypatch.setattr(Client, "create", create_until_b)
+    result = run("apply", "-f", tmp_path)
+
+    assert result.exit_code == 1
+    assert result.output.splitlines()[-4:] == [
+        "1 of 3 changes failed, 1 more were not tried.",
+        "    changed: create a",
+        "    perhaps changed: create b",
+        "    not changed: create c",
+    ]
+    assert [each.id for each in client.processors()] == ["a", "b"]
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Let somebody else act between the plan and the changes."""
+    carry_out = execution.carry_out
+
+    def after_somebody_else(*arguments: Any) -> Any:
+        act()
+        return carry_out(*arguments)
+
+    monkeypatch.setattr(commands, "carry_out", after_somebody_else)
 
 
 # --- exporting
@@ -531,16 +762,21 @@ def test_an_exported_rule_reads_well(run: Run, client: Client, tmp_path: Path) -
     client.publish("logins", ID, pattern=PATTERN, key_by=["user"], owner="fraud")
     run("export", "-o", tmp_path, "--stream", "logins")
     text = (tmp_path / "processors" / "logins" / f"{ID}.yaml").read_text()
-    assert text.splitlines()[:9] == [
+    assert text.splitlines() == [
         f"id: {ID}",
         "stream: logins",
         "owner: fraud",
+        "key_by:",
+        "- user",
         "pattern:",
         "  steps:",
         "  - name: fail",
         "    where: action = 'fail'",
         "    times: 3",
         "  - name: login",
+        "    contiguity: followed_by",
+        "    where: action = 'login'",
+        "  within: 10 minutes",
     ]
 
 

@@ -1,5 +1,6 @@
 """Documents: every problem at once, each with its path and place, and the JSON Schema."""
 
+import copy
 from typing import Any
 
 import pytest
@@ -141,6 +142,86 @@ def test_values_and_rules_and_conditions_are_told_together() -> None:
     }
 
 
+COLUMNS = Schema.from_ddl("name STRING, price DOUBLE")
+WRONG_SHAPES: dict[str, list[Any]] = {
+    "a misspelt key": [step(tims=3)],
+    "a value of another type": [step(within=[], times="3")],
+    "a name that is none": [step(name=3)],
+    "no name": [{"nmae": "a"}],
+    "no step": ["a"],
+    "no steps in a group": [{"group": {}}],
+    "a group that is none": [{"group": 1, "until": {"all_of": [1]}}],
+    "a condition of no form": [step(where={"pyton": 1})],
+}
+WRONG_VALUES: dict[str, Document] = {
+    "steps[1].where": {"where": "prize > 1"},
+    "steps[1].until": {"until": "price > 'x'", "times": {"from": 1, "to": None}},
+    "steps[1].inner": {"inner": "consecutive"},
+    "steps[2].contiguity": {},
+}
+
+
+@pytest.mark.parametrize("values", WRONG_VALUES)
+@pytest.mark.parametrize("shape", WRONG_SHAPES)
+def test_the_wrong_shape_of_one_step_does_not_hide_what_is_wrong_with_others(
+    shape: str, values: str
+) -> None:
+    second = step(name="b", contiguity="next")
+    steps = [*WRONG_SHAPES[shape], second | WRONG_VALUES[values], step(name="c")]
+    told = problems_in(steps)
+    assert values in told
+    assert any(path.startswith("steps[0]") for path in told)
+
+
+def problems_in(steps: list[Any]) -> set[str]:
+    with pytest.raises(PatternError) as refusal:
+        Pattern.from_document({"steps": steps}, schema=COLUMNS)
+    return {each.path for each in refusal.value.problems}
+
+
+def test_what_a_wrong_shape_may_be_the_cause_of_is_not_told() -> None:
+    steps = [
+        {"nmae": "a"},
+        step(name="b", contiguity="next", where="price > a.price"),
+        step(name="c", contiguity="nxet", where="price > SUM(a.price)"),
+        step(name="d", contiguity="not_followed_by"),
+    ]
+    document = {
+        "steps": steps,
+        "whithin": "1 hour",
+        "after_match_skip": {"strategy": "skip_to_last", "step": "a"},
+    }
+    with pytest.raises(PatternError) as refusal:
+        Pattern.from_document(document, schema=COLUMNS)
+    assert {each.path for each in refusal.value.problems} == {
+        "steps[0].name",
+        "steps[0].nmae",
+        "steps[2].contiguity",
+        "whithin",
+    }
+
+
+def test_of_very_many_mistakes_a_hundred_are_told_and_how_many_more_there_are() -> None:
+    with pytest.raises(PatternError) as refusal:
+        Pattern.from_document({"steps": [step(**{f"key{index}": 1 for index in range(250)})]})
+    *told, last = refusal.value.problems
+    assert len(told) == 100
+    assert "150 more problems" in last.message
+
+
+def test_a_document_is_left_as_it_is() -> None:
+    document = {"steps": [step(tims=3, times={"form": 1}), 7], "with": {"in": []}}
+    before = copy.deepcopy(document)
+    problems_of(document)
+    assert document == before
+
+
+def test_a_skip_to_no_step_is_told_beside_a_misspelt_key() -> None:
+    skip = {"strategy": "skip_to_last", "step": "c"}
+    told = problems_of({"steps": [step(tims=3)], "after_match_skip": skip})
+    assert told.keys() == {"steps[0].tims", "after_match_skip.step"}
+
+
 def test_a_condition_must_fit_the_schema_if_there_is_one() -> None:
     pattern = Pattern.from_document({"steps": [step(where="price > 'x' AND prize = 1")]})
     with pytest.raises(PatternError) as refusal:
@@ -164,13 +245,16 @@ within: 10
 
 
 def test_problems_of_yaml_have_line_and_column() -> None:
-    assert places_of(YAML) == [("within", 10, 1)]
-    assert places_of(YAML.replace("within: 10", "within_ms: 10")) == [
+    of_values = [
         ("steps[0].where", 3, 21),
         ("steps[0].greedy", 4, 5),
         ("steps[1].group.steps[0].name", 8, 11),
         ("steps[1].group.steps[0].until", 9, 33),
     ]
+    assert places_of(YAML.replace("within: 10", "within_ms: 10")) == of_values
+    of_shape = ("within", 10, 1)
+    of_until_without_loop = ("steps[1].group.steps[0].until", 9, 11)
+    assert set(places_of(YAML)) - {of_until_without_loop} == {*of_values, of_shape}
 
 
 @pytest.mark.parametrize("value", ["!!int [1]", "!!bool x", "!!timestamp x", "!!set 3"])
@@ -197,9 +281,9 @@ def test_a_value_of_another_type_is_refused_with_what_to_write() -> None:
         {
             "steps": [
                 {"name": 1},
-                step(times=[]),
-                step(optional=1, greedy="no"),
-                step(times={"from": "2", "to": None}),
+                step(name="b", times=[]),
+                step(name="c", optional=1, greedy="no"),
+                step(name="d", times={"from": "2", "to": None}),
                 {"group": {"steps": {}}},
             ],
             "after_match_skip": "no_skip",

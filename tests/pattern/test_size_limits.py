@@ -1,5 +1,7 @@
 """Limits: a pattern that asks for too much is refused, with the number given and the limit."""
 
+from typing import Any
+
 import pytest
 
 from cep.pattern import Pattern, PatternError, PatternTooLarge
@@ -46,6 +48,23 @@ def test_one_more_than_the_limit_is_refused(fits: Pattern, too_large: Pattern, l
     assert isinstance(problem, PatternTooLarge)
     assert (problem.given, problem.limit) == (limit + 1, limit)
     assert f"the limit is {limit}" in str(problem)
+
+
+def test_a_document_with_too_many_steps_is_refused_for_nothing_else() -> None:
+    wrong_too = [{"nmae": "a", "where": "x = = 1"} for _ in range(MAXIMUM_STEPS)]
+    inner = {"group": {"steps": [{"name": "b"}]}}
+    with pytest.raises(PatternError) as refusal:
+        Pattern.from_document({"steps": [*wrong_too, inner]})
+    (problem,) = refusal.value.problems
+    assert isinstance(problem, PatternTooLarge)
+    assert (problem.given, problem.limit) == (MAXIMUM_STEPS + 1, MAXIMUM_STEPS)
+
+
+def test_a_document_that_holds_itself_is_refused() -> None:
+    group: dict[str, Any] = {"steps": []}
+    group["steps"].append({"group": group})
+    with pytest.raises(PatternError, match="nested too deeply"):
+        Pattern.from_document(group)
 
 
 def test_repetitions_of_groups_multiply() -> None:

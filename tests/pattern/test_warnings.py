@@ -34,6 +34,7 @@ GROUPS = Pattern.begin(Pattern.begin("a").next("b")).one_or_more()
             LOOP.within(5).optional().after_match(AfterMatchSkip.to_last("b", throw_on_miss=True)),
             ["after_match_skip.throw_on_miss"],
         ),
+        (Pattern.begin("a").where("x > 10 AND x < 5"), ["steps[0].where"]),
     ],
     ids=str,
 )

@@ -16,13 +16,14 @@ from cep.expression.tree import NOWHERE, Aggregate, Field, Node, walk
 from cep.expression.types import DataType, Kind, Schema
 
 
-def check(
+def check(  # noqa: PLR0913 - keyword options with defaults
     expression: Expression,
     *,
     schema: Schema | None,
     steps: Collection[str],
     expects: DataType | None = None,
     allow_columns: bool = True,
+    has_other_steps: bool = False,
 ) -> list[Problem]:
     """Return all mistakes of an expression, in the order of the text.
 
@@ -32,6 +33,8 @@ def check(
         steps: the names of the pattern's steps.
         expects: the type the whole must have, usually BOOLEAN; `None` for any.
         allow_columns: whether there is an event under test, whose columns can be read.
+        has_other_steps: whether there are steps of unknown names; an expression that may name one
+            of them is not looked at.
     """
     problems: list[Problem] = []
 
@@ -42,6 +45,8 @@ def check(
             problems.append(problem)
 
     root = resolve(expression, steps, schema)
+    if has_other_steps and any(_may_name_a_step(node, schema, steps) for node in walk(root)):
+        return []
     for node in walk(root):
         if isinstance(node, Aggregate) and node.step not in steps:
             hint = near_name(node.step, steps) or f"there are: {', '.join(steps) or 'none'}"
@@ -68,3 +73,14 @@ def key_problem(expression: Expression, schema: Schema) -> Problem | None:
 
 _NO_KEYS: Final = frozenset({Kind.ARRAY, Kind.STRUCT, Kind.OTHER})
 """Types whose values Python cannot look up, or expressions cannot read."""
+
+
+def _may_name_a_step(node: Node, schema: Schema | None, steps: Collection[str]) -> bool:
+    """Return whether a node reads a field of something that is neither a step nor a column."""
+    match node:
+        case Aggregate(step=step):
+            return step not in steps
+        case Field(path=(first, _, *_)):
+            return schema is None or first not in dict(schema.columns)
+        case _:
+            return False

@@ -1,77 +1,75 @@
 """Document → pattern tree: every problem of the document at once, with its path and place.
 
-Shape is checked by the models of `document`, conditions are parsed, then `validation` has its say.
+Shape is checked by the models of `schema`, conditions are parsed, then `validation` has its say. If
+the shape is wrong, the rest is checked as far as it can be (`shape`).
 """
 
 import re
-import reprlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
-from typing import Any, Final
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import ValidationError
 
-from cep.expression import ExpressionError
-from cep.pattern.conditions import both, condition_of, either, expression_problem
+from cep.expression import Schema
 from cep.pattern.document.schema import (
-    FORM_TAGS,
-    AllOfDocument,
-    AnyOfDocument,
-    ConditionDocument,
-    GroupDocument,
     PatternDocument,
-    PythonDocument,
-    SequenceDocument,
-    SkipDocument,
-    StepDocument,
-    SubtypeDocument,
-    TimesRangeDocument,
-    WindowDocument,
 )
+from cep.pattern.document.shape import Remainder, pattern_shape_problem, remainder
 from cep.pattern.document.text import SourceDocument, read_json_text, read_yaml_text
-from cep.pattern.problems import PatternError, Problem, did_you_mean, type_remedy
+from cep.pattern.document.tree_reader import TreeReader
+from cep.pattern.problems import PatternError, Problem, shape_problems
 from cep.pattern.tree import (
-    Condition,
-    Group,
     PatternTree,
-    SignedCondition,
-    SkipStrategy,
-    Step,
-    Subtype,
-    Times,
-    Window,
-    WithinType,
 )
-from cep.pattern.validation.validate import problems
-from cep.signing.code import SignedCode
-
-_MODELS: Final[Mapping[str, type[BaseModel]]] = {
-    "<step>": StepDocument,
-    "<group>": GroupDocument,
-    "<range>": TimesRangeDocument,
-    "<field>": SubtypeDocument,
-    "<python>": PythonDocument,
-    "<all_of>": AllOfDocument,
-    "<any_of>": AnyOfDocument,
-    "python": SignedCode,
-    "group": SequenceDocument,
-    "after_match_skip": SkipDocument,
-}
-_KEYS: Final = {model.__name__: list(model.model_fields) for model in _MODELS.values()}
+from cep.pattern.validation.size_limits import written_size_problems
+from cep.pattern.validation.validate import problems, problems_of_remainder
 
 
-def read_document(document: Mapping[str, Any], *, flink_quirks: bool | None = None) -> PatternTree:
+@dataclass(frozen=True, slots=True)
+class ExaminedPattern:
+    """What a document says and everything that is wrong with it; `tree` only if that is nothing.
+
+    `step_names` are those that an expression over a match may name, and `has_other_steps` says
+    whether there may be more, whose names could not be read.
+    """
+
+    tree: PatternTree | None
+    problems: tuple[Problem, ...]
+    step_names: tuple[str, ...] = ()
+    has_other_steps: bool = False
+
+
+def examine_document(
+    document: Mapping[str, Any], schema: Schema | None, *, flink_quirks: bool | None = None
+) -> ExaminedPattern:
+    """Return what a parsed document says and every problem of it.
+
+    Args:
+        document: what a JSON or YAML parser returned.
+        schema: the columns of an event, which conditions must fit; `None` if unknown.
+        flink_quirks: overrides the key of that name in the document.
+    """
+    return _examine(SourceDocument(document), schema, flink_quirks=flink_quirks)
+
+
+def read_document(
+    document: Mapping[str, Any],
+    *,
+    schema: Schema | None = None,
+    flink_quirks: bool | None = None,
+) -> PatternTree:
     """Return the valid pattern tree that a parsed document describes.
 
     Args:
         document: what a JSON or YAML parser returned.
+        schema: the columns of an event, which conditions must fit; `None` if unknown.
         flink_quirks: overrides the key of that name in the document.
 
     Raises:
         PatternError: with every problem of the document.
     """
-    return _read(SourceDocument(document), flink_quirks=flink_quirks)
+    return _read(SourceDocument(document), schema=schema, flink_quirks=flink_quirks)
 
 
 def read_yaml(text: str, *, flink_quirks: bool | None = None) -> PatternTree:
@@ -92,166 +90,74 @@ def read_json(text: str, *, flink_quirks: bool | None = None) -> PatternTree:
     return _read(read_json_text(text), flink_quirks=flink_quirks)
 
 
-def _read(source: SourceDocument, *, flink_quirks: bool | None) -> PatternTree:
+def _read(
+    source: SourceDocument, *, schema: Schema | None = None, flink_quirks: bool | None
+) -> PatternTree:
+    examined = _examine(source, schema, flink_quirks=flink_quirks)
+    if examined.tree is None:
+        raise PatternError(examined.problems)
+    return examined.tree
+
+
+def _examine(
+    source: SourceDocument, schema: Schema | None, *, flink_quirks: bool | None
+) -> ExaminedPattern:
+    if too_large := tuple(written_size_problems(source.data)):
+        return ExaminedPattern(None, _placed(too_large, source), has_other_steps=True)
     try:
         document = PatternDocument.model_validate(source.data)
     except ValidationError as error:
-        shape_problems = [_shape_problem(details) for details in error.errors()]
-        raise PatternError(_placed(shape_problems, source)) from None
-    reader = _TreeReader()
+        return _examine_remainder(source, schema, error)
+    reader = TreeReader()
     tree = reader.tree(document)
     if flink_quirks is not None:
         tree = replace(tree, flink_quirks=flink_quirks)
-    found = [*reader.problems, *problems(tree)]
-    if found:
-        raise PatternError(_placed(found, source))
-    return tree
+    found = _placed([*reader.problems, *problems(tree, schema)], source)
+    names = tuple(step.name for step in tree.steps() if not step.is_negative)
+    return ExaminedPattern(None if found else tree, found, names)
 
 
-class _TreeReader:
-    """Builds the tree of a well-shaped document, collecting what is wrong with its values."""
-
-    def __init__(self) -> None:
-        self.problems: list[Problem] = []
-
-    def tree(self, document: PatternDocument) -> PatternTree:
-        elements = self._elements(document.steps, "steps")
-        last = elements[-1]
-        windows = (*last.within, *self._windows(document, ""))
-        elements = (*elements[:-1], replace(last, within=_in_order(windows)))
-        skip = document.after_match_skip
-        return PatternTree(
-            elements=elements,
-            after_match_skip=SkipStrategy(skip.strategy, skip.step, skip.throw_on_miss)
-            if skip
-            else SkipStrategy(),
-            flink_quirks=document.flink_quirks,
-        )
-
-    def _elements(
-        self, documents: Iterable[StepDocument | GroupDocument], path: str
-    ) -> tuple[Step | Group, ...]:
-        return tuple(
-            self._element(document, f"{path}[{index}]") for index, document in enumerate(documents)
-        )
-
-    def _element(self, document: StepDocument | GroupDocument, path: str) -> Step | Group:
-        element: Step | Group
-        if isinstance(document, GroupDocument):
-            element = Group(elements=self._elements(document.group.steps, f"{path}.group.steps"))
-        else:
-            element = Step(
-                name=document.name,
-                where=self._condition(document.where, f"{path}.where"),
-                subtype=_subtype(document.subtype),
-            )
-        return replace(
-            element,
-            contiguity=document.contiguity,
-            times=_times(document.times),
-            times_within_ms=self._either(
-                _join(path, "times_within"), document.times_within, document.times_within_ms
-            ),
-            inner=document.inner,
-            greedy=document.greedy,
-            optional=document.optional,
-            until=self._condition(document.until, f"{path}.until"),
-            within=_in_order(self._windows(document, path)),
-        )
-
-    def _windows(self, document: WindowDocument, path: str) -> Iterator[Window]:
-        duration_ms = self._either(_join(path, "within"), document.within, document.within_ms)
-        if duration_ms is not None:
-            yield Window(duration_ms, document.within_type or WithinType.FIRST_AND_LAST)
-        elif document.within_type is not None:
-            message = "a type of window without a window."
-            self.problems.append(Problem(_join(path, "within_type"), message, "Add within."))
-        if isinstance(document, StepDocument | GroupDocument) and (
-            document.within_previous is not None
-        ):
-            yield Window(document.within_previous, WithinType.PREVIOUS_AND_CURRENT)
-
-    def _either(self, path: str, with_unit_ms: int | None, in_ms: int | None) -> int | None:
-        """Return the duration that was given with a unit or in milliseconds."""
-        if with_unit_ms is not None and in_ms is not None:
-            self.problems.append(Problem(path, "given with and without unit.", "Keep one."))
-        return in_ms if with_unit_ms is None else with_unit_ms
-
-    def _condition(self, document: ConditionDocument | None, path: str) -> Condition | None:
-        match document:
-            case None:
-                return None
-            case PythonDocument(python=code):
-                return SignedCondition(code)
-            case AllOfDocument(all_of=parts):
-                return self._joined(both, parts, f"{path}.all_of")
-            case AnyOfDocument(any_of=parts):
-                return self._joined(either, parts, f"{path}.any_of")
-            case str():
-                return self._sql_condition(document, path)
-
-    def _sql_condition(self, sql: str, path: str) -> Condition | None:
-        try:
-            return condition_of(sql)
-        except ExpressionError as error:
-            self.problems.append(expression_problem(error, path))
-            return None
-
-    def _joined(
-        self,
-        join: Callable[[Condition | None, Condition], Condition],
-        documents: Iterable[ConditionDocument],
-        path: str,
-    ) -> Condition | None:
-        """Return conditions joined one after the other, as the builder joins them."""
-        joined: Condition | None = None
-        for index, document in enumerate(documents):
-            condition = self._condition(document, f"{path}[{index}]")
-            joined = joined if condition is None else join(joined, condition)
-        return joined
+def _examine_remainder(
+    source: SourceDocument, schema: Schema | None, error: ValidationError
+) -> ExaminedPattern:
+    found = list(shape_problems(error.errors(include_url=False), pattern_shape_problem))
+    rest = remainder(source.data, error)
+    if rest is None:
+        return ExaminedPattern(None, _placed(found, source), has_other_steps=True)
+    reader = TreeReader()
+    tree = reader.tree(rest.document)
+    found += (problem for problem in reader.problems if _is_certain(problem, rest))
+    found += problems_of_remainder(tree, schema, rest.touched, rest.stand_ins)
+    names = (step.name for step in tree.steps() if not step.is_negative)
+    return ExaminedPattern(
+        None,
+        _placed(found, source),
+        step_names=tuple(name for name in names if name not in rest.stand_ins),
+        has_other_steps=bool(rest.stand_ins),
+    )
 
 
-def _times(times: int | TimesRangeDocument | None) -> Times | None:
-    match times:
-        case None:
-            return None
-        case int():
-            return Times(times, times)
-        case TimesRangeDocument():
-            return Times(times.minimum, times.maximum)
+def _is_certain(problem: Problem, rest: Remainder) -> bool:
+    """Return whether a problem is one of the document, not of what was taken out of it."""
+    is_in_a_condition = problem.line is not None
+    return is_in_a_condition or problem.path.rpartition(".")[0] not in rest.touched
 
 
-def _subtype(subtype: str | SubtypeDocument | None) -> Subtype | None:
-    match subtype:
-        case None:
-            return None
-        case str():
-            return Subtype(subtype)
-        case SubtypeDocument():
-            return Subtype(subtype.name, subtype.field)
+def _placed(found: Iterable[Problem], source: SourceDocument) -> tuple[Problem, ...]:
+    """Return the problems with the keys as they were written and, for text, their place."""
+    return tuple(_problem_in(source, problem) for problem in found)
 
 
-def _in_order(windows: Iterable[Window]) -> tuple[Window, ...]:
-    return tuple(sorted(windows, key=lambda window: window.type))
-
-
-def _join(path: str, key: str) -> str:
-    return f"{path}.{key}" if path else key
-
-
-def _placed(found: Iterable[Problem], source: SourceDocument) -> Iterator[Problem]:
-    """Yield the problems with the keys as they were written and, for text, their place."""
-    for problem in found:
-        path = _written_path(problem.path, source)
-        mark = source.mark(path)
-        if mark is None:
-            yield replace(problem, path=path)
-        elif mark.text is not None and problem.line == 1 and problem.column is not None:
-            # So far the place is that inside a condition.
-            line, column = mark.text
-            yield replace(problem, path=path, line=line, column=column + problem.column - 1)
-        else:
-            yield replace(problem, path=path, line=mark.line, column=mark.column)
+def _problem_in(source: SourceDocument, problem: Problem) -> Problem:
+    path = _written_path(problem.path, source)
+    mark = source.mark(path)
+    if mark is None:
+        return replace(problem, path=path)
+    if mark.text is not None and problem.line == 1 and problem.column is not None:
+        # So far the place is that inside a condition.
+        line, column = mark.text
+        return replace(problem, path=path, line=line, column=column + problem.column - 1)
+    return replace(problem, path=path, line=mark.line, column=mark.column)
 
 
 def _written_path(path: str, source: SourceDocument) -> str:
@@ -262,7 +168,7 @@ def _written_path(path: str, source: SourceDocument) -> str:
     written = _at(source.data, element)
     for candidate in (key, f"{key}_ms", f"{key}_previous"):
         if candidate in written:
-            return _join(element, candidate)
+            return f"{element}.{candidate}" if element else candidate
     return next((root for root in ("within", "within_ms") if root in source.data), path)
 
 
@@ -270,46 +176,3 @@ def _at(data: Any, path: str) -> Any:
     for key in re.findall(r"[^.\[\]]+", path):
         data = data[int(key)] if key.isdigit() else data[key]
     return data
-
-
-# --- shape
-
-
-def _shape_problem(details: ErrorDetails) -> Problem:  # noqa: PLR0911 - a table, one row a return
-    """Return the problem that a pydantic error tells of."""
-    keys = [key for key in details["loc"] if key not in FORM_TAGS]
-    path = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).lstrip(".")
-    given = reprlib.repr(details.get("input"))
-    match details["type"]:
-        case "missing":
-            return Problem(path, "missing.", "Add it.")
-        case "extra_forbidden":
-            return _unknown_key(path, str(keys[-1]), _model_at(details["loc"]))
-        case "value_error":
-            return Problem(path, str(details["ctx"]["error"]), "")
-        case "enum":
-            known = re.findall(r"'(\w+)'", details["ctx"]["expected"])
-            return Problem(path, f"{given} is not known.", did_you_mean(given.strip("'"), known))
-        case "too_short":
-            return Problem(path, "empty.", "Add a step." if keys[-1] == "steps" else "Add one.")
-        case "recursion_loop" | "recursion_depth_exceeded":
-            return Problem("", "nested too deeply.", "Use fewer groups in groups.")
-        case "model_type" if details["ctx"]["class_name"] in _KEYS:
-            keys_of_it = ", ".join(_KEYS[details["ctx"]["class_name"]])
-            return Problem(path, f"{given} does not fit.", f"Write a mapping of {keys_of_it}.")
-        case _:
-            return Problem(path, f"{given} does not fit.", type_remedy(details))
-
-
-def _model_at(location: tuple[int | str, ...]) -> type[BaseModel]:
-    """Return the model of the mapping in which the last key of a location was found."""
-    keys = (key for key in reversed(location[:-1]) if isinstance(key, str))
-    models = (_MODELS[key] for key in keys if key in _MODELS)
-    return next(models, PatternDocument)
-
-
-def _unknown_key(path: str, key: str, model: type[BaseModel]) -> Problem:
-    if model is GroupDocument and key in {"name", "where", "subtype"}:
-        return Problem(path, f"a group has no {key}.", "Put it on a step in the group.")
-    known = [field.alias or name for name, field in model.model_fields.items()]
-    return Problem(path, "unknown key.", did_you_mean(key, known))

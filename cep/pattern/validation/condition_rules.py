@@ -1,6 +1,7 @@
 """What is wrong with the conditions of a pattern: unknown steps and columns, types that clash."""
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 
 from cep.expression import BOOLEAN, Expression, Schema, check
 from cep.pattern.conditions import expression_problem
@@ -17,19 +18,29 @@ from cep.pattern.tree import (
 from cep.pattern.validation.places import places
 
 
-def condition_problems(tree: PatternTree, schema: Schema | None) -> Iterator[Problem]:
+def condition_problems(
+    tree: PatternTree, schema: Schema | None, stand_ins: AbstractSet[str] = frozenset()
+) -> Iterator[Problem]:
     """Yield the mistakes in the conditions of a pattern.
 
     Args:
         tree: the pattern.
         schema: the columns of an event; `None` if they are unknown.
+        stand_ins: names of steps whose own names could not be read.
     """
-    steps = [step.name for step in tree.steps()]
+    steps = [step.name for step in tree.steps() if step.name not in stand_ins]
     for place in places(tree):
         where = place.element.where if isinstance(place.element, Step) else None
         for key, condition in (("where", where), ("until", place.element.until)):
             for expression in _expressions(condition):
-                for mistake in check(expression, schema=schema, steps=steps, expects=BOOLEAN):
+                mistakes = check(
+                    expression,
+                    schema=schema,
+                    steps=steps,
+                    expects=BOOLEAN,
+                    has_other_steps=bool(stand_ins),
+                )
+                for mistake in mistakes:
                     yield expression_problem(mistake, f"{place.path}.{key}")
 
 

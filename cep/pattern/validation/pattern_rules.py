@@ -19,8 +19,8 @@ GROUP_NAME: Final = "GroupPattern"
 def pattern_problems(tree: PatternTree) -> Iterator[Problem]:
     """Yield what is wrong with a pattern as a whole."""
     all_places = tuple(places(tree))
-    yield from _name_problems(all_places)
-    yield from _skip_problems(tree)
+    yield from name_problems(all_places)
+    yield from skip_problems(tree)
     yield from _not_at_end_problems(tree, all_places)
     yield from _window_problems(all_places)
 
@@ -45,7 +45,8 @@ def may_match_nothing(element: Step | Group) -> bool:
     return isinstance(element, Group) and all(map(may_match_nothing, element.elements))
 
 
-def _name_problems(all_places: tuple[Place, ...]) -> Iterator[Problem]:
+def name_problems(all_places: tuple[Place, ...]) -> Iterator[Problem]:
+    """Yield the names that are reserved or given twice."""
     first_path: dict[str, str] = {}
     for place in all_places:
         if not isinstance(place.element, Step):
@@ -62,7 +63,8 @@ def _name_problems(all_places: tuple[Place, ...]) -> Iterator[Problem]:
         first_path.setdefault(name, place.path)
 
 
-def _skip_problems(tree: PatternTree) -> Iterator[Problem]:
+def skip_problems(tree: PatternTree) -> Iterator[Problem]:
+    """Yield what is wrong with what follows a match."""
     skip = tree.after_match_skip
     path = "after_match_skip.step"
     if skip.kind not in {SkipKind.SKIP_TO_FIRST, SkipKind.SKIP_TO_LAST}:

@@ -4,9 +4,9 @@ A few characters can ask for much work: `times: 100000` is 100,000 states, and r
 in groups multiply.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from cep.pattern.problems import Problem
 from cep.pattern.tree import Group, PatternTree, Step
@@ -22,6 +22,24 @@ class PatternTooLarge(Problem):
 
     given: int = 0
     limit: int = 0
+
+
+def written_size_problems(document: Any) -> Iterator[PatternTooLarge]:
+    """Yield that a document has too many steps, before anything is made of it."""
+    steps, todo, seen = 0, [document], set[int]()
+    while todo:
+        holder = todo.pop()
+        if id(holder) in seen:
+            continue
+        seen.add(id(holder))
+        elements = holder.get("steps") if isinstance(holder, Mapping) else None
+        for element in elements if isinstance(elements, list) else ():
+            if isinstance(element, Mapping) and "group" in element:
+                todo.append(element["group"])
+            else:
+                steps += 1
+    if steps > MAXIMUM_STEPS:
+        yield _too_large("steps", steps, MAXIMUM_STEPS, "Split the pattern.")
 
 
 def size_problems(tree: PatternTree) -> Iterator[PatternTooLarge]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from cep.pattern.problems import Problem
 from cep.pattern.tree import Contiguity, Group, PatternTree, SkipKind, Step, WithinType
+from cep.pattern.validation.never_true import never_true_warnings
 from cep.pattern.validation.pattern_rules import whole_window_ms
 from cep.pattern.validation.places import Place, places
 
@@ -15,6 +16,7 @@ def warnings(tree: PatternTree) -> tuple[Problem, ...]:
     if not whole_window_ms(all_places):
         found += _unbounded_warnings(tree, all_places)
     found += _skip_warnings(tree)
+    found += never_true_warnings(tree)
     return tuple(found)
 
 

@@ -8,33 +8,27 @@ not understood is not warned of.
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from api.web.problems import Flaw
 from cep.expression import Expression, Field, Node, resolve
 from cep.expression.evaluation.fold import folded
 from cep.expression.tree import And, Comparison, ComparisonOperator, In, Literal
-from cep.pattern import Pattern
-from cep.pattern.tree import Step
+from cep.pattern.problems import Problem
+from cep.pattern.tree import PatternTree, Step
 from cep.pattern.validation.places import places
 
 
-def condition_flaws(pattern: Pattern) -> list[Flaw]:
-    """Return a warning for every step whose condition is never true."""
-    names = [step.name for step in pattern.tree.steps()]
-    flaws = []
-    for place in places(pattern.tree):
+def never_true_warnings(tree: PatternTree) -> Iterator[Problem]:
+    """Yield a warning for every step whose condition is never true."""
+    names = [step.name for step in tree.steps()]
+    for place in places(tree):
         step = place.element
         if not isinstance(step, Step) or not isinstance(step.where, Expression):
             continue
         if reason := _never_true(folded(resolve(step.where, names))):
-            parts = place.path.replace("[", ".").replace("]", "").split(".")
-            flaws.append(
-                Flaw(
-                    pointer="/".join(["/pattern", *parts, "where"]),
-                    detail=f"The condition is never true: {reason}.",
-                    remedy="No event can ever be taken by this step.",
-                )
+            yield Problem(
+                f"{place.path}.where",
+                f"the condition is never true: {reason}.",
+                "No event can ever be taken by this step.",
             )
-    return flaws
 
 
 def _never_true(node: Node) -> str:

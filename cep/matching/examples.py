@@ -1,0 +1,141 @@
+"""Runs the examples of a document: a rule whose own examples fail is not published.
+
+CheckedDefinition + event time column ──► example_problems ──► expected and not found, or not so
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from pydantic import TypeAdapter
+
+from cep.definition.checking import CheckedDefinition
+from cep.definition.document import Example
+from cep.expression import EvaluationError, Expression, compile_scalar, resolve
+from cep.matching.find_matches import find_matches
+from cep.nfa.errors import MatchingError
+from cep.nfa.limits import Limits
+from cep.pattern import Pattern, Problem
+from cep.pattern.code import signed_codes
+
+MAXIMUM_EVENTS: Final = 2_000
+
+_LIMITS: Final = Limits(partial_matches=2_000, events=10_000)
+_SHOWN: Final = 3
+_NEEDED: Final = re.compile(r"(pattern|key_by|examples)\b")
+_EXAMPLES: Final = TypeAdapter(list[Example])
+
+
+def example_problems(
+    document: Mapping[str, Any], checked: CheckedDefinition[Any], event_time_column: str
+) -> list[Problem]:
+    """Return how the examples of a document differ from what its pattern finds.
+
+    They are run if nothing is wrong with the pattern, the keys and themselves, whatever is wrong
+    with other parts.
+
+    Args:
+        document: the document.
+        checked: what checking it has found.
+        event_time_column: the column that holds the time of an event.
+    """
+    if checked.pattern is None or any(_NEEDED.match(each.path) for each in checked.problems):
+        return []
+    examples = _EXAMPLES.validate_python(document.get("examples", []))
+    if unfit := _unfit(examples, checked.pattern):
+        return [unfit]
+    key_by = _key_function(document["key_by"]) if document.get("key_by") else None
+    return [
+        problem
+        for index, example in enumerate(examples)
+        for problem in _problems(
+            example, f"examples[{index}]", checked.pattern, event_time_column, key_by
+        )
+    ]
+
+
+def _unfit(examples: Sequence[Example], pattern: Pattern) -> Problem | None:
+    """Return why examples cannot be run at all."""
+    count = sum(len(example.events) for example in examples)
+    if count > MAXIMUM_EVENTS:
+        message = f"{count} events; the limit is {MAXIMUM_EVENTS}."
+        return Problem("examples", message, "Keep examples small; use a backtest for more.")
+    if examples and any(signed_codes(pattern.tree)):
+        return Problem(
+            "examples",
+            "the pattern has Python conditions, which are not run for a check.",
+            "Take the examples out, and check them before you publish: `find_matches`.",
+        )
+    return None
+
+
+def _problems(
+    example: Example,
+    path: str,
+    pattern: Pattern,
+    event_time_column: str,
+    key_by: Callable[[Any], str] | None,
+) -> Iterator[Problem]:
+    try:
+        result = find_matches(
+            pattern,
+            example.events,
+            time_field=event_time_column,
+            final_watermark_ms=example.final_watermark_ms,
+            key_by=key_by,
+            require_order=True,
+            limits=_LIMITS,
+        )
+    except (MatchingError, EvaluationError) as error:
+        yield Problem(f"{path}.events", f"{error}", "Mend the events.")
+        return
+    yield from _difference(f"{path}.matches", example.matches, _positions(result.matches, example))
+    if example.timed_out is not None:
+        found = _positions(result.timed_out, example)
+        yield from _difference(f"{path}.timed_out", example.timed_out, found)
+
+
+def _positions(found: Iterable[Any], example: Example) -> list[dict[str, list[int]]]:
+    position_of = {id(event): index for index, event in enumerate(example.events)}
+    return [
+        {name: [position_of[id(event)] for event in events] for name, events in match.steps.items()}
+        for match in found
+    ]
+
+
+def _difference(
+    path: str, expected: list[dict[str, list[int]]], found: list[dict[str, list[int]]]
+) -> Iterator[Problem]:
+    wanted, given = Counter(map(_text, expected)), Counter(map(_text, found))
+    if missing := list((wanted - given).elements()):
+        yield Problem(
+            path,
+            f"Expected and not found: {_listed(missing)}.",
+            f"Found: {_listed(list(given.elements())) or 'nothing'}.",
+        )
+    if surplus := list((given - wanted).elements()):
+        yield Problem(
+            path,
+            f"Found and not expected: {_listed(surplus)}.",
+            "Change the pattern, or add it to the example.",
+        )
+
+
+def _text(match: dict[str, list[int]]) -> str:
+    return json.dumps(match, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def _listed(texts: list[str]) -> str:
+    more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
+    return ", ".join(texts[:_SHOWN]) + more
+
+
+def _key_function(key_by: list[str]) -> Callable[[Mapping[str, Any]], str]:
+    columns = [compile_scalar(resolve(Expression.parse(text), ())) for text in key_by]
+
+    def key(event: Mapping[str, Any]) -> str:
+        return json.dumps([column(event, ()) for column in columns], default=str)
+
+    return key

@@ -1,0 +1,187 @@
+"""The shape of a document: what pydantic found wrong with it, and what is left of it without that.
+
+    document ──► PatternDocument ──► tree
+                      │ refused
+                      ├──► problems of shape
+                      └──► remainder ──► a tree in which all other problems are looked for
+
+The remainder is never run. It is there so that a misspelt key of one step does not hide an unknown
+column in the condition of another.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from cep.pattern.document.schema import (
+    FORM_TAGS,
+    AllOfDocument,
+    AnyOfDocument,
+    GroupDocument,
+    PatternDocument,
+    PythonDocument,
+    SequenceDocument,
+    SkipDocument,
+    StepDocument,
+    SubtypeDocument,
+    TimesRangeDocument,
+)
+from cep.pattern.problems import Problem, did_you_mean, path_of, shape_problem
+from cep.signing.code import SignedCode
+
+_MODELS: Final[Mapping[str, type[BaseModel]]] = {
+    "<step>": StepDocument,
+    "<group>": GroupDocument,
+    "<range>": TimesRangeDocument,
+    "<field>": SubtypeDocument,
+    "<python>": PythonDocument,
+    "<all_of>": AllOfDocument,
+    "<any_of>": AnyOfDocument,
+    "python": SignedCode,
+    "group": SequenceDocument,
+    "after_match_skip": SkipDocument,
+}
+_KEYS: Final = {model.__name__: list(model.model_fields) for model in _MODELS.values()}
+_TOO_DEEP: Final = frozenset({"recursion_loop", "recursion_depth_exceeded"})
+
+Location = tuple[int | str, ...]
+
+
+def pattern_shape_problem(details: ErrorDetails) -> Problem:
+    """Return the problem that a pydantic error about a pattern document tells of."""
+    location = _written(details["loc"])
+    problem = shape_problem(details, path_of(location))
+    match details["type"]:
+        case "extra_forbidden":
+            return _unknown_key(problem.path, str(location[-1]), _model_at(details["loc"]))
+        case "too_short":
+            remedy = "Add a step." if location[-1] == "steps" else "Add one."
+            return Problem(problem.path, "empty.", remedy)
+        case "model_type" if details["ctx"]["class_name"] in _KEYS:
+            keys = ", ".join(_KEYS[details["ctx"]["class_name"]])
+            return Problem(problem.path, problem.message, f"Write a mapping of {keys}.")
+        case kind if kind in _TOO_DEEP:
+            return Problem("", "nested too deeply.", "Use fewer groups in groups.")
+        case _:
+            return problem
+
+
+@dataclass(frozen=True, slots=True)
+class Remainder:
+    """A document without what is wrong with its shape.
+
+    `touched` holds the paths of the elements that something was taken out of, "" for the pattern
+    itself; `stand_ins` the names given to steps whose own could not be read.
+    """
+
+    document: PatternDocument
+    touched: frozenset[str]
+    stand_ins: frozenset[str]
+
+
+def remainder(data: Any, error: ValidationError) -> Remainder | None:
+    """Return what is left of a document of the wrong shape; `None` if nothing can be made of it.
+
+    Args:
+        data: the document, which stays as it is.
+        error: what validating it raised.
+    """
+    found = error.errors(include_url=False, include_input=False)
+    if not isinstance(data, Mapping) or any(details["type"] in _TOO_DEEP for details in found):
+        return None
+    pruning = _Pruning(data)
+    # Unknown keys first: what is around them must still be there.
+    for details in sorted(found, key=lambda details: details["type"] != "extra_forbidden"):
+        if not pruning.take_out(_written(details["loc"]), details["type"]):
+            return None
+    try:
+        document = PatternDocument.model_validate(pruning.data)
+    except ValidationError:
+        return None
+    return Remainder(document, frozenset(pruning.touched), frozenset(pruning.stand_ins))
+
+
+class _Pruning:
+    """Takes what is wrong out of a document, copying only what is changed."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self.data = dict(data)
+        self.touched: set[str] = set()
+        self.stand_ins: set[str] = set()
+        self._own = {id(self.data)}
+
+    def take_out(self, location: Location, kind: str) -> bool:
+        """Take out what is wrong at a location; return whether the rest can be looked at."""
+        element, rest = _split(location)
+        self.touched.add(path_of(element))
+        if kind == "extra_forbidden":
+            holder, key = self._holder(location[:-1]), location[-1]
+        elif rest and rest[0] not in {"name", "group", "steps"}:
+            holder, key = self._holder(element), rest[0]
+        else:
+            return self._put_stand_in(element)
+        if isinstance(holder, dict):
+            holder.pop(key, None)
+        return isinstance(holder, dict)
+
+    def _put_stand_in(self, element: Location) -> bool:
+        """Make the element a step with a name of its own, its other keys kept."""
+        sequence = self._holder(element[:-1])
+        if not element or not isinstance(sequence, list):
+            return False
+        written = sequence[int(element[-1])]
+        kept = dict(written) if isinstance(written, Mapping) else {}
+        kept.pop("group", None)
+        name = f"\0{len(self.stand_ins)}"  # no name that people write
+        self.stand_ins.add(name)
+        sequence[int(element[-1])] = kept | {"name": name}
+        return True
+
+    def _holder(self, location: Location) -> Any:
+        """Return the mapping or list at a location, copied on the way; `None` if there is none."""
+        holder: Any = self.data
+        for key in location:
+            try:
+                child = holder[key]
+            except (LookupError, TypeError):
+                return None
+            if not isinstance(child, Mapping | list):
+                return None
+            if id(child) not in self._own:
+                child = list(child) if isinstance(child, list) else dict(child)
+                self._own.add(id(child))
+                holder[key] = child
+            holder = child
+        return holder
+
+
+def _split(location: Location) -> tuple[Location, Location]:
+    """Return the location of the innermost element around a location, and the way from there."""
+    items = (
+        index
+        for index, key in enumerate(location)
+        if isinstance(key, int) and location[index - 1] == "steps"
+    )
+    end = max(items, default=-1) + 1
+    return location[:end], location[end:]
+
+
+def _written(location: Location) -> Location:
+    return tuple(key for key in location if key not in FORM_TAGS)
+
+
+def _model_at(location: Location) -> type[BaseModel]:
+    """Return the model of the mapping in which the last key of a location was found."""
+    keys = (key for key in reversed(location[:-1]) if isinstance(key, str))
+    models = (_MODELS[key] for key in keys if key in _MODELS)
+    return next(models, PatternDocument)
+
+
+def _unknown_key(path: str, key: str, model: type[BaseModel]) -> Problem:
+    if model is GroupDocument and key in {"name", "where", "subtype"}:
+        return Problem(path, f"a group has no {key}.", "Put it on a step in the group.")
+    known = [field.alias or name for name, field in model.model_fields.items()]
+    return Problem(path, "unknown key.", did_you_mean(key, known))
