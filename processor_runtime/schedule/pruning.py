@@ -1,4 +1,4 @@
-"""Which intervals of a timeline are of no use any more.
+"""Removes intervals from a timeline that are no longer needed.
 
 timeline, how far events have been processed ──without_ended──► timeline of the next batch
 """
@@ -39,7 +39,7 @@ def without_ended(
 
 
 def _drained_ms(interval: Interval) -> int:
-    """Return when the last partial match begun in an interval must have ended, if anything says."""
+    """Return when the last partial match begun in an interval must have ended, if that is known."""
     window_ms = _window_ms(canonical_json(interval.definition.get("pattern")))
     closed_ms = interval.active_until_ms + window_ms if window_ms else END_MS
     return min(closed_ms, interval.drains_until_ms)
