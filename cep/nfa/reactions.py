@@ -2,7 +2,7 @@
 
     tests that hold ──► ReactionTable ──► Reactions[state] = branches, split by rules ──► machine
 
-Worked out on first use and kept: a stream has few kinds of events, however many events it has.
+Computed on first use and cached: a stream has few kinds of events, even if it has many events.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -48,7 +48,7 @@ class Branch:
 
 
 Reaction = tuple[int, tuple[Branch, ...]]
-"""What an event does in one state: the rules it changes anything for, and how, split by rules."""
+"""What an event does in one state: the rules whose partial matches it changes, and how."""
 
 
 class Reactions(dict[int, Reaction | None]):
@@ -59,10 +59,10 @@ class Reactions(dict[int, Reaction | None]):
     `None` if it begins none.
 
     Args:
-        table: what works out a reaction.
+        table: computes a reaction.
         holds: see `ReactionTable.reaction`.
         starting: the rules that may begin partial matches.
-        going_on: the rules that may have some.
+        going_on: the rules that may continue some.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Reactions(dict[int, Reaction | None]):
         return reaction
 
     def unmoved(self, key: KeyRuns) -> int:
-        """Return how many partial matches of a key, from the first on, it leaves alone."""
+        """Return how many partial matches of a key, from the first on, it does not change."""
         if self.rules & key.rules:
             for position, run in enumerate(key.runs):
                 reaction = self[run[0]]
@@ -102,10 +102,10 @@ class Reactions(dict[int, Reaction | None]):
 
 
 class ReactionTable:
-    """The conditions of the rules that share a program. Immutable but for what it has worked out.
+    """The conditions of the rules that share a program; immutable except for its caches.
 
     Args:
-        program: what the rules run.
+        program: the program of the rules.
         rules: per rule, its conditions in the order of `CompiledPattern.conditions`.
     """
 
@@ -130,7 +130,7 @@ class ReactionTable:
     def reactions(self, true_tests: Iterable[int], starting: int, going_on: int) -> Reactions:
         """Return what an event does, given the event tests that hold for it.
 
-        `starting` are the rules that may begin partial matches, `going_on` those that may have
+        `starting` are the rules that may begin partial matches, `going_on` those that may continue
         some.
         """
         holds = list(self._untested_rules)
@@ -186,7 +186,7 @@ class ReactionTable:
     def test_residuals(
         self, branch: Branch, concerned: int, run: Run, event: Any, time_ms: int
     ) -> Iterable[tuple[Outcome, int]]:
-        """Test per rule what the event alone does not decide; return the rules by outcome."""
+        """Test per rule the conditions that need the partial match; return the rules by outcome."""
         by_outcome: dict[Outcome, int] = {}
         while concerned:
             bit = concerned & -concerned
