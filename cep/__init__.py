@@ -3,9 +3,9 @@
 expression/     SQL expressions over an event and over the events accepted so far
 pattern/        the pattern tree; builder, document and printed form; validation
 nfa/            from a tree to a program, and the machine that runs it
-matching/       matchers: one pattern over a list of events, many rules over many keys
-definition/     the document of a processor, and everything that is checked of it
-signing/        Python code that travels, signed
+matching/       matchers: one pattern over a list of events, or many rules over many keys
+definition/     the document of a processor, and all its checks
+signing/        Python code in documents, signed
 processor.py    what is done with matches
 bounded_cache.py  what is worked out once and kept, up to a bound
 """

@@ -23,7 +23,7 @@ class PackageCommands(TyperGroup):
         return sorted({*super().list_commands(ctx), *offered})
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command of this name, importing it if need be."""
+        """Return the command with this name, importing it if necessary."""
         own = super().get_command(ctx, cmd_name)
         offered = entry_points(group="percept.commands", name=cmd_name)
         if own is not None or not offered:

@@ -32,7 +32,7 @@ class OutputFormat(StrEnum):
 
 
 class _BadEventsError(Exception):
-    """The file of events is not JSON Lines."""
+    """The file of events is not in JSON Lines format."""
 
 
 def match(  # noqa: PLR0913 - the options of one command

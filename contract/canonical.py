@@ -1,4 +1,4 @@
-"""One JSON text per value: what is hashed, compared and served byte for byte."""
+"""The one JSON text of a value, which is hashed, compared and served byte for byte."""
 
 import hashlib
 import json
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def canonical_json(value: Any) -> str:
-    """Return JSON without spaces, keys in order, everything beyond ASCII as it is."""
+    """Return JSON without spaces, keys in order, characters beyond ASCII not escaped."""
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     )

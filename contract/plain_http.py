@@ -1,6 +1,6 @@
-"""Whether a token or a body would leave this machine where everybody on the way can read it.
+"""Detects addresses to which a token or a body would be sent unencrypted.
 
-address of a job file ──is_plain_http_elsewhere──► refused, unless it is allowed by name
+address of a job file ──is_plain_http_elsewhere──► refused, unless explicitly allowed
 """
 
 import ipaddress

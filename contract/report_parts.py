@@ -1,11 +1,11 @@
-"""Chooses what of the running versions goes into the next heartbeat, so that each stays small.
+"""Chooses the versions to report in the next heartbeat, so that each heartbeat is small.
 
     all running versions ──► VersionReport.next_part ──► heartbeat ──► answer ──► VersionReport.told
 
-New versions and new states go first; of those whose counters alone have changed, the ones that were
-told longest ago. Versions that run no more are told as superseded, and again only if something was
-counted for them since. What was sent without an answer may have arrived or not, so it is sent again
-as it is by then.
+New versions and new states go first, then versions with changed counters, those reported longest
+ago first. Versions that no longer run are reported as superseded, and again only if their counters
+change. A part without an answer may have arrived or not, so its versions are sent again with their
+state at that time.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,7 +29,7 @@ class ReportPart:
 
 
 class VersionReport:
-    """Remembers what the service was told by one instance of a job; belongs to one thread."""
+    """Keeps what one instance of a job has reported to the service; used by one thread."""
 
     def __init__(
         self,
@@ -45,11 +45,11 @@ class VersionReport:
         self._replaces_all = True
 
     def next_part(self, running: Iterable[RunningVersion]) -> ReportPart:
-        """Return what to tell next, given everything that runs now.
+        """Return what to report next, given all versions that run now.
 
         Args:
-            running: every version that runs, and those that have ended, as superseded. Of versions
-                that it was told before and that are left out, it tells the last numbers it knows.
+            running: every version that runs, and those that have ended, as superseded. Versions
+                given before and left out now are reported with their last known numbers.
         """
         given = {_key(version): version for version in running}
         now = {key: version for key, version in given.items() if version.state != "superseded"}
@@ -67,7 +67,7 @@ class VersionReport:
         return ReportPart(versions, len(now) if is_whole else None, self._replaces_all)
 
     def told(self, part: ReportPart, answer: HeartbeatAnswer) -> None:
-        """Take note that a part has arrived; call it only with an answer in hand."""
+        """Note that a part has arrived; call it only after an answer."""
         self._part += 1
         self._replaces_all = False
         for version in part.versions:
@@ -81,7 +81,7 @@ class VersionReport:
             self._replaces_all = True
 
     def _ended(self, given: Mapping[_Key, RunningVersion]) -> Iterator[RunningVersion]:
-        """Yield versions the service knows of that run no more, as far as there is news of them."""
+        """Yield versions known to the service that no longer run, if there is news of them."""
         for key, known in (self._told | self._unanswered).items():
             last = given.get(key)
             if last is not None and last.state != "superseded":

@@ -1,10 +1,10 @@
-"""What a job tells the rule service: who it is, how it fares, what it found.
+"""What a job reports to the rule service: its identity, its status, its matches.
 
     job ──► registration · heartbeats · matches ──► rule service ──► dashboard, alerts
 
-The models are the bodies of its requests and of the answers, so that a job needs nothing of the
-service to write them. Texts too long or not storable are mended, never refused: a report must not
-fail because of what it reports. docs/jobs.md explains how often to send what.
+The models are the bodies of its requests and of the answers, so that a job does not depend on the
+service. Texts that are too long or cannot be stored are corrected, never refused: a report must not
+fail because of its content. docs/jobs.md explains how often to send what.
 """
 
 from typing import Annotated, Any, Final, Literal
@@ -41,7 +41,7 @@ JobName = Annotated[
     str,
     Field(
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$",
-        description="What it is called on its stream, through all restarts.",
+        description="Its name on its stream, the same after every restart.",
         examples=["fraud-job"],
     ),
 ]
@@ -83,7 +83,7 @@ class JobRegistration(_Report):
 
     instance_id: InstanceId
     properties: dict[ShortText, ShortText] = Field(
-        default={}, max_length=20, description="What helps its operator: versions, host, links."
+        default={}, max_length=20, description="Information for operators: versions, host, links."
     )
 
 
@@ -92,13 +92,13 @@ class RegisteredJob(_Report):
 
     id: str
     heartbeat_seconds: float = Field(description="Send a heartbeat this often.")
-    stale_after_seconds: float = Field(description="Without one for so long, it counts as stale.")
+    stale_after_seconds: float = Field(description="Without a heartbeat for this long it is stale.")
     versions_per_heartbeat: int
     matches_per_post: int
 
 
 class Counters(_Report):
-    """Totals since this instance started; they never fall, so a heartbeat lost loses nothing."""
+    """Totals since this instance started; never decreasing, so a lost heartbeat loses nothing."""
 
     events: Count = 0
     matches: Count = 0
@@ -108,22 +108,22 @@ class Counters(_Report):
 
 
 class RunningVersion(_Report):
-    """What the job does with one version of a processor."""
+    """The status of one version of a processor in the job."""
 
     processor_id: ProcessorId
     version: Version
     state: RunningState = Field(
-        description="superseded = runs no more: replaced, deleted, or its interval has ended. "
-        "It is reported once, and again if its last events are counted after that."
+        description="superseded = no longer runs: replaced, deleted, or its interval has ended. "
+        "It is reported once, and again if its last events are counted later."
     )
     active_from_ms: EventTimeMs | None = Field(
         default=None, description="The event time from which it is, or will be, active."
     )
     active_until_ms: EventTimeMs | None = Field(
-        default=None, description="The first event time at which it is active no more."
+        default=None, description="The first event time at which it is no longer active."
     )
     counters: Counters = Counters()
-    partial_matches: Count = Field(default=0, description="Started, neither finished nor given up.")
+    partial_matches: Count = Field(default=0, description="Started and still open.")
     state_bytes: Count = 0
     last_match_ms: EventTimeMs | None = Field(default=None, description="End of its newest match.")
     error: ErrorText = Field(default="", description="Why it is quarantined; cut at 1,000.")
@@ -131,15 +131,15 @@ class RunningVersion(_Report):
 
 
 class DiscoveryReport(_Report):
-    """How the source of the job's processors fares; while it fails, the last good set runs."""
+    """The status of the source of the job's processors; while it fails, the last good set runs."""
 
     status: DiscoveryStatus = "unknown"
     last_success_ms: EventTimeMs | None = Field(
-        default=None, description="When it was read last, by the clock of the job."
+        default=None, description="When it was last read, by the clock of the job."
     )
     error: ErrorText = Field(default="", description="Why it fails.")
     unreadable: Count = Field(
-        default=0, description="Processors of the newest set that cannot run as they stand there."
+        default=0, description="Processors of the newest set that cannot run."
     )
     problems: list[ErrorText] = Field(
         default=[], max_length=PROBLEMS_PER_HEARTBEAT, description="Why: the first of them."
@@ -147,10 +147,10 @@ class DiscoveryReport(_Report):
 
 
 class Heartbeat(_Report):
-    """How the job fares, and what has changed of its processors since the heartbeat before.
+    """The status of the job, and of the processors that have changed since the heartbeat before.
 
-    `versions` holds only what has changed; what is left out stays as it was last reported.
-    `report_parts` chooses what to send.
+    `versions` contains only what has changed; other versions stay as last reported. `report_parts`
+    chooses what to send.
     """
 
     model_config = ConfigDict(
@@ -186,7 +186,7 @@ class Heartbeat(_Report):
 
     instance_id: InstanceId
     sequence: int = Field(
-        ge=1, lt=2**53, description="Rises with every heartbeat; one that does not is a repetition."
+        ge=1, lt=2**53, description="Increases with every heartbeat; otherwise it is a repetition."
     )
     epoch: Count | None = Field(default=None, description="Of the newest batch.")
     batch_id: Count | None = None
@@ -204,7 +204,7 @@ class Heartbeat(_Report):
     versions: list[RunningVersion] = Field(default=[], max_length=VERSIONS_PER_HEARTBEAT)
     replaces_all: bool = Field(
         default=False,
-        description="This begins a whole report: versions that it does not name run no more.",
+        description="This starts a full report: versions that it does not name no longer run.",
     )
     held_versions: Count | None = Field(
         default=None,
@@ -214,16 +214,16 @@ class Heartbeat(_Report):
 
 
 class HeartbeatAnswer(_Report):
-    """What the service says to a heartbeat."""
+    """The answer of the service to a heartbeat."""
 
     resend_all: bool = Field(
-        description="The service knows other than `held_versions`: report every version again."
+        description="The service does not have `held_versions` versions: report all again."
     )
     newest_epoch: int = Field(description="The newest epoch of the stream.")
 
 
 class JobStop(_Report):
-    """A job announces that it stops, so that its silence is no alarm."""
+    """A job announces that it stops, so that missing heartbeats raise no alarm."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -245,7 +245,7 @@ class ReportedMatch(_Report):
 
     match_id: str = Field(
         pattern=r"^[A-Za-z0-9_-]{16,128}$",
-        description="The same when a batch is replayed; a match known already is not added.",
+        description="The same when a batch is replayed; a known match is not added again.",
     )
     kind: MatchKind = "match"
     processor_id: ProcessorId
@@ -257,7 +257,7 @@ class ReportedMatch(_Report):
     start_ms: EventTimeMs = Field(description="Event time of the first event.")
     end_ms: EventTimeMs = Field(description="Event time at which it was found, or timed out.")
     output: JsonValue = Field(
-        default=None, description="What `select` or the process function gave, at most 16 kB."
+        default=None, description="The result of `select` or the process function, at most 16 kB."
     )
     events: dict[str, list[dict[str, JsonValue]]] = Field(
         default={}, description="The events by step, at most 64 kB."
@@ -303,7 +303,7 @@ class MatchReport(_Report):
 
 
 class MatchReceipt(_Report):
-    """What became of posted matches."""
+    """The result of posting matches."""
 
     added: int
     known: int = Field(description="Posted before; not added again.")

@@ -1,4 +1,4 @@
-"""How a job reaches the rule service: which token it shows, and what a refusal says.
+"""How a job accesses the rule service: which token it sends, and what a refusal says.
 
     options ──check_access──► fine, or an error    options, environment ──token_reader──► token
     answer ──refusal_text, retry_after_seconds──► why not, and when again
@@ -19,7 +19,7 @@ _DETAIL_LENGTH = 300
 
 
 class ServiceAccess(Protocol):
-    """The options that say where the service is, and which token to show it."""
+    """The options with the address of the service and the token to send."""
 
     @property
     def url(self) -> HttpUrl:
@@ -31,7 +31,7 @@ class ServiceAccess(Protocol):
 
     @property
     def token_file(self) -> Path | None:
-        """Or the file that does."""
+        """Or the file that holds it."""
 
     @property
     def allow_plain_http(self) -> bool:
@@ -39,10 +39,10 @@ class ServiceAccess(Protocol):
 
 
 def check_access(options: ServiceAccess) -> None:
-    """Check that there is one token, and that it is not sent in the open.
+    """Check that there is one token, and that it is not sent unencrypted.
 
     Raises:
-        ValueError: says what to give instead.
+        ValueError: the options are wrong; the message says what to write instead.
     """
     if (options.token_env is None) == (options.token_file is None):
         raise ValueError("give either token_env or token_file")
@@ -51,7 +51,7 @@ def check_access(options: ServiceAccess) -> None:
 
 
 def token_reader(options: ServiceAccess, environment: Mapping[str, str]) -> Callable[[], str]:
-    """Return what gives the token, to be called for every request.
+    """Return a function that returns the token, to be called for every request.
 
     Raises:
         ValueError: the environment variable is not set. The file is read when called, which
@@ -67,10 +67,10 @@ def token_reader(options: ServiceAccess, environment: Mapping[str, str]) -> Call
 
 
 def refusal_text(answer: httpx2.Response, asked: str, remedy: str = "") -> str:
-    """Return what an answer says went wrong, in one sentence.
+    """Return the reason for a refusal, in one sentence.
 
     Args:
-        answer: it is no success.
+        answer: the answer, with an error status.
         asked: what was asked, and the verb: `GET https://… was answered`.
         remedy: what to do about it, put in front of the details.
     """
@@ -89,6 +89,6 @@ def refusal_text(answer: httpx2.Response, asked: str, remedy: str = "") -> str:
 
 
 def retry_after_seconds(answer: httpx2.Response) -> float:
-    """Return how long an answer asks to be left alone; 0 if it does not say, or gives a date."""
+    """Return the seconds in `Retry-After`; 0 if there is none, or a date."""
     given = answer.headers.get("Retry-After", "")
     return float(given) if given.isdecimal() else 0.0

@@ -2,10 +2,10 @@
 
     rule service ── this document ──► discoverer ──► job
 
-It is the whole truth about what runs: full, never a difference. Paused processors are in it,
-marked, so that a job can tell paused from deleted. Per processor it holds the newest version that
-is effective at once and every later one that is scheduled; of the versions whose
-`effective_from_ms` has passed in event time the highest runs. docs/snapshot.md explains each field.
+It lists everything that runs: it is always complete, never a difference. Paused processors are in
+it, marked, so that a job can tell paused from deleted. Per processor it has the newest version that
+is effective at once and every later one that is scheduled; the highest version whose
+`effective_from_ms` has passed in event time runs. docs/snapshot.md explains each field.
 """
 
 from typing import Any, Final, Literal
@@ -23,7 +23,7 @@ class _SnapshotPart(BaseModel):
 
 
 class StreamDefinition(_SnapshotPart):
-    """What the events of a stream look like."""
+    """The definition of a stream: columns, event time and order of its events."""
 
     name: str
     version: int = Field(description="Version of this definition.")
@@ -66,7 +66,7 @@ class Snapshot(_SnapshotPart):
 def snapshot_json(snapshot: Snapshot) -> bytes:
     """Return the canonical JSON of a snapshot: what the rule service serves, byte for byte.
 
-    Keys in order, no spaces, UTF-8 as it is. Keys of a newer service that this version does not
+    Keys in order, no spaces, UTF-8 not escaped. Keys of a newer service that this version does not
     know are lost. `read_snapshot` reads it back.
     """
     return canonical.canonical_json(snapshot.model_dump(by_alias=True)).encode()
@@ -82,10 +82,10 @@ def read_snapshot(data: bytes | str) -> Snapshot:
 
 
 def content_hash(snapshot: Snapshot) -> str:
-    """Return the SHA-256 of what a snapshot says apart from its numbers, in hexadecimal.
+    """Return the SHA-256 of a snapshot without its epochs and version numbers, in hexadecimal.
 
-    Equal for equal rules wherever and however often they were read, so it tells whether two sources
-    hold the same, which epochs counted in two places cannot.
+    Equal for equal rules from any source, so it shows whether two sources have the same rules;
+    epochs counted in two places cannot be compared.
     """
     stream = snapshot.stream.model_dump(by_alias=True, exclude={"version"})
     processors = [

@@ -1,9 +1,9 @@
-"""Where processors come from: the driver side of a job, without Spark and without web framework.
+"""Sources of processors: the driver side of a job, without Spark and without a web framework.
 
     source ──► discoverer ──► checked, numbered snapshot ──► BackgroundDiscovery ──► job
 
 A job needs `create_discoverer` (by name, from its job file) and `BackgroundDiscovery` (one thread,
-the newest snapshot at any time). A discoverer of one's own is a
+the newest snapshot at any time). A custom discoverer subclasses
 `PeriodicPatternProcessorDiscoverer`.
 
 Source: FLIP-200, "Support Multiple Rule and Dynamic Rule Changing".

@@ -1,4 +1,4 @@
-"""A discoverer in one thread of its own, and the newest snapshot at any time without waiting.
+"""Runs a discoverer in a separate thread and returns the newest snapshot without waiting.
 
 discoverer ──► BackgroundDiscovery ◄── job, once per micro-batch
 """
@@ -17,15 +17,15 @@ _log = logging.getLogger("percept.discoverers")
 
 
 class NoSnapshotError(RuntimeError):
-    """The source gave no snapshot in time and none is known from before; says why."""
+    """The source returned no snapshot in time and there is no earlier one; the message says why."""
 
 
 class BackgroundDiscovery(BackgroundThread):
-    """Runs a discoverer and is its manager; a context manager that begins and ends it.
+    """Runs a discoverer and is its manager; a context manager that starts and ends the thread.
 
     Args:
         discoverer: what to run.
-        initial: the snapshot the job ran last, which is the newest until the source gives another.
+        initial: the last snapshot of the job, used until the source returns another.
     """
 
     def __init__(
@@ -38,17 +38,17 @@ class BackgroundDiscovery(BackgroundThread):
         self._crash: str | None = None
 
     def latest(self) -> Snapshot | None:
-        """Return the newest snapshot; `None` only while there has never been one."""
+        """Return the newest snapshot; `None` until there is one."""
         return self._newest
 
     def first(self, timeout_seconds: float) -> Snapshot:
-        """Wait until the source has given a snapshot, and return the newest.
+        """Wait until the source has returned a snapshot, and return the newest.
 
-        After the timeout, or `stop_waiting`, the initial snapshot does: a job restarts without its
-        source.
+        After the timeout, or `stop_waiting`, the initial snapshot is returned, so that a job can
+        restart without its source.
 
         Raises:
-            NoSnapshotError: the source gave none in time and there is no initial one.
+            NoSnapshotError: the source returned none in time and there is no initial one.
         """
         self._ends_waiting.wait(timeout_seconds)
         newest = self._newest
@@ -58,19 +58,19 @@ class BackgroundDiscovery(BackgroundThread):
         return newest
 
     def stop_waiting(self) -> None:
-        """Let `first` return at once, from any thread."""
+        """Make `first` return at once; callable from any thread."""
         self._ends_waiting.set()
 
     @property
     def health(self) -> DiscovererHealth:
-        """How the source fares."""
+        """The status of the source."""
         health = self._discoverer.health
         if self._crash is None:
             return health
         return replace(health, status=HealthStatus.FAILING, last_error=self._crash)
 
     def on_pattern_processors_updated(self, snapshot: Snapshot) -> None:
-        """Take a snapshot from the discoverer."""
+        """Receive a snapshot from the discoverer."""
         self._newest = snapshot
         self._ends_waiting.set()
 
@@ -82,6 +82,6 @@ class BackgroundDiscovery(BackgroundThread):
         try:
             self._discoverer.discover_pattern_processor_updates(self)
         except Exception as error:  # noqa: BLE001 - the job must not end with its discoverer
-            # Periodic discoverers survive their sources; one written from scratch may not.
+            # Periodic discoverers handle all errors of a source; a custom one may not.
             self._crash = first_line(error)
             _log.exception("the discoverer has ended; the last good set stays")

@@ -1,4 +1,4 @@
-"""Work in a daemon thread beside the job, which neither its failures nor its end may hold up.
+"""Work in a daemon thread, whose failures and end must not block the job.
 
 BackgroundDiscovery, JobReporter and MatchPoster ──► BackgroundThread · FailuresInARow
 """
@@ -14,7 +14,7 @@ from discoverers.clock import Backoff
 
 
 class BackgroundThread(ABC):
-    """One daemon thread; a context manager that begins and ends it.
+    """One daemon thread; a context manager that starts and ends it.
 
     A subclass has `_run`, the work, which ends soon after `request_end` was called.
 
@@ -47,7 +47,7 @@ class BackgroundThread(ABC):
 
     @abstractmethod
     def request_end(self) -> None:
-        """Wake whatever `_run` waits for, other than `_closing`, which is set."""
+        """Wake `_run` if it waits for anything other than `_closing`, which is set."""
 
     @abstractmethod
     def _run(self) -> None:
@@ -55,7 +55,7 @@ class BackgroundThread(ABC):
 
 
 class FailuresInARow:
-    """Counts failures, logs the first of a row and the end of it, and says how long to wait.
+    """Counts consecutive failures, logs the first and the recovery, and computes the wait.
 
     Args:
         log: where to log.
@@ -72,7 +72,7 @@ class FailuresInARow:
     def failed(self, error: Exception) -> float:
         """Note a failure; return how many seconds to wait before the next try.
 
-        An error that has `retry_after_seconds` is waited for at least that long.
+        The wait is at least the `retry_after_seconds` of the error, if it has any.
         """
         self.count += 1
         if self.count == 1:
@@ -81,7 +81,7 @@ class FailuresInARow:
         return max(self._backoff.seconds(self.count), least_seconds)
 
     def succeeded(self) -> None:
-        """Note that it works, again."""
+        """Note a success."""
         if self.count:
             self._log.info("no longer so, after %d failures: %s", self.count, self._what)
         self.count = 0

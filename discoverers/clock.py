@@ -1,4 +1,4 @@
-"""Time as discoverers see it, and how long they wait between failures; tests put in their own."""
+"""The clock of discoverers and their wait between failures; tests replace both."""
 
 import random
 import threading
@@ -30,8 +30,8 @@ SYSTEM_CLOCK: Final = Clock()
 class Backoff:
     """Exponential backoff with jitter: after the n-th failure in a row, how long to wait.
 
-    The wait doubles up to a limit; of that, between half and all is waited, so that many jobs do
-    not come back to a service at the same moment.
+    The wait doubles up to a limit and is then shortened at random by up to a half, so that many
+    jobs do not return to a service at the same time.
 
     Source: Marc Brooker, "Exponential Backoff And Jitter" (equal jitter).
     """
@@ -41,7 +41,7 @@ class Backoff:
     jitter: Callable[[], float] = random.random
 
     def seconds(self, consecutive_failures: int) -> float:
-        """Return how long to wait after so many failures in a row, one or more."""
+        """Return how long to wait after this number of consecutive failures, one or more."""
         doublings = min(consecutive_failures - 1, 60)
         longest = min(self.first_seconds * 2.0**doublings, self.limit_seconds)
         return longest * (1 + self.jitter()) / 2

@@ -18,33 +18,33 @@ from discoverers.health import DiscovererHealth
 
 
 class PatternProcessorManager(Protocol):
-    """Takes what a discoverer has found; the job's side.
+    """Receives the processors that a discoverer has found; the job's side.
 
     Source: FLIP-200, PatternProcessorManager.
     """
 
     def on_pattern_processors_updated(self, snapshot: Snapshot) -> None:
-        """Take the full set of the latest processors; whatever is not in it is gone."""
+        """Receive the full set of the latest processors; all others are removed."""
 
 
 class PatternProcessorDiscoverer(ABC):
-    """Watches a source and tells a manager whenever the processors in it have changed.
+    """Watches a source and notifies a manager whenever its processors have changed.
 
     Source: FLIP-200, PatternProcessorDiscoverer.
     """
 
     @abstractmethod
     def discover_pattern_processor_updates(self, manager: PatternProcessorManager) -> None:
-        """Tell the manager the full set of processors, now and after every change, until closed.
+        """Pass the full set of processors to the manager, now and after every change, until closed.
 
-        Runs in a thread of its own. While the source cannot be read the manager is told nothing, so
+        Runs in a separate thread. While the source cannot be read the manager is not called, so
         that the last good set stays.
         """
 
     @property
     @abstractmethod
     def health(self) -> DiscovererHealth:
-        """How the source fares; readable from any thread without waiting."""
+        """The status of the source; readable from any thread without waiting."""
 
     @abstractmethod
     def close(self) -> None:
@@ -53,10 +53,10 @@ class PatternProcessorDiscoverer(ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscovererSurroundings:
-    """What a job gives the discoverer it starts.
+    """What a job passes to its discoverer.
 
-    `stream` is the name of the job's stream; `initial` the snapshot that the job ran last, from its
-    checkpoint, which numbers go on from; `environment` the environment variables.
+    `stream` is the name of the job's stream; `initial` the last snapshot of the job, from its
+    checkpoint, from which numbers continue; `environment` the environment variables.
     """
 
     stream: str
@@ -66,10 +66,10 @@ class DiscovererSurroundings:
 
 
 class PatternProcessorDiscovererFactory(BaseModel, ABC):
-    """The options of one kind of discoverer, as they stand in a job file, and how to make it.
+    """The options of one kind of discoverer in a job file, and how to create it.
 
-    A kind of one's own subclasses this with its options as fields; its `type` in the job file is
-    then `module:Class`. docs/discoverers.md has an example.
+    A custom kind subclasses this with its options as fields; its `type` in the job file is then
+    `module:Class`. docs/discoverers.md has an example.
 
     Source: FLIP-200, PatternProcessorDiscovererFactory.
     """
@@ -78,7 +78,7 @@ class PatternProcessorDiscovererFactory(BaseModel, ABC):
 
     @abstractmethod
     def create_discoverer(self, surroundings: DiscovererSurroundings) -> PatternProcessorDiscoverer:
-        """Return a discoverer that has not begun.
+        """Return a discoverer that is not started yet.
 
         Raises:
             ValueError: the options do not fit the surroundings, such as an unset variable.

@@ -1,6 +1,6 @@
 """`discoverer: {type: …}` of a job file → a discoverer.
 
-Built-in types have names; a type of one's own is `module:Class`, where the class is a
+Built-in types have names; a custom type is `module:Class`, where the class is a
 `PatternProcessorDiscovererFactory`.
 """
 
@@ -31,13 +31,13 @@ _CLASS_PATH: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 class DiscovererConfigError(ValueError):
-    """The discoverer's part of a job file cannot be used; says where, why and how to mend it."""
+    """The discoverer's part of a job file cannot be used; says where, why and how to fix it."""
 
 
 def create_discoverer(
     config: Mapping[str, Any], surroundings: DiscovererSurroundings
 ) -> PatternProcessorDiscoverer:
-    """Return the discoverer that a job file asks for; it has not begun.
+    """Return the discoverer of a job file, not started yet.
 
     Args:
         config: `type`, and the options of that type.

@@ -1,4 +1,4 @@
-"""How a discoverer fares, for status pages and alerts."""
+"""The status of a discoverer, for status pages and alerts."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,7 +7,7 @@ from discoverers.found import ProcessorProblem
 
 
 class HealthStatus(StrEnum):
-    """Whether the source could be read the last time it was tried."""
+    """Whether the last attempt to read the source succeeded."""
 
     UNKNOWN = "unknown"
     OK = "ok"
@@ -16,11 +16,11 @@ class HealthStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DiscovererHealth:
-    """How a discoverer fares.
+    """The status of a discoverer.
 
-    `last_success_ms` and `last_error_ms` are milliseconds since 1970. `last_error` stays after a
-    success, to be read with its time. `problems` are the processors of the last reading that cannot
-    run as their source has them; the source itself is ok all the same.
+    `last_success_ms` and `last_error_ms` are milliseconds since 1970. `last_error` is kept after a
+    success, so check its time. `problems` are the processors of the last reading that cannot run;
+    the status of the source is ok nevertheless.
     """
 
     status: HealthStatus = HealthStatus.UNKNOWN

@@ -1,4 +1,4 @@
-"""The rule service as a source: its snapshot endpoint, waiting for the next change (long poll).
+"""The rule service as a source: its snapshot endpoint, with long polling.
 
     GET /v1/streams/{stream}/snapshot?wait=30s   If-None-Match: the last ETag   ──► 200 | 304
 
@@ -31,14 +31,14 @@ from discoverers.found import FoundProcessors, FoundVersion, ProcessorProblem
 from discoverers.health import HealthStatus
 from discoverers.periodic import PeriodicPatternProcessorDiscoverer
 
-# Keeps a proxy that answers at once, whatever the wait, from being asked in a tight loop.
+# Prevents a tight loop if a proxy answers at once, regardless of the wait.
 _INTERVAL_SECONDS = 0.2
 
 
 class ServiceRefused(Exception):
     """The rule service answered, but not with a snapshot.
 
-    `retry_after_seconds` is how long it asks to be left alone.
+    `retry_after_seconds` is the time in its `Retry-After`.
     """
 
     def __init__(self, message: str, retry_after_seconds: float = 0.0) -> None:
@@ -58,7 +58,7 @@ class HttpDiscovererFactory(PatternProcessorDiscovererFactory):
     )
     wait_seconds: float = Field(default=30, ge=0, le=9999, description="The longest long poll.")
     timeout_seconds: float = Field(
-        default=30, gt=0, description="How long an answer may take on top of the wait."
+        default=30, gt=0, description="How long an answer may take in addition to the wait."
     )
     ca_file: Path | None = Field(
         default=None, description="Certificates to trust instead of the usual ones."
@@ -83,7 +83,7 @@ class HttpDiscovererFactory(PatternProcessorDiscovererFactory):
 
 
 class HttpDiscoverer(PeriodicPatternProcessorDiscoverer):
-    """Discovers what the rule service has published on a stream."""
+    """Discovers the processors that the rule service has published on a stream."""
 
     failures = (OSError, httpx2.HTTPError, ServiceRefused)
 
@@ -105,16 +105,16 @@ class HttpDiscoverer(PeriodicPatternProcessorDiscoverer):
         self._ca_file = options.ca_file
         self._token = token
         self._etag: str | None = None
-        # Blocking reads cannot be ended from another thread; a task can be cancelled.
+        # Blocking reads cannot be interrupted from another thread; a task can be cancelled.
         self._runner = asyncio.Runner()
         self._client: httpx2.AsyncClient | None = None
         self._request: tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]] | None = None
 
     def get_processors(self) -> FoundProcessors | None:
-        """Return what is published as soon as it differs from what was read last.
+        """Return the published snapshot as soon as it differs from the last one.
 
         Raises:
-            ServiceRefused: the answer is no snapshot.
+            ServiceRefused: the answer is not a snapshot.
             httpx2.TransportError: there is no answer.
         """
         etag = self._etag if self.health.status is HealthStatus.OK else None
@@ -131,7 +131,7 @@ class HttpDiscoverer(PeriodicPatternProcessorDiscoverer):
         return found
 
     def close(self) -> None:
-        """Make discovering return at once, also out of a long poll."""
+        """Make discovering return at once, also during a long poll."""
         super().close()
         if self._request is not None:
             loop, task = self._request
@@ -156,7 +156,7 @@ class HttpDiscoverer(PeriodicPatternProcessorDiscoverer):
             if etag is not None:
                 headers["If-None-Match"] = etag
                 wait_seconds = self._wait_seconds
-            # The limit is for the whole answer; that of httpx2 would be for each part of it.
+            # The limit applies to the whole answer; that of httpx2 would apply to each part of it.
             async with asyncio.timeout(wait_seconds + self._timeout_seconds):
                 return await self._connected().get(
                     self._url, headers=headers, params={"wait": f"{wait_seconds:.3f}s"}
@@ -180,7 +180,7 @@ class HttpDiscoverer(PeriodicPatternProcessorDiscoverer):
 
 
 class _Answer(BaseModel):
-    """A snapshot whose processors are not read yet, so that one cannot spoil the others."""
+    """A snapshot whose processors are not parsed yet, so that one cannot affect the others."""
 
     format: Literal[1]
     epoch: int
@@ -189,10 +189,10 @@ class _Answer(BaseModel):
 
 
 def read_answer(body: bytes, origin: str) -> FoundProcessors:
-    """Return what a snapshot's text holds; a malformed processor in it is a problem of its own.
+    """Return the content of a snapshot's text; each malformed processor is one problem.
 
     Raises:
-        ServiceRefused: the text as a whole is no snapshot.
+        ServiceRefused: the text as a whole is not a snapshot.
     """
     try:
         answer = _Answer.model_validate_json(body)

@@ -1,4 +1,4 @@
-"""Reads a source again and again, whatever happens to it, and hands on what has changed.
+"""Reads a source periodically, also after failures, and passes on changes.
 
     get_processors ──► assembly ──► changed? ──► manager
           │ failure
@@ -26,18 +26,18 @@ _log = logging.getLogger("percept.discoverers")
 
 
 class PeriodicPatternProcessorDiscoverer(PatternProcessorDiscoverer):
-    """A discoverer of a source that is read every so often; subclasses say how to read it.
+    """A discoverer of a source that is read periodically; subclasses implement the reading.
 
     Args:
         interval_seconds: the least time between the beginnings of two readings.
-        initial: the snapshot that the job ran last: numbers go on from it, and its processors are
-            the last good ones until the source has been read.
+        initial: the last snapshot of the job: numbers continue from it, and its processors are the
+            last good ones until the source has been read.
         clock: the wall clock and waiting.
         backoff: how long to wait after failures.
     """
 
     failures: ClassVar[tuple[type[Exception], ...]] = (OSError,)
-    """Errors of a source that say all there is to say; others are logged with their traceback."""
+    """Errors of a source whose message is sufficient; others are logged with their traceback."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class PeriodicPatternProcessorDiscoverer(PatternProcessorDiscoverer):
     def should_update(self) -> bool:
         """Return whether the source may have changed since it was last read with success.
 
-        A cheap look in front of a costly reading. Not asked before the first reading, nor after a
+        A cheap check before a costly reading. Not called before the first reading or after a
         failure.
         """
         return True
@@ -67,16 +67,16 @@ class PeriodicPatternProcessorDiscoverer(PatternProcessorDiscoverer):
     def get_processors(self) -> FoundProcessors | None:
         """Return the full set of processors in the source; `None` if nothing has changed.
 
-        `None` is for a health that is ok: after a failure the full set is needed. May raise
-        anything: the reading has then failed and is tried again.
+        Return `None` only while the health is ok: after a failure the full set is needed. May raise
+        any exception: the reading has then failed and is tried again.
         """
 
     def release(self) -> None:
-        """Let go of connections and the like; called once, when discovering ends."""
+        """Release connections and other resources; called once, when discovering ends."""
 
     @property
     def health(self) -> DiscovererHealth:
-        """How the source fares, as of the last reading."""
+        """The status of the source as of the last reading."""
         return self._health
 
     @property
@@ -85,11 +85,11 @@ class PeriodicPatternProcessorDiscoverer(PatternProcessorDiscoverer):
         return self._closed.is_set()
 
     def close(self) -> None:
-        """Make discovering return soon: at once from a pause, else after the reading under way."""
+        """Make discovering return soon: at once during a pause, else after the current reading."""
         self._closed.set()
 
     def discover_pattern_processor_updates(self, manager: PatternProcessorManager) -> None:
-        """Read the source until closed; tell the manager each set unlike the one before."""
+        """Read the source until closed; pass each set that has changed to the manager."""
         try:
             while not self.is_closed:
                 began_ms = self._clock.now_ms()
@@ -98,7 +98,7 @@ class PeriodicPatternProcessorDiscoverer(PatternProcessorDiscoverer):
                 except Exception as error:  # noqa: BLE001 - whatever a source raises, the job runs on
                     pause_seconds = self._failed(error)
                 else:
-                    # A wall clock that was set back or forward must not stop the readings.
+                    # The readings must not stop if the wall clock is changed.
                     took_seconds = max(0, self._clock.now_ms() - began_ms) / 1000
                     pause_seconds = max(0.0, self._interval_seconds - took_seconds)
                 self._clock.wait(self._closed, pause_seconds)

@@ -1,4 +1,4 @@
-"""What the events of a stream look like, told in a job file instead of by the rule service."""
+"""The definition of a stream in a job file, for sources without the rule service."""
 
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ _TIME_KINDS: Final = (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ, Kind.BIGINT)
 
 
 class StreamOptions(BaseModel):
-    """A stream's definition; the same keys as a stream of the rule service."""
+    """The definition of a stream, with the same keys as in the rule service."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

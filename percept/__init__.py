@@ -1,4 +1,4 @@
-"""Percept, as programs use it: what is meant for users, under one name.
+"""The public API of Percept, in one package.
 
     patterns       Pattern, AfterMatchSkip, WithinType, Schema
     matching       find_matches, iter_matches; KeyedMatcher, BatchMatcher and their state as bytes
@@ -6,9 +6,9 @@
     Spark          match_patterns, on any DataFrame        (extra `spark`)
     rule service   Client and its errors                   (extra `client`); `percept.client`
     Python code    SigningKey, SigningKeys, CodeRefused
-    discoverers    `percept.discoverers`, for one of your own
+    discoverers    `percept.discoverers`, for custom discoverers
 
-A name is imported when it is first used, so `import percept` costs nothing and asks for no extra.
+A name is imported on first use, so `import percept` is fast and needs no extra.
 """
 
 import importlib
@@ -130,7 +130,7 @@ __all__ = [
     "select",
 ]
 
-# The same as the imports for type checkers above; a test holds them together.
+# The same as the imports for type checkers above; a test compares them.
 _NAMES: Final = {
     "cep": """
         AfterMatchSkip BatchMatcher Detection KeyedMatcher Limits Match MatchResult Output

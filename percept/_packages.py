@@ -1,8 +1,8 @@
-"""Percept's packages have names that others use, too: make sure that ours are imported.
+"""Makes sure that Percept's packages are imported, and not others with the same names.
 
     sys.path ──find──► place of a package ──compare──► Percept's own, or a clear ImportError
 
-Nothing of another package is run to find out. Why the names stay: docs/decisions/0005.
+No code of another package is run for this. Why the names are kept: docs/decisions/0005.
 """
 
 import base64
@@ -21,11 +21,11 @@ _ROOT: Final = Path(__file__).resolve().parents[1]
 
 @contextmanager
 def own_packages(*names: str, extra: str = "") -> Iterator[None]:
-    """Import Percept's packages in the block, or say in one sentence why that cannot be done.
+    """Import Percept's packages in the block, or raise an error that says why it is impossible.
 
     Args:
         names: the packages that the block imports, directly or through each other.
-        extra: the extra of the distribution that brings the libraries they need.
+        extra: the extra of the distribution with the libraries they need.
 
     Raises:
         ImportError: a package is hidden or overwritten by another of its name, or a library of
@@ -65,7 +65,7 @@ def _check(name: str) -> None:
 
 
 def _place(name: str) -> Path | None:
-    """Return the folder of a package, or the file of a module, that an import would take."""
+    """Return the folder of a package, or the file of a module, that an import would load."""
     loaded = sys.modules.get(name)
     spec = importlib.util.find_spec(name) if loaded is None else loaded.__spec__
     if spec is None or spec.origin is None:

@@ -1,4 +1,4 @@
-"""What a discoverer of one's own is made of: where a job finds its processors."""
+"""The classes for custom discoverers, which are sources of a job's processors."""
 
 from percept._packages import own_packages
 

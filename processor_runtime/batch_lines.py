@@ -1,4 +1,4 @@
-"""What a running job prints: what changed, what was found, and now and then how it fares.
+"""What a running job prints: changes, matches, and from time to time its progress.
 
 batch done ──► BatchLines ──► lines for the terminal
 """
@@ -16,7 +16,7 @@ _QUIET_SECONDS = 10.0
 
 @dataclass(slots=True)
 class BatchLines:
-    """Says after each batch what is worth a line; a job without news gets one every ten seconds."""
+    """Chooses the lines to print after each batch; without news one line every ten seconds."""
 
     _totals: Totals = field(default_factory=Totals)
     _told_at_seconds: float = float("-inf")
@@ -29,8 +29,8 @@ class BatchLines:
         Args:
             status: the job after it.
             before: the rules before it.
-            now: the rules it ran with.
-            now_seconds: a clock that only goes forward.
+            now: the rules of this batch.
+            now_seconds: a monotonic clock.
         """
         changes = list(timeline_changes(before, now))
         found = self._found(status.totals)

@@ -35,10 +35,10 @@ def check(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Tell whether the job in JOB could start, without starting Spark.
+    """Check whether the job in JOB could start, without starting Spark.
 
-    Exit code 0 = it could, 1 = no processors came or some of them cannot run, 2 = the job file is
-    wrong, or something it names is missing.
+    Exit code 0 = it could, 1 = no processors arrived or some of them cannot run, 2 = the job file
+    is wrong, or something it refers to is missing.
     """
     # What the discoverer logs is part of the report.
     logging.getLogger("percept").addHandler(logging.NullHandler())

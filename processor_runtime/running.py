@@ -46,7 +46,7 @@ def run_job(path: Path, spark_log: Path | None, console: Console) -> int:
         console.print(str(error), style="red", markup=False, highlight=False)
         return 2
     handler = RichHandler(console=console, show_path=False, show_time=False)
-    # Py4J logs a traceback of every batch that ends early; why it did is told at the end.
+    # Py4J logs a traceback of every batch that ends early; the reason is printed at the end.
     handler.addFilter(lambda record: Path(record.pathname).parent.name != "py4j")
     logging.basicConfig(level=logging.INFO, format="%(message)s", handlers=[handler])
     for name in ("httpx2", "httpcore2"):
@@ -63,7 +63,7 @@ def run_job(path: Path, spark_log: Path | None, console: Console) -> int:
 
 
 def _run(job_file: JobFile, log: Path, console: Console) -> int:
-    # Spark takes a second to load, which other commands should not pay.
+    # Spark takes a second to load, which would slow down other commands.
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
     from processor_runtime.spark.failure_text import ending_text  # noqa: PLC0415
@@ -150,7 +150,8 @@ class _signals_stopping:  # noqa: N801 - used like a function
     def _stop(self, number: int, _frame: FrameType | None) -> None:
         if self._stopper is not None:
             self._console.print("stopped; the batch under way will be run again", style="bold")
-            # An exception might be raised in the middle of a call to Spark, which ends with us.
+            # An exception could be raised in the middle of a call to Spark, which ends with this
+            # process.
             os._exit(128 + number)
         self._console.print("stopping after this batch; once more to stop at once", style="bold")
         self._stopper = threading.Thread(target=self._stop_job, name="percept-stop", daemon=True)

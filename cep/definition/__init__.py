@@ -1,1 +1,1 @@
-"""The definition of a processor: the document people write, and what is checked of it."""
+"""The definition of a processor: the document that authors write, and its checks."""

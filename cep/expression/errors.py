@@ -1,7 +1,7 @@
-"""Errors of expressions: where, what, and how to mend it.
+"""Errors of expressions: where, what, and how to fix it.
 
-Every stage reports through here: the parser raises `ExpressionError`, the type check collects
-`Problem`s, the evaluators raise `EvaluationError`.
+All stages use these: the parser raises `ExpressionError`, the type check collects `Problem`s, the
+evaluators raise `EvaluationError`.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ class Problem:
     """One mistake in an expression.
 
     `line` and `column` count from 1 and point at the first wrong character; `snippet` is that line
-    with carets below the wrong part. `hint` says how to mend it and may be empty.
+    with carets below the wrong part. `hint` says how to fix it and may be empty.
     """
 
     message: str
@@ -54,20 +54,20 @@ class ExpressionTooLarge(ExpressionError):
 
 
 class EvaluationError(Exception):
-    """An expression met values it has no meaning for, such as a text compared with a number.
+    """An expression cannot be evaluated for some values, such as a text compared with a number.
 
-    Possible only where no schema was checked; a checked expression never raises.
+    Possible only without a schema; an expression checked against a schema never raises.
     """
 
 
 def problem_at(text: str, span: tuple[int, int], message: str, hint: str = "") -> Problem:
-    """Return the problem with its place worked out.
+    """Return the problem with its line, column and snippet.
 
     Args:
         text: the whole expression.
-        span: first character and the one behind the last, as indexes into `text`.
+        span: the first character and the one after the last, as indexes into `text`.
         message: what is wrong.
-        hint: how to mend it.
+        hint: how to fix it.
     """
     start, end = span
     line_start = text.rfind("\n", 0, start) + 1
@@ -75,7 +75,7 @@ def problem_at(text: str, span: tuple[int, int], message: str, hint: str = "") -
     source = text[line_start : len(text) if line_end < 0 else line_end]
     column = start - line_start + 1
     width = max(1, min(end - start, len(source) - column + 1))
-    # A tab must stay a tab, or the caret stands elsewhere.
+    # A tab must stay a tab, or the caret would be in another column.
     indent = "".join("\t" if character == "\t" else " " for character in source[: column - 1])
     snippet = f"  {source}\n  {indent}{'^' * width}"
     return Problem(message, hint, text.count("\n", 0, start) + 1, column, snippet)

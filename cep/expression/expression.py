@@ -17,16 +17,16 @@ class Expression:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Return the expression a text stands for.
+        """Return the expression in a text.
 
         Raises:
-            ExpressionError: with line, column and a hint, if it is none.
+            ExpressionError: if it is not an expression; with line, column and a hint.
         """
         return cls(text, parse(text))
 
     @classmethod
     def all_of(cls, expressions: Sequence[Self]) -> Self:
-        """Return the expression that is true where all of one or more are.
+        """Return the expression that is true where all of the given ones are.
 
         Raises:
             ExpressionTooLarge: if the text would become too long or too deep.
@@ -35,7 +35,7 @@ class Expression:
 
     @classmethod
     def any_of(cls, expressions: Sequence[Self]) -> Self:
-        """Return the expression that is true where any of one or more is.
+        """Return the expression that is true where any of the given ones is.
 
         Raises:
             ExpressionTooLarge: if the text would become too long or too deep.
@@ -46,7 +46,8 @@ class Expression:
     def _joined(cls, expressions: Sequence[Self], operator: str, joined: type[And | Or]) -> Self:
         if len(expressions) == 1:
             return expressions[0]
-        # What is joined the same way already needs no brackets: they count against the depth.
+        # Operands joined by the same operator need no brackets, which would count against the
+        # depth.
         return cls.parse(
             f" {operator} ".join(
                 expression.text if isinstance(expression.root, joined) else f"({expression.text})"

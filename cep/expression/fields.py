@@ -1,21 +1,21 @@
-"""How a field of an event is read: events can be mappings, objects, or whatever the caller has."""
+"""Reads a field of an event: events can be mappings, objects, or any type of the caller."""
 
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
 Event = Any
-"""An event of the caller's; only field readers look inside."""
+"""An event of the caller; only field readers access its content."""
 
 FieldReader = Callable[[tuple[str, ...]], Callable[[Event], Any]]
-"""Takes a path of names and returns the function that reads it; what is missing reads as `None`."""
+"""Takes a path of names and returns the function that reads it; a missing field is `None`."""
 
 
 def mapping_reader(path: tuple[str, ...]) -> Callable[[Event], Any]:
     """Return the reader of a path in events that are mappings, else objects with attributes.
 
-    The same holds for every value on the way: a mapping is asked for a key, anything else for an
-    attribute, and what is missing is `None`.
+    The same applies to every value along the path: in a mapping the name is a key, in any other
+    object an attribute, and a missing one is `None`.
     """
     if len(path) == 1:
         return _one(path[0])

@@ -1,8 +1,8 @@
 """The frozen tree of an expression: what the parser makes and every later step reads.
 
-A closed union, `Node`. Sugar is gone: `BETWEEN`, `NULLIF`, `IFNULL`, `IS NOT NULL`, the short form
-of `CASE` and chains of `AND` and `OR` are written with fewer nodes. Every node keeps its span, the
-place in the source text, for errors; the span is not part of equality.
+A closed union, `Node`. Syntactic sugar is removed: `BETWEEN`, `NULLIF`, `IFNULL`, `IS NOT NULL`,
+the short form of `CASE` and chains of `AND` and `OR` are written with fewer nodes. Every node keeps
+its span, the place in the source text, for errors; the span is not part of equality.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ class ComparisonOperator(StrEnum):
 
     @property
     def mirrored(self) -> "ComparisonOperator":
-        """The operator with its sides exchanged."""
+        """The operator for exchanged sides."""
         return _MIRRORED.get(self, self)
 
 
@@ -141,7 +141,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class IsDistinct:
-    """`left IS DISTINCT FROM right`: a comparison that takes NULL for a value, so never unknown."""
+    """`left IS DISTINCT FROM right`: compares NULL as a value, so it is never unknown."""
 
     left: "Node"
     right: "Node"
@@ -252,7 +252,7 @@ Node = (
 def children(node: Node) -> tuple[Node, ...]:  # noqa: PLR0911 - one line per kind of node
     """Return the nodes right below, in the order of the text; an aggregate has none.
 
-    Its operand reads other events, so a walk over what *this* event must have does not enter it.
+    Its operand reads other events, so a walk over the fields of *this* event does not enter it.
     """
     match node:
         case Literal() | Field() | Aggregate():

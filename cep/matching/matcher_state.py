@@ -1,7 +1,7 @@
 """The state of a whole KeyedMatcher as bytes, and back into a matcher with the same or other rules.
 
-Rules are matched by id and pattern: one that is unchanged goes on where it was; one that is gone or
-whose pattern changed loses its partial matches; a new one starts empty.
+Rules are identified by id and pattern: an unchanged rule keeps its partial matches, a removed or
+changed one loses them, and a new one starts empty.
 
 Source: FLIP-200, "partial matches are kept for the same id and version".
 """
@@ -15,11 +15,11 @@ from cep.nfa.errors import StateEncodingError
 def encode_matcher(matcher: KeyedMatcher) -> bytes:
     """Return the state of all keys and rules.
 
-    Keys and events may be made of None, bool, int, float, str, bytes, Decimal, date, datetime,
+    Keys and events may consist of None, bool, int, float, str, bytes, Decimal, date, datetime,
     timedelta, and lists, tuples and mappings of these.
 
     Raises:
-        StateEncodingError: a key or an event holds something else.
+        StateEncodingError: a key or an event contains another type.
     """
     keys = dict.fromkeys(key for shape in matcher.shapes for key in shape.keys)
     encoded = ((key, encode_key(matcher, key)) for key in keys)

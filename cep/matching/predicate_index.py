@@ -1,11 +1,11 @@
-"""Which tests hold for which rows of a frame, for any number of tests.
+"""Finds the tests that hold for each row of a frame, for any number of tests.
 
     tests on the event alone ──► PredicateIndex.classify(frame) ──► rows and their kind
 
 Up to 63 tests are evaluated one by one and become the bits of one integer per row. With more, the
 usual case is one rule per customer, shop or device: tests of the form `column = constant AND rest`
-with few distinct rests. Those are found by one join per rest, whatever the number of constants;
-what is left is evaluated one by one.
+with few distinct rests. Those are evaluated by one join per rest, independent of the number of
+constants; the remaining tests are evaluated one by one.
 """
 
 from collections import defaultdict
@@ -23,7 +23,7 @@ Kind = TypeVar("Kind")
 
 _TESTS_IN_ONE_WORD = 63
 _WORTH_A_JOIN = 8
-"""From so many constants on, a join costs less than the tests one by one."""
+"""From this number of constants on, a join costs less than separate tests."""
 
 _INTEGER_BITS: dict[pl.DataType, int] = {
     pl.Int8(): 8,
@@ -35,7 +35,7 @@ _INTEGER_BITS: dict[pl.DataType, int] = {
 
 @dataclass(frozen=True, slots=True)
 class _EqualityTest:
-    """A test `column = value AND rest`; `rest` is `None` where there is no more."""
+    """A test `column = value AND rest`; `rest` is `None` if there is none."""
 
     column: str
     value: str | int
@@ -53,7 +53,7 @@ class _Lookup:
 
 
 class PredicateIndex:
-    """The tests of a set of rules, ready to be asked of frames.
+    """The tests of a set of rules, ready to be evaluated on frames.
 
     Args:
         tests: conditions on the event alone; a test's number is its index.
@@ -139,7 +139,7 @@ class PredicateIndex:
     ) -> tuple[pl.Series, list[Kind]]:
         hits = pl.concat([*self._looked_up(frame), self._tested_singly(frame)])
         by_row = hits.group_by("row").agg(pl.col("test").sort())
-        if kind_of(()):  # rows for which no test holds may matter, too: strict contiguity
+        if kind_of(()):  # rows for which no test holds may matter, too, for strict contiguity
             every_row = pl.select(row=pl.int_range(len(frame), dtype=pl.UInt32))
             by_row = every_row.join(by_row, on="row", how="left")
         by_row = by_row.sort("row")
@@ -158,7 +158,7 @@ class PredicateIndex:
     def _tested_singly(self, frame: pl.DataFrame) -> pl.DataFrame:
         if not self._singly:
             return pl.DataFrame(schema={"row": pl.UInt32, "test": pl.UInt32})
-        # Lazy, so that what several tests have in common is evaluated once.
+        # Lazy, so that common parts of several tests are evaluated once.
         outcomes = frame.lazy().select(test.alias(str(number)) for number, test in self._singly)
         return (
             outcomes.collect()
@@ -184,7 +184,7 @@ def _equality_tests(test: Node, number: int, schema: Schema) -> Iterator[_Equali
 
 
 def _column_and_value(node: Node, schema: Schema) -> tuple[str, str | int] | None:
-    """Read `column = constant`; only where a join compares as the expression would."""
+    """Read `column = constant`, only if a join compares in the same way as the expression."""
     match node:
         case Comparison(
             ComparisonOperator.EQUAL, Field(path=(column,)), Literal(value=value)

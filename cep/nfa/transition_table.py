@@ -75,7 +75,7 @@ class EventTransitions(dict[int, StateTransition]):
         table: what works out a transition.
         truth: see `TransitionTable.transition`.
         starting: the rules that may begin partial matches.
-        going_on: the rules that may have some.
+        going_on: the rules that may continue some.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class EventTransitions(dict[int, StateTransition]):
         return transition
 
     def unmoved(self, key: KeyRuns) -> int:
-        """Return how many partial matches of a key, from the first on, it leaves alone."""
+        """Return how many partial matches of a key, from the first on, it does not change."""
         if self.rules & key.rules:
             for position, run in enumerate(key.runs):
                 if self[run[RUN_STATE]][TRANSITION_RULES] & run[RUN_RULES]:
@@ -117,7 +117,7 @@ class TransitionTable:
     """The conditions of the rules that share a program. Immutable but for its cache.
 
     Args:
-        program: what the rules run.
+        program: the program of the rules.
         rules: per rule, its conditions in the order of `CompiledPattern.conditions`.
     """
 
@@ -146,7 +146,7 @@ class TransitionTable:
     ) -> EventTransitions:
         """Return what an event does, given the event tests that hold for it.
 
-        `starting` are the rules that may begin partial matches, `going_on` those that may have
+        `starting` are the rules that may begin partial matches, `going_on` those that may continue
         some.
         """
         truth = list(self._untested_rules)

@@ -81,7 +81,7 @@ def _codes(condition: Condition | None, path: str) -> Iterator[tuple[str, Signed
 
 
 class _Rewriter:
-    """Rewrites every condition of a tree that is not made of others, collecting refusals."""
+    """Rewrites every condition of a tree that is not composed of others, collecting refusals."""
 
     def __init__(self, rewrite: Callable[[Condition], Condition]) -> None:
         self._rewrite = rewrite

@@ -10,11 +10,11 @@ from cep.pattern.tree import AllOf, AnyOf, Condition, PythonCondition
 
 
 def condition_of(condition: str | Expression | Callable[[Any, Any], bool]) -> Condition:
-    """Return the condition that a SQL text, an expression or a Python callable stands for.
+    """Return the condition for a SQL text, an expression or a Python callable.
 
     Raises:
         ExpressionError: the text is not a SQL expression.
-        TypeError: it is none of the three.
+        TypeError: it has another type.
     """
     match condition:
         case Expression():
@@ -28,7 +28,7 @@ def condition_of(condition: str | Expression | Callable[[Any, Any], bool]) -> Co
 
 
 def expression_problem(mistake: ExpressionMistake | ExpressionError, path: str) -> Problem:
-    """Return the problem that a mistake in a condition is in its pattern.
+    """Return a mistake in a condition as a problem of its pattern.
 
     Its line and column are those inside the condition.
     """

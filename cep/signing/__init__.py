@@ -1,1 +1,1 @@
-"""Python code that travels: pickled, signed with HMAC keys, loaded only once it is verified."""
+"""Python code in documents: pickled, signed with HMAC keys, loaded only after verification."""

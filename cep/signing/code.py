@@ -1,10 +1,10 @@
-"""Python code that travels: pickled, signed, and loaded only after its signature has been verified.
+"""Python code in documents: pickled, signed, and loaded only after its signature is verified.
 
     function ──sign──► SignedCode ──document──► rule service ──► job ──verify_and_load──► function
 
-Unpickling runs whatever the payload says, so nothing is unpickled here that was not signed with a
-key the reader has. The service verifies and never loads. Signed are, beside the payload, the
-format, the use (a condition cannot pass for a process function), the Python version and the name.
+Unpickling runs arbitrary code from the payload, so only data signed with a key of the reader is
+unpickled. The service verifies and never loads. The signature covers the payload, the format, the
+use (a condition is not accepted as a process function), the Python version and the name.
 
 Source: Python documentation, module `pickle`, the warning at its top; cloudpickle README, "can only
 be used to send objects between the exact same version of Python".
@@ -33,7 +33,7 @@ PYTHON_VERSION: Final = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 _PURPOSE: Final = b"percept signed code"
 
-# Code that is kept names what it uses by module; these modules have been moved since.
+# Stored code refers to what it uses by module; these modules have been moved since.
 _MOVED_MODULES: Final = {
     "cep.batch": "cep.matching.batch",
     "cep.keyed": "cep.matching.keyed",
@@ -42,7 +42,7 @@ _MOVED_MODULES: Final = {
 
 
 class CodeRefused(ValueError):
-    """Code is not taken, or not loaded; the message says why."""
+    """Code was refused; the message says why."""
 
 
 class CodeUse(StrEnum):
@@ -77,7 +77,7 @@ Payload = Annotated[
 
 
 class SignedCode(BaseModel):
-    """Pickled code with its signature; safe to hold, to store and to send, for it is data only."""
+    """Pickled code with its signature; safe to store and to send, because it is only data."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
@@ -113,8 +113,8 @@ def sign(
         code: a function, or any object that cloudpickle takes.
         key: what to sign with.
         use: what it is for.
-        modules: modules the code uses that the readers do not have; they travel in it. A function
-            from an importable module goes as its mere name otherwise.
+        modules: modules the code uses that the readers do not have; they are included in it.
+            Otherwise a function from an importable module is pickled by name only.
 
     Raises:
         CodeRefused: it cannot be pickled, or is too large.
@@ -195,7 +195,7 @@ def _signature(code: SignedCode, key: SigningKey, use: CodeUse) -> str:
         code.name.encode(),
         code.payload,
     )
-    # Each part with its length in front: no two lists of parts have the same bytes.
+    # Each part is prefixed with its length, so that no two lists of parts have the same bytes.
     message = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
     return hmac.new(key.secret, message, hashlib.sha256).hexdigest()
 
@@ -207,7 +207,7 @@ def _name(code: Any) -> str:
 
 @contextmanager
 def _travelling(modules: Sequence[ModuleType]) -> Iterator[None]:
-    """Make cloudpickle write what is in these modules, not only their names."""
+    """Make cloudpickle include the content of these modules, not only their names."""
     known = cloudpickle.list_registry_pickle_by_value()
     added = [module for module in modules if module.__name__ not in known]
     for module in added:

@@ -1,6 +1,6 @@
-"""The HMAC keys that Python code is signed with: made, written as text, read from a setting.
+"""The HMAC keys that Python code is signed with: created, written as text, read from a setting.
 
-`code` uses them; who publishes code, who takes it and who runs it have the same ones.
+`code` uses them; the author, the service and the jobs have the same keys.
 """
 
 import base64
@@ -18,7 +18,7 @@ _URL_SAFE: Final = str.maketrans("-_", "+/")
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
-    """One HMAC key; its id is public and travels with what it signed, its secret is never shown."""
+    """One HMAC key; its id is public and part of what it signs, its secret is never shown."""
 
     id: str
     secret: bytes = field(repr=False)
@@ -28,13 +28,13 @@ class SigningKey:
         """Return a key of 256 random bits.
 
         Raises:
-            ValueError: the id is none.
+            ValueError: the id is invalid.
         """
         _check_key_id(key_id)
         return cls(key_id, secrets.token_bytes(_MINIMUM_SECRET_BYTES))
 
     def to_text(self) -> str:
-        """Return the key as it stands in a setting, secret included: `id:secret`."""
+        """Return the key as it is written in a setting, including the secret: `id:secret`."""
         return f"{self.id}:{base64.urlsafe_b64encode(self.secret).decode()}"
 
 
@@ -42,7 +42,7 @@ class SigningKey:
 class SigningKeys:
     """The keys a reader trusts, newest first; the newest signs, each of them verifies.
 
-    To change keys: put the new one in front, publish again, then take the old one out.
+    To change keys: put the new one first, publish again, then remove the old one.
     """
 
     keys: tuple[SigningKey, ...]
@@ -54,7 +54,7 @@ class SigningKeys:
         A secret is base64 of at least 32 bytes.
 
         Raises:
-            ValueError: the text is not of this form; the message holds no part of a secret.
+            ValueError: the text does not have this form; the message contains no part of a secret.
         """
         keys = tuple(
             _key_of_text(part.strip(), number)
@@ -81,7 +81,7 @@ def _check_key_id(key_id: str) -> None:
 
 
 def _key_of_text(text: str, number: int) -> SigningKey:
-    # No part of the text is shown: who mixes up its parts has written a secret for an id.
+    # No part of the text is shown: if its parts are swapped, the id is a secret.
     key_id, colon, secret_text = text.partition(":")
     if not colon or not KEY_ID.fullmatch(key_id):
         raise ValueError(f"signing key {number} is not of the form id:secret")

@@ -1,9 +1,9 @@
-"""How a running job fares, as its core knows it after every micro-batch.
+"""The status of a running job after every micro-batch.
 
     core of the job ──► JobStatus ──► reporting (heartbeats to the rule service)
 
 Plain data, cheap to make for ten thousand processors in every batch; `reporting.heartbeats` turns
-it into what travels.
+it into heartbeats.
 """
 
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from contract.reports import RunningState
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What was counted since this instance of the job started; totals never fall."""
+    """Counters since this instance of the job started; they never decrease."""
 
     events: int = 0
     matches: int = 0
@@ -24,11 +24,11 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class VersionStatus:
-    """What the job does with one version of a processor.
+    """The status of one version of a processor in the job.
 
     `active_from_ms` and `active_until_ms` bound its interval in event time, `last_match_ms` is the
-    event time of its newest match; `error` and `traceback` say why it is quarantined.
-    `state_bytes` is its share of the state by partial matches, as rules hold theirs together.
+    event time of its newest match; `error` and `traceback` say why it is quarantined. `state_bytes`
+    is its share of the state in proportion to its partial matches, because rules share state.
     """
 
     processor_id: str
@@ -48,9 +48,9 @@ class VersionStatus:
 class JobStatus:
     """The job after its newest micro-batch.
 
-    `watermark_ms` and `newest_event_ms` are event times, `backlog_events` is what the source is
-    known to hold unread (`None` = not known), `versions` every version the job holds, in any order,
-    and as superseded those that have run since it started and run no more.
+    `watermark_ms` and `newest_event_ms` are event times, `backlog_events` is the number of unread
+    events at the source (`None` = not known), `versions` has every version the job holds, in any
+    order, and as superseded those that ran since it started and no longer do.
     """
 
     epoch: int | None = None

@@ -2,8 +2,8 @@
 
     YAML text ──► places, ${VARIABLES} ──► JobFile (frozen models) ──► composition root of the job
 
-What events look like is the stream's definition, which comes with the processors; `stream_of_job`
-puts the two together.
+The columns and times of events are part of the stream's definition, which comes with the
+processors; `stream_of_job` combines the two.
 """
 
 from processor_runtime.job_file.consistency import MALFORMED_COLUMN, misfits, stream_of_job

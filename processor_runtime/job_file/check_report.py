@@ -28,8 +28,8 @@ BAD_JOB_FILE: Final = 2
 class CheckReport:
     """The outcome of a check.
 
-    `job` is `None` if the file could not be read as one. `found` is what the source of processors
-    gave, if it was asked; `silence` is why it gave nothing.
+    `job` is `None` if the file could not be read as one. `found` is the answer of the source of
+    processors, if it was asked; `silence` is why there was none.
     """
 
     path: Path
@@ -41,7 +41,7 @@ class CheckReport:
 
     @property
     def exit_code(self) -> int:
-        """0 = good; 1 = no processors came, or some cannot run; 2 = the job file is wrong."""
+        """0 = good; 1 = no processors arrived, or some cannot run; 2 = the job file is wrong."""
         if self.problems:
             return BAD_JOB_FILE
         if self.silence or (self.found is not None and self.found.problems):
@@ -95,7 +95,7 @@ def check_job_file(
         path: the file.
         environment: the environment variables.
         connect: ask the source of processors for a snapshot, too.
-        timeout_seconds: how long to wait for it; as the job file says if `None`.
+        timeout_seconds: how long to wait for it; by default the time in the job file.
     """
     try:
         document = read_job_text(path)

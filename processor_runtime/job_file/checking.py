@@ -1,4 +1,4 @@
-"""Everything about a job that can be checked before Spark starts, and with its processors at hand.
+"""Checks of a job that need no Spark, with or without its processors.
 
 JobFile ──► environment, keys, discoverer, targets ──► first snapshot ──► check_report
 """
@@ -49,14 +49,14 @@ _JARS: Final = ("spark.jars", "spark.jars.packages", "spark.driver.extraClassPat
 
 @dataclass(frozen=True, slots=True)
 class FoundSnapshot:
-    """What the source of processors gave, and which of them cannot run in this job."""
+    """The snapshot of the source of processors, and the processors that cannot run in this job."""
 
     snapshot: Snapshot
     problems: tuple[ProcessorProblem, ...]
 
 
 def problems_of(job: JobFile, environment: Mapping[str, str]) -> Iterator[Problem]:
-    """Yield what would keep a job from starting: unset variables, keys, targets, the discoverer."""
+    """Yield what prevents a job from starting: unset variables, keys, targets, the discoverer."""
     try:
         job.signing_keys(environment)
     except ValueError as error:
@@ -79,7 +79,7 @@ def problems_of(job: JobFile, environment: Mapping[str, str]) -> Iterator[Proble
 
 
 def warnings_of(job: JobFile) -> Iterator[Problem]:
-    """Yield what a job can start with, but was hardly meant."""
+    """Yield what does not prevent a start, but is probably a mistake."""
     source = job.source
     if source.format not in KNOWN_FORMATS and (
         near := get_close_matches(source.format, KNOWN_FORMATS, n=1)
@@ -106,7 +106,7 @@ def warnings_of(job: JobFile) -> Iterator[Problem]:
 def discoverer_of(
     job: JobFile, environment: Mapping[str, str], initial: Snapshot | None = None
 ) -> PatternProcessorDiscoverer:
-    """Return the discoverer of a job; it has not begun.
+    """Return the discoverer of a job, not started yet.
 
     Raises:
         DiscovererConfigError: its part of the job file cannot be used.
@@ -120,7 +120,7 @@ def discoverer_of(
 def found_snapshot(
     job: JobFile, environment: Mapping[str, str], timeout_seconds: float
 ) -> FoundSnapshot:
-    """Return what the source of processors gives now.
+    """Return the current snapshot of the source of processors.
 
     Raises:
         DiscovererConfigError: the discoverer's part of the job file cannot be used.
@@ -185,18 +185,18 @@ def _discoverer_problem(line: str) -> Problem:
     if found is None:
         return Problem("discoverer", line, "")
     key, told = found.groups()
-    # A problem of the options as a whole is called one of the pattern.
+    # A problem of the options as a whole is reported as one of the pattern.
     path = "discoverer" if key in {None, "pattern"} else f"discoverer.{key}"
     return Problem(path, told if told.endswith((".", "?")) else f"{told}.", "")
 
 
 def _named_problem(error: ValueError, around: str = "") -> Problem:
-    """Return a problem of an error that begins with the key it is about."""
+    """Return an error whose text begins with a key as a problem of that key."""
     key, _, told = str(error).partition(": ")
     return Problem(f"{around}{key}", f"{told}.", "")
 
 
 def _is_file(place: str) -> bool:
-    """Return whether a directory of this machine is in truth a file; other places are not asked."""
+    """Return whether a path of this machine is a file; remote paths are not checked."""
     path = place.removeprefix("file://")
     return "://" not in path and Path(path).is_file()

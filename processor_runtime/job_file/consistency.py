@@ -52,8 +52,8 @@ def inconsistencies(job: JobFile) -> Iterator[Problem]:
 def stream_of_job(job: JobFile, stream: StreamDefinition) -> StreamDefinition:
     """Return a stream's definition with the delay and the order that this job uses.
 
-    By processing time nothing is late, and events of a batch are of one time.
-    `Source.default_order_by` counts if neither job file nor stream says an order.
+    In processing time no event is late, and all events of a batch have the same time.
+    `Source.default_order_by` is used if neither the job file nor the stream sets an order.
     """
     order_by = job.time.order_by or stream.order_by or job.source.default_order_by
     if job.time.by == "processing":
@@ -69,7 +69,7 @@ def stream_of_job(job: JobFile, stream: StreamDefinition) -> StreamDefinition:
 
 
 def misfits(job: JobFile, stream: StreamDefinition) -> Iterator[Problem]:
-    """Yield what in a job file does not fit the stream that it reads."""
+    """Yield the parts of a job file that do not fit the stream it reads."""
     if stream.name != job.stream:
         yield Problem("stream", f"the source of processors has '{stream.name}'.", "")
     try:

@@ -1,4 +1,4 @@
-"""What values of a job file are made of: durations, options, addresses, names of variables.
+"""Types of values in a job file: durations, options, addresses, names of variables.
 
 The models of `outputs`, `source`, `service` and `job_file` are built from these.
 """

@@ -1,4 +1,4 @@
-"""The text of a job file → `JobFile`; every problem is told at once, with its line and column.
+"""The text of a job file → `JobFile`; all problems are reported together, with line and column.
 
 text ──► data and places ──► ${VARIABLES} ──► model ──► parts that must fit each other
 """
@@ -24,10 +24,10 @@ def load_job_file(path: Path, environment: Mapping[str, str]) -> JobFile:
 
     Args:
         path: the file.
-        environment: what `${NAME}` in values stands for.
+        environment: the variables that replace `${NAME}` in values.
 
     Raises:
-        JobFileError: the file cannot be read, or something in it does not fit.
+        JobFileError: the file cannot be read, or has invalid values.
     """
     return validated(path, read_job_text(path), environment)
 
@@ -63,7 +63,7 @@ def validated(path: Path, document: SourceDocument, environment: Mapping[str, st
     """Return the job that a document describes.
 
     Raises:
-        JobFileError: something in it does not fit; `path` is named in its message.
+        JobFileError: it has invalid values; the message names `path`.
     """
     substitution = substitute(document, environment)
     problems = list(substitution.problems)

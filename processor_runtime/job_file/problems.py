@@ -82,7 +82,7 @@ def _told(  # noqa: PLR0911 - one line per kind of error
             return path, "does not fit.", f"{_description(location, model)} {form}".lstrip()
         case "value_error":
             told = str(context["error"]).rstrip(".") + "."
-            # What a model says of one of its keys names that key first.
+            # The message of a model about one of its keys begins with that key.
             key, colon, rest = told.partition(": ")
             if colon and key in _keys(location, model):
                 return _below(path, key), rest, ""
@@ -96,10 +96,10 @@ def _below(path: str, key: str) -> str:
 
 
 def _found_at(location: tuple[int | str, ...], data: Any, *, is_missing: bool) -> tuple[str, Any]:
-    """Return the path in the file of a location in the models, and what stands there.
+    """Return the path in the file of a location in the models, and the value there.
 
-    Locations have also the names of types, which are no keys of the file; the last key of something
-    missing is none either, but belongs to its path.
+    Locations also contain names of types, which are not keys of the file. The last key of a missing
+    value is not in the file either, but belongs to its path.
     """
     path, value = "", data
     for position, key in enumerate(location):

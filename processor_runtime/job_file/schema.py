@@ -1,4 +1,4 @@
-"""The JSON Schema of job files, with which editors complete keys and underline mistakes."""
+"""The JSON Schema of job files, for completion and checks in editors."""
 
 from typing import Any
 

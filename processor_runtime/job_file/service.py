@@ -16,14 +16,14 @@ from processor_runtime.job_file.field_types import (
 
 
 class ServiceConnection(JobFilePart):
-    """Where the rule service is and which token to show it; the token needs the role `job`."""
+    """The address of the rule service and the token to use; the token needs the role `job`."""
 
     url: HttpUrl = Field(repr=False)
     """Where the rule service is, such as https://rules.example.org."""
     token_env: EnvironmentName | None = None
     """Environment variable that holds the token."""
     token_file: Path | None = None
-    """Or a file that does; it is read for every request, so that the token may be changed."""
+    """Or a file that holds it; it is read for every request, so that the token may be changed."""
     ca_file: Path | None = None
     """Certificates to trust instead of the usual ones."""
     timeout_seconds: float = Field(default=10, gt=0, le=300)

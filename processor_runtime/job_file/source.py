@@ -28,7 +28,7 @@ KAFKA_COLUMNS: Final = (
 _PLACE_IN_KAFKA: Final = ("partition", "offset")
 _MAX_FILES: Final = "maxFilesPerTrigger"
 _KAFKA_SUBSCRIPTIONS: Final = ("subscribe", "subscribePattern", "assign")
-# Malformed rows are kept with their text; these would lose them, or end the job for one of them.
+# Malformed rows are kept with their text; these options would lose them or end the job.
 _RESERVED_OPTIONS: Final = ("mode", "columnNameOfCorruptRecord")
 
 
@@ -65,12 +65,12 @@ class Source(JobFilePart):
 
     @property
     def parses_value(self) -> bool:
-        """Whether events stand in a column `value` and are parsed from it."""
+        """Whether events are in a column `value` and parsed from it."""
         return self.value_format is not None or self.format == "kafka"
 
     @property
     def reader_options(self) -> dict[str, str]:
-        """Everything that Spark's reader is given."""
+        """All options for Spark's reader."""
         options = dict(self.options)
         if self.max_files_per_batch is not None:
             options[_MAX_FILES] = str(self.max_files_per_batch)
@@ -80,7 +80,7 @@ class Source(JobFilePart):
 
     @property
     def default_order_by(self) -> list[str]:
-        """Columns that order events of equal time if nothing else is said; perhaps none.
+        """Columns that order events of equal time if no order is set; possibly none.
 
         For Kafka partition and offset, if the stream has columns for both.
         """

@@ -12,7 +12,7 @@ Delay = Annotated[DurationMs, Field(le=_LONGEST_DELAY_MS)]
 
 
 class Timing(JobFilePart):
-    """Which time rules run on; what is left out is as the stream's definition says."""
+    """Which time rules run on; the stream's definition is the default for what is left out."""
 
     by: Literal["event", "processing"] = "event"
     """event: the stream's event time column; processing: the time at which a batch is read."""
@@ -22,7 +22,7 @@ class Timing(JobFilePart):
     """Columns that order events of equal time, instead of the stream's order_by."""
     max_future_skew_ms: DurationMs | None = Field(default=_HOUR_MS, alias="max_future_skew")
     """An event further ahead of the clock than this is an error row: it would make all that follow
-    late. null = any time is taken."""
+    late. null = any time is accepted."""
 
     @model_validator(mode="after")
     def _processing_time_needs_nothing(self) -> Self:
@@ -35,11 +35,11 @@ class Trigger(JobFilePart):
     """When batches begin; one of the three."""
 
     processing_time_ms: DurationMs | None = Field(default=None, alias="processing_time")
-    """So long after the beginning of the one before, or as soon as that has ended; 0 = at once."""
+    """Time between the starts of two batches; 0 = start the next as soon as one has ended."""
     available_now: Literal[True] | None = None
-    """Read what is there in batches, then end."""
+    """Read everything available in batches, then end."""
     once: Literal[True] | None = None
-    """Read what is there in one batch, then end."""
+    """Read everything available in one batch, then end."""
 
     @model_validator(mode="after")
     def _is_one(self) -> Self:

@@ -1,4 +1,4 @@
-"""`${NAME}` in the values of a job file → what the environment holds; `$${` stands for itself.
+"""Replaces `${NAME}` in the values of a job file from the environment; `$${` means `${`.
 
 Values that came from the environment may be secrets: their paths are kept, so that errors can show
 the text that was written instead.
@@ -21,7 +21,7 @@ class Substitution:
     """Data with values in place of variables.
 
     `written` maps the paths of changed values to the text in the file. `problems` are variables
-    that are not set; what they stand in is left as it was written.
+    that are not set; values with such variables are not changed.
     """
 
     data: Any = field(repr=False)
@@ -44,7 +44,7 @@ class _Substituter:
         self.problems: list[Problem] = []
 
     def walk(self, data: Any, path: str) -> Any:
-        """Return data with all its strings substituted; keys stay."""
+        """Return data with all its strings substituted; keys are not changed."""
         match data:
             case dict():
                 start = f"{path}." if path else ""

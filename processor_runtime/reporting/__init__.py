@@ -1,9 +1,9 @@
-"""What a running job tells the rule service, from threads that never hold the job up.
+"""What a running job reports to the rule service, from threads that never block the job.
 
 JobStatus (once per batch) ──► JobReporter ──► registration, heartbeats, stop ──┐
 ReportedMatch (as found)   ──► MatchPoster ──► recent matches ──────────────────┴─► rule service
 
-A service that is slow, down or replaced changes nothing for the job.
+A service that is slow, down or replaced does not affect the job.
 """
 
 from processor_runtime.reporting.job_reporter import JobReporter, ReportingJob

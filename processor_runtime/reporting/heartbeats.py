@@ -1,4 +1,4 @@
-"""JobStatus → heartbeat: what the core knows, within the bounds of what may travel.
+"""JobStatus → heartbeat: the status of the job, within the bounds of a report.
 
 Numbers beyond these bounds are left out or cut, never refused: a watermark that Spark has not set
 yet must not keep the rest of a report from arriving.
@@ -32,7 +32,7 @@ def heartbeat(
     sequence: int,
     discovery: DiscovererHealth | None = None,
 ) -> Heartbeat:
-    """Return a heartbeat that tells how the job fares, and of its versions one part."""
+    """Return a heartbeat with the status of the job and of some of its versions."""
     rate = status.events_per_second
     return Heartbeat(
         instance_id=instance_id,
@@ -58,7 +58,7 @@ def running_version(status: VersionStatus) -> RunningVersion:
     """Return a version as it is reported.
 
     Raises:
-        pydantic.ValidationError: its processor has an id, or itself a number, that none can have.
+        pydantic.ValidationError: the id of its processor or its number is invalid.
     """
     return RunningVersion(
         processor_id=status.processor_id,

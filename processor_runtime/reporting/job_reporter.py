@@ -1,12 +1,12 @@
-"""Registers one start of a job with the rule service and reports how it fares, from a thread.
+"""Registers one start of a job with the rule service and reports its status, from a thread.
 
     register ──► heartbeat ──► … ──► heartbeat ──► stop
-       ▲             │ 404: the service has forgotten the job
+       ▲             │ 404: the service does not know the job any more
        └─────────────┤
-                     │ 409: another instance speaks for the job ──► on_superseded
+                     │ 409: another instance reports for the job ──► on_superseded
                      └ no answer: pause, growing up to 30 s; only the newest status is kept
 
-docs/jobs.md explains what is told and how often.
+docs/jobs.md explains what is reported and how often.
 """
 
 import logging
@@ -32,7 +32,7 @@ from processor_runtime.reporting.rule_service import RuleService, ServiceRefused
 
 # Between the parts of a report that does not fit into one heartbeat, and after a change of epoch.
 _SOON_SECONDS: Final = 0.2
-# After an outage everything is told anew, so that what an outage leaves unanswered cannot pile up.
+# After an outage everything is reported again, so that unanswered reports cannot pile up.
 _FORGETTING_FAILURES: Final = 3
 
 Answer = TypeVar("Answer", bound=BaseModel)
@@ -42,7 +42,7 @@ _log = logging.getLogger("percept.reporting")
 
 @dataclass(frozen=True, slots=True)
 class ReportingJob:
-    """Which job reports: its stream, its name on it, this start of it, and what helps operators."""
+    """Identifies a job: its stream, its name there, this instance, and properties for operators."""
 
     stream: str
     name: str
@@ -51,17 +51,17 @@ class ReportingJob:
 
     @property
     def path(self) -> str:
-        """Where it registers."""
+        """The path at which it registers."""
         return f"{self.siblings_path}/{quote(self.name, safe='')}"
 
     @property
     def siblings_path(self) -> str:
-        """Where the jobs of its stream are listed."""
+        """The path that lists the jobs of its stream."""
         return f"/v1/streams/{quote(self.stream, safe='')}/jobs"
 
 
 class _Superseded(Exception):
-    """Another instance speaks for the job, or it was stopped; says which."""
+    """Another instance reports for the job, or it was stopped; the message says which."""
 
 
 class _ListedJob(BaseModel):
@@ -71,14 +71,14 @@ class _ListedJob(BaseModel):
 
 
 class JobReporter(BackgroundThread):
-    """Reports a job; a context manager that begins and ends it.
+    """Reports a job; a context manager that starts and ends the thread.
 
     Args:
         service: where to report to.
         job: who reports.
-        discovery: how the source of processors fares, asked at each heartbeat.
+        discovery: gives the status of the source of processors, for each heartbeat.
         on_superseded: called once, from the reporting thread, when another instance of the job has
-            taken over and this one should stop; it is told why.
+            taken over and this one should stop; receives the reason.
         clock: the wall clock and waiting.
         backoff: how long to wait after failures.
     """
@@ -115,12 +115,12 @@ class JobReporter(BackgroundThread):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        # A job that dies of an error stays silent: its silence raises the alarm.
+        # A job that fails does not report a stop: the missing heartbeats raise the alarm.
         self._announces_stop = not isinstance(error, Exception)
         self.close()
 
     def update(self, status: JobStatus) -> None:
-        """Take how the job fares now; returns at once. Only the newest status is ever told."""
+        """Set the current status; returns at once. Only the newest status is reported."""
         before = self._status
         self._status = status
         if before is None or before.epoch != status.epoch:
@@ -132,7 +132,7 @@ class JobReporter(BackgroundThread):
         return self._failures.count
 
     def request_end(self) -> None:
-        """Let the last report go out now."""
+        """Send the last report now."""
         self._wake.set()
 
     def _run(self) -> None:
@@ -151,7 +151,7 @@ class JobReporter(BackgroundThread):
         self._announce_stop()
 
     def _report(self) -> float:
-        """Tell what is to be told; return how many seconds to wait before the next report."""
+        """Send a report; return how many seconds to wait before the next one."""
         registered = self._registered
         if registered is None:
             registered = self._register()
@@ -162,7 +162,7 @@ class JobReporter(BackgroundThread):
             is_whole = self._send_heartbeat(registered, status)
         except ServiceRefused as refused:
             if refused.status == HTTPStatus.NOT_FOUND:
-                self._registered = None  # forgotten by the service: the next try registers again
+                self._registered = None  # unknown to the service: the next try registers again
             raise
         return registered.heartbeat_seconds if is_whole else _SOON_SECONDS
 
@@ -197,10 +197,10 @@ class JobReporter(BackgroundThread):
             raise
 
     def _check_not_superseded(self) -> None:
-        """A conflict may also be a limit of the service, which is no reason to stop.
+        """Check why there was a conflict; a limit of the service is no reason to stop.
 
         Raises:
-            _Superseded: another instance speaks for the job.
+            _Superseded: another instance reports for the job.
         """
         listed = self._service.ask("GET", self._job.siblings_path, list[_ListedJob])
         for each in listed:
@@ -230,7 +230,7 @@ class JobReporter(BackgroundThread):
         return wait_seconds
 
     def _announce_stop(self) -> None:
-        """Tell the last status and that the job stops, each once; who is down is not waited for."""
+        """Report the last status and the stop, each once; a service that is down is not awaited."""
         if not self._announces_stop or self._registered is None:
             return
         try:

@@ -1,4 +1,4 @@
-"""Posts recent matches to the rule service from a thread; best effort, bounded, never in the way.
+"""Posts recent matches to the rule service from a thread: best effort, bounded, never blocking.
 
     offer ──► queue (rows and bytes bounded; the oldest are dropped) ──► posts of at most 500
 
@@ -34,13 +34,13 @@ _log = logging.getLogger("percept.reporting")
 
 
 class MatchPoster(BackgroundThread):
-    """Posts matches of one job; a context manager that begins and ends it.
+    """Posts matches of one job; a context manager that starts and ends the thread.
 
     Args:
         service: where to post to.
         stream: the stream of the matches.
         job: the name of the job that found them.
-        queue_rows: how many may wait; of more the oldest are dropped.
+        queue_rows: how many may be queued; beyond that the oldest are dropped.
         clock: waiting.
         backoff: how long to wait after failures.
     """
@@ -72,16 +72,16 @@ class MatchPoster(BackgroundThread):
 
     @property
     def dropped(self) -> int:
-        """How many matches were given up: too many waited, or the service refused them."""
+        """How many matches were dropped: the queue was full, or the service refused them."""
         return self._dropped
 
     @property
     def waiting(self) -> int:
-        """How many matches wait."""
+        """How many matches are queued."""
         return len(self._queue)
 
     def offer(self, matches: Iterable[ReportedMatch]) -> None:
-        """Take matches, oldest first; returns at once. Those that do not fit are dropped."""
+        """Queue matches, oldest first; returns at once. Those that do not fit are dropped."""
         encoded = [match.model_dump_json().encode() for match in matches]
         with self._lock:
             self._queue.extend(encoded)
@@ -94,12 +94,12 @@ class MatchPoster(BackgroundThread):
         self._offered.set()
 
     def count_dropped(self, matches: int, reason: str) -> None:
-        """Take note of matches that were not even offered."""
+        """Count matches that were dropped before they were offered."""
         with self._lock:
             self._note_dropped(matches, reason)
 
     def request_end(self) -> None:
-        """End posting; what waits is sent if the service takes it in time."""
+        """End posting; queued matches are sent if the service accepts them in time."""
         self._offered.set()
 
     def _run(self) -> None:
@@ -133,10 +133,10 @@ class MatchPoster(BackgroundThread):
         return part
 
     def _post(self, part: list[bytes]) -> None:
-        """Post matches; those that the service refuses for good are dropped.
+        """Post matches; those that the service rejects permanently are dropped.
 
         Raises:
-            ServiceRefused: it takes none now.
+            ServiceRefused: it accepts none at the moment.
         """
         body = b'{"job":"%b","matches":[%b]}' % (self._job.encode(), b",".join(part))
         try:
@@ -147,15 +147,15 @@ class MatchPoster(BackgroundThread):
             if len(part) == 1:
                 self.count_dropped(1, first_line(refused))
                 return
-            # One that is refused must not take the others with it.
+            # One rejected match must not cause the others to be dropped.
             middle = len(part) // 2
             self._post(part[:middle])
             self._post(part[middle:])
 
     def _put_back(self, part: list[bytes]) -> None:
-        """Let what was not posted wait again."""
+        """Queue matches again that were not posted."""
         with self._lock:
-            # What has come meanwhile is newer: it stays where there is not room for all.
+            # Matches queued meanwhile are newer: they are kept if there is not room for all.
             while part and (
                 len(self._queue) < self._queue_rows
                 and self._queue_bytes + len(part[-1]) <= QUEUE_BYTES
@@ -167,7 +167,7 @@ class MatchPoster(BackgroundThread):
     def _note_dropped(self, matches: int, reason: str) -> None:
         before = self._dropped
         self._dropped += matches
-        # Told of the first, and then whenever the number has grown tenfold.
+        # Logged for the first, and then whenever the number has grown tenfold.
         if matches and (not before or len(str(self._dropped)) > len(str(before))):
             _log.warning(
                 "%d recent matches in all are not shown in the rule service: %s; outputs other "

@@ -21,10 +21,10 @@ _LONGEST_ASKED_SECONDS: Final = 300.0
 
 
 class ServiceRefused(Exception):
-    """The rule service did not do what was asked.
+    """The rule service refused a request or did not answer.
 
-    `status` is that of HTTP, 0 where there was no answer or none of the service;
-    `retry_after_seconds` is how long it asks to be left alone.
+    `status` is the HTTP status, 0 if there was no answer or it was not from the service;
+    `retry_after_seconds` is the time in its `Retry-After`.
     """
 
     def __init__(self, message: str, status: int = 0, retry_after_seconds: float = 0.0) -> None:
@@ -34,11 +34,11 @@ class ServiceRefused(Exception):
 
 
 class RuleService:
-    """Speaks to the rule service; any number of threads may.
+    """Sends requests to the rule service; safe for any number of threads.
 
     Args:
         url: where it is, such as https://rules.example.org.
-        token: gives the token, for every request anew.
+        token: returns the token; called for every request.
         timeout_seconds: how long connecting, and each part of an answer, may take.
         verify: certificates to trust; `True` = the usual ones.
         transport: sends a request; HTTP if left out.
@@ -54,7 +54,7 @@ class RuleService:
         transport: httpx2.BaseTransport | None = None,
     ) -> None:
         self._token = token
-        # Redirects are not followed, so that the token goes nowhere else.
+        # Redirects are not followed, so that the token is not sent to another host.
         self._http = httpx2.Client(
             base_url=url.rstrip("/"),
             timeout=timeout_seconds,
@@ -89,11 +89,11 @@ class RuleService:
         Args:
             method: of HTTP.
             path: from `/v1` on.
-            answer: what a good answer (2xx) holds.
-            body: a model, or JSON as it is.
+            answer: the model of a successful answer (2xx).
+            body: a model, or JSON text.
 
         Raises:
-            ServiceRefused: no answer, or another one.
+            ServiceRefused: there was no answer, or another one.
             OSError: the file with the token cannot be read.
         """
         headers = {"Authorization": f"Bearer {self._token()}"}

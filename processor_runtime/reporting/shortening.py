@@ -1,4 +1,4 @@
-"""An output row → a match as it is reported: what is too large for the service is shortened.
+"""An output row → a match as it is reported, shortened if it is too large for the service.
 
     columns of an output row ──► ReportedMatch, with `percept_left_out` where something is missing
 
@@ -14,7 +14,7 @@ from pydantic_core import to_json
 from contract.reports import EVENTS_BYTES, OUTPUT_BYTES, ReportedMatch
 
 LEFT_OUT: Final = "percept_left_out"
-"""Key of the object that stands where something is missing; its value says what."""
+"""Key of the object that replaces what is left out; its value says what that was."""
 
 _KEY_VALUES: Final = 20
 _KEY_TEXT_LENGTH: Final = 1_000
@@ -29,7 +29,7 @@ def reported_match(row: Mapping[str, Any]) -> ReportedMatch:
         row: the columns of an output row; `key`, `output` and `events` are JSON text or `None`.
 
     Raises:
-        ValueError: the row is none that the service could take, such as one without an id.
+        ValueError: the service would not accept the row, for example because it has no id.
     """
     return ReportedMatch(
         match_id=row["match_id"],
@@ -46,7 +46,7 @@ def reported_match(row: Mapping[str, Any]) -> ReportedMatch:
 
 
 def shortened_output(output: Any) -> Any:
-    """Return an output, or how many bytes it has if they are too many."""
+    """Return an output, or only its size in bytes if it is too large."""
     size_bytes = len(to_json(output))
     if size_bytes <= OUTPUT_BYTES:
         return output
@@ -54,10 +54,10 @@ def shortened_output(output: Any) -> Any:
 
 
 def shortened_events(events: _Events) -> _Events:
-    """Return the events by step, of each step as many from both ends as fit.
+    """Return the events by step: of each step as many from both ends as fit.
 
-    Where events are missing stands an object that says how many; where even one event a step is
-    too much, no event is left.
+    An object replaces missing events and says how many they are. If even one event per step is too
+    much, no events are returned.
     """
     if len(to_json(events)) <= EVENTS_BYTES:
         return events

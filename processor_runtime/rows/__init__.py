@@ -1,1 +1,1 @@
-"""What crosses process borders: blocks of events, their order and keys, and rows of output."""
+"""Data passed between processes: blocks of events, their order and keys, and output rows."""

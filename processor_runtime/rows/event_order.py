@@ -2,8 +2,8 @@
 
 stream, order_by ──order_of_equal_times──► columns to sort by, after the time in milliseconds
 
-Time moves in whole milliseconds, as in Flink; where the event time column is finer than that, what
-it says beyond them orders events before anything else does.
+Time has a resolution of one millisecond, as in Flink. If the event time column is finer than that,
+it orders events of the same millisecond before `order_by` does.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ def order_of_equal_times(
     Args:
         schema: the columns of the stream.
         event_time_column: one of them.
-        order_by: what the stream, or the job, says.
+        order_by: the columns set by the stream or the job.
     """
     given = list(order_by)
     is_finer = dict(schema.columns)[event_time_column].kind in _FINER

@@ -1,4 +1,4 @@
-"""The key of each event, column by column: what a key selector makes of a frame.
+"""The key of each event, column by column: a key selector applied to a frame.
 
 key_by ──key_columns──► expressions ──keys_of(frame)──► keys ──key_hashing──► shards
 """
@@ -31,7 +31,7 @@ def key_columns(key_by: tuple[str, ...], schema: Schema) -> tuple[pl.Expr, ...]:
 
 def keys_of(events: pl.DataFrame, columns: Sequence[pl.Expr]) -> pl.DataFrame:
     """Return the key of each event, such that equal keys have equal bytes."""
-    # -0.0 becomes 0.0, which polars takes for equal here; what is not equal to itself is no key.
+    # -0.0 becomes 0.0, which polars treats as equal here; NaN is not a key.
     return events.select(columns).with_columns(cs.float().fill_nan(None).replace(0.0, 0.0))
 
 

@@ -1,4 +1,4 @@
-"""Where a key lives: its bytes, its shard, its place within the shard; stable for all time.
+"""The bytes of a key, its shard and its bucket within the shard; must never change.
 
 key values ──key_bytes──► bytes ──key_hash──► shard (of the job) · bucket (of the shard)
 """

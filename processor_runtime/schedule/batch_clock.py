@@ -1,4 +1,4 @@
-"""What one micro-batch knows of time; the same for all its tasks and at every replay."""
+"""The times that apply to one micro-batch; the same for all its tasks and in every replay."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -11,8 +11,8 @@ NO_WATERMARK_MS: Final = -(2**63)
 class BatchClock:
     """The time of one micro-batch.
 
-    Events up to `watermark_ms` are late if they come now; waiting ones up to it are matched now.
-    `processing_time_ms` is the wall clock at which the batch was planned.
+    Events up to `watermark_ms` that arrive in this batch are late; waiting ones up to it are
+    matched. `processing_time_ms` is the wall clock at which the batch was planned.
     """
 
     batch_id: int

@@ -1,6 +1,6 @@
-"""What a new timeline changes, in words: for the log of the job and its terminal.
+"""The changes of a new timeline as text, for the log of the job and its terminal.
 
-timeline before, timeline now ──► one line per version that begins, ends or is kept from running
+timeline before, timeline now ──► one line per version that begins, ends or is quarantined
 """
 
 from collections.abc import Iterator

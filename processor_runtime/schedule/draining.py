@@ -19,8 +19,8 @@ def limit_draining(
     """Yield the intervals of one processor with the end of their draining as it is known now.
 
     A pause, a deletion and a version that begins with `on_update: drop` drop all partial matches of
-    earlier versions, those that drain among them. What has ended stays ended; what was to end after
-    the newest event read is decided anew.
+    earlier versions, those that drain among them. An end in the past does not change; an end after
+    the newest event read is decided again.
 
     Args:
         intervals: in the order of time.

@@ -1,6 +1,6 @@
 """The interval: the event times for which one version of a processor is active.
 
-`timeline` resolves intervals, `phases` cut time by them, both stages run by them.
+`timeline` resolves intervals, `phases` divides time by them, and both stages use the phases.
 """
 
 from collections.abc import Mapping
@@ -28,9 +28,9 @@ class EndReason(StrEnum):
 class Interval:
     """The event times for which one version is active: `[active_from_ms, active_until_ms)`.
 
-    `drains` tells that partial matches begun before its end are finished, up to `drains_until_ms`;
-    else they are dropped at its end. `definition` is that of the snapshot, `digest` is equal for
-    equal definitions.
+    With `drains`, partial matches begun before its end are finished, up to `drains_until_ms`;
+    otherwise they are dropped at its end. `definition` is that of the snapshot, `digest` is equal
+    for equal definitions.
     """
 
     processor_id: str
@@ -45,7 +45,7 @@ class Interval:
 
     @property
     def rule_id(self) -> str:
-        """A name for this interval of this version, unlike that of any other."""
+        """The unique name of this interval of this version."""
         return f"{self.processor_id}@{self.version}@{self.active_from_ms}"
 
     def is_same_version(self, other: "Interval") -> bool:

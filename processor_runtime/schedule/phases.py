@@ -1,6 +1,6 @@
-"""Cuts event time where the set of active rules changes.
+"""Divides event time where the set of active rules changes.
 
-intervals ──Phases──► phases, one after the other ──► which rules start, which go on, when
+intervals ──Phases──► phases, one after the other ──► which rules start, which continue, when
 """
 
 from bisect import bisect_right
@@ -14,8 +14,8 @@ from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, Interval
 class Phase:
     """Event times `[from_ms, until_ms)` in which the same rules are active.
 
-    `starting` may begin partial matches; `going_on` may have some: these, and the draining ones.
-    Rules are named by `Interval.rule_id`.
+    Rules in `starting` may begin partial matches; those in `going_on` (the same and the draining
+    ones) may continue them. Rules are named by `Interval.rule_id`.
     """
 
     from_ms: int
@@ -27,12 +27,12 @@ class Phase:
 class Phases(Sequence[Phase]):
     """The phases of some intervals: ascending, without a gap, over all of time.
 
-    The first stands for all time up to `past_ms`, as it was at the end of it. Each is worked out
-    when it is asked for: of thousands of scheduled changes few are near.
+    The first stands for all time up to `past_ms`, as it was at the end of it. Each phase is
+    computed on demand: of thousands of scheduled changes only a few are near.
 
     Args:
         intervals: when each rule is active.
-        past_ms: event times up to here do not come any more.
+        past_ms: no events up to this time will arrive.
     """
 
     def __init__(self, intervals: Sequence[Interval], past_ms: int = BEGINNING_MS) -> None:
@@ -51,7 +51,7 @@ class Phases(Sequence[Phase]):
         """Return a phase.
 
         Raises:
-            IndexError: there are not so many.
+            IndexError: there is no such phase.
         """
         index = range(len(self))[index]
         if index not in self._worked_out:

@@ -1,4 +1,4 @@
-"""Which intervals of a timeline are of no use any more.
+"""Removes intervals from a timeline that are no longer needed.
 
 timeline, how far events have been processed ──without_ended──► timeline of the next batch
 """

@@ -2,9 +2,9 @@
 
     snapshot + newest event time read ──resolve──► Timeline ──pinned──► key stage, matching stage
 
-A version is active for events in `[active_from_ms, active_until_ms)`. What events already read have
-been promised never changes: a new snapshot only decides about event times after the newest one
-read, so that each event belongs to the same versions in every task, every batch and every replay.
+A version is active for events in `[active_from_ms, active_until_ms)`. Decisions for events already
+read never change: a new snapshot only applies to event times after the newest one read, so that
+each event belongs to the same versions in every task, every batch and every replay.
 
 Source: FLIP-200, "Scheduled activation by watermark"; the promises about updates (same version
 kept, newer version replaces, partial matches of replaced and deleted processors are dropped).
@@ -21,7 +21,7 @@ from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, EndReason,
 
 @dataclass(frozen=True, slots=True)
 class Quarantine:
-    """Why a version is kept from running in this job, until it is replaced, paused or deleted.
+    """Why a version does not run in this job until it is replaced, paused or deleted.
 
     `since_ms` is the event time from which on it does not run.
     """
@@ -36,7 +36,7 @@ class Quarantine:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """All intervals that still matter, by processor and time, and who is kept from running.
+    """All intervals that are still needed, by processor and time, and the quarantined versions.
 
     `paused` are the processors that are published as paused, with their newest version.
     `processed_ms` is how far events had been processed when it was resolved: earlier event times
@@ -56,15 +56,15 @@ def resolve(
     processed_ms: int = BEGINNING_MS,
     failures: Iterable[Quarantine] = (),
 ) -> Timeline:
-    """Return the timeline that a snapshot makes of the one before.
+    """Return the timeline that follows from a snapshot and the timeline before.
 
     Args:
         previous: the timeline so far.
         snapshot: everything that is published.
-        newest_ms: the newest event time read so far; `None` before the first event. What the
-            snapshot says applies to later events only.
+        newest_ms: the newest event time read so far; `None` before the first event. The snapshot
+            applies to later events only.
         processed_ms: up to here all events have been processed.
-        failures: versions found not to work since.
+        failures: versions that have failed since then.
     """
     next_ms = BEGINNING_MS if newest_ms is None else newest_ms + 1
     by_processor = _by_processor(previous.intervals)
@@ -103,7 +103,7 @@ def _with_last_good(
     barred: set[tuple[str, int, str]],
     next_ms: int,
 ) -> list[Interval]:
-    """Let the version that runs go on where the one that should replace it cannot run at all."""
+    """Keep the current version running if the one that should replace it cannot run at all."""
     is_replaced_by_barred = any(
         (processor.id, version.version, _digest(version)) in barred
         for version in processor.versions
@@ -136,10 +136,10 @@ def _by_processor(intervals: Iterable[Interval]) -> dict[str, list[Interval]]:
 def _wanted(
     processor: SnapshotProcessor | None, barred: set[tuple[str, int, str]]
 ) -> Iterator[Interval]:
-    """Yield when each published version would be active, had the snapshot been there for ever.
+    """Yield when each published version would be active if the snapshot had always applied.
 
-    Of the versions whose time has come the highest that works is active, so each ends where a
-    higher one begins, and a version that a higher one precedes never begins.
+    The highest working version whose start has passed is active. Each version therefore ends where
+    a higher one begins, and never begins if a higher one began earlier.
     """
     if processor is None or processor.paused:
         return
@@ -189,7 +189,7 @@ def _joined(
     next_ms: int,
     reason: EndReason,
 ) -> Iterator[Interval]:
-    """Yield what has begun, up to now, and what is wanted, from now on; one that goes on stays."""
+    """Yield started intervals up to now and wanted ones from now on; continuing ones are kept."""
     future = [
         replace(interval, active_from_ms=max(interval.active_from_ms, next_ms))
         for interval in wanted
@@ -220,7 +220,7 @@ def _end_reason(
     begun: list[Interval],
     barred: set[tuple[str, int, str]],
 ) -> EndReason:
-    """Say why the last interval that has begun would end now, if it does."""
+    """Return why the last interval that has begun would end now, if it does."""
     if begun and (begun[-1].processor_id, begun[-1].version, begun[-1].digest) in barred:
         return EndReason.QUARANTINED
     if processor is None:

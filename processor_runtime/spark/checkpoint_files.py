@@ -2,7 +2,7 @@
 
 pinning ──► CheckpointFiles ──Hadoop's file system, through the JVM──► <checkpoint>/…
 
-Files are written aside and renamed, so that a reader finds a whole file or none.
+Files are written under a temporary name and renamed, so that a reader finds a whole file or none.
 """
 
 from typing import Any
@@ -29,7 +29,7 @@ class CheckpointFiles:
         self._read_fully = jvm.org.apache.commons.io.IOUtils.toByteArray
 
     def read(self, name: str) -> bytes | None:
-        """Return the content of a file, `None` if there is none of that name.
+        """Return the content of a file, `None` if it does not exist.
 
         Args:
             name: relative to the checkpoint, such as `epochs/17`.
@@ -44,7 +44,7 @@ class CheckpointFiles:
             stream.close()
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file whole; one that is there already is replaced."""
+        """Write a file atomically; an existing one is replaced."""
         target = self._path(self._root, name)
         aside = self._path(target.getParent(), f".{target.getName()}.{uuid4().hex}.tmp")
         stream = self._files.create(aside, True)  # noqa: FBT003 - Java has no names: overwrite
@@ -60,7 +60,7 @@ class CheckpointFiles:
             raise OSError(f"cannot write {target.toString()}: the file system does not rename")
 
     def names(self, directory: str) -> list[str]:
-        """Return the names of the finished files in a directory, in no order."""
+        """Return the names of the finished files in a directory, in any order."""
         path = self._path(self._root, directory)
         if not self._files.exists(path):
             return []
@@ -68,5 +68,5 @@ class CheckpointFiles:
         return [name for name in found if not name.startswith(".")]
 
     def delete(self, name: str) -> None:
-        """Delete a file; nothing happens if there is none."""
+        """Delete a file, if it exists."""
         self._files.delete(self._path(self._root, name), False)  # noqa: FBT003 - not recursively

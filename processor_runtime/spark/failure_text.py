@@ -1,4 +1,4 @@
-"""Why Spark, or something behind it, has failed: one line, without Java's stack and secrets."""
+"""Why Spark, or a system it uses, has failed: one line, without Java stack traces and secrets."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -14,7 +14,7 @@ _SECRET_WORDS: Final = ("password", "secret", "token", "key", "jaas", "credentia
 
 
 def failure_text(error: BaseException, secrets: Iterable[str]) -> str:
-    """Return the kind of an error and the first line of what it says, with secrets made out."""
+    """Return the type of an error and the first line of its message, with secrets masked."""
     if isinstance(error, Py4JJavaError):
         text = _java_text(error)
     elif isinstance(error, PySparkException):
@@ -26,14 +26,14 @@ def failure_text(error: BaseException, secrets: Iterable[str]) -> str:
 
 
 def ending_text(error: BaseException) -> str:
-    """Return what ended a job: of Spark's errors a line, of Percept's own all they say."""
+    """Return what ended a job: one line of an error of Spark, the full text of one of Percept."""
     if isinstance(error, Py4JJavaError | PySparkException):
         return failure_text(error, ())
     return f"{type(error).__name__}: {error}"
 
 
 def without(text: str, secrets: Iterable[str]) -> str:
-    """Return a text with three stars where it holds a secret."""
+    """Return a text with every secret replaced by three stars."""
     for secret in sorted(secrets, key=len, reverse=True):
         if secret:
             text = text.replace(secret, _HIDDEN)

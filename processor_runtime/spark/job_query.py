@@ -1,9 +1,9 @@
-"""One streaming query of a job: from the source to the outputs, until it ends or must end.
+"""One streaming query of a job, from the source to the outputs, until it ends or is stopped.
 
-    StreamQuery.run() ──► "stream changed" (begin another) · "ended" · an error
+    JobQuery.run() ──► returns (stream changed, ended or stopped) · raises the error of a batch
 
-A query reads events as one definition of the stream has them. When a new definition is published,
-the query ends between two batches, and the job begins another on the same checkpoint.
+A query reads events with the columns of one definition of the stream. When a new definition is
+published, the query ends between two batches, and the job begins another on the same checkpoint.
 """
 
 import threading
@@ -24,16 +24,16 @@ _POLL_SECONDS: Final = 0.02
 
 
 class QueryEnding(Exception):
-    """No batch begins any more; not an error, but how Spark is told."""
+    """No further batch starts; not an error, but raised to make Spark end the query."""
 
 
 @dataclass(slots=True)
 class StreamWatch:
-    """Gives the newest snapshot, as long as it is about the stream that the query reads.
+    """Returns the newest snapshot, as long as it has the stream definition of the query.
 
     Args:
-        newest: gives the newest snapshot of all.
-        stream: the stream as the query reads it.
+        newest: returns the newest snapshot.
+        stream: the definition of the stream that the query uses.
     """
 
     newest: Callable[[], Snapshot | None]
@@ -56,7 +56,7 @@ class JobQuery:
     Args:
         rows: the streaming frame of output rows.
         batches: what is done with each batch.
-        watch: whether the stream has changed.
+        watch: tells whether the stream has changed.
         name: what Spark calls the query.
         checkpoint: its checkpoint.
         trigger: when batches begin.
@@ -82,7 +82,7 @@ class JobQuery:
         writer = writer.option("checkpointLocation", self.checkpoint).foreachBatch(self._batch)
         self._query = writer.trigger(**_trigger(self.trigger)).start()
         try:
-            # Not in one long call, so that signals of the process are handled meanwhile.
+            # In short calls, so that signals of the process are handled in between.
             while not self._query.awaitTermination(1):
                 if self.watch.has_changed or self._is_ending.is_set():
                     self.end()
@@ -92,12 +92,12 @@ class JobQuery:
             raise self._failure or error from error
 
     def end(self, patience_seconds: float = 60.0) -> None:
-        """End the query once the batch that is under way is committed, or patience has ended."""
+        """End the query once the current batch is committed, or after `patience_seconds`."""
         self._is_ending.set()
         query, deadline = self._query, time.monotonic() + patience_seconds
         if query is None:
             return
-        # A batch that begins meanwhile ends the query itself.
+        # A batch that starts meanwhile ends the query itself.
         while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
             time.sleep(_POLL_SECONDS)
         query.stop()
@@ -105,14 +105,14 @@ class JobQuery:
     def _batch(self, frame: DataFrame, batch_id: int) -> None:
         try:
             if self._is_ending.is_set() or self._is_of_changed_stream(batch_id):
-                raise QueryEnding  # noqa: TRY301 - Spark is told by the same way as of a failure
+                raise QueryEnding  # noqa: TRY301 - ends the query in the same way as a failure
             self.batches(frame, batch_id)
         except BaseException as error:
             self._failure = error
             raise
 
     def _is_of_changed_stream(self, batch_id: int) -> bool:
-        """Whether the next query is to run a batch; one that has begun ends as it began."""
+        """Whether a batch is left to the next query; one that is pinned stays with this one."""
         self.watch.latest()
         return self.watch.has_changed and not self.batches.pins.has(batch_id)
 

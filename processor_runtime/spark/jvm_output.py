@@ -12,9 +12,9 @@ from pathlib import Path
 
 @contextmanager
 def jvm_output_to(path: Path) -> Iterator[None]:
-    """Let processes that are started inside the block print to the end of a file.
+    """Append the output of processes that are started inside the block to a file.
 
-    They keep it for as long as they live; this process prints as before once the block is left.
+    They write to it until they end; this process prints as before after the block.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""Sends small files to the workers while the job runs, and withdraws those nobody needs any more.
+"""Sends small files to the workers while the job runs, and withdraws those no longer needed.
 
 timeline of a batch ──ship──► SparkContext.addFile ──► SparkFiles.get in every worker
 """
@@ -25,11 +25,11 @@ class ShippedFiles:
         self._names: list[str] = []
 
     def ship(self, name: str, content: bytes) -> None:
-        """Make a file known to the workers from the next task on; again is no harm.
+        """Make a file available to the workers from the next task on; may be repeated.
 
         Args:
-            name: unlike that of any file with other content.
-            content: what is in it.
+            name: unique to this content.
+            content: the content of the file.
         """
         if name in self._names:
             self._names.remove(name)
@@ -43,7 +43,7 @@ class ShippedFiles:
             self._withdraw(self._names.pop(0))
 
     def _withdraw(self, name: str) -> None:
-        """Take a file off the list that Spark sends with every task; it has no call for that."""
+        """Remove a file from the list sent with every task; Spark has no call for this."""
         context: Any = self._spark.sparkContext._jsc.sc()  # noqa: SLF001 - there is no other door
         sessions = context.addedFiles().valuesIterator()
         while sessions.hasNext():

@@ -1,4 +1,4 @@
-"""What one shard tells the driver after a batch: counts, sizes, and which rules have failed.
+"""What one shard reports to the driver after a batch: counts, sizes, and failed rules.
 
 shard matcher ──► ShardStatus ──JSON──► driver ──► heartbeats, quarantine in the next timeline
 """
@@ -13,7 +13,7 @@ from processor_runtime.state.group_header import StoppedRule
 
 @dataclass(slots=True)
 class RuleCounts:
-    """What one rule did in one batch. `last_match_ms` is the event time of its newest match."""
+    """Counts of one rule in one batch. `last_match_ms` is the event time of its newest match."""
 
     events: int = 0
     matches: int = 0
@@ -26,10 +26,9 @@ class RuleCounts:
 class ShardStatus:
     """One batch of one shard.
 
-    `counts` are those of the events that the key stage sent along with it. `rules` has what was
-    done in this batch, `partial_matches` all that is open now, both by rule; `stopped` the rules
-    that have failed in this shard, but for those that the timeline has taken out since. `row_kinds`
-    counts rows of output.
+    `counts` are the event counts sent by the key stage. `rules` has the counts of this batch and
+    `partial_matches` the number open now, both by rule; `stopped` has the rules that have failed in
+    this shard, except those that the timeline has removed since. `row_kinds` counts rows of output.
     """
 
     shard: int

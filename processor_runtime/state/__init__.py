@@ -1,1 +1,1 @@
-"""What a shard keeps from batch to batch: headers, keys in buckets, events that wait."""
+"""What a shard keeps from batch to batch: headers, keys in buckets, waiting events."""

@@ -1,4 +1,4 @@
-"""What a shard remembers of one selector group from batch to batch, apart from events and keys.
+"""What a shard keeps of one selector group between batches, besides events and keys.
 
 state ──read_header──► GroupHeader ──one batch──► write_header ──► state
 """
@@ -22,7 +22,7 @@ _FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class StoppedRule:
-    """A rule that raised here or broke its limits: why, and from which event time on it is out."""
+    """A rule that raised here or exceeded its limits: why, and from which event time it stops."""
 
     rule_id: str
     reason: str

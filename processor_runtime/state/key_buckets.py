@@ -4,7 +4,7 @@
 
 A bucket holds some hundred keys by hash, each encoded on its own. A batch reads and writes the
 buckets it touches, and decodes the keys it touches. The index of buckets says where windows are
-due, so that time needs no walk over all keys.
+due, so that no scan over all keys is needed.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ from processor_runtime.rows.key_hashing import bucket_of, key_hash
 from processor_runtime.state.keyed_state import KeyedState
 
 KEYS_PER_BUCKET: Final = 256
-"""Beyond twice as many on average the number of buckets is doubled."""
+"""If the average exceeds twice this number, the number of buckets is doubled."""
 
 
 class KeyEntry(NamedTuple):
@@ -33,7 +33,7 @@ class KeyEntry(NamedTuple):
 
 @dataclass(slots=True)
 class BucketSummary:
-    """What the index knows of a bucket without reading it."""
+    """The entry of a bucket in the index, which is known without reading the bucket."""
 
     deadline_ms: int | None = None
     oldest_layout: int | None = None
@@ -48,7 +48,7 @@ class KeyBuckets:
     Args:
         group: the selector group.
         state: where buckets are kept.
-        index: what was known of each bucket after the batch before; a power of two of them.
+        index: the entry of each bucket after the batch before; their number is a power of two.
     """
 
     group: str
@@ -60,14 +60,14 @@ class KeyBuckets:
     def take(
         self, keys: Iterable[bytes], due_ms: int, older_than_layout: int, sweep: int
     ) -> Iterator[tuple[bytes, KeyEntry]]:
-        """Yield the entries of these keys, of those with windows due, and of some old ones.
+        """Yield the entries of these keys, of keys with windows due, and of some with old layouts.
 
         Args:
             keys: keys with events in this batch.
             due_ms: windows are due up to here.
-            older_than_layout: entries under older layouts are taken along, a few buckets at a time,
-                so that what belongs to rules that are gone is freed at last.
-            sweep: at most so many buckets for that.
+            older_than_layout: entries under older layouts are included, a few buckets at a time, so
+                that the state of removed rules is freed eventually.
+            sweep: the largest number of buckets for that.
         """
         wanted: dict[int, list[bytes]] = {}
         for key in keys:
@@ -91,7 +91,7 @@ class KeyBuckets:
             yield from [(key, entries[key]) for key in chosen]
 
     def put(self, key: bytes, entry: KeyEntry | None) -> None:
-        """Set what is held for a key; `None` frees it."""
+        """Set the entry of a key; `None` removes it."""
         number = self._number(key)
         entries = self._entries(number)
         if entry is not None:
@@ -112,7 +112,7 @@ class KeyBuckets:
 
     @property
     def keys(self) -> int:
-        """How many keys hold something."""
+        """How many keys have an entry."""
         return sum(summary.keys for summary in self.index)
 
     @property

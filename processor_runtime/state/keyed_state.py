@@ -1,8 +1,8 @@
-"""What the matching stage needs of a state store: named values of one shard, as bytes.
+"""The interface of a state store for the matching stage: named values of one shard, as bytes.
 
-    shard matcher ──► KeyedState ──► Spark's map state (spark/stages), or a dict in tests
+    shard matcher ──► KeyedState ──► Spark's map state (spark/plan/stages), or a dict in tests
 
-Few and large values beat many small ones: each access crosses a process border.
+A few large values are faster than many small ones: each access goes to another process.
 """
 
 from typing import Protocol
@@ -18,7 +18,7 @@ class KeyedState(Protocol):
         """Set a value."""
 
     def delete(self, name: str) -> None:
-        """Remove a value; nothing happens if there is none."""
+        """Remove a value, if there is one."""
 
 
 class StateUnder:

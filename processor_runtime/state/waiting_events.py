@@ -2,8 +2,8 @@
 
     blocks as they came ──add──► state ──take(watermark)──► events in order of time
 
-A block is kept as it came, undecoded, until the watermark reaches its first event: each event is
-written once and read about once, however long the allowed delay.
+A block is kept encoded until the watermark reaches its first event: each event is written once and
+read about once, however long the allowed delay.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ from processor_runtime.state.keyed_state import KeyedState
 
 @dataclass(frozen=True, slots=True)
 class WaitingBlock:
-    """Where a block is kept, and what is in it; `data` is what came in this batch."""
+    """The name under which a block is kept in the state, and the times and size of its events."""
 
     name: str
     arrival: Arrival
@@ -36,12 +36,12 @@ class WaitingBlock:
 
 @dataclass(slots=True)
 class WaitingEvents:
-    """The blocks that wait; belongs to one batch of one shard.
+    """The waiting blocks, during one batch of one shard.
 
     Args:
         group: the selector group.
         state: where blocks are kept.
-        blocks: what waits, from the batch before.
+        blocks: the blocks waiting since the batch before.
     """
 
     group: str
@@ -105,17 +105,17 @@ class WaitingEvents:
                 self.add(encode_events(self.group, arrival, later))
                 events = events.filter(pl.col(TIME) <= watermark_ms)  # noqa: PLW2901 - the rest
             ready.append(events)
-        # The columns of the stream may have changed while some of them waited.
+        # The columns of the stream may have changed while some events were waiting.
         return pl.concat(ready, how="diagonal_relaxed").sort(TIME, *order_by, maintain_order=True)
 
     @property
     def next_ms(self) -> int | None:
-        """The time of the oldest event that waits; `None` if none does."""
+        """The time of the oldest waiting event; `None` if there is none."""
         return min((block.from_ms for block in self.blocks), default=None)
 
     @property
     def count(self) -> int:
-        """How many events wait."""
+        """How many events are waiting."""
         return sum(block.count for block in self.blocks)
 
     @property
@@ -125,7 +125,7 @@ class WaitingEvents:
 
 
 def blocks_as_values(blocks: Iterable[WaitingBlock]) -> list[Any]:
-    """Return what waits as plain values, for the header of the shard."""
+    """Return the waiting blocks as plain values, for the header of the shard."""
     return [
         [
             block.name,

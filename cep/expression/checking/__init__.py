@@ -1,1 +1,1 @@
-"""What can be known of an expression before an event is seen: names, types, use as a key."""
+"""Static checks of an expression: names, types, use as a key."""

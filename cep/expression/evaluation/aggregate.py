@@ -18,7 +18,7 @@ from cep.expression.tree import Aggregate, AggregateFunction, Literal, Node
 from cep.expression.values import EXACT, Group, Mismatch, Value, group_of, less, to_double
 
 State = Any
-"""What an aggregate knows of the events so far: a plain, immutable value."""
+"""The state of an aggregate after the events so far: a plain, immutable value."""
 
 _Step = Callable[[State, Value], State]
 
@@ -27,8 +27,8 @@ _Step = Callable[[State, Value], State]
 class CompiledAggregate:
     """An aggregate that folds events in constant time each.
 
-    `fold(state, event)` returns the state after one more accepted event of `step` and leaves the
-    old one as it was; `result(state)` returns the value, `None` for NULL.
+    `fold(state, event)` returns the state after one more accepted event of `step` and does not
+    change the old one; `result(state)` returns the value, `None` for NULL.
     """
 
     step: str
@@ -45,10 +45,10 @@ def compile_aggregate(
     SUM of integers and decimals is exact and cannot overflow, SUM of doubles adds in the order of
     acceptance. All but COUNT are NULL over no values that are not NULL; FIRST and LAST are the
     value of the first and the last event, which may be NULL itself. `fold` raises `EvaluationError`
-    where values do not go together.
+    for values of incompatible types.
 
     Raises:
-        TypeError: if the node is no aggregate.
+        TypeError: if the node is not an aggregate.
     """
     if not isinstance(aggregate, Aggregate):
         raise TypeError(f"{type(aggregate).__name__} is no aggregate")
@@ -96,7 +96,7 @@ def _average(state: State) -> Value:
         return None
     if isinstance(total, Decimal):
         return divide(total, count)
-    if isinstance(total, int):  # rounded once, where two conversions to double could round twice
+    if isinstance(total, int):  # round once; two conversions to double could round twice
         return to_double(Fraction(total, count))
     return total / count
 
@@ -113,7 +113,7 @@ def _first(state: State, value: Value) -> State:
     return state or (value,)
 
 
-# Initial state, step, result. FIRST wraps its value, for the first one may be NULL.
+# Initial state, step, result. FIRST wraps its value, because the first one may be NULL.
 _FUNCTIONS: dict[AggregateFunction, tuple[State, _Step, Callable[[State], Value]]] = {
     AggregateFunction.COUNT: (0, lambda state, _value: state + 1, _as_is),
     AggregateFunction.SUM: (None, _sum, _as_is),

@@ -1,9 +1,9 @@
 """The functions and arithmetic operators of the language: one table, one place to add one.
 
 Per function: how many arguments, the rule that types it, the scalar meaning, and its columnar form
-where polars has one that agrees for every value. Where it has none (`columnar` is absent or gives
-`None`), the columnar evaluator applies the scalar meaning value by value. All of them are NULL when
-an argument is, so neither form sees NULL as a case of its own.
+where polars has one that agrees for every value. If there is none (`columnar` is absent or returns
+`None`), the columnar evaluator applies the scalar meaning value by value. All functions are NULL if
+an argument is, so neither form has to handle NULL.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Typing rules: the type of a result from the types of the operands, or why they do not fit.
 
-Read by the table in `functions` and by the type check. A type that is open (NULL, or a column
-without a schema) fits everywhere.
+Read by the table in `functions` and by the type check. An unknown type (NULL, or a column without a
+schema) fits everywhere.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ Types = tuple[DataType, ...]
 
 
 class TypeMismatch(Exception):
-    """Types that do not fit; `hint` says how to mend it."""
+    """Types that do not fit; `hint` says how to fix it."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -60,7 +60,7 @@ def comparable(left: DataType, right: DataType) -> bool:
 
 
 def common(left: DataType, right: DataType) -> DataType | None:
-    """Return the type in which branches of both types meet, `None` if they do not."""
+    """Return the common type of branches of both types, `None` if there is none."""
     if left.kind is Kind.NULL:
         return right
     if right.kind is Kind.NULL or left == right:
@@ -77,7 +77,7 @@ def common(left: DataType, right: DataType) -> DataType | None:
 
 
 def number(types: Types) -> DataType:
-    """One number gives a number of its type."""
+    """One number, and the result has its type."""
     (only,) = types
     if not (only.is_numeric or only.is_open):
         raise TypeMismatch(f"needs a number, not a {only}", _cast_hint(only, "DOUBLE"))
@@ -85,7 +85,7 @@ def number(types: Types) -> DataType:
 
 
 def rounded(types: Types) -> DataType:
-    """A number, and whole numbers beside it; decimals are computed, so in their standard room."""
+    """A number and whole numbers; the result of decimals has the standard precision."""
     first, *others = types
     for other in others:
         if other.kind is not Kind.BIGINT and not other.is_open:
@@ -122,12 +122,12 @@ def numeric(types: Types) -> DataType:
 
 
 def product(types: Types) -> DataType:
-    """`*`: digits before and behind the point add up."""
+    """`*`: the digits before and after the point are added up."""
     return _numbers(types, lambda w1, s1, w2, s2: (w1 + w2, s1 + s2))
 
 
 def quotient(types: Types) -> DataType:
-    """`/`: DOUBLE, or a decimal in its full room."""
+    """`/`: DOUBLE, or a decimal with the largest precision."""
     result = _numbers(types, lambda *_: (MAX_WHOLE_DIGITS, MAX_SCALE))
     return DOUBLE if result.kind is Kind.BIGINT else result
 

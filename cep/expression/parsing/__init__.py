@@ -1,1 +1,1 @@
-"""From text to tree: the lexical rules and limits, then sqlglot, then only what is listed."""
+"""From text to tree: lexical rules and limits, then sqlglot, then the whitelist of nodes."""

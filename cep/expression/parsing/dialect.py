@@ -1,9 +1,9 @@
 """Spark's SQL for sqlglot, reduced to what the parser can translate without loss.
 
-sqlglot's own tree drops arguments it has no place for (`FIRST(x, 1)` becomes `FIRST(x)`) and
-rewrites functions between dialects. Here every function call stays what was written: a name and its
-arguments, which the table in `functions` then judges. Only `CASE`, `CAST`, `TRY_CAST` and
-`EXTRACT` have a grammar of their own.
+sqlglot's own tree drops arguments it does not support (`FIRST(x, 1)` becomes `FIRST(x)`) and
+rewrites functions between dialects. Here every function call is kept as written: a name and its
+arguments, which the table in `functions` then checks. Only `CASE`, `CAST`, `TRY_CAST` and `EXTRACT`
+have their own grammar.
 """
 
 from typing import Any, ClassVar
@@ -15,7 +15,7 @@ from sqlglot.tokenizer_core import TokenType
 
 
 class ExpressionDialect(Spark):
-    """Spark 4's lexical rules, with the functions left alone."""
+    """Spark 4's lexical rules, without rewriting functions."""
 
     class Tokenizer(Spark.Tokenizer):
         """A doubled quote is one quote, as in Spark 4 and in the SQL standard."""
@@ -23,7 +23,7 @@ class ExpressionDialect(Spark):
         STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'"]
 
     class Parser(SparkParser):
-        """No function is known by name, and every constant keeps its place in the text."""
+        """Knows no function by name, and keeps the position of every constant in the text."""
 
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
         NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {}

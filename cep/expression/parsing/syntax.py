@@ -1,9 +1,9 @@
-r"""Text to sqlglot's tree: the lexical rules, the limits, and syntax errors in plain words.
+r"""Text to sqlglot's tree: the lexical rules, the limits, and clear syntax errors.
 
-First step of the pipeline; `parser` translates the tree further. Where Spark's rules for texts in
-quotes are a trap they are mended: a backslash before a character it does not escape stays, so that
-`RLIKE '\d+'` means digits, and a text in double quotes is refused because it is a name in the SQL
-standard. Comments are refused, for sqlglot would move them.
+First step of the pipeline; `parser` translates the tree further. Two of Spark's rules for quoted
+texts are changed because they cause mistakes: a backslash before a character it does not escape is
+kept, so that `RLIKE '\d+'` means digits, and a text in double quotes is refused because it is a
+name in the SQL standard. Comments are refused because sqlglot would move them.
 """
 
 import re
@@ -22,18 +22,18 @@ MAX_BRACKET_DEPTH = 24  # sqlglot needs some twenty Python frames for each
 
 
 def too_large(text: str, what: str, given: int, limit: int) -> ExpressionTooLarge:
-    """Return the error for a text with `given` of something that has a limit."""
+    """Return the error for a text that exceeds a limit; `given` is its count."""
     message = f"the expression has {given} {what}, at most {limit} are allowed"
     problem = problem_at(text[:80], (0, 1), message, "split it into several conditions or steps")
     return ExpressionTooLarge(problem, given=given, limit=limit)
 
 
 def read_sql(text: str) -> exp.Expr:
-    """Return sqlglot's tree of the one expression a text holds.
+    """Return sqlglot's tree of the one expression in a text.
 
     Raises:
-        ExpressionTooLarge: if it is too long, or has too many brackets in one another.
-        ExpressionError: if it is no SQL expression.
+        ExpressionTooLarge: if it is too long, or its brackets are nested too deeply.
+        ExpressionError: if it is not an SQL expression.
     """
     if len(text) > MAX_TEXT_LENGTH:
         raise too_large(text, "characters", len(text), MAX_TEXT_LENGTH)
@@ -59,7 +59,7 @@ def refusal(text: str, span: Span, message: str, hint: str = "") -> ExpressionEr
 
 
 def _unclosed(text: str) -> Span:
-    """The place of the quote that is never closed."""
+    """Return the place of the quote that is never closed."""
     closed = re.compile(
         r"'(?:\\.|''|[^'\\])*'|`(?:``|[^`])*`|\"(?:\\.|[^\"\\])*\"|[^'`\"]", re.DOTALL
     )
@@ -73,7 +73,7 @@ _WORDS = {"GT": ">", "GTE": ">=", "LT": "<", "LTE": "<=", "EQ": "=", "NEQ": "<>"
 
 
 def _syntax_error(text: str, error: ParseError) -> ExpressionError:
-    """Say in plain words, and with a place in the text, what sqlglot says of its classes."""
+    """Translate an error of sqlglot about its classes into a plain one with a place in the text."""
     (first, *_) = error.errors
     highlight = str(first.get("highlight") or "")
     line, column = int(first.get("line") or 1), int(first.get("col") or 1)
@@ -92,7 +92,7 @@ def _syntax_error(text: str, error: ParseError) -> ExpressionError:
 
 
 def _check_tokens(text: str, tokens: list[Token]) -> None:
-    """Refuse what the parser would skip, misread, or need too deep a stack for."""
+    """Refuse text that the parser would skip or misread, or that needs too deep a stack."""
     if not tokens:
         raise refusal(text, (0, 1), "the expression is empty", "write a condition, or TRUE")
     depth = deepest = 0
@@ -130,7 +130,7 @@ _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
 
 
 def unescaped(quoted: str) -> str:
-    """Return what stands between two quotes with its escapes resolved."""
+    """Return the text between two quotes with its escapes resolved."""
 
     def replacement(match: re.Match[str]) -> str:
         if match[1]:

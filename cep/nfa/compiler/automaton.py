@@ -1,6 +1,6 @@
 """The automaton under construction: transitions can still be added, copied and narrowed.
 
-Between `compiler`, which decides what states a pattern needs, and `program`, the frozen result.
+Built by `compiler`, which decides what states a pattern needs; `program` is the frozen result.
 """
 
 from dataclasses import dataclass, field, replace
@@ -23,7 +23,7 @@ class Draft:
     previous_window_ms: int | None = None
 
     def add(self, action: Action, target: int, guard: Guard) -> None:
-        """Add a transition behind those there are; they are tested in this order."""
+        """Append a transition; transitions are tested in this order."""
         self.transitions.append(Transition(action, target, guard))
 
 
@@ -48,7 +48,7 @@ class Automaton:
         return len(self._drafts) - 1
 
     def copy(self, state: int) -> int:
-        """Return a second state with the same transitions; those to itself lead to the copy."""
+        """Return a copy of a state; its transitions to itself lead to the copy."""
         copy = self._twin(state)
         self[copy].transitions = [
             replace(t, target=copy) if t.target == state else t for t in self[state].transitions
@@ -56,7 +56,7 @@ class Automaton:
         return copy
 
     def copy_without(self, state: int, dropped: set[int]) -> int:
-        """Copy a state and all it proceeds to, but not the ways to the states in `dropped`."""
+        """Copy a state and all it proceeds to, without the transitions to states in `dropped`."""
         return self._copy_without(state, dropped, {})
 
     def _copy_without(self, state: int, dropped: set[int], copies: dict[int, int]) -> int:
@@ -80,7 +80,7 @@ class Automaton:
         return self.new_state(original.name, original.step, original.kind)
 
     def forbid(self, state: int, taken: Guard) -> None:
-        """Narrow every transition of a state to events that `taken` does not hold for."""
+        """Narrow every transition of a state to events for which `taken` does not hold."""
         draft = self[state]
         draft.transitions = [
             replace(transition, guard=Both(transition.guard, Not(taken)))

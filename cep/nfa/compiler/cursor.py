@@ -1,4 +1,4 @@
-"""Where the compiler is in a pattern: which element, in which sequence, in which group.
+"""The position of the compiler in a pattern: element, sequence and group.
 
 Source: conformance notes 24 and 25 for how a group governs its first element.
 """
@@ -31,7 +31,7 @@ class Cursor:
 
     @property
     def following(self) -> Element | None:
-        """The element behind it, the one behind the group for a group's last."""
+        """The next element; for the last one of a group, the element after the group."""
         if self.position + 1 < len(self.sequence):
             return self.sequence[self.position + 1]
         return self.after_sequence
@@ -43,7 +43,7 @@ class Cursor:
 
     @property
     def contiguity(self) -> Contiguity:
-        """How the element follows what is in front of it, its group's word for a group's head."""
+        """How the element follows the one before; for the first of a group, that of the group."""
         if self.is_head_of_group:
             assert self.group is not None  # noqa: S101 - what is_head_of_group says
             if not self.first_repetition:

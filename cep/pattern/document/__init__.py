@@ -1,4 +1,4 @@
-"""The document of a pattern, JSON or YAML: its schema, and the ways from it and to it.
+"""The document of a pattern, JSON or YAML: its schema, reading and writing.
 
 files → text (plain data with the place of every key) → reading → tree → writing
 """

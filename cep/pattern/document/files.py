@@ -29,7 +29,7 @@ def read_documents(text: str, suffix: str) -> list[SourceDocument]:
         suffix: one of `SUFFIXES`, which tells the format.
 
     Raises:
-        FileRefused: the text is not of that format, or has something else than documents in it.
+        FileRefused: the text does not have that format, or contains more than documents.
     """
     try:
         read = [read_json_text(text)] if suffix == ".json" else read_yaml_documents(text)

@@ -1,7 +1,7 @@
 """The document of a pattern: its keys, their types and its JSON Schema, as pydantic models.
 
-`reading` turns a document into a pattern tree, `writing` a tree into a document.
-The models check shape only; what the shape cannot say (Flink's rules) is checked on the tree.
+`reading` turns a document into a pattern tree, `writing` a tree into a document. The models check
+the shape only; other rules (those of Flink) are checked on the tree.
 """
 
 import reprlib
@@ -60,7 +60,7 @@ def _condition_form(condition: Any) -> str:
             return "<sql>"
 
 
-# Tags tell the forms of a value apart and are left out of the paths that people see.
+# Tags distinguish the forms of a value and are left out of the paths in messages.
 FORM_TAGS: Final = frozenset(
     {
         *("<range>", "<count>", "<field>", "<name>", "<group>", "<step>"),

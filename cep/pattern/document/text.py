@@ -1,7 +1,7 @@
 """YAML and JSON text: plain data, and the line and column of every key in it.
 
-The first stage of reading a document that came as text. Keys given twice are refused, and so are
-YAML aliases, with which a few lines can stand for gigabytes.
+The first stage of reading a document that came as text. Duplicate keys are refused, and so are YAML
+aliases, with which a few lines can expand to gigabytes.
 """
 
 import json
@@ -21,7 +21,7 @@ _TOO_DEEP: Final = Problem("", "nested too deeply to be read.", "Use fewer group
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Where a key or list item stands, from 1; `text` is where its text starts, if known."""
+    """The position of a key or list item, from 1; `text` is where its text starts, if known."""
 
     line: int
     column: int
@@ -36,7 +36,7 @@ class SourceDocument:
     marks: Mapping[str, Mark] = field(default_factory=dict)
 
     def mark(self, path: str) -> Mark | None:
-        """Return the place of a path, or of the nearest key around it that was written."""
+        """Return the place of a path, or of the nearest enclosing key in the text."""
         while path not in self.marks:
             if not path:
                 return None
@@ -92,7 +92,7 @@ def read_json_text(text: str) -> SourceDocument:
         raise PatternError([problem]) from None
     except RecursionError:
         raise PatternError([_TOO_DEEP]) from None
-    # JSON is YAML but for tabs and a few characters in strings; spaces instead keep every place.
+    # JSON is YAML except for tabs and a few characters in strings; spaces instead keep all places.
     same_places = "".join(
         character if character.isprintable() or character in "\r\n" else " " for character in text
     )
@@ -101,7 +101,7 @@ def read_json_text(text: str) -> SourceDocument:
 
 @contextmanager
 def _refusing() -> Iterator[None]:
-    """Turn the errors of PyYAML into refusals."""
+    """Convert the errors of PyYAML to `PatternError`."""
     try:
         yield
     except yaml.MarkedYAMLError as error:
@@ -109,7 +109,7 @@ def _refusing() -> Iterator[None]:
     except (yaml.YAMLError, ValueError) as error:  # such as a control character, or a 32nd of May
         raise PatternError([Problem("", f"not YAML: {error}.", "")]) from None
     except (AttributeError, LookupError, TypeError):
-        # PyYAML trips over tags that do not fit what they stand before: `!!int [1]`.
+        # PyYAML fails in other ways on tags that do not fit their value: `!!int [1]`.
         message = "a YAML tag does not fit its value."
         raise PatternError([Problem("", message, "Leave tags such as !!int out.")]) from None
     except RecursionError:
@@ -117,7 +117,7 @@ def _refusing() -> Iterator[None]:
 
 
 def _source(node: yaml.Node) -> SourceDocument:
-    # The loader that composed the node has given it the tags that say what to make of it.
+    # The loader that composed the node has set the tags that decide its type.
     return SourceDocument(yaml.SafeLoader("").construct_document(node), dict(_marks(node, "")))
 
 
@@ -142,7 +142,7 @@ class _Loader(yaml.SafeLoader):
 
 
 class _TextTimesLoader(_Loader):
-    """Leaves a time the text that was written, as it is in JSON."""
+    """Keeps a time as the text that was written, as in JSON."""
 
     yaml_implicit_resolvers: ClassVar = {  # type: ignore[misc] # PyYAML's stubs
         first: [(tag, form) for tag, form in resolvers if tag != "tag:yaml.org,2002:timestamp"]

@@ -48,7 +48,7 @@ def yaml_of(tree: PatternTree) -> str:
         PatternError: the tree holds Python code that is not signed.
     """
     document = document_of(tree)
-    # PyYAML writes some line breaks, such as U+0085, as they are and reads a space back.
+    # PyYAML writes some line breaks, such as U+0085, without escaping and reads a space back.
     printable = json.dumps(document, ensure_ascii=False).isprintable()
     text: str = yaml.safe_dump(document, sort_keys=False, allow_unicode=printable, width=100)
     return text
@@ -64,13 +64,14 @@ def json_of(tree: PatternTree) -> str:
 
 
 class _Writer:
-    """Writes elements, collecting what a document cannot say."""
+    """Writes elements, collecting what a document cannot contain."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
 
     def document(self, tree: PatternTree) -> dict[str, Any]:
-        # The window of the whole pattern stands below its steps, a second one on the last step.
+        # The window of the whole pattern is a key beside its steps, a second one is on the last
+        # step.
         whole, *others = tree.elements[-1].within or (None,)
         last = replace(tree.elements[-1], within=tuple(others))
         document: dict[str, Any] = {"steps": self._elements((*tree.elements[:-1], last), "steps")}
@@ -122,7 +123,7 @@ class _Writer:
                 return {"any_of": self._conditions(parts, path)}
 
     def _conditions(self, parts: tuple[Condition, ...], path: str) -> list[Any]:
-        # A callable has the path of the whole condition: as a document it stands nowhere yet.
+        # A callable has the path of the whole condition, because there is no document yet.
         return [self._condition(part, path) for part in parts]
 
     def _subtype(self, subtype: Subtype, path: str) -> str | dict[str, str]:

@@ -33,7 +33,7 @@ _LATER_CALLS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of a chain, such as `.times(2, 3)`, and where its name stands in the text, from 1.
+    """One call of a chain, such as `.times(2, 3)`, and the place of its name in the text, from 1.
 
     An argument is a literal or a `Chain`.
     """
@@ -57,7 +57,7 @@ def read_chain(text: str) -> Chain:
     """Return the calls that a printed pattern consists of.
 
     Raises:
-        PatternError: the text is not such a chain; with line and column.
+        PatternError: the text is not a chain of calls; with line and column.
     """
     if len(text) > LONGEST_TEXT:
         message = f"a text of {len(text)} characters; the limit is {LONGEST_TEXT}."
@@ -81,11 +81,11 @@ def read_chain(text: str) -> Chain:
 
 
 def built(chain: Chain, roots: Mapping[str, type]) -> Any:
-    """Return what the calls of a chain make.
+    """Return the result of the calls of a chain.
 
     Args:
         chain: the calls.
-        roots: the classes that the names `Pattern` and `AfterMatchSkip` stand for.
+        roots: the classes for the names `Pattern` and `AfterMatchSkip`.
 
     Raises:
         PatternError: a call does not exist in this form, or the builder refuses it.
@@ -119,7 +119,7 @@ class _Reader:
         self._lines = re.split("\r\n|\r|\n", source)  # the line ends that Python knows
 
     def chain(self, node: ast.expr) -> Chain:
-        """Return the chain that an expression is, read from its last call to its first."""
+        """Return the chain in an expression, read from its last call to its first."""
         calls: list[Call] = []
         while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             calls.append(self._call(node, node.func))

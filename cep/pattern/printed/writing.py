@@ -51,7 +51,7 @@ def printed(tree: PatternTree) -> str:
 
 
 def _chain(elements: tuple[Step | Group, ...], ending: list[str], indent: str) -> str:
-    """Return the chain of a sequence; its lines but the first begin deeper than `indent`."""
+    """Return the chain of a sequence; all lines but the first are indented deeper than `indent`."""
     *before, last = elements
     ending = [*map(_within, last.within), *ending]
     elements = (*before, replace(last, within=()))
@@ -152,5 +152,5 @@ def _skip(skip: SkipStrategy) -> str:
 
 
 def _text(text: str) -> str:
-    # In double quotes, since SQL is full of single ones; JSON's escapes are Python's too.
+    # In double quotes, because SQL uses single ones; the escapes of JSON are valid in Python.
     return json.dumps(text, ensure_ascii=False)

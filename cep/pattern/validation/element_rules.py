@@ -1,4 +1,4 @@
-"""What Flink's builder refuses at once: rules on one element and the one in front of it.
+"""What Flink's builder refuses immediately: rules on one element and the one before it.
 
 The builder applies them after every call, `validation` to every element of a tree.
 
@@ -15,7 +15,7 @@ from cep.pattern.tree import Group, InnerContiguity, Step, WithinType
 def element_problems(
     element: Step | Group, previous: Step | Group | None, path: str
 ) -> Iterator[Problem]:
-    """Yield what is wrong with an element, given the one in front of it in the same sequence."""
+    """Yield the problems of an element, given the one before it in the same sequence."""
     yield from _position_problems(element, previous, path)
     yield from _times_problems(element, path)
     yield from _window_problems(element, path)

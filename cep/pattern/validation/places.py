@@ -1,4 +1,4 @@
-"""Every element of a pattern tree with where it stands; the rules of `validation` read it."""
+"""Every element of a pattern tree with its place, for the rules of `validation`."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ class Place:
 
     @property
     def in_front(self) -> tuple[Step | Group, ...]:
-        """What stands in front of it in the same sequence, in order."""
+        """The elements before it in the same sequence, in order."""
         return self.sequence[: self.index]
 
     @property
     def previous(self) -> Step | Group | None:
-        """What stands right in front of it in the same sequence."""
+        """The element directly before it in the same sequence."""
         return self.sequence[self.index - 1] if self.index else None
 
     @property
@@ -40,7 +40,7 @@ class Place:
 
     @property
     def is_first_of_pattern(self) -> bool:
-        """Whether nothing ever stands in front of it, not even another repetition of a group."""
+        """Whether nothing ever comes before it, not even another repetition of a group."""
         return all(place.index == 0 for place in (self, *self.groups)) and all(
             group.element.times is None for group in self.groups
         )

@@ -1,4 +1,4 @@
-"""What Flink accepts and then ignores or mangles; refused unless the pattern says `flink_quirks`.
+"""What Flink accepts and then ignores or mangles; refused unless the pattern sets `flink_quirks`.
 
 Each message says what Flink would do, each remedy what to write instead.
 
@@ -14,7 +14,7 @@ from cep.pattern.validation.places import Place, places
 
 
 def quirk_problems(tree: PatternTree) -> Iterator[Problem]:
-    """Yield what Flink would not do as the pattern reads."""
+    """Yield what Flink would do differently from what the pattern says."""
     for place in places(tree):
         yield from _name_quirks(place)
         yield from _times_window_quirks(place)

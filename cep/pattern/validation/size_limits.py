@@ -1,6 +1,6 @@
-"""Limits on the size of a pattern, checked before anything that takes time by its size.
+"""Limits on the size of a pattern, checked before any step whose cost depends on the size.
 
-A few characters can ask for much work: `times: 100000` is 100,000 states, and repetitions of groups
+A few characters can cause much work: `times: 100000` is 100,000 states, and repetitions of groups
 in groups multiply.
 """
 
@@ -18,7 +18,7 @@ MAXIMUM_STATES: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class PatternTooLarge(Problem):
-    """A limit is passed: `given` is more than `limit`."""
+    """A limit is exceeded: `given` is more than `limit`."""
 
     given: int = 0
     limit: int = 0
@@ -43,7 +43,7 @@ def written_size_problems(document: Any) -> Iterator[PatternTooLarge]:
 
 
 def size_problems(tree: PatternTree) -> Iterator[PatternTooLarge]:
-    """Yield the first limit that a pattern passes, if it passes one."""
+    """Yield the first limit that a pattern exceeds, if any."""
     depth = _depth(tree.elements, MAXIMUM_DEPTH + 1)
     if depth > MAXIMUM_DEPTH:
         yield _too_large("levels of groups", depth, MAXIMUM_DEPTH, "Use fewer groups in groups.")

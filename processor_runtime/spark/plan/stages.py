@@ -124,7 +124,7 @@ class ShardProcessor(StatefulProcessor):
         rows: Iterator[pd.DataFrame],
         timerValues: TimerValues,  # noqa: N803
     ) -> Iterator[pd.DataFrame]:
-        """Match the blocks that came for a shard."""
+        """Match the blocks that arrived for a shard."""
         received = Received(
             row for frame in rows for row in frame.itertuples(index=False, name=None)
         )
@@ -136,12 +136,12 @@ class ShardProcessor(StatefulProcessor):
         timerValues: TimerValues,  # noqa: N803
         expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803
     ) -> Iterator[pd.DataFrame]:
-        """Match what the watermark has passed, where nothing new came."""
+        """Match what the watermark has passed in a shard without new events."""
         del expiredTimerInfo
         yield self._batch(int(key[0]), Received(()), timerValues)
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no resources are held."""
 
     def _batch(self, shard: int, received: Received, timers: TimerValues) -> pd.DataFrame:
         clock, rules = self._rules.current(timers.getCurrentWatermarkInMs())
@@ -156,8 +156,8 @@ class ShardProcessor(StatefulProcessor):
         )
 
     def _wake_at(self, wake_ms: int | None, watermark_ms: int) -> None:
-        """Let Spark call the shard in the first batch whose watermark has come to `wake_ms`."""
-        # Spark's timers begin with 1; all that is due by the watermark has just been done.
+        """Make Spark call the shard in the first batch whose watermark has reached `wake_ms`."""
+        # Spark's timers begin with 1; everything due by the watermark has just been processed.
         wanted = None if wake_ms is None else max(wake_ms, watermark_ms + 1, 1)
         for timer_ms in list(self._handle.listTimers()):
             if timer_ms == wanted:
@@ -169,5 +169,5 @@ class ShardProcessor(StatefulProcessor):
 
 
 def rows_as_pandas(rows: list[OutputRow]) -> pd.DataFrame:
-    """Return rows of output with whole numbers that may be missing, which need the type object."""
+    """Return rows of output with the type object for integers that may be missing."""
     return pd.DataFrame(rows, columns=list(SCHEMA), dtype=object)

@@ -4,7 +4,7 @@
                                                            jdbc · webhook · service
 
 A batch may be written again after a crash, with the same rows under the same id; docs/outputs.md
-says what each sink makes of that.
+says how each sink handles that.
 """
 
 from processor_runtime.spark.sinks.job_outputs import JobOutput, JobOutputs, create_sinks

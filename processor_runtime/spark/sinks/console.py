@@ -1,4 +1,4 @@
-"""A table of the newest rows of every batch, for people who watch a job."""
+"""Prints a table of the newest rows of every batch, for people who watch a job."""
 
 import json
 from typing import Final
@@ -41,7 +41,8 @@ class ConsoleSink:
             .limit(self._rows_per_batch)
             .select(
                 *("kind", "tag", "processor_id", "version", "end_ms", "key"),
-                # What is cut here need not travel; a little more than is shown tells that it is.
+                # Texts are cut before they are sent; one character more than shown marks them as
+                # cut.
                 *(_beginning(name, _TEXT_LENGTH + 1) for name in ("output", "events")),
                 _beginning("error", _LONG_TEXT_LENGTH),
             )
@@ -57,7 +58,7 @@ class ConsoleSink:
         self._terminal.print(table)
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: no resources are held."""
 
 
 def _beginning(name: str, length: int) -> Column:
@@ -80,7 +81,7 @@ def _cells(row: Row) -> list[Text]:
 
 
 def _plain(text: str) -> Text:
-    # Events come from anywhere: neither rich's markup nor a terminal's escapes may act.
+    # Events are untrusted: neither rich markup nor terminal escapes may take effect.
     shown = "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
     return Text(shown if len(shown) <= _TEXT_LENGTH else f"{shown[:_TEXT_LENGTH]}…")
 

@@ -3,7 +3,7 @@
     row ──► key ["failed-logins","eve"] · value: JSON of the row · headers row_id, match_id, kind
 
 Rows of one key of a processor go to one partition, so they stay in order. A batch that is written
-again gives the same records again.
+again produces the same records.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -35,14 +35,14 @@ class KafkaSink:
             records.write.format("kafka").options(**self._options).save()
 
     def close(self) -> None:
-        """Nothing to let go of: producers are Spark's."""
+        """Do nothing: producers belong to Spark."""
 
 
 def kafka_records(rows: DataFrame, batch_id: int, row_count: int) -> DataFrame:
     """Return the records that rows become: `key STRING, value STRING, headers ARRAY<…>`.
 
-    The key is a JSON array of the processor's id and its key; rows of no processor (late events)
-    have none.
+    The key is a JSON array of the processor's id and its key; rows without a processor (late
+    events) have none.
     """
     timed = with_times(with_identity(rows, batch_id, row_count))
     return timed.select(
@@ -56,7 +56,7 @@ def kafka_records(rows: DataFrame, batch_id: int, row_count: int) -> DataFrame:
 
 
 def _record_key() -> Column:
-    # Ids of processors hold nothing that JSON would escape.
+    # Ids of processors contain no characters that JSON escapes.
     values = F.regexp_replace(F.coalesce("key", F.lit("[]")), r"^\s*\[\s*|\s*\]\s*$", "")
     separator = F.when(values == "", F.lit("")).otherwise(F.lit(","))
     return F.when(

@@ -1,4 +1,4 @@
-"""What a sink is, what it is told about its job, and how it fails."""
+"""The interface of a sink, what it knows of its job, and its error."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from processor_runtime.reporting import RuleService
 
 
 class OutputSink(Protocol):
-    """Takes the rows of one batch after the other; belongs to one thread."""
+    """Writes the rows of one batch after the other; used by one thread."""
 
     def write(self, rows: DataFrame, batch_id: int, row_count: int) -> None:
         """Write the rows of a batch, also when it has none.
@@ -18,8 +18,8 @@ class OutputSink(Protocol):
         Args:
             rows: rows of the kinds of this output, evaluated and persisted: they may be read more
                 than once, and by few tasks.
-            batch_id: rises; the first batch after a start may have been written before, as a whole
-                or in part, with the same rows.
+            batch_id: increases; the first batch after a start may have been written before,
+                completely or in part, with the same rows.
             row_count: how many rows there are.
 
         Raises:
@@ -27,26 +27,26 @@ class OutputSink(Protocol):
         """
 
     def close(self) -> None:
-        """Let go of connections and threads."""
+        """Close connections and end threads."""
 
     @property
     def remedy(self) -> str:
-        """What an operator should look at when writing has failed, without any secret."""
+        """What an operator should check when writing has failed, without secrets."""
 
     @property
     def secrets(self) -> frozenset[str]:
-        """Texts that no message may hold."""
+        """Texts that no message may contain."""
 
 
 @dataclass(frozen=True, slots=True)
 class SinkSurroundings:
-    """What sinks may know of the job they write for.
+    """The job that sinks write for.
 
     Attributes:
         job: its name.
         stream: the stream it reads.
-        checkpoint_id: the identity of its checkpoint. It stays the same through all restarts and is
-            another for another checkpoint, whose batches count from 0 again.
+        checkpoint_id: the identity of its checkpoint. It is the same after every restart; another
+            checkpoint, whose batches count from 0 again, has another one.
         environment: the variables that the job file may name.
         service: the rule service, if the job file names one.
     """
@@ -58,7 +58,7 @@ class SinkSurroundings:
     service: RuleService | None = None
 
     def secret(self, variable: str, key: str) -> str:
-        """Return what an environment variable holds.
+        """Return the value of an environment variable.
 
         Raises:
             ValueError: it is not set.
@@ -70,7 +70,7 @@ class SinkSurroundings:
 
 
 class OutputFailed(RuntimeError):
-    """A batch could not be written to an output; says to which, why, and what to do."""
+    """A batch could not be written to an output; the message says which, why, and what to do."""
 
     def __init__(self, name: str, reason: str, remedy: str) -> None:
         super().__init__(f"output '{name}': {reason.rstrip('.')}. {remedy}".rstrip())

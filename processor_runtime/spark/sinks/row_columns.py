@@ -49,8 +49,8 @@ def row_json(timed_rows: DataFrame) -> Column:
     """Return a row as one line of JSON; columns that are NULL are left out.
 
     Args:
-        timed_rows: rows with times. What is JSON in them already becomes part of the text as it is,
-            so that numbers keep their digits and keys their order.
+        timed_rows: rows with times. Columns with JSON become part of the text unchanged, so that
+            numbers keep their digits and keys their order.
     """
     identity = [ROW_ID] if ROW_ID in timed_rows.columns else []
     plain = F.to_json(F.struct(*identity, *_PLAIN), _JSON_OPTIONS)

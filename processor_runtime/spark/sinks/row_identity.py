@@ -1,10 +1,10 @@
-"""Gives every row a name of its own that is the same when its batch is written again.
+"""Gives every row a unique id, which is the same when its batch is written again.
 
     match, timeout ──► match_id           of several outputs of one match: match_id, match_id-2, …
     side, late, error ──► hash of batch and row       of several equal rows: hash, hash-2, …
 
-Which of several rows has which number is settled by their content, so tasks may find them in any
-order.
+Numbers are assigned by the content of rows, so they do not depend on the order in which tasks find
+them.
 """
 
 from typing import Final
@@ -23,7 +23,7 @@ def with_identity(rows: DataFrame, batch_id: int, row_count: int) -> DataFrame:
     Args:
         rows: of one batch.
         batch_id: its number.
-        row_count: about how many rows there are; few are named by one task.
+        row_count: about how many rows there are; a single task handles few rows.
     """
     content = F.sha2(
         F.to_json(F.struct(F.lit(batch_id).alias("batch_id"), *rows.columns)), numBits=256

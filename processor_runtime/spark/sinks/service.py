@@ -36,7 +36,7 @@ class ServiceSink:
         if row_count == 0:
             return
         newest = (
-            # Of a large batch matches come before partial matches that timed out.
+            # In a large batch, matches take precedence over timed-out partial matches.
             rows.orderBy("kind", F.col("end_ms").desc_nulls_last(), "match_id")
             .limit(ROWS_PER_BATCH)
             .select(
@@ -62,7 +62,7 @@ class ServiceSink:
 
 
 def _bounded(name: str) -> Column:
-    """What is far too large for the service need not even come to the driver."""
+    """Replace values far too large for the service before they are sent to the driver."""
     size = F.octet_length(F.col(name)).cast("string")
     note = F.concat(F.lit(f'{{"{LEFT_OUT}":"'), size, F.lit(f' bytes of {name}"}}'))
     match name:

@@ -3,7 +3,7 @@
     reader of the format ──► loading ──► rows as the source has them ──► typing, parsing ──► events
 
 Every frame that `read_source` returns has exactly the stream's columns, and `_malformed`: NULL, or
-what a row was that could not be read, so that no row is lost.
+the content of a row that could not be read, so that no row is lost.
 """
 
 from processor_runtime.spark.sources.errors import SourceError

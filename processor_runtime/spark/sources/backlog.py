@@ -1,8 +1,8 @@
-"""How many events a source is known to hold that have not been read yet.
+"""The number of events at a source that have not been read yet.
 
-progress of the query ──unread_events──► backlog of the heartbeat; `None` where nobody knows
+progress of the query ──unread_events──► backlog of the heartbeat; `None` if unknown
 
-Kafka tells its newest offsets; files and most other sources tell nothing comparable.
+Kafka reports its newest offsets; files and most other sources report nothing comparable.
 """
 
 from collections.abc import Iterable, Mapping

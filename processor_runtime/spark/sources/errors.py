@@ -1,4 +1,4 @@
-"""What is wrong with a source, in words."""
+"""Errors of a source, and their text."""
 
 import re
 from typing import Final
@@ -12,11 +12,11 @@ _CONDITION: Final = re.compile(r"\[([A-Z0-9_]+)")
 
 
 class SourceError(ValueError):
-    """A source cannot be read as the stream's columns; says where, why and how to mend it."""
+    """A source cannot be read as the stream's columns; says where, why and what to do."""
 
 
 def first_sentence(error: PySparkException | Py4JJavaError) -> str:
-    """Return what Spark says is wrong, without its stack traces and plans."""
+    """Return the message of an error of Spark, without stack traces and plans."""
     return failure_text(error, ()).partition(": ")[2]
 
 

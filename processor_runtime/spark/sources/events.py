@@ -20,7 +20,7 @@ from processor_runtime.spark.sources.parsing import (
     reader_schema,
 )
 
-# Files of these formats know their columns, but Spark does not look at them for a stream.
+# Files of these formats contain their schema, but Spark does not read it for a stream.
 _INFERRED_FORMATS: Final = frozenset({"parquet", "orc"})
 _REMEDIES: Final = {
     "DATA_SOURCE_NOT_FOUND": "Mend source.format, or add the package that brings it under "
@@ -34,8 +34,8 @@ _REMEDIES: Final = {
 def read_source(spark: SparkSession, source: Source, stream: StreamDefinition) -> DataFrame:
     """Return the events of a source as a streaming frame.
 
-    Its columns are those of the stream, in the order of the DDL and of the types declared there,
-    and `_malformed STRING`: NULL, or what a row was that could not be read (`malformed`).
+    Its columns are those of the stream, in the order and with the types of the DDL, and `_malformed
+    STRING`: NULL, or the content of a row that could not be read (`malformed`).
 
     Raises:
         SourceError: Spark cannot open the source, or its columns do not fit the stream's.
@@ -51,7 +51,7 @@ def read_source(spark: SparkSession, source: Source, stream: StreamDefinition) -
 
 
 def events_of(frame: DataFrame, source: Source, stream: StreamDefinition) -> DataFrame:
-    """Return events of rows as the source has them, streaming or not; as `read_source` otherwise.
+    """Return events from rows as the source has them, streaming or not, like `read_source`.
 
     Raises:
         SourceError: the columns do not fit the stream's.
@@ -66,7 +66,7 @@ def events_of(frame: DataFrame, source: Source, stream: StreamDefinition) -> Dat
 
 
 def _opened(spark: SparkSession, source: Source, schema: T.StructType) -> DataFrame:
-    """Return the source as it is."""
+    """Return the rows of the source unchanged."""
     reader = spark.readStream.format(source.format)
     if source.format in TEXT_FORMATS:
         reader = reader.options(**reader_options(source)).schema(reader_schema(source, schema))
@@ -78,7 +78,7 @@ def _opened(spark: SparkSession, source: Source, schema: T.StructType) -> DataFr
 
 
 def _inferred(spark: SparkSession, source: Source, schema: T.StructType) -> T.StructType:
-    """Return the columns of the files that are there; as long as there are none, the stream's."""
+    """Return the columns of the existing files; without files, those of the stream."""
     try:
         found = spark.read.format(source.format).options(**source.options).load(source.path)
     except PySparkException as error:

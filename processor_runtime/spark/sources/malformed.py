@@ -1,7 +1,7 @@
-"""`_malformed`: the raw text of a row that could not be read, where it stood, and why.
+"""`_malformed`: the raw text of a row that could not be read, where it was, and why.
 
 A JSON object: {"reason": …, "raw": …} with the file, or the topic, partition and offset. Bytes that
-are no UTF-8 stand as `raw_base64`.
+are not UTF-8 are in `raw_base64`.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ def malformed_column(
         condition: whether a row is malformed.
         reason: why it cannot be used.
         raw: the text or bytes as they were read; the first million is kept.
-        place: where it stood.
+        place: where it was.
     """
     beginning = F.substring(raw, 1, RAW_LENGTH)
     text = beginning.cast("string")
@@ -39,7 +39,7 @@ def malformed_column(
 
 
 def never_malformed() -> Column:
-    """Return the column `_malformed` of a source that has types of its own."""
+    """Return the column `_malformed` of a source with typed columns."""
     return F.lit(None).cast("string").alias(MALFORMED_COLUMN)
 
 
@@ -52,9 +52,9 @@ def misfit_reason(
 
     Args:
         written: the row with every value as text.
-        values: by column, what of `written` is its text (NULL if nothing was written), and what was
-            read from that.
-        otherwise: the other reason, of `written`.
+        values: by column, its text in `written` (NULL if nothing was written), and the value that
+            was read from it.
+        otherwise: the other reason, computed from `written`.
     """
 
     def reason(row: Column) -> Column:
@@ -75,7 +75,7 @@ def misfit_reason(
 
 
 def _evaluated_once(value: Column, use: Callable[[Column], Column]) -> Column:
-    """Return what a function makes of a value that is costly and used many times.
+    """Apply a function to a value that is costly to compute and used many times.
 
     Spark would parse a malformed row once for every mention of it.
     """

@@ -26,7 +26,7 @@ _TEXT_MAP: Final = "MAP<STRING, STRING>"
 
 
 def events_in_values(frame: DataFrame, source: Source, schema: T.StructType) -> DataFrame:
-    """Return events that stand as JSON in the column `value`, beside columns of the source.
+    """Return events that are JSON in the column `value`, with other columns of the source.
 
     Raises:
         SourceError: there is no such column, or a column of the source does not fit.
@@ -83,7 +83,7 @@ def reader_schema(source: Source, schema: T.StructType) -> T.StructType:
 
 
 def reader_options(source: Source) -> dict[str, str]:
-    """Return options with which JSON and CSV files give malformed rows, too."""
+    """Return options that make Spark return malformed rows of JSON and CSV files, too."""
     options = _keeping_malformed(source.reader_options)
     if source.format == "csv":
         # Otherwise Spark takes columns by position, whatever the header says.
@@ -112,7 +112,7 @@ def events_in_files(frame: DataFrame, source: Source, schema: T.StructType) -> D
 
 
 def _json_reason(raw: Column, schema: T.StructType, read: Callable[[str], Column]) -> Column:
-    """Return why JSON text was not read as a schema; `read` gives what was made of a column."""
+    """Return why JSON text does not fit a schema; `read` returns the value of a column."""
 
     def otherwise(written: Column) -> Column:
         inside = F.lit("a field inside a column does not fit the stream's schema")
@@ -123,7 +123,7 @@ def _json_reason(raw: Column, schema: T.StructType, read: Callable[[str], Column
 
 
 def _csv_reason(raw: Column, schema: T.StructType, options: Mapping[str, str]) -> Column:
-    """Return why a line of CSV was not read as a schema."""
+    """Return why a line of CSV does not fit a schema."""
     texts = ", ".join(f"{quoted(name)} STRING" for name in schema.names)
     values = {
         each.name: (_item(each.name), column(each.name))

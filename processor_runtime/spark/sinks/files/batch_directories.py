@@ -1,10 +1,10 @@
-"""Publishes each batch as one whole directory, `batch=<id>`, whatever happens on the way.
+"""Publishes each batch as one complete directory, `batch=<id>`, also after a crash.
 
     write aside ──► _percept/writing/batch=17 ──rename──► batch=17
     again after a crash: the one before ──rename──► _percept/replaced/batch=17 ──► deleted
 
-Readers pass over names that begin with an underscore. A rename is atomic on local disks, HDFS and
-stores with directories; on others, such as S3, it is a copy.
+Readers skip names that begin with an underscore. A rename is atomic on local disks, HDFS and stores
+with directories; on others, such as S3, it is a copy.
 """
 
 import json
@@ -28,8 +28,8 @@ class BatchDirectories:
 
     Args:
         directory: where they are.
-        owner: what only this output of this checkpoint says of itself. Batches of another
-            checkpoint have the same numbers, and would be replaced.
+        owner: identifies this output of this checkpoint. Batches of another checkpoint have the
+            same numbers, and would be replaced.
     """
 
     def __init__(self, directory: HadoopDirectory, owner: dict[str, str]) -> None:
@@ -38,7 +38,7 @@ class BatchDirectories:
         self._is_ours = False
 
     def publish(self, batch_id: int, write: Callable[[str], None] | None) -> None:
-        """Write a batch, in place of what an earlier try may have left.
+        """Write a batch, replacing what an earlier attempt may have left.
 
         Args:
             batch_id: its number.
@@ -46,7 +46,8 @@ class BatchDirectories:
                 to have no directory.
 
         Raises:
-            DirectoryTaken: the directory belongs to somebody else; nothing was written.
+            DirectoryTaken: the directory belongs to another job, output or checkpoint; nothing was
+                written.
         """
         is_first = not self._is_ours
         if is_first:
@@ -57,7 +58,7 @@ class BatchDirectories:
         writing, replaced = f"{_WRITING}/{name}", f"{_REPLACED}/{name}"
         if write is not None:
             write(self._directory.uri(writing))
-        # Only the first batch after a start may have been written before; a look costs little.
+        # Only the first batch after a start may have been written before; checking costs little.
         if self._directory.exists(name):
             self._directory.rename(name, replaced)
         if write is not None:
@@ -73,7 +74,7 @@ class BatchDirectories:
             raise DirectoryTaken("it has batches, and nothing says that they are of this job")
         else:
             self._directory.write_text(_OWNER, json.dumps(self._owner))
-        # What a crash has left unfinished.
+        # Left unfinished by a crash.
         self._directory.delete(_WRITING)
         self._directory.delete(_REPLACED)
         self._is_ours = True

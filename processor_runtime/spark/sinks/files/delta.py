@@ -12,12 +12,12 @@ from processor_runtime.spark.sinks.row_columns import with_times
 
 
 class DeltaSink:
-    """Appends batches to a Delta table; one that is in it already is passed over by Delta."""
+    """Appends batches to a Delta table; Delta skips a batch that it already has."""
 
     def __init__(self, output: DeltaOutput, surroundings: SinkSurroundings) -> None:
         self._path = output.path
         self._options = output.options
-        # Of another checkpoint, whose batches count from 0, none must be taken for one of these.
+        # Batches of another checkpoint also count from 0 and must not be mistaken for these.
         self._transactions = f"percept/{surroundings.checkpoint_id}/{output.name}"
         self.secrets = secret_options(output.options)
         self.remedy = (
@@ -40,4 +40,4 @@ class DeltaSink:
         return {"txnAppId": self._transactions, "txnVersion": str(batch_id)}
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: no resources are held."""

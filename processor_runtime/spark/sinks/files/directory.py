@@ -33,26 +33,26 @@ class HadoopDirectory:
         return text
 
     def exists(self, name: str) -> bool:
-        """Return whether there is something of this name."""
+        """Return whether this name exists."""
         found: bool = self._files.exists(self._path(name))
         return found
 
     def names(self, name: str = "") -> list[str]:
-        """Return what a directory holds, sorted; nothing if it does not exist."""
+        """Return the names in a directory, sorted; none if it does not exist."""
         path = self._path(name) if name else self._root
         if not self._files.exists(path):
             return []
         return sorted(status.getPath().getName() for status in self._files.listStatus(path))
 
     def delete(self, name: str) -> None:
-        """Remove a file, or a directory with all it holds, if it exists."""
+        """Remove a file, or a directory with its content, if it exists."""
         self._files.delete(self._path(name), True)  # noqa: FBT003 - Java has no keywords
 
     def rename(self, name: str, new_name: str) -> None:
-        """Move something to a name that is not taken; its directory is made if need be.
+        """Move a file or directory to a new name; creates the parent directory if needed.
 
         Raises:
-            RenameRefused: the file system did not do it.
+            RenameRefused: the name exists, or the file system refused.
         """
         target = self._path(new_name)
         # Hadoop would move into a directory that exists.
@@ -63,7 +63,7 @@ class HadoopDirectory:
             raise RenameRefused(f"could not rename {self.uri(name)} to {target.toString()}")
 
     def read_text(self, name: str) -> str:
-        """Return what a small file holds."""
+        """Return the content of a small file."""
         stream = self._files.open(self._path(name))
         try:
             text: str = self._java.org.apache.commons.io.IOUtils.toString(stream, _ENCODING)

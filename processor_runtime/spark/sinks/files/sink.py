@@ -1,4 +1,4 @@
-"""JSON Lines and Parquet files, exactly once: each batch is one directory, published whole."""
+"""JSON Lines and Parquet files, exactly once: each batch is one directory, published atomically."""
 
 from typing import Final
 
@@ -18,7 +18,7 @@ _JSON_SUFFIX: Final = ".json"
 
 
 class FileSink:
-    """Writes batches as files below `path/batch=<id>`; an empty batch makes none."""
+    """Writes batches as files below `path/batch=<id>`; none for an empty batch."""
 
     def __init__(self, output: JsonOutput | ParquetOutput, surroundings: SinkSurroundings) -> None:
         self._output = output
@@ -51,7 +51,7 @@ class FileSink:
         self._batches.publish(batch_id, lambda uri: self._write_files(files, uri))
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: no resources are held."""
 
     def _write_files(self, files: DataFrame, uri: str) -> None:
         match self._output.type:
@@ -62,7 +62,7 @@ class FileSink:
 
 
 def _write_json(files: DataFrame, uri: str, options: dict[str, str]) -> None:
-    """Write rows as text that is JSON, which leaves what is JSON in them already as it is."""
+    """Write rows as JSON text, so that JSON inside them is kept unchanged."""
     files.select(row_json(files).alias("value")).write.options(**options).text(uri)
     directory = HadoopDirectory(files.sparkSession, uri)
     for name in directory.names():

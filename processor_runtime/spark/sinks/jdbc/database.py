@@ -1,4 +1,4 @@
-"""How a database is reached, and what of JSON it cannot store."""
+"""Connects to a database, and removes from JSON what it cannot store."""
 
 import json
 from typing import Any, Final
@@ -11,15 +11,15 @@ _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 
 
 def database_engine(url: str, user: str | None, password: str | None) -> Engine:
-    """Return what opens connections to a database; none is opened yet.
+    """Return an engine for a database; no connection is opened yet.
 
     Args:
         url: `postgresql://host/database` or `sqlite:///file`, also as JDBC writes them.
-        user: who signs in, if the URL does not say.
+        user: the database user, if it is not in the URL.
         password: of the user.
 
     Raises:
-        ValueError: the URL is none.
+        ValueError: the URL is invalid.
     """
     try:
         parsed = _parsed(url)
@@ -40,7 +40,7 @@ def database_engine(url: str, user: str | None, password: str | None) -> Engine:
         parsed.set(drivername="postgresql+psycopg"),
         pool_size=1,
         pool_pre_ping=True,
-        # JSON comes as text already; it need not be read and written once more.
+        # JSON is text already; it need not be parsed and serialized again.
         json_serializer=str,
         hide_parameters=True,
         connect_args={"connect_timeout": _TIMEOUT_SECONDS},
@@ -64,7 +64,7 @@ def _parsed(url: str) -> URL:
 
 
 def _limit_statements(connection: Any) -> None:
-    # Nothing may hang for ever, such as on a lock that somebody has forgotten.
+    # No statement may hang without end, for example on a lock that is never released.
     connection.exec_driver_sql(f"SET LOCAL statement_timeout = '{_TIMEOUT_SECONDS}s'")
 
 

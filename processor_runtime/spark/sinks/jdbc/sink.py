@@ -1,9 +1,9 @@
-"""Rows in a table of PostgreSQL or SQLite, once each: what is there already is left as it is.
+"""Rows in a table of PostgreSQL or SQLite, once each: existing rows are not changed.
 
     rows ──► row_id ──► INSERT … ON CONFLICT (row_id) DO NOTHING, a batch in one transaction
 
-It runs on the driver, over one connection, so that the password stays there and readers see a batch
-as a whole or not at all.
+It runs on the driver, over one connection, so that the password stays there and readers see a
+complete batch or nothing.
 """
 
 import logging
@@ -37,11 +37,11 @@ class JdbcSink:
 
     Args:
         output: the table, and how to reach it.
-        surroundings: the environment has the password.
+        surroundings: contains the environment with the password.
         sleep: waits between attempts.
 
     Raises:
-        ValueError: the variable with the password is not set, or the URL is none.
+        ValueError: the variable with the password is not set, or the URL is invalid.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class JdbcSink:
         """Insert a batch, in one transaction.
 
         Raises:
-            sqlalchemy.exc.SQLAlchemyError: the database refuses it, or is not there for long.
+            sqlalchemy.exc.SQLAlchemyError: the database refuses it, or stays unavailable.
             TableUnfit: the table does not exist, or lacks columns.
         """
         if row_count == 0:
@@ -117,7 +117,7 @@ class JdbcSink:
 
 def _values(row: Row, batch_id: int) -> dict[str, Any]:
     values: dict[str, Any] = row.asDict()
-    # Whoever wrote the process function names its side outputs.
+    # Names of side outputs come from the author of the process function.
     values["tag"] = row["tag"] and row["tag"].replace("\x00", "\N{REPLACEMENT CHARACTER}")
     for name in JSON_COLUMNS:
         values[name] = storable_json(values[name])

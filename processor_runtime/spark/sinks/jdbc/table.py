@@ -1,4 +1,4 @@
-"""The table that output rows are written to, and what a table of one's own must have."""
+"""The table that output rows are written to, and what an existing table must have."""
 
 from typing import Final
 
@@ -23,7 +23,7 @@ JSON_COLUMNS: Final = ("key", "output", "events", "error")
 
 
 class TableUnfit(RuntimeError):
-    """The table does not exist, or is not one that rows could be written to."""
+    """The table does not exist, or rows cannot be written to it."""
 
 
 def output_table(name: str) -> Table:

@@ -1,10 +1,10 @@
-"""One POST until it is delivered, refused for good, or the time is up.
+"""Repeats one POST until it is delivered, finally refused, or the time is up.
 
     body ──► POST ──► 2xx: delivered
                  ├──► 408, 425, 429, 5xx, no answer: again, after a growing pause or as asked for
-                 └──► anything else: refused for good
+                 └──► anything else: refused, no retry
 
-An answer may take so long and not longer, however slowly it comes.
+The timeout covers the whole answer, however slowly it arrives.
 """
 
 import asyncio
@@ -34,24 +34,24 @@ _WORTH_REPEATING: Final = frozenset(
 
 
 class WebhookRefused(RuntimeError):
-    """A request was not delivered; says how often it was tried and what was answered last."""
+    """A request was not delivered; the message has the number of attempts and the last answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """A moment until which something may go on."""
+    """A point in time by which something must have ended."""
 
     ends_at: float
     now: Callable[[], float] = time.monotonic
 
     @classmethod
     def after(cls, seconds: float, now: Callable[[], float] = time.monotonic) -> Self:
-        """Return the moment so many seconds from now."""
+        """Return the deadline that many seconds from now."""
         return cls(now() + seconds, now)
 
     @property
     def remaining_seconds(self) -> float:
-        """How long there is left, 0 when it has passed."""
+        """The time left, 0 when it has passed."""
         return max(0.0, self.ends_at - self.now())
 
 
@@ -93,12 +93,12 @@ class WebhookRequests:
         self._transport = transport
         self._backoff = backoff or Backoff()
         self._sleep = sleep
-        # Only a task can be given a time for the whole answer, not for each part of it.
+        # httpx limits the time of each part of an answer; only a task can limit the whole.
         self._runner = asyncio.Runner()
         self._client: httpx2.AsyncClient | None = None
 
     def deliver(self, body: bytes, key: str, deadline: Deadline) -> None:
-        """Post a body until it is taken.
+        """Post a body until it is accepted.
 
         Args:
             body: JSON.
@@ -106,7 +106,7 @@ class WebhookRequests:
             deadline: until when to try.
 
         Raises:
-            WebhookRefused: it was refused for good, or too often, or the time is up.
+            WebhookRefused: it was finally refused, failed too often, or the time is up.
         """
         headers = self._headers | {"Idempotency-Key": key}
         if self._secret:
@@ -138,7 +138,7 @@ class WebhookRequests:
                 async with self._connected().stream(
                     "POST", str(self._output.url), content=body, headers=headers
                 ) as answer:
-                    # Of the answer only its status is of use: its body is not read.
+                    # Only the status of the answer is used: its body is not read.
                     _check(answer)
         except TimeoutError:
             raise _NotDelivered(f"there was no answer within {timeout_seconds:.3g} s") from None
@@ -148,7 +148,7 @@ class WebhookRequests:
 
     def _connected(self) -> httpx2.AsyncClient:
         if self._client is None:
-            # Redirects are not followed, so that token and rows go nowhere else.
+            # Redirects are not followed, so that token and rows are not sent to another host.
             self._client = httpx2.AsyncClient(
                 transport=self._transport, follow_redirects=False, timeout=None
             )
@@ -156,12 +156,12 @@ class WebhookRequests:
 
 
 def signature(secret: bytes, body: bytes) -> str:
-    """Return the HMAC-SHA256 of a body as it stands in the header: `sha256=` and hexadecimal."""
+    """Return the HMAC-SHA256 of a body as in the header: `sha256=` and hexadecimal digits."""
     return f"sha256={hmac.new(secret, body, hashlib.sha256).hexdigest()}"
 
 
 def idempotency_key(prefix: str, batch_id: int, body: bytes) -> str:
-    """Return what names a request, the same whenever the batch is posted again."""
+    """Return the id of a request, the same whenever the batch is posted again."""
     return hashlib.sha256(f"{prefix}/{batch_id}/".encode() + body).hexdigest()
 
 

@@ -1,9 +1,10 @@
-"""Rows posted to a URL as JSON arrays, at least once; receivers tell repetitions by a header.
+"""Posts rows to a URL as JSON arrays, at least once; a header lets receivers detect repetitions.
 
     rows, in order ──► parts of at most so many rows and a megabyte ──► POST, again, … ──► done
                                                                           └─► fail │ skip
 
-A batch that is written again makes the same parts, so that they have the same Idempotency-Key.
+A batch that is written again is split into the same parts, so that they have the same
+Idempotency-Key.
 """
 
 import logging
@@ -31,12 +32,12 @@ _log = logging.getLogger("percept.outputs")
 
 
 class WebhookSink:
-    """Posts batches; what cannot be delivered fails the batch, or is logged and passed over.
+    """Posts batches; what cannot be delivered fails the batch, or is logged and skipped.
 
     Args:
         output: where to post to, how often to try, and for how long.
-        surroundings: the environment has the secrets.
-        requests: sends; made from the output if left out.
+        surroundings: contains the environment with the secrets.
+        requests: sends requests; by default created from the output.
 
     Raises:
         ValueError: a variable with a secret is not set.
@@ -89,7 +90,7 @@ class WebhookSink:
             except WebhookRefused as refused:
                 if self._output.on_failure == "fail":
                     raise
-                # The rest would most likely fare the same, and only take time.
+                # The rest would most likely fail, too, and only take time.
                 _log.error(
                     "output '%s': %d of %d rows of batch %d are lost: %s",
                     self._output.name,
@@ -107,7 +108,7 @@ class WebhookSink:
 
 
 def parts(rows: Iterable[bytes], rows_per_part: int) -> Iterator[list[bytes]]:
-    """Yield rows in parts that are bounded in number and in bytes; one row alone may be more."""
+    """Yield rows in parts that are bounded in number and in bytes; a single row may exceed that."""
     part: list[bytes] = []
     part_bytes = 0
     for row in rows:
