@@ -22,7 +22,7 @@ from tests.processor_runtime.resilience.job_process import (
     job_document,
     write_events,
 )
-from tests.processor_runtime.spark.finished_job import written
+from tests.processor_runtime.written_rows import written
 
 PATIENCE_MS = PATIENCE_SECONDS * 1_000
 RULE = "/streams/logins/rules/guessed"

@@ -19,7 +19,7 @@ from typing import Any, Final, Self
 
 import yaml
 
-from tests.processor_runtime.spark.finished_job import KINDS
+from tests.processor_runtime.written_rows import KINDS
 
 PERCEPT: Final = str(Path(sys.executable).with_name("percept"))
 PATIENCE_SECONDS: Final = 900.0

@@ -20,7 +20,7 @@ from tests.processor_runtime.resilience.job_process import (
     job_document,
     write_events,
 )
-from tests.processor_runtime.spark.finished_job import written
+from tests.processor_runtime.written_rows import written
 
 STREAM: Final[dict[str, Any]] = {
     "name": "logins",

@@ -25,7 +25,8 @@ from tests.processor_runtime.resilience.spark_cluster import (
     python_without_percept,
 )
 from tests.processor_runtime.resilience.ssh_auth_stream import AT_FIRST, STREAM, arriving
-from tests.processor_runtime.spark.finished_job import Row, job, written
+from tests.processor_runtime.spark.finished_job import job
+from tests.processor_runtime.written_rows import Row, written
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 

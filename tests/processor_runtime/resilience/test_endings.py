@@ -16,7 +16,7 @@ from tests.processor_runtime.resilience.job_process import (
     write_documents,
     write_events,
 )
-from tests.processor_runtime.spark.finished_job import written
+from tests.processor_runtime.written_rows import written
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 

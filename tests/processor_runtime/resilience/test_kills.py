@@ -34,7 +34,7 @@ from tests.processor_runtime.resilience.ssh_auth_stream import (
     Document,
     frame,
 )
-from tests.processor_runtime.spark.finished_job import Row, written
+from tests.processor_runtime.written_rows import Row, written
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 

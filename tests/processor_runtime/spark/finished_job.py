@@ -1,7 +1,6 @@
-"""Runs a job file from end to end, and reads what it has written."""
+"""Runs a job file from end to end."""
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +9,7 @@ from pyspark.sql import SparkSession
 from processor_runtime.spark.job import StreamingJob
 from processor_runtime.spark.micro_batches import BatchDone
 from tests.processor_runtime.job_file.job_files import loaded
-
-KINDS = ["match", "timeout", "side", "late", "error"]
-
-Row = dict[str, Any]
+from tests.processor_runtime.written_rows import KINDS
 
 
 def job(
@@ -40,20 +36,3 @@ def job(
         "shards": 2,
     }
     return StreamingJob(spark, loaded(folder, document | keys), {}, on_batch)
-
-
-def written_batches(folder: Path) -> Iterator[list[Row]]:
-    """Yield the rows of each batch that has some, in order."""
-    directories = (folder / "out").glob("batch=*")
-    for directory in sorted(directories, key=lambda path: int(path.name.removeprefix("batch="))):
-        lines = [
-            line
-            for path in sorted(directory.glob("*.json"))
-            for line in path.read_text(encoding="utf-8").splitlines()
-        ]
-        yield [json.loads(line) for line in lines]
-
-
-def written(folder: Path) -> list[Row]:
-    """Return the rows of all batches."""
-    return [row for rows in written_batches(folder) for row in rows]

@@ -9,7 +9,8 @@ import yaml
 from pyspark.sql import SparkSession
 
 from processor_runtime.spark.micro_batches import BatchDone
-from tests.processor_runtime.spark.finished_job import job, written
+from tests.processor_runtime.spark.finished_job import job
+from tests.processor_runtime.written_rows import written
 
 pytestmark = pytest.mark.spark
 

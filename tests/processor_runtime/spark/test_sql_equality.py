@@ -14,7 +14,8 @@ from tests.processor_runtime.spark.data_sets import (
     differences,
     rules,
 )
-from tests.processor_runtime.spark.finished_job import Row, job, written
+from tests.processor_runtime.spark.finished_job import job
+from tests.processor_runtime.written_rows import Row, written
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
