@@ -1,4 +1,4 @@
-"""All tables of the service in one place: what migrations are compared against."""
+"""All tables of the service in one place, for the check of migrations."""
 
 from api.access.tables import Token
 from api.audit.tables import Change

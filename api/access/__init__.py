@@ -1,1 +1,1 @@
-"""Who asks, and what that role may do."""
+"""Authentication of requests, and the permissions of roles."""

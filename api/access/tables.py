@@ -7,7 +7,7 @@ from api.store.database import Record
 
 
 class Token(Record):
-    """One token; `sha256` is all that is known of its text."""
+    """One token; only the SHA-256 of its text is stored."""
 
     __tablename__ = "tokens"
 

@@ -18,7 +18,7 @@ def record(  # noqa: PLR0913 - the columns of the log, by name
     """Add a change to the log; one of what runs on a stream goes through `api.streams.epochs`.
 
     Args:
-        writing: the change under way.
+        writing: the current write transaction.
         action: `<what>.<verb>`, such as `token.create`.
         stream: the stream concerned, if one is.
         processor_id: the processor concerned, if one is.

@@ -30,7 +30,7 @@ class ChangeFilter:
 def changes_below(
     session: Session, wanted: ChangeFilter, below_id: int, limit: int
 ) -> Sequence[Change]:
-    """Return changes that meet a filter, newest first, from below an id on."""
+    """Return changes that meet a filter, newest first, with ids below a given one."""
     columns = (
         (Change.stream, wanted.stream),
         (Change.processor_id, wanted.processor),

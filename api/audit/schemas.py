@@ -1,4 +1,4 @@
-"""What is shown of the change log."""
+"""The responses of the change log."""
 
 from pydantic import BaseModel, Field
 

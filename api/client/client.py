@@ -25,19 +25,19 @@ from cep.signing.keys import SigningKeys
 class Client:
     """A connection to a rule service; may be shared by threads. Every call raises `ServiceError`.
 
-    Where a change takes `if_match`, it is the `etag` of what was read, or `*` for whatever is
-    there; `Outdated` is raised if somebody else has changed it since.
+    The argument `if_match` of a change is the `etag` of the state that was read, or `*` for any
+    state; `Outdated` is raised if somebody else has changed it since.
 
     Args:
         url: where the service is, such as `https://rules.example.com`.
-        token: an access token; publishing takes the role publisher.
+        token: an access token; publishing needs the role publisher.
         signing_keys: the newest signs Python conditions and functions that are published.
         timeout_seconds: how long to wait for an answer.
         allow_plain_http: send the token unencrypted to other machines, too.
         transport: sends a request; HTTP if left out.
 
     Raises:
-        ValueError: the URL is none, or the token would cross a network unencrypted.
+        ValueError: the URL is invalid, or the token would cross a network unencrypted.
     """
 
     def __init__(  # noqa: PLR0913 - keyword options with defaults
@@ -83,14 +83,14 @@ class Client:
         return self._one_stream("GET", _stream(name))
 
     def register_stream(self, document: Mapping[str, Any], *, comment: str = "") -> Stream:
-        """Register a stream and return it; takes the role admin."""
+        """Register a stream and return it; needs the role admin."""
         query = {"comment": comment}
         return self._one_stream("POST", "/v1/streams", body=dict(document), query=query)
 
     def redefine_stream(
         self, document: Mapping[str, Any], *, if_match: str = "*", comment: str = ""
     ) -> Stream:
-        """Give a stream a new definition and return it; takes the role admin.
+        """Replace the definition of a stream and return it; needs the role admin.
 
         Args:
             document: the whole stream.
@@ -134,7 +134,7 @@ class Client:
         Raises:
             PatternError: Python code without a signing key, or code that cannot be pickled.
             CodeRefused: the function cannot be pickled, or is too large.
-            ServiceError: the service refuses it; `Invalid` says what is wrong where.
+            ServiceError: the service refuses it; `Invalid` lists the problems with their places.
         """
         document = processor_document(stream, processor_id, pattern, parts, self._signing_keys)
         if if_match is None:
@@ -172,10 +172,10 @@ class Client:
         return self._change("PATCH", processor_id, body=labels, if_match=if_match, comment=comment)
 
     def validate(self, document: Mapping[str, Any]) -> list[Flaw]:
-        """Return the warnings for a document that would be taken; nothing is written.
+        """Return the warnings for a document that would be accepted; nothing is written.
 
         Raises:
-            Invalid: it would not be taken.
+            Invalid: it would not be accepted.
         """
         response = self._connection.send("POST", "/v1/validate", body=dict(document))
         return [Flaw.model_validate(warning) for warning in response.json()["warnings"]]
@@ -240,12 +240,12 @@ class Client:
     def cancel(
         self, processor_id: str, version: int, *, if_match: str = "*", comment: str = ""
     ) -> Processor:
-        """Take back a scheduled version; what was published before it goes on."""
+        """Cancel a scheduled version; versions published before it keep running."""
         action = f"/versions/{version}/cancel"
         return self._change("POST", processor_id, action, if_match=if_match, comment=comment)
 
     def delete(self, processor_id: str, *, if_match: str = "*", comment: str = "") -> None:
-        """Take a processor out of what runs; its versions stay."""
+        """Delete a processor: it stops running, its versions are kept."""
         self._connection.send(
             "DELETE",
             _processor(processor_id),
@@ -256,7 +256,7 @@ class Client:
     # --- jobs
 
     def running(self, stream: str, processor_id: str) -> Running:
-        """Return what the jobs of a stream really run of a processor."""
+        """Return the versions of a processor that the jobs of a stream run."""
         path = f"{_stream(stream)}/processors/{quote(processor_id, safe='')}/running"
         return self._connection.read(Running, "GET", path)
 
@@ -277,12 +277,12 @@ class Client:
             processor_id: the processor.
             version: the version that was published.
             timeout_seconds: how long to wait.
-            pending_is_enough: a job may also have taken it and wait for its first event time, as it
-                does with a scheduled version, and with any as long as no event comes.
+            pending_is_enough: also return if a job has accepted the version and waits for its first
+                event time, as with a scheduled version, or with any version while no event arrives.
             poll_seconds: how often to ask.
 
         Raises:
-            NotRunning: the time is up, or a job has stopped the version with an error.
+            NotRunning: the timeout has passed, or a job has stopped the version with an error.
         """
         return wait_until_running(
             lambda: self.running(stream, processor_id),

@@ -17,7 +17,7 @@ _PAGE: Final = 500
 
 
 class Connection:
-    """Sends requests with a token and returns answers, or raises what the service says is wrong.
+    """Sends requests with a token and returns answers; raises errors of the service.
 
     Args:
         url: where the service is, such as `https://rules.example.com`.
@@ -27,7 +27,7 @@ class Connection:
         transport: sends a request; HTTP if left out.
 
     Raises:
-        ValueError: the URL is none, or the token would cross a network unencrypted.
+        ValueError: the URL is invalid, or the token would cross a network unencrypted.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Connection:
         body: Any = None,
         if_match: str | None = None,
     ) -> httpx2.Response:
-        """Return a good answer (2xx).
+        """Return a successful answer (2xx).
 
         Args:
             method: of HTTP.
@@ -118,7 +118,7 @@ def view_of(kind: type[View], response: httpx2.Response) -> View:
     """Return an answer as a view.
 
     Raises:
-        ServiceError: it is none.
+        ServiceError: it is not such a view.
     """
     try:
         return kind.model_validate_json(response.content)

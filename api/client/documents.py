@@ -15,9 +15,9 @@ Moment = datetime | str | int
 
 
 class ProcessorParts(TypedDict, total=False):
-    """What a processor document may hold beside id, stream and pattern; see `ProcessorDocument`.
+    """The keys of a processor document besides id, stream and pattern; see `ProcessorDocument`.
 
-    `modules` are modules that its Python code uses and jobs do not have; they travel in the code.
+    `modules` are modules that its Python code uses and jobs do not have; they are included in it.
     """
 
     key_by: Sequence[str] | None
@@ -54,7 +54,7 @@ def processor_document(
     Raises:
         PatternError: the pattern holds Python code and there is no key, or it cannot be pickled.
         CodeRefused: the process function cannot be pickled, or is too large.
-        TypeError: the function is no PatternProcessFunction.
+        TypeError: the function is not a PatternProcessFunction.
         ValueError: there is a function and no key to sign it.
     """
     modules = parts.get("modules", ())

@@ -1,4 +1,4 @@
-"""What the service answered instead of what was asked for, as exceptions that say so in full.
+"""Errors of the service as exceptions, with all details of the answer.
 
 Source: RFC 9457, "Problem Details for HTTP APIs".
 """
@@ -14,7 +14,7 @@ _LONGEST_TEXT: Final = 500
 
 
 class Flaw(BaseModel):
-    """One thing that is wrong with a document; `pointer` says where (RFC 6901)."""
+    """One problem of a document; `pointer` says where (RFC 6901)."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -43,10 +43,10 @@ class _Problem(BaseModel):
 
 
 class ServiceError(Exception):
-    """The service did not do what was asked; the root of all errors of the client.
+    """A request has failed; the base class of all errors of the client.
 
-    `status` is that of HTTP (0 = no answer), `flaws` every wrong place of the document that was
-    sent, `request_id` finds the request in the log of the service.
+    `status` is the HTTP status (0 = no answer), `flaws` are the problems of the document that was
+    sent, `request_id` identifies the request in the log of the service.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class NotFound(ServiceError):
 
 
 class Conflict(ServiceError):
-    """It cannot be done in the state things are in, such as an id that is taken (409)."""
+    """The current state does not allow it, such as an id that is taken (409)."""
 
 
 class Outdated(ServiceError):
@@ -96,7 +96,7 @@ class Invalid(ServiceError):
 
 
 class NotRunning(ServiceError):
-    """No job runs the version: the time is up, or a job has stopped it with an error."""
+    """Not every job runs the version: the timeout has passed, or a job has stopped it."""
 
 
 _KINDS: Final[Mapping[int, type[ServiceError]]] = {
@@ -112,7 +112,7 @@ _KINDS: Final[Mapping[int, type[ServiceError]]] = {
 
 
 def error_of(response: httpx2.Response) -> ServiceError:
-    """Return the error that an answer other than 2xx stands for."""
+    """Return the error for an answer other than 2xx."""
     problem = _problem(response)
     kind = _KINDS.get(response.status_code, ServiceError)
     return kind(
@@ -127,13 +127,13 @@ def _problem(response: httpx2.Response) -> _Problem:
     try:
         return _Problem.model_validate(response.json())
     except (ValidationError, ValueError):
-        # Not the service but something in front of it, such as a proxy.
+        # Not from the service but from something in front of it, such as a proxy.
         text = response.text.strip()[:_LONGEST_TEXT]
         return _Problem(detail=text or response.reason_phrase)
 
 
 def answer_not_understood(response: httpx2.Response, reason: Any) -> ServiceError:
-    """Return the error for an answer that is no answer of the service."""
+    """Return the error for an answer that is not from a rule service."""
     return ServiceError(
         f"{response.request.url} is not a rule service this client knows: {reason}",
         status=response.status_code,

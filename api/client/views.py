@@ -1,4 +1,4 @@
-"""What the service shows, as its client sees it; keys a newer service adds are passed over."""
+"""The answers of the service as models; keys added by a newer service are ignored."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ class Stream(_View):
 
     @property
     def document(self) -> dict[str, Any]:
-        """The stream as its author writes it, without what is left at its default."""
+        """The stream document, without keys that have their default."""
         optional = {
             "allowed_delay_ms": self.allowed_delay_ms,
             "order_by": self.order_by,
@@ -66,7 +66,7 @@ class ProcessorLine(_View):
 
 
 class PublishedVersion(_View):
-    """A version that jobs are given; times are milliseconds of event time."""
+    """A published version; times are milliseconds of event time."""
 
     version: int
     effective_from: Instant | None
@@ -87,7 +87,7 @@ class Processor(ProcessorLine):
 
     @property
     def newest_is_published(self) -> bool:
-        """Whether jobs are given the newest version; not so once it was cancelled."""
+        """Whether the newest version is published; false once it was cancelled."""
         return any(published.version == self.version for published in self.published)
 
 
@@ -112,7 +112,7 @@ class Version(VersionLine):
 
 
 class RunningVersion(_View):
-    """What a job does with one version."""
+    """The status of one version in a job."""
 
     version: int
     state: RunningState
@@ -122,7 +122,7 @@ class RunningVersion(_View):
 
 
 class JobLine(_View):
-    """Which job, and whether it lives: starting, running, stale or stopped."""
+    """A job and its state: starting, running, stale or stopped."""
 
     id: str
     name: str
@@ -136,12 +136,12 @@ class RunningJob(_View):
     versions: list[RunningVersion]
 
     def version(self, number: int) -> RunningVersion | None:
-        """Return what the job does with one version, if it has reported anything of it."""
+        """Return the status of one version in the job, if it has reported any."""
         return next((version for version in self.versions if version.version == number), None)
 
 
 class Running(_View):
-    """What the jobs of a stream really run of one processor."""
+    """The versions of one processor that the jobs of a stream run."""
 
     processor_id: str
     stream: str

@@ -1,4 +1,4 @@
-"""Waits until jobs really run a version; publishing alone says only that they will."""
+"""Waits until jobs run a version; a publish returns before they do."""
 
 import time
 from collections.abc import Callable
@@ -22,16 +22,16 @@ class Patience:
 def wait_until_running(
     read: Callable[[], Running], version: int, wanted: frozenset[str], patience: Patience
 ) -> Running:
-    """Return what runs once every live job, at least one, has a version in a state that is wanted.
+    """Return the status once every live job, at least one, has a version in a wanted state.
 
     Args:
-        read: asks the service.
+        read: reads the status from the service.
         version: the version to wait for.
         wanted: states of a version in a job.
         patience: how long to wait.
 
     Raises:
-        NotRunning: the time is up, or a job will not run the version any more.
+        NotRunning: the timeout has passed, or a job will not run the version any more.
     """
     ends_at = time.monotonic() + patience.timeout_seconds
     while True:

@@ -2,8 +2,8 @@
 
     static/ ─► Assets ─► /assets/<digest>/<path>
 
-Every file stands below the digest of all of them, so that browsers may keep them for ever and never
-mix two versions; nothing is read from disk by a path that a request names.
+Every file is served below the digest of all of them, so that browsers may cache them without expiry
+and never mix two versions. No file is read from disk by a path in a request.
 """
 
 import gzip
@@ -46,7 +46,7 @@ class Assets:
 
 
 def read_assets(folder: Path = STATIC_FOLDER) -> Assets:
-    """Return the files below a folder; `index.html` apart, for it is filled in anew each time.
+    """Return the files below a folder, without `index.html`, which is rendered for each request.
 
     Raises:
         OSError: a file cannot be read.

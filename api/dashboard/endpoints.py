@@ -2,7 +2,7 @@
 
     /streams/payments/rules ─► index.html ─► /assets/<digest>/js/main.js ─► /v1/…
 
-The pages are open, like a sign-in form; what they show comes from `/v1` and needs a role there.
+The pages need no token, like a sign-in form; their data comes from `/v1` and needs a role there.
 """
 
 import re
@@ -40,12 +40,12 @@ _FIRST_MODULES: Final = re.compile(r"vendor/preact\.js|js/\w+\.js|js/ui/\w+\.js"
 
 @cache
 def loaded_assets() -> Assets:
-    """Return the files of the dashboard, read when the first of them is asked for."""
+    """Return the files of the dashboard, read at the first request."""
     return read_assets()
 
 
 def read_page() -> Response:
-    """Answer any page's path: the script on it reads the path and shows that page."""
+    """Answer the path of any page: the script reads the path and shows the page."""
     assets = loaded_assets()
     nonce = secrets.token_urlsafe(16)
     page = assets.index.replace("{{preloads}}", _preloads(assets))
@@ -63,7 +63,7 @@ for _path in PAGES:
 
 @router.get("/favicon.ico")
 def read_icon() -> Response:
-    """Answer browsers that look for the icon where icons were long ago."""
+    """Answer browsers that request the icon at its traditional path."""
     return _file("icon.svg", _ASK_AGAIN, "", "")
 
 
@@ -76,8 +76,8 @@ def read_asset(
 ) -> Response:
     """Return one file.
 
-    A page opened before an update asks for a digest of old. It gets the file as it is now, and asks
-    again the next time.
+    A page opened before an update requests an old digest. It gets the current file, which is not
+    cached.
     """
     is_current = digest == loaded_assets().digest
     caching = _FOR_EVER if is_current else _ASK_AGAIN
@@ -87,7 +87,7 @@ def read_asset(
 def content_policy(nonce: str) -> str:
     """Return the Content-Security-Policy of a page.
 
-    The nonce is for the one style sheet that the text editor makes at run time.
+    The nonce is for the one style sheet that the text editor creates at run time.
     """
     return "; ".join(
         (
@@ -119,7 +119,7 @@ def _file(path: str, caching: str, if_none_match: str, accept_encoding: str) -> 
 
 
 def _preloads(assets: Assets) -> str:
-    """Return links that fetch what every page needs at once, not one after the other."""
+    """Return preload links, so that files needed by every page are fetched in parallel."""
     wanted = filter(_FIRST_MODULES.fullmatch, assets.files)
     return "\n    ".join(
         f'<link rel="modulepreload" href="{{{{assets}}}}/{path}" />' for path in wanted

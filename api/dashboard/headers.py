@@ -1,4 +1,4 @@
-"""Headers that every answer of the service carries, so that browsers trust it no more than needed.
+"""Security headers of every answer of the service.
 
 Source: OWASP Secure Headers Project.
 """
@@ -8,7 +8,7 @@ from typing import Final
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-# A page sets its own policy; everything else is data, in which nothing may run.
+# A page sets its own policy; everything else is data, which must not run scripts.
 _HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",

@@ -57,13 +57,13 @@ def timed_events(
 
 
 def unknown_fields(events: Sequence[Mapping[str, Any]], schema: Schema) -> list[str]:
-    """Return the fields of events that are no column of the stream, each once."""
+    """Return the fields of events that are not columns of the stream, each once."""
     names = dict.fromkeys(name for event in events for name in event)
     return [name for name in names if name not in dict(schema.columns)]
 
 
 def _typed(value: Any, data_type: DataType) -> Any:
-    """Return a JSON value as a column of this type holds it.
+    """Return a JSON value converted to the type of a column.
 
     Raises:
         ValueError: it does not fit.

@@ -1,7 +1,7 @@
-"""Makes up events that might match a pattern, as a start for trying it out.
+"""Generates events that might match a pattern, as a start for trying it out.
 
-Each step gets as many events as it needs at least, each with values that meet the comparisons of
-its condition. What a condition asks beyond that is left to whoever tries it out.
+Each step gets its minimum number of events, with values that meet the comparisons of its condition.
+Other parts of a condition are not considered; the user has to adjust the events.
 """
 
 from collections.abc import Iterator, Mapping
@@ -40,7 +40,7 @@ def sample_events(rule: Rule, begin_ms: int) -> list[dict[str, Any]]:
     """Return events in order of time, ten seconds apart.
 
     Args:
-        rule: what they should match.
+        rule: the rule they should match.
         begin_ms: the event time of the first.
     """
     names = [step.name for step in rule.pattern.tree.steps()]

@@ -1,4 +1,4 @@
-"""What is sent about drafts, and what is told of them."""
+"""The requests and answers about drafts."""
 
 from typing import Annotated, Any, Literal
 
@@ -43,7 +43,7 @@ class Trial(Draft):
         max_length=MAXIMUM_EVENTS, description="In any order; sorted by event time."
     )
     let_time_pass: bool = Field(
-        default=False, description="After the last event, let time pass until all windows close."
+        default=False, description="After the last event, advance time until all windows close."
     )
 
 
@@ -66,7 +66,7 @@ class Rewritten(BaseModel):
 
 
 class DraftProblem(Flaw):
-    """What is wrong with a draft, or to think about; `line` and `column` are those of its text."""
+    """A problem or warning of a draft; `line` and `column` are those of its text."""
 
     severity: Literal["error", "warning"]
     length: int | None = Field(
@@ -75,14 +75,14 @@ class DraftProblem(Flaw):
 
 
 class DraftReport(BaseModel):
-    """What a draft says, and what is wrong with it."""
+    """The content of a draft, and its problems."""
 
     document: dict[str, Any] | None = Field(description="Null = it cannot be read.")
     problems: list[DraftProblem] = Field(description="In the order of the lines.")
 
 
 class SampleEvents(BaseModel):
-    """Events made up so that they might match: a start for trying out."""
+    """Generated events that might match, as a start for trying out."""
 
     events: list[dict[str, Any]]
 
@@ -98,7 +98,7 @@ class TriedMatch(BaseModel):
 
 
 class TriedPartialMatch(BaseModel):
-    """A match that began and was not completed: how far it came, and what ended it."""
+    """A partial match that was not completed: how far it got, and what ended it."""
 
     key: list[Any]
     steps: StepEvents
@@ -119,7 +119,7 @@ class TrialReport(BaseModel):
 
     times: list[Instant] = Field(description="The event time of each event.")
     fits: StepEvents = Field(
-        description="By step the events that meet what its condition asks of the event alone."
+        description="By step the events that meet the part of its condition on the event alone."
     )
     matches: list[TriedMatch]
     partial_matches: list[TriedPartialMatch] = Field(description="Those that came farthest first.")

@@ -1,9 +1,9 @@
-"""Matches a rule over few events and remembers every partial match that did not become a match.
+"""Matches a rule over a few events and keeps every partial match that did not become a match.
 
     events ─► Tracer ─► matches, and how far the others came and what ended them
 
-The matcher itself forgets a partial match that has ended; here the partial matches of each key are
-looked at after each event and compared with those before.
+The matcher itself drops a partial match that has ended; here the partial matches of each key are
+compared after each event with those before.
 """
 
 from collections.abc import Callable, Hashable, Iterable
@@ -39,10 +39,10 @@ _LIMITS: Final = Limits(partial_matches=2_000, events=10_000)
 
 @dataclass(frozen=True, slots=True)
 class EndedPartialMatch:
-    """A partial match that is none any more, or is still open.
+    """A partial match that has ended or is still open.
 
     `cell` is the last event it took; `ended_by` is the position of the event that ended it, `None`
-    where none did.
+    if no event did.
     """
 
     key: Hashable
@@ -73,7 +73,7 @@ class Trace:
 
 @dataclass(slots=True)
 class _Moment:
-    """What happens now: the time, the event on its way, and the steps it fits."""
+    """The current step of a trace: the time, the current event, and the steps it fits."""
 
     time_ms: int
     position: int | None
@@ -106,7 +106,7 @@ class Tracer:
         self._longest_ms = _longest_window_ms(self._shape.machine.program)
         self._trace = Trace({_shown(name): [] for name in self._step_names}, self._step_names)
         self._open: dict[Hashable, list[Run]] = {}
-        # By id of the cell; a cell that led on to another one or to a match is no near miss.
+        # By id of the cell; a cell that led to another one or to a match is not a near miss.
         self._ended: dict[int, EndedPartialMatch] = {}
         self._led_on: dict[int, Cell] = {}
 
@@ -114,8 +114,8 @@ class Tracer:
         """Return what the rule finds in events with their keys, in order of time.
 
         Raises:
-            MatchingError: a key holds too much, or a condition cannot be tested.
-            EvaluationError: values of types that do not go together meet.
+            MatchingError: a key exceeds a limit, or a condition cannot be tested.
+            EvaluationError: values of incompatible types are compared.
         """
         for key, event in events:
             try:
@@ -188,7 +188,7 @@ class Tracer:
                 self._open.pop(key, None)
 
     def _follow(self, runs: KeyRuns | None) -> None:
-        """Remember which partial matches have led on to those there are now."""
+        """Record which partial matches have led to the current ones."""
         if runs is None:
             return
         for run in runs.runs:
@@ -247,7 +247,7 @@ def _column_reader(path: tuple[str, ...]) -> Callable[[TimedEvent], Any]:
 def _fit_test(
     step: Step, step_names: tuple[str, ...], schema: Schema
 ) -> Callable[[TimedEvent], bool]:
-    """Return the test whether an event meets what a step asks of the event alone."""
+    """Return the test for the part of a step's condition on the event alone."""
     tests: list[Callable[[TimedEvent], bool]] = []
     if step.subtype is not None:
         name, read_type = step.subtype.name, _column_reader((step.subtype.field,))

@@ -1,4 +1,4 @@
-"""Tries a rule on events: matches with their output, and the partial matches that came near."""
+"""Tries a rule on events: returns matches with their output, and near misses."""
 
 import json
 import math
@@ -38,7 +38,7 @@ def run_trial(rule: Rule, trial: Trial) -> TrialReport:
 
 
 def _report(rule: Rule, trial: Trial, trace: Trace, events: list[TimedEvent]) -> TrialReport:
-    # What came farthest is nearest to a match.
+    # The partial match that got farthest is nearest to a match.
     partial_matches = sorted(
         trace.partial_matches, key=lambda each: -len(accepted_events(each.cell))
     )
@@ -84,7 +84,7 @@ def _partial_match(ended: EndedPartialMatch, trace: Trace) -> TriedPartialMatch:
 
 
 def _key_function(rule: Rule) -> Callable[[TimedEvent], str]:
-    """Return how the key of an event is made: a JSON list, so that every value can be a key."""
+    """Return the function for the key of an event: a JSON list, so that any value can be a key."""
     columns = [
         compile_scalar(resolve(Expression.parse(text), (), rule.schema))
         for text in rule.content.key_by or ()
@@ -109,7 +109,7 @@ def _output_function(rule: Rule) -> Callable[[Steps], dict[str, Any] | None]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON holds it."""
+    """Return a value in JSON types."""
     match value:
         case Decimal() | float():
             return float(value) if math.isfinite(value) else str(value)

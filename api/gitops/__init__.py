@@ -5,5 +5,5 @@
                    comparison, refusals ────┘         exporting: rule service ──► files
 
 `comparison` says what differs from what is published, `refusals` what the service would refuse. It
-is a client of the service like any other and imports nothing of it but documents.
+is a client of the service like any other and imports only its documents.
 """

@@ -1,4 +1,4 @@
-"""What a plan is made of: `planning` makes it, `reporting` shows it, `execution` carries it out."""
+"""The data of a plan: `planning` creates it, `reporting` shows it, `execution` carries it out."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -25,7 +25,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One request to the service: `version` is what is published, `number` what is cancelled."""
+    """One request to the service: `version` is to be published, `number` to be cancelled."""
 
     action: Action
     version: WantedVersion | None = None

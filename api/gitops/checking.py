@@ -27,7 +27,7 @@ LABELS: Final = frozenset(ProcessorLabels.model_fields)
 
 @dataclass(frozen=True, slots=True)
 class WantedStream:
-    """A stream as its file says."""
+    """A stream from its file."""
 
     place: FileDocument
     document: StreamDocument
@@ -41,25 +41,25 @@ class WantedStream:
 
 @dataclass(frozen=True, slots=True)
 class CheckedFile:
-    """A document of a processor, and what checking it here has found."""
+    """A document of a processor, and the result of checking it here."""
 
     place: FileDocument
     checked: CheckedDefinition[ProcessorFile]
 
     @property
     def stream(self) -> Any:
-        """The stream it names, whatever stands there."""
+        """The value of its key `stream`, not checked."""
         return self.place.data.get("stream")
 
     @property
     def data(self) -> dict[str, Any]:
-        """The document as the service takes it."""
+        """The document in the form that the service accepts."""
         return {key: value for key, value in self.place.data.items() if key != "paused"}
 
 
 @dataclass(frozen=True, slots=True)
 class WantedVersion:
-    """One version of a processor as one document says."""
+    """One version of a processor from one document."""
 
     file: CheckedFile
     document: ProcessorFile
@@ -67,7 +67,7 @@ class WantedVersion:
 
     @property
     def place(self) -> FileDocument:
-        """Where it stands."""
+        """The file and position of its document."""
         return self.file.place
 
     @property
@@ -78,15 +78,15 @@ class WantedVersion:
 
     @property
     def content(self) -> dict[str, Any]:
-        """What makes it a version, in one spelling."""
+        """The content of the version, normalised."""
         return content_of(self.document, self.pattern)
 
 
 @dataclass(frozen=True, slots=True)
 class WantedProcessor:
-    """A processor as its documents say: at most one for now, then those for later, by time.
+    """A processor from its documents: at most one effective at once, then scheduled ones, by time.
 
-    Labels, and whether it is paused, may stand in any of them.
+    Labels, and whether it is paused, may be in any of them.
     """
 
     versions: tuple[WantedVersion, ...]
@@ -103,31 +103,31 @@ class WantedProcessor:
 
     @property
     def paused(self) -> bool | None:
-        """Whether it shall be paused; `None` = as it is now."""
+        """Whether it should be paused; `None` = unchanged."""
         given = (version.document.paused for version in self.versions)
         said = [paused for paused in given if paused is not None]
         return any(said) if said else None
 
     @property
     def labels(self) -> dict[str, Any]:
-        """What makes no version."""
+        """The labels."""
         given: dict[str, Any] = {}
         for version in reversed(self.versions):
             given |= labels_of(version.document, version.document.model_fields_set)
         return labels_of(ProcessorLabels()) | given
 
     def body(self, version: WantedVersion) -> dict[str, Any]:
-        """Return a version as it is sent: as it was written, with all labels."""
+        """Return a version as it is sent: unchanged, with all labels."""
         content = {key: value for key, value in version.file.data.items() if key not in LABELS}
         return content | self.labels
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Everything the files say.
+    """The content of all files.
 
-    `faulty` are the documents of processors of which something is wrong, `faulty_streams` the names
-    in such documents of streams.
+    `faulty` are the documents of processors with problems, `faulty_streams` the names in documents
+    of streams with problems.
     """
 
     streams: tuple[WantedStream, ...]
@@ -146,7 +146,7 @@ def stream_names(documents: Sequence[FileDocument]) -> set[str]:
 def check_documents(
     documents: Sequence[FileDocument], published: Mapping[str, Schema | None], stream: str | None
 ) -> tuple[Wanted, list[FileProblem]]:
-    """Return what documents want, and everything that is wrong with them.
+    """Return the wanted state in documents, and all their problems.
 
     Args:
         documents: from all files.

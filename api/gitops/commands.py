@@ -79,10 +79,10 @@ def apply(  # noqa: PLR0913 - the options of one command
     ] = "",
     allow_plain_http: PlainHttp = False,
 ) -> None:
-    """Make the rule service hold what files say: show a plan, then carry it out.
+    """Bring the rule service to the state in files: show a plan, then carry it out.
 
-    Nothing is changed unless every document is right and fits the others. A processor stays paused
-    or running as it is unless its file says `paused: true` or `paused: false`.
+    Nothing is changed unless every document is valid and fits the others. A processor stays paused
+    or running unless its file has `paused: true` or `paused: false`.
 
     Exit code 0 = done or nothing to do, 1 = something failed, 2 = a file or an option is wrong,
     3 = changes wait (--dry-run --detailed-exitcode).
@@ -161,7 +161,7 @@ def _connected(
 
 
 def _agreed(*, yes: bool) -> bool:
-    """Return whether to go on; somebody is asked only if there is a terminal to answer on."""
+    """Return whether to continue; asks only on a terminal."""
     if yes or not _has_terminal():
         return True
     return typer.confirm("Make these changes?", abort=True)

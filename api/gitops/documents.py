@@ -1,4 +1,4 @@
-"""Files → documents: what a folder of YAML and JSON files holds, with the place of every key.
+"""Files → documents: the content of a folder of YAML and JSON files, with the place of every key.
 
 A file holds one document or many: YAML documents with `---` in between, or a list. A document with
 `pattern` is a processor, one with `schema` is a stream.
@@ -22,7 +22,7 @@ from cep.pattern.document.text import (
 
 @dataclass(frozen=True, slots=True)
 class FileProblem:
-    """One thing that is wrong in a file; `line` and `column` count from 1, `path` names the key."""
+    """One problem in a file; `line` and `column` count from 1, `path` names the key."""
 
     file: Path
     message: str
@@ -67,7 +67,7 @@ class FileDocument:
         Args:
             path: such as `pattern.steps[0].where`; of a key that is missing, too.
             message: what is wrong.
-            remedy: how to mend it.
+            remedy: how to fix it.
             inside: where in the text at the path it is.
         """
         end = "" if message.endswith((".", "?", "!")) else "."
@@ -92,7 +92,7 @@ class FileDocument:
         )
 
     def path_of_pointer(self, pointer: str) -> str:
-        """Return the path that a JSON Pointer into this document leads along (RFC 6901)."""
+        """Return the path of a JSON Pointer into this document (RFC 6901)."""
         path, data = "", self.source.data
         for part in pointer.split("/")[1:]:
             key = part.replace("~1", "/").replace("~0", "~")

@@ -1,4 +1,4 @@
-"""A plan → changes at the service, each from the very state that the plan was made from."""
+"""A plan → changes at the service, each applied only to the state the plan was made from."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ from api.gitops.checking import WantedVersion
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How one change went.
+    """The outcome of one change.
 
-    `made` are the actions that were taken, in order: all of them unless there is an `error` or it
-    was `not_tried`, which says why.
+    `made` are the actions that were taken, in order: all of them unless there is an `error`, or it
+    was not tried: `not_tried` says why.
     """
 
     change: Change
@@ -54,7 +54,7 @@ class Outcome:
 def carry_out(
     client: Client, plan: Plan, comment: str, on_outcome: Callable[[Outcome], None]
 ) -> list[Outcome]:
-    """Make every change and return how each went; one that fails does not keep the others back.
+    """Make every change and return the outcomes; a failure does not prevent the others.
 
     But what is planned for a stream whose own change has failed is not tried, nor anything more
     once the service does not answer.
@@ -63,7 +63,7 @@ def carry_out(
         client: the service.
         plan: what to do.
         comment: why; kept in the log of the service.
-        on_outcome: told of each outcome at once.
+        on_outcome: called with each outcome at once.
     """
     outcomes: list[Outcome] = []
     for change in plan.changes:
@@ -132,7 +132,7 @@ def _create(client: Client, change: ProcessorChange, step: Step, comment: str) -
 def _take(
     client: Client, change: ProcessorChange, step: Step, processor: Processor, comment: str
 ) -> Processor:
-    """Take one step and return the processor as it is then; each starts from the one before."""
+    """Take one step and return the changed processor, from which the next step starts."""
     name, etag = processor.id, processor.etag
     match step:
         case Step(version=WantedVersion() as version):

@@ -1,4 +1,4 @@
-"""What the service has → files that `percept apply` finds unchanged.
+"""The state of the service → files that `percept apply` finds unchanged.
 
 DIR/streams/NAME.yaml
 DIR/processors/STREAM/ID.yaml
@@ -33,7 +33,7 @@ def export(
 
     Args:
         client: the service.
-        folder: where to; made if it is not there, files of the same name are replaced.
+        folder: the target; created if it does not exist, files of the same name are replaced.
         stream: the only stream; all if left out.
         file_format: YAML or JSON.
 
@@ -52,7 +52,7 @@ def export(
 
 
 def _documents(client: Client, line: ProcessorLine) -> list[dict[str, Any]]:
-    """Return a processor as documents, one per version; labels stand in the first."""
+    """Return a processor as documents, one per version; labels are in the first."""
     processor = client.get(line.id)
     documents: list[dict[str, Any]] = []
     for published in published_documents(client, processor):
@@ -66,7 +66,7 @@ def _documents(client: Client, line: ProcessorLine) -> list[dict[str, Any]]:
 
 
 def _write(path: Path, documents: list[dict[str, Any]], file_format: FileFormat) -> Path:
-    # An id may have dots in it: `with_suffix` would cut at the last one.
+    # An id may contain dots: `with_suffix` would cut at the last one.
     file = path.with_name(f"{path.name}.{file_format.value}")
     write = json_text if file_format is FileFormat.JSON else yaml_text
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What is wanted and what there is → a plan: every change that apply would make, with its diff.
+"""Wanted and current state → a plan: every change that apply would make, with its diff.
 
 Wanted ──┐
          ├──► Plan, and everything that the service would refuse
@@ -49,7 +49,7 @@ def make_plan(
         prune: delete processors that no file mentions, of all streams that the files name.
 
     Raises:
-        ServiceError: the service does not answer, or not to this role.
+        ServiceError: the service does not answer, or refuses this role.
     """
     named = stream_names(documents)
     streams = {name: _found(client.stream, name) for name in sorted({stream} if stream else named)}

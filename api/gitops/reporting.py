@@ -1,4 +1,4 @@
-"""Plans and outcomes on the terminal: in colour there, plain lines anywhere else."""
+"""Prints plans and outcomes: in colour on a terminal, otherwise as plain lines."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -21,14 +21,14 @@ _DIFF_STYLES: Final = {"+": "green", "-": "red", "@": "cyan"}
 
 
 class Reporter:
-    """Writes what people read; `out` is for the plan, `err` for what is wrong."""
+    """Prints for people; `out` is for the plan, `err` for problems."""
 
     def __init__(self) -> None:
         self.out = Console(highlight=False, soft_wrap=True)
         self.err = Console(stderr=True, highlight=False, soft_wrap=True)
 
     def problems(self, problems: Iterable[FileProblem]) -> None:
-        """Write everything that is wrong with files."""
+        """Print all problems of files."""
         found = sorted(problems, key=lambda each: (str(each.file), each.line or 0))
         for problem in found:
             self.err.print(Text(str(problem)))
@@ -36,7 +36,7 @@ class Reporter:
         self.err.print(Text(f"{count}; nothing was changed.", style="bold red"))
 
     def plan(self, plan: Plan) -> None:
-        """Write every change with its diff, and how many there are of which kind."""
+        """Print every change with its diff, and the number of changes by kind."""
         counts: Counter[str] = Counter()
         for change in plan.changes:
             told = _told(change.actions)

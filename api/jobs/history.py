@@ -22,7 +22,7 @@ _JOB_SERIES: Final = (*COUNTERS, "watermark_delay_ms", *_REPORTED_GAUGES)
 
 
 def take_over(record: Counted, totals: Counters) -> dict[str, int]:
-    """Set the totals of a record and return by how much each has grown."""
+    """Set the totals of a record and return the increase of each."""
     growth = {}
     for name in COUNTERS:
         total = getattr(totals, name)

@@ -47,7 +47,7 @@ def count_jobs(session: Session, stream: str) -> int:
 
 
 def delete_job(session: Session, job_id: str) -> None:
-    """Remove a job with everything known of it."""
+    """Remove a job with all its data."""
     session.execute(delete(Job).where(Job.id == job_id))
 
 
@@ -57,7 +57,7 @@ def instance_of(session: Session, job_id: str, instance_id: str) -> JobInstance 
 
 
 def newest_instances(session: Session, job_id: str) -> Sequence[JobInstance]:
-    """Return the starts of a job that are remembered, the newest first."""
+    """Return the stored starts of a job, newest first."""
     query = (
         select(JobInstance)
         .where(JobInstance.job_id == job_id)
@@ -81,7 +81,7 @@ def held_versions(
 def held_versions_after(
     session: Session, job_id: str, state: str | None, after: tuple[str, int], limit: int
 ) -> Sequence[HeldVersion]:
-    """Return what a job holds, by processor and version, from behind `after` on."""
+    """Return what a job holds, by processor and version, starting after `after`."""
     processor_id, version = after
     behind = (HeldVersion.processor_id > processor_id) | (
         (HeldVersion.processor_id == processor_id) & (HeldVersion.version > version)
@@ -120,7 +120,7 @@ def forget_held_versions(session: Session, job_id: str) -> None:
 
 
 def supersede_all(session: Session, job_id: str, now_ms: int) -> None:
-    """Mark whatever a job holds as running no more; their counters stay."""
+    """Mark all versions of a job as no longer running; their counters are kept."""
     session.execute(
         update(HeldVersion)
         .where(HeldVersion.job_id == job_id, HeldVersion.state != SUPERSEDED)
@@ -129,7 +129,7 @@ def supersede_all(session: Session, job_id: str, now_ms: int) -> None:
 
 
 def forget_superseded(session: Session, job_id: str, before_ms: int) -> None:
-    """Remove versions that have run no more for long."""
+    """Remove versions that have not run for a long time."""
     session.execute(
         delete(HeldVersion).where(
             HeldVersion.job_id == job_id,

@@ -1,4 +1,4 @@
-"""What is shown of jobs and of what they run."""
+"""The answers about jobs and what they run."""
 
 from typing import Literal
 
@@ -25,12 +25,12 @@ class JobSummary(BaseModel):
 
 
 class DiscoveryView(BaseModel):
-    """How the source of a job's rules fares; while it fails, the last good set runs."""
+    """The status of the source of a job's rules; while it fails, the last good set runs."""
 
     status: DiscoveryStatus
-    last_success: Instant | None = Field(description="When it was read last.")
+    last_success: Instant | None = Field(description="When it was last read.")
     error: str = Field(description="Why it fails.")
-    unreadable: int = Field(description="Rules in the source that cannot run as they stand there.")
+    unreadable: int = Field(description="Rules in the source that cannot run.")
     problems: list[str] = Field(description="Why: the first of them.")
 
 
@@ -72,12 +72,12 @@ class JobDetail(JobView):
 
 
 class HeldVersionView(BaseModel):
-    """What a job really does with one version of a processor."""
+    """The status of one version of a processor in a job."""
 
     processor_id: str
     version: int
     state: RunningState
-    since: Instant = Field(description="When the service first heard of this state.")
+    since: Instant = Field(description="When this state was first reported.")
     reported_at: Instant
     active_from: Instant | None
     active_until: Instant | None
@@ -90,15 +90,17 @@ class HeldVersionView(BaseModel):
 
 
 class RunningInJob(BaseModel):
-    """One processor in one job: where it stands and how it fares, over all its versions."""
+    """One processor in one job: its state and counters over all its versions."""
 
     job: JobSummary
-    state: RunningState | None = Field(description="Null = the job has reported nothing of it.")
-    is_current: bool = Field(description="Whether the job has taken the processor's newest change.")
+    state: RunningState | None = Field(description="Null = the job has not reported it.")
+    is_current: bool = Field(
+        description="Whether the job has applied the processor's newest change."
+    )
     live_version: int | None = Field(description="The version that is active.")
-    live_from: Instant | None = Field(description="The event time from which it is.")
-    next_version: int | None = Field(description="The next version that will be.")
-    next_from: Instant | None = Field(description="The event time from which it will be.")
+    live_from: Instant | None = Field(description="The event time from which it is active.")
+    next_version: int | None = Field(description="The next version to become active.")
+    next_from: Instant | None = Field(description="The event time from which it will be active.")
     matches_last_hour: int
     last_match: Instant | None
     partial_matches: int
@@ -123,7 +125,7 @@ class RunningVersionsInJob(RunningInJob):
 
 
 class RunningView(BaseModel):
-    """What is published of one processor, and what each job of its stream really runs of it."""
+    """The published versions of one processor, and those that each job of its stream runs."""
 
     processor_id: str
     stream: str

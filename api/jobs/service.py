@@ -1,7 +1,7 @@
-"""Jobs register, report and stop; one instance of a job speaks for it at a time.
+"""Jobs register, report and stop; one instance of a job reports at a time.
 
-A heartbeat is one transaction under the lock of its job's row. It changes what it names and leaves
-the rest, so that its cost follows what has changed and not how much runs.
+A heartbeat is one transaction under the lock of its job's row. It changes only the versions it
+names, so that its cost depends on what has changed and not on how much runs.
 """
 
 import secrets
@@ -73,7 +73,7 @@ def existing_job(session: Session, job_id: str) -> Job:
 def register(
     writing: Writing, stream: str, name: str, registration: JobRegistration, settings: Settings
 ) -> RegisteredJob:
-    """Make an instance the one that speaks for a job; the one before it is superseded.
+    """Make an instance the current one of a job; the one before it is superseded.
 
     Registering the same instance again changes nothing.
 
@@ -98,7 +98,7 @@ def register(
 def take_heartbeat(
     writing: Writing, job_id: str, heartbeat: Heartbeat, settings: Settings
 ) -> HeartbeatAnswer:
-    """Take over what a job reports; a repetition of an older heartbeat changes nothing.
+    """Store the report of a job; a repeated or older heartbeat changes nothing.
 
     Raises:
         Refusal: no such job (404), or another instance speaks for it, or it has stopped (409).
@@ -136,7 +136,7 @@ def stop(writing: Writing, job_id: str, announcement: JobStop) -> Job:
 
 
 def delete(writing: Writing, job_id: str) -> None:
-    """Forget a job with its history; if it still runs, it has to register again.
+    """Remove a job with its history; if it still runs, it has to register again.
 
     Raises:
         Refusal: there is none of this id (404).

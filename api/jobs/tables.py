@@ -9,7 +9,7 @@ _JOB = "jobs.id"
 
 
 class Counted:
-    """The counters that jobs and their processors have alike."""
+    """The counters that jobs and their processors have in common."""
 
     events: Mapped[int] = mapped_column(BigInteger, default=0)
     matches: Mapped[int] = mapped_column(BigInteger, default=0)
@@ -65,9 +65,9 @@ class JobInstance(Record):
 
 
 class HeldVersion(Counted, Record):
-    """What a job last said about one version of a processor; the processor may be unknown here.
+    """The last report of a job on one version of a processor, which may be unknown here.
 
-    `since_ms` is when the service first heard of this state.
+    `since_ms` is when this state was first reported.
     """
 
     __tablename__ = "held_versions"
@@ -108,7 +108,7 @@ class JobBucket(Counted, Record):
 class ProcessorBucket(Counted, Record):
     """What a processor counted in a job from `start_ms` on, for five minutes; none if nothing.
 
-    Both indexes hold the whole key: one is for letting old buckets go, one for reading a series.
+    Both indexes contain the whole key: one is for removing old buckets, one for reading a series.
     """
 
     __tablename__ = "processor_buckets"

@@ -1,4 +1,4 @@
-"""How jobs are shown: as they last reported, and whether that is fresh; writes nothing."""
+"""Views of jobs: their last report, and whether it is fresh; reads only."""
 
 import json
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from contract.reports import Counters, DiscoveryReport, RunningState
 
 
 def job_state(job: Job, now_ms: int, settings: Settings) -> JobState:
-    """Return where a job stands by the clock of the service."""
+    """Return the state of a job by the clock of the service."""
     if job.stopped_at_ms is not None:
         return "stopped"
     heard_at_ms = job.registered_at_ms if job.heartbeat_at_ms is None else job.heartbeat_at_ms
@@ -34,7 +34,7 @@ def job_state(job: Job, now_ms: int, settings: Settings) -> JobState:
 
 
 def job_summary(job: Job, now_ms: int, settings: Settings) -> JobSummary:
-    """Return which job it is and whether what it reports is fresh."""
+    """Return a summary of a job, and whether its report is fresh."""
     return JobSummary(**_summary(job, now_ms, settings))
 
 
@@ -65,7 +65,7 @@ def job_detail(session: Session, job: Job, now_ms: int, settings: Settings) -> J
 
 
 def held_version_view(held: HeldVersion) -> HeldVersionView:
-    """Return what a job does with one version of a processor."""
+    """Return the status of one version of a processor in a job."""
     return HeldVersionView(
         processor_id=held.processor_id,
         version=held.version,
@@ -84,7 +84,7 @@ def held_version_view(held: HeldVersion) -> HeldVersionView:
 
 
 def discovery_view(job: Job) -> DiscoveryView:
-    """Return how the source of a job's rules fares, as the job last said."""
+    """Return the status of the source of a job's rules, as last reported."""
     report = DiscoveryReport.model_validate_json(job.discovery)
     return DiscoveryView(
         status=report.status,

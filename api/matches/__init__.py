@@ -1,1 +1,1 @@
-"""Recent matches: jobs post them; people page through them and see the newest appear."""
+"""Recent matches: posted by jobs, read in pages or as a stream of new ones."""

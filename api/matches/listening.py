@@ -1,10 +1,10 @@
-"""Listeners to the matches of a stream: each is told of what is new by server-sent events.
+"""Listeners to the matches of a stream: each receives new ones as server-sent events.
 
     post ─ commit ─► notifications ─► bell ─► listener ─► reads what is new ─► events
 
-Between rings a listener holds neither a thread nor a connection to the store. It is let go after
-`PERCEPT_MAX_WAIT_SECONDS` and comes back with `Last-Event-ID`, as browsers do by themselves; so a
-token that was revoked does not listen for ever.
+Between notifications a listener uses neither a thread nor a connection to the store. Its answer
+ends after `PERCEPT_MAX_WAIT_SECONDS` and it reconnects with `Last-Event-ID`, as browsers do; so a
+revoked token cannot listen without end.
 
 Source: HTML Living Standard, 9.2 "Server-sent events".
 """
@@ -46,27 +46,28 @@ async def new_listener(
     runtime: CurrentRuntime,
     after: Annotated[
         int | None,
-        Query(ge=0, lt=2**53, description="Begin behind this number; left out = with what is new."),
+        Query(ge=0, lt=2**53, description="Start after this number; by default only new matches."),
     ] = None,
     last_event_id: Annotated[
         str | None,
         Header(
-            pattern="^[0-9]{1,15}$", description="The id of the last event seen; before `after`."
+            pattern="^[0-9]{1,15}$",
+            description="The id of the last event seen; takes precedence over `after`.",
         ),
     ] = None,
     wait: Annotated[
         str | None,
         Query(
             pattern=r"^[0-9]{1,4}(\.[0-9]{1,3})?s?$",
-            description="How long to listen; left out = as long as the service allows.",
+            description="How long to listen; by default as long as the service allows.",
             examples=["30s"],
         ),
     ] = None,
 ) -> AsyncIterator[Listener]:
-    """Yield the listener that a request asks for; it has a seat until the answer has ended.
+    """Yield the listener of a request; it counts as connected until the answer has ended.
 
     Raises:
-        Refusal: there is no such stream (404), or as many listen as may (503).
+        Refusal: there is no such stream (404), or there are too many listeners (503).
     """
     newest = await run_in_threadpool(_newest_number, runtime, stream)
     begin = int(last_event_id) if last_event_id is not None else after
@@ -123,7 +124,7 @@ def _newest_number(runtime: Runtime, stream: str) -> int:
 def _read(
     runtime: Runtime, stream: str, wanted: MatchFilter, after: int
 ) -> tuple[list[ServerSentEvent], int, bool]:
-    # The newest number is read first: what is numbered up to it has been committed.
+    # The newest number is read first: all matches up to it have been committed.
     with runtime.database.reading() as session:
         newest = repository.newest_number(session, stream)
         found = repository.matches_between(session, stream, wanted, after, newest, _PAGE)

@@ -28,7 +28,7 @@ def newest_number(session: Session, stream: str) -> int:
 
 
 def known_ids(session: Session, stream: str, match_ids: Iterable[str]) -> set[str]:
-    """Return which of these matches a stream has already."""
+    """Return the matches among these that a stream already has."""
     query = select(Match.match_id).where(Match.stream == stream, Match.match_id.in_(match_ids))
     return set(session.scalars(query))
 
@@ -42,7 +42,7 @@ def match_of(session: Session, stream: str, match_id: str) -> Match | None:
 def matches_below(
     session: Session, stream: str, wanted: MatchFilter, number: int, limit: int
 ) -> Sequence[Match]:
-    """Return matches that meet a filter, newest first, from below a number on; without events."""
+    """Return matches that meet a filter, newest first, below a number; without events."""
     query = (
         select(Match)
         .where(Match.stream == stream, Match.number < number, *_conditions(wanted))
@@ -78,7 +78,7 @@ def forget_up_to(session: Session, stream: str, number: int) -> None:
 
 
 def forget_all_but(session: Session, stream: str, processor_id: str, kind: str, kept: int) -> None:
-    """Remove the rows of one kind of a processor but for the newest ones."""
+    """Remove the rows of one kind of a processor except the newest ones."""
     of_processor = (
         Match.stream == stream,
         Match.processor_id == processor_id,

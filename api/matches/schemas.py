@@ -1,4 +1,4 @@
-"""What is asked about matches and what is shown of them."""
+"""The requests and answers about matches."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any

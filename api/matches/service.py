@@ -1,4 +1,4 @@
-"""Posted matches are numbered and kept; of too many the oldest are let go."""
+"""Numbers and stores posted matches; beyond the limits the oldest are removed."""
 
 import json
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _KEY_TEXT_LENGTH: Final = 500
 
 
 def bell_name(stream: str) -> str:
-    """Return the name under which listeners of a stream's matches are rung; no stream has it."""
+    """Return the name for notifying listeners of a stream's matches; no stream has it."""
     return f"matches/{stream}"
 
 
@@ -43,7 +43,7 @@ def take_report(
         log.newest += len(fresh)
         session.flush()
         repository.forget_up_to(session, stream, log.newest - settings.matches_per_stream)
-        # By kind: a rule whose windows close often must not lose its matches to timeouts.
+        # By kind: matches of a rule must not be removed because of its many timeouts.
         for processor_id, kind in {(each.processor_id, each.kind) for each in fresh.values()}:
             repository.forget_all_but(
                 session, stream, processor_id, kind, settings.matches_per_processor
@@ -56,7 +56,7 @@ def existing_match(session: Session, stream: str, match_id: str) -> Match:
     """Return a match.
 
     Raises:
-        Refusal: there is no such stream, or the match is not known, or not any more (404).
+        Refusal: there is no such stream, or the match is unknown or has been removed (404).
     """
     existing_stream(session, stream)
     match = repository.match_of(session, stream, match_id)
@@ -93,7 +93,7 @@ def match_summary(match: Match) -> MatchSummary:
 
 
 def _locked_log(writing: Writing, stream: str) -> MatchLog:
-    # The row of the stream is never locked here: whoever publishes locks it first.
+    # The row of the stream is never locked here: a publish locks it first.
     existing_stream(writing.session, stream)
     log = repository.locked_log(writing.session, stream)
     if log is None:

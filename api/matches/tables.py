@@ -9,8 +9,8 @@ from api.store.database import Name, Record
 class MatchLog(Record):
     """Counts the matches of one stream; `newest` is the number of the newest.
 
-    Its row is locked while matches are added, so that numbers are without doubles and appear in
-    their order: whoever has read up to a number never misses a lower one.
+    Its row is locked while matches are added, so that numbers are unique and committed in order: a
+    reader that has read up to a number never misses a lower one.
     """
 
     __tablename__ = "match_logs"

@@ -1,4 +1,4 @@
-"""Prometheus metrics of one service; every app has its own registry, so that tests do not mix."""
+"""Prometheus metrics of one service; every app has its own registry, so that tests are isolated."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 

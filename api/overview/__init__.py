@@ -1,1 +1,1 @@
-"""The state of everything at a glance: jobs with their last hour, rules by state, what is wrong."""
+"""The overview: jobs with their last hour, rules by state, and problems."""

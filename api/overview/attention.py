@@ -1,6 +1,6 @@
-"""What a person on call should look at, by what jobs report and what is scheduled; pure.
+"""Finds what a person on call should check, from job reports and schedules; without I/O.
 
-jobs, streams, quarantined versions, switches ─► items, the most urgent first
+jobs, streams, quarantined versions, switches ─► items, most urgent first
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ _ORDER: Final[tuple[Urgency, ...]] = ("bad", "warn", "info")
 
 
 def sorted_by_urgency(items: Iterable[AttentionItem]) -> list[AttentionItem]:
-    """Return the most urgent first; of these what has begun last, of what is planned the next."""
+    """Sort by urgency; equal ones by newest start, planned ones by the next time."""
 
     def place(item: AttentionItem) -> tuple[int, int, str, str]:
         at = item.at or 0
@@ -34,12 +34,12 @@ def sorted_by_urgency(items: Iterable[AttentionItem]) -> list[AttentionItem]:
 def of_job(
     job: JobView, allowed_delay_ms: int, newer_epoch_at_ms: int | None, now_ms: int
 ) -> Iterator[AttentionItem]:
-    """Yield what is wrong with a job.
+    """Yield the problems of a job.
 
     Args:
         job: as it last reported itself.
         allowed_delay_ms: how late events of its stream may come.
-        newer_epoch_at_ms: when the first epoch that it has not taken was made, if there is one.
+        newer_epoch_at_ms: when the first epoch that it has not applied was made, if any.
         now_ms: the clock of the service.
     """
     if job.state == "stale":
@@ -126,7 +126,7 @@ def _of_watermark(job: JobView, allowed_delay_ms: int, now_ms: int) -> Iterator[
 
 
 def of_stream(stream: str, rules: int, jobs: Sequence[JobView]) -> Iterator[AttentionItem]:
-    """Yield whether a stream has rules that no job runs."""
+    """Yield an item if a stream has rules that no job runs."""
     if rules and not any(job.state != "stopped" for job in jobs):
         many = f"{rules} rules are" if rules > 1 else "One rule is"
         yield AttentionItem(
@@ -138,7 +138,7 @@ def of_stream(stream: str, rules: int, jobs: Sequence[JobView]) -> Iterator[Atte
 
 
 def of_quarantined(held: HeldVersion, job: Job) -> AttentionItem:
-    """Return that a version is kept from running."""
+    """Return the item for a quarantined version."""
     return AttentionItem(
         concern="quarantined",
         urgency="bad",
@@ -152,7 +152,7 @@ def of_quarantined(held: HeldVersion, job: Job) -> AttentionItem:
 
 
 def of_switch(switch: Switch, now_ms: int) -> Iterator[AttentionItem]:
-    """Yield that a version begins or ends within the hour."""
+    """Yield an item for each start or end of a version within the hour."""
     stream, processor_id, version, begins_ms, ends_ms = switch
     switches: tuple[tuple[Concern, int | None, str], ...] = (
         ("starts_soon", begins_ms, "takes effect"),

@@ -1,4 +1,4 @@
-"""All SQL about the state of everything; writes nothing."""
+"""All SQL of the overview; reads only."""
 
 from collections.abc import Sequence
 
@@ -37,7 +37,7 @@ def count_rules(session: Session) -> dict[str, dict[str, int]]:
 
 
 def quarantined(session: Session, limit: int) -> tuple[Sequence[Quarantined], int]:
-    """Return what jobs that have not stopped keep from running, newest first, and how many."""
+    """Return the quarantined versions of jobs that have not stopped, newest first, and how many."""
     query = (
         select(HeldVersion, Job)
         .join(Job, Job.id == HeldVersion.job_id)

@@ -1,4 +1,4 @@
-"""What is shown at a glance."""
+"""The answers of the overview."""
 
 from typing import Literal
 
@@ -25,7 +25,7 @@ Concern = Literal[
 
 
 class AttentionItem(BaseModel):
-    """One thing to look at: something is wrong, or is about to change."""
+    """One item to check: a problem, or a change that is about to happen."""
 
     concern: Concern
     urgency: Urgency = Field(description="bad = rules do not run; warn = late; info = planned.")
@@ -34,7 +34,7 @@ class AttentionItem(BaseModel):
     processor_id: str | None = None
     version: int | None = None
     at: Instant | None = Field(default=None, description="Since when, or when it will be.")
-    detail: str = Field(description="What it means, in words.")
+    detail: str = Field(description="What it means, as text.")
 
 
 class JobOverview(JobView):
@@ -54,7 +54,7 @@ class StreamOverview(BaseModel):
 
 
 class Overview(BaseModel):
-    """Everything at a glance."""
+    """The whole overview."""
 
     at: Instant = Field(description="Now, by the clock of the service.")
     streams: list[StreamOverview]

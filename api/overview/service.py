@@ -1,4 +1,4 @@
-"""Joins streams, jobs, their last hour and what needs attention; reads, and writes nothing."""
+"""Joins streams, jobs, their last hour and what needs attention; reads only."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final, cast
@@ -24,7 +24,7 @@ _HOUR_MS: Final = 3_600_000
 
 
 def overview(session: Session, now_ms: int, settings: Settings) -> Overview:
-    """Return the state of everything."""
+    """Return the overview."""
     shown = [
         streams.view(session, stream) for stream in streams_after(session, "", MAXIMUM_STREAMS)
     ]

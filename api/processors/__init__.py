@@ -1,1 +1,1 @@
-"""Processors: rules with identity, immutable versions, and what is published of them."""
+"""Processors: rules with identity, immutable versions, and publications."""

@@ -1,4 +1,4 @@
-"""How two documents differ: by key, and by name where a list holds named things such as steps."""
+"""The differences of two documents: by key, and by name in lists of named items such as steps."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from api.web.problems import escaped
 def differences(old: Any, new: Any, pointer: str = "") -> Iterator[Difference]:
     """Yield every place at which two JSON values differ, in the order of the old one.
 
-    Steps that changed places show up under `<list>/order`.
+    Steps whose order has changed are reported under `<list>/order`.
     """
     if old == new and type(old) is type(new):
         return

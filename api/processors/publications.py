@@ -1,4 +1,4 @@
-"""Which versions jobs are given: publications begin and end, each change is an epoch of its own.
+"""Publishes versions to jobs: publications begin and end, and each change is an epoch.
 
 service ─► publish · republish · end ─► change log, epoch ─► snapshots
 """
@@ -17,7 +17,7 @@ MAXIMUM_SCHEDULED = 100
 
 
 def publish(writing: Writing, processor: Processor, version: ProcessorVersion, action: str) -> None:
-    """Give jobs a version; unless it is scheduled it takes the place of all others.
+    """Publish a version; unless it is scheduled, it replaces all others.
 
     Raises:
         Refusal: too many versions are scheduled (409).
@@ -38,7 +38,7 @@ def publish(writing: Writing, processor: Processor, version: ProcessorVersion, a
 
 
 def republish(writing: Writing, processor: Processor, action: str, *, paused: bool) -> None:
-    """Give jobs the same versions again, paused or not."""
+    """Publish the same versions again, paused or not."""
     published = repository.open_publications(writing.session, processor.id)
     version = published[-1].version
     epoch = record_change(writing, processor, action, old_version=version, new_version=version)
@@ -63,13 +63,13 @@ def _begin(writing: Writing, processor: Processor, versions: Sequence[int], epoc
 
 
 def end(published: Sequence[Publication], epoch: int) -> None:
-    """Take publications out of the snapshots from an epoch on."""
+    """Remove publications from the snapshots, starting with an epoch."""
     for publication in published:
         publication.until_epoch = epoch
 
 
 def follow_state(writing: Writing, processor: Processor) -> None:
-    """Bring a processor's state in line with what is published of it."""
+    """Update a processor's state from its publications."""
     if processor.state == PAUSED:
         return
     writing.session.flush()
@@ -89,7 +89,7 @@ def record_change(
     old_version: int | None = None,
     new_version: int | None = None,
 ) -> int:
-    """Log a change of what runs, count the revision up and return the epoch."""
+    """Log a change of what runs, increment the revision and return the epoch."""
     touch(writing, processor)
     return record_epoch(
         writing,
@@ -102,7 +102,7 @@ def record_change(
 
 
 def touch(writing: Writing, processor: Processor) -> None:
-    """Count the revision up and note who did it, and when."""
+    """Increment the revision and record who did it, and when."""
     processor.revision += 1
     processor.updated_at_ms = writing.now_ms
     processor.updated_by = writing.actor

@@ -12,7 +12,7 @@ from api.processors.tables import Processor, ProcessorTag, ProcessorVersion, Pub
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """Where a page begins: behind the processor with this sort value and id."""
+    """The start of a page: after the processor with this sort value and id."""
 
     value: str | int
     id: str
@@ -31,7 +31,7 @@ def version_of(session: Session, processor_id: str, version: int) -> ProcessorVe
 def versions_below(
     session: Session, processor_id: str, version: int, limit: int
 ) -> Sequence[ProcessorVersion]:
-    """Return versions of a processor, newest first, from below `version` on."""
+    """Return versions of a processor, newest first, below `version`."""
     query = (
         select(ProcessorVersion)
         .where(ProcessorVersion.processor_id == processor_id, ProcessorVersion.version < version)
@@ -42,7 +42,7 @@ def versions_below(
 
 
 def open_publications(session: Session, processor_id: str) -> Sequence[Publication]:
-    """Return what is published of a processor now, lowest version first."""
+    """Return the current publications of a processor, lowest version first."""
     query = (
         select(Publication)
         .where(Publication.processor_id == processor_id, Publication.until_epoch.is_(None))
@@ -103,7 +103,7 @@ def tags_of(session: Session, processor_ids: Sequence[str]) -> dict[str, list[st
 
 
 def set_tags(session: Session, processor_id: str, tags: Sequence[str]) -> None:
-    """Make these the tags of a processor."""
+    """Replace the tags of a processor."""
     session.execute(delete(ProcessorTag).where(ProcessorTag.processor_id == processor_id))
     session.add_all(ProcessorTag(processor_id=processor_id, tag=tag) for tag in sorted(set(tags)))
 
@@ -111,7 +111,7 @@ def set_tags(session: Session, processor_id: str, tags: Sequence[str]) -> None:
 def find_processors(
     session: Session, wanted: ProcessorFilter, sort: Sort, after: After | None, limit: int
 ) -> Sequence[Processor]:
-    """Return processors that meet a filter, in order, from behind `after` on."""
+    """Return processors that meet a filter, in order, starting after `after`."""
     column = sort_column(sort)
     position = tuple_(column, Processor.id)
     query = select(Processor).where(*conditions(wanted)).limit(limit)
@@ -136,7 +136,7 @@ def sort_column(sort: Sort) -> InstrumentedAttribute[str] | InstrumentedAttribut
 
 
 def conditions(wanted: ProcessorFilter) -> list[ColumnElement[bool]]:
-    """Return what a filter asks of a processor."""
+    """Return the conditions of a filter."""
     found: list[ColumnElement[bool]] = []
     if wanted.stream is not None:
         found.append(Processor.stream == wanted.stream)

@@ -1,4 +1,4 @@
-"""What is asked about processors and what is shown of them."""
+"""The requests and answers about processors."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
@@ -72,7 +72,7 @@ class ProcessorSummary(BaseModel):
 
 
 class PublishedVersion(BaseModel):
-    """A version that jobs are given."""
+    """A published version."""
 
     version: int
     effective_from: Instant | None
@@ -83,7 +83,7 @@ class ProcessorView(ProcessorSummary):
     """A processor with its newest version."""
 
     published: list[PublishedVersion] = Field(description="What jobs are given, lowest first.")
-    warnings: list[Flaw] = Field(description="What is allowed but rarely meant.")
+    warnings: list[Flaw] = Field(description="What is allowed but rarely intended.")
     document: dict[str, Any] = Field(description="The newest version, as a PUT takes it.")
 
 
@@ -93,7 +93,7 @@ class VersionSummary(BaseModel):
     version: int
     effective_from: Instant | None
     effective_until: Instant | None
-    is_published: bool = Field(description="Whether jobs are given it now.")
+    is_published: bool = Field(description="Whether it is published now.")
     restored_version: int | None = Field(description="The version it was rolled back to.")
     created_at: Instant
     created_by: str
@@ -108,7 +108,7 @@ class VersionView(VersionSummary):
 
 
 class LabelsPatch(BaseModel):
-    """Labels to change; what is left out stays as it is. They make no version and no epoch."""
+    """Labels to change; others are not changed. No version or epoch is created."""
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"owner": "fraud", "tags": ["beta"]}]}
@@ -145,6 +145,6 @@ class Comparison(BaseModel):
 
 
 class ValidationReport(BaseModel):
-    """A document that would be taken, and what to think about."""
+    """A document that would be accepted, and its warnings."""
 
     warnings: list[Flaw]

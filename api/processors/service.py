@@ -1,7 +1,7 @@
 """What happens to processors: created, given new versions, paused, resumed, rolled back, deleted.
 
-Every change locks the stream first and reads afterwards, so that two writers queue up and the
-second sees what the first has done. What jobs are given follows from publications (`tables`).
+Every change locks the stream first and reads afterwards, so that the second of two writers waits
+and sees the changes of the first. Publications (`tables`) decide what jobs get.
 """
 
 import json
@@ -29,7 +29,7 @@ from contract.canonical import canonical_json
 
 
 def create(writing: Writing, checked: CheckedDocument, *, paused: bool) -> Processor:
-    """Add a processor with its first version; a deleted one of this id goes on counting versions.
+    """Add a processor with its first version; version numbers of a deleted one continue.
 
     Raises:
         Refusal: the id is taken (409), or the stream has been redefined meanwhile (409).
@@ -57,7 +57,7 @@ def create(writing: Writing, checked: CheckedDocument, *, paused: bool) -> Proce
 def replace(
     writing: Writing, processor: Processor, checked: CheckedDocument, if_match: str | None
 ) -> Processor:
-    """Publish a new version; the same content again makes none, other labels are taken over.
+    """Publish a new version; equal content creates none, changed labels are stored.
 
     Raises:
         Refusal: changed since (412), another stream (409), or redefined meanwhile (409).
@@ -82,7 +82,7 @@ def replace(
 def label(
     writing: Writing, processor: Processor, patch: LabelsPatch, if_match: str | None
 ) -> Processor:
-    """Change labels; neither a version nor an epoch is made.
+    """Change labels; neither a version nor an epoch is created.
 
     Raises:
         Refusal: changed since (412).
@@ -128,7 +128,7 @@ def resume(writing: Writing, processor: Processor, if_match: str | None) -> Proc
 
 
 def delete(writing: Writing, processor: Processor, if_match: str | None) -> None:
-    """Take a processor out of what runs; its versions and changes stay.
+    """Delete a processor: it stops running, its versions and changes are kept.
 
     Raises:
         Refusal: changed since (412).
@@ -173,7 +173,7 @@ def roll_back(
 
 
 def cancel(writing: Writing, processor: Processor, version: int, if_match: str | None) -> Processor:
-    """Take back a scheduled version; what was published before it goes on.
+    """Cancel a scheduled version; versions published before it keep running.
 
     Raises:
         Refusal: it is not scheduled, or nothing else is published (409), or changed since (412).

@@ -7,10 +7,10 @@ from api.store.database import Name, Record
 
 
 class Processor(Record):
-    """One processor: its identity, its labels and where it stands.
+    """One processor: its identity, its labels and its state.
 
-    `revision` counts every change and is the ETag; `state` and `latest_version` follow the versions
-    and publications below, so that lists need no more than this row.
+    `revision` counts every change and is the ETag; `state` and `latest_version` are derived from
+    the versions and publications below, so that lists need only this row.
     """
 
     __tablename__ = "processors"
@@ -47,7 +47,7 @@ class ProcessorVersion(Record):
     """One version of a processor; never changed and never deleted.
 
     `definition` is the canonical JSON a job gets, `examples` that of the examples. `content_hash`
-    is of everything normalised, `rule_hash` only of what decides about matches.
+    covers the whole normalised content, `rule_hash` only what affects matches.
     """
 
     __tablename__ = "processor_versions"

@@ -1,4 +1,4 @@
-"""How processors and versions are shown; reads, and writes nothing."""
+"""Views of processors and versions; reads only."""
 
 import json
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ def existing_processor(
     """Return a processor.
 
     Raises:
-        Refusal: there is none of this id, or it was deleted (404).
+        Refusal: it does not exist, or was deleted (404).
     """
     processor = repository.processor_of(session, processor_id)
     if processor is None:
@@ -118,7 +118,7 @@ def comparison(session: Session, processor: Processor, old: int, new: int) -> Co
 
 
 def version_document(version: ProcessorVersion) -> dict[str, Any]:
-    """Return the content and schedule of a version as a document has them."""
+    """Return the content and schedule of a version in the form of a document."""
     document: dict[str, Any] = json.loads(version.definition)
     for key, time_ms in (
         ("effective_from", version.effective_from_ms),

@@ -1,1 +1,1 @@
-"""A stream gets a new definition, if the rules that run still fit it."""
+"""Changes the definition of a stream, if the running rules still fit it."""

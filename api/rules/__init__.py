@@ -1,1 +1,1 @@
-"""The rules of a stream as people see them: what is published beside what one job really runs."""
+"""The rules of a stream for people: what is published, and what one job runs."""

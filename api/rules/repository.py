@@ -1,7 +1,7 @@
-"""All SQL about rules as people see them: processors beside what one job holds of them.
+"""All SQL of the list of rules: processors joined with what one job holds of them.
 
-Order and filter need one value per rule of what the job reports, so both back ends group its held
-versions once; everything else is read for the rules of a page only.
+Order and filter need one value per rule from the job's reports, so both databases group its held
+versions once; everything else is read only for the rules of a page.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ _MOST_LABELS: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """Where a page begins: behind the rule with this sort value and id."""
+    """The start of a page: after the rule with this sort value and id."""
 
     value: str | int
     id: str
@@ -48,7 +48,7 @@ class After:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many rules are alike: where they stand, by its place in `TELLING`, and what is wrong."""
+    """The number of rules with equal standing (its index in `TELLING`) and problems."""
 
     rank: int
     problems: frozenset[RuleProblem]
@@ -65,7 +65,7 @@ def find_rules(  # noqa: PLR0913, PLR0917 - the parts of a list
     limit: int,
     now_ms: int,
 ) -> list[tuple[Processor, str | int]]:
-    """Return rules that meet a filter with the value they are sorted by, from behind `after` on."""
+    """Return rules that meet a filter, with their sort value, starting after `after`."""
     held, matched = _held(job), _matched(job, now_ms)
     value = _sort_value(sort, held, matched)
     source = _beside(held)
@@ -85,7 +85,7 @@ def find_rules(  # noqa: PLR0913, PLR0917 - the parts of a list
 
 
 def tallies(session: Session, stream: str, wanted: RuleFilter, job: Job | None) -> list[Tally]:
-    """Return how many rules stand where, whatever standing and problem the filter names."""
+    """Count rules by standing and problem, ignoring both in the filter."""
     held = _held(job)
     names: tuple[RuleProblem, ...] = ("errors", "behind", "warnings")
     flags = [case((_has(name, held, job), 1), else_=0) for name in names]

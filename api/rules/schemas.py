@@ -1,4 +1,4 @@
-"""What is asked about the rules of a stream and what is shown of them."""
+"""The requests and answers about the rules of a stream."""
 
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal
@@ -26,7 +26,7 @@ class RuleFilter:
     ] = None
     standing: Annotated[
         Standing | None,
-        Query(description="What the job does with it; absent = it runs nothing of it."),
+        Query(description="Its state in the job; absent = the job runs no version of it."),
     ] = None
     tag: Annotated[Tag | None, Query(description="With this tag.")] = None
     owner: Annotated[SearchText | None, Query(description="Of this owner.")] = None
@@ -34,8 +34,8 @@ class RuleFilter:
     problem: Annotated[
         RuleProblem | None,
         Query(
-            description="errors = quarantined or counting errors; behind = the job has not taken "
-            "its newest change; warnings = allowed but rarely meant."
+            description="errors = quarantined or counting errors; behind = the job has not "
+            "applied its newest change; warnings = allowed but rarely intended."
         ),
     ] = None
 
@@ -64,7 +64,7 @@ class RuleSort(SortOrder):
 
 
 class RuleLine(ProcessorSummary):
-    """One rule: what is published of it, and where it stands in the job."""
+    """One rule: its published versions, and its state in the job."""
 
     key_by: list[str] | None = Field(description="Of the newest version; null = one global key.")
     published: list[PublishedVersion] = Field(description="What jobs are given, lowest first.")
@@ -74,19 +74,19 @@ class RuleLine(ProcessorSummary):
 
 
 class RulesPage(Page[RuleLine]):
-    """Some rules of a stream, how many there are, and the job they were looked up in."""
+    """Some rules of a stream, how many there are, and the job whose reports were used."""
 
     total: int = Field(description="How many rules meet the filter.")
     standings: dict[Standing, int] = Field(
-        description="How many meet it in which standing, whatever its `standing` and `problem` are."
+        description="How many meet it by standing, ignoring its `standing` and `problem`."
     )
     problems: dict[RuleProblem, int] = Field(description="Likewise, by problem.")
-    job: JobSummary | None = Field(description="The job looked at; null = the stream has none.")
+    job: JobSummary | None = Field(description="The job whose reports were used; null = none.")
     jobs: list[JobSummary] = Field(description="All jobs of the stream, by name.")
 
 
 class LabelCount(BaseModel):
-    """How many rules of a stream bear a label."""
+    """How many rules of a stream have a label."""
 
     value: str
     count: int
@@ -110,6 +110,6 @@ class RuleSelection(BaseModel):
 
 
 class SelectionResult(BaseModel):
-    """What became of a selection."""
+    """The result of a change of several rules."""
 
-    changed: list[str] = Field(description="Ids; the others were as wanted already.")
+    changed: list[str] = Field(description="Ids; the others already had the wanted state.")

@@ -1,4 +1,4 @@
-"""Many rules are paused or resumed at once, in one transaction: all of them or none."""
+"""Pauses or resumes many rules in one transaction: all of them or none."""
 
 from collections.abc import Callable, Sequence
 

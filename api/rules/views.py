@@ -1,4 +1,4 @@
-"""How rules are shown: a page of them beside the job that runs them; writes nothing."""
+"""Views of rules: a page of them with the job that runs them; reads only."""
 
 import json
 from collections import Counter, defaultdict
@@ -27,10 +27,10 @@ _LIVELINESS: Final = ("running", "starting", "stale", "stopped")
 
 
 class JobsInView:
-    """The jobs of a stream, and the one in which its rules are looked up.
+    """The jobs of a stream, and the one whose reports are used.
 
-    Unless a job is named it is the one whose reports are freshest: running before stale before
-    stopped, of these the one that registered last.
+    Unless a job is named, it is the one with the freshest reports: running before stale before
+    stopped, among these the one that registered last.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ def page(
     wanted: RuleFilter,
     jobs: JobsInView,
 ) -> RulesPage:
-    """Return a page with what its filters would find."""
+    """Return a page with the counts of its filters."""
     standings = dict.fromkeys(get_args(Standing), 0)
     problems: Counter[RuleProblem] = Counter(dict.fromkeys(get_args(RuleProblem), 0))
     total = 0

@@ -1,1 +1,1 @@
-"""What is published is compared with what jobs really run."""
+"""Compares what is published with what jobs run."""

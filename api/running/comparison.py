@@ -1,8 +1,8 @@
-"""Joins what is published of processors with what each job of their stream really runs of it.
+"""Joins the published versions of processors with those that each job of their stream runs.
 
-    publications (what jobs are given) ──┐
+    publications (what jobs should run) ──┐
                                          ├──► one line per processor and job
-    held versions (what jobs report)   ──┘
+    held versions (what jobs report)    ──┘
 
 A page of a hundred processors takes six queries, however many jobs and versions there are.
 """
@@ -30,13 +30,13 @@ from api.running import repository as running_repository
 from api.settings import Settings
 from contract.reports import RunningState
 
-# Of several versions of one processor the first of these says how the processor fares.
+# The version of a processor with the first of these states determines the state of the processor.
 TELLING: Final = ("quarantined", "active", "paused", "draining", "pending", "superseded")
 
 
 @dataclass(frozen=True, slots=True)
 class _Joined:
-    """What is known of some processors; lists are by processor id, or by job and processor id."""
+    """Data of some processors; lists are by processor id, or by job and processor id."""
 
     jobs: list[JobSummary]
     published: dict[str, list[PublishedVersion]]
@@ -48,7 +48,7 @@ class _Joined:
 def running_summaries(
     session: Session, stream: str, processors: Sequence[Processor], now_ms: int, settings: Settings
 ) -> list[RunningSummary]:
-    """Return for each of these processors of a stream where it stands in each job."""
+    """Return the state of each of these processors of a stream in each job."""
     jobs = [job_summary(job, now_ms, settings) for job in repository.jobs_of(session, stream)]
     joined = _joined(session, jobs, [processor.id for processor in processors], now_ms)
     return [
@@ -65,7 +65,7 @@ def running_summaries(
 def running_view(
     session: Session, processor: Processor, now_ms: int, settings: Settings
 ) -> RunningView:
-    """Return what is published of a processor and what each job runs of it, by version."""
+    """Return the published versions of a processor and those each job runs, by version."""
     found = repository.jobs_of(session, processor.stream)
     jobs = [job_summary(job, now_ms, settings) for job in found]
     joined = _joined(session, jobs, [processor.id], now_ms)
@@ -87,7 +87,7 @@ def running_view(
 def running_in_job(
     session: Session, job: JobSummary, processor_ids: Sequence[str], now_ms: int
 ) -> dict[str, RunningInJob]:
-    """Return where each of these processors stands in one job, by id."""
+    """Return the state of each of these processors in one job, by id."""
     joined = _joined(session, [job], processor_ids, now_ms)
     return {each: RunningInJob(**_in_job(joined, job, each)) for each in processor_ids}
 

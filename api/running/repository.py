@@ -1,4 +1,4 @@
-"""All SQL about what is published of processors, as far as it is compared with what runs."""
+"""All SQL about published versions for the comparison with what runs."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from api.processors.tables import Processor, ProcessorVersion, Publication
 def processors_after(
     session: Session, stream: str, processor_ids: Sequence[str] | None, after: str, limit: int
 ) -> Sequence[Processor]:
-    """Return processors of a stream that are not deleted, by id, from behind `after` on.
+    """Return processors of a stream that are not deleted, by id, starting after `after`.
 
     Args:
         session: the transaction.
@@ -32,7 +32,7 @@ def processors_after(
 def published_versions(
     session: Session, processor_ids: Sequence[str]
 ) -> dict[str, list[PublishedVersion]]:
-    """Return what jobs are given of these processors now, lowest version first."""
+    """Return the current publications of these processors, lowest version first."""
     published: dict[str, list[PublishedVersion]] = {each: [] for each in processor_ids}
     query = (
         select(

@@ -1,4 +1,4 @@
-"""The newest snapshot of each stream in memory, brought up to date by what has changed since."""
+"""The newest snapshot of each stream in memory, updated with the changes since."""
 
 from dataclasses import dataclass, field
 from threading import Lock
@@ -15,7 +15,7 @@ _QUERY_PARAMETERS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class ServedSnapshot:
-    """One snapshot as it goes over the wire; `etag` is that of the stream at its epoch."""
+    """One serialized snapshot; `etag` is that of the stream at its epoch."""
 
     etag: str
     epoch: int

@@ -1,1 +1,1 @@
-"""The rule store and how others hear of its changes; tables belong to the slices."""
+"""The rule store and notifications of its changes; tables belong to the slices."""

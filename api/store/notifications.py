@@ -1,10 +1,10 @@
-"""Tells waiting readers that a stream has a new epoch, in this process and in all others.
+"""Notifies waiting readers of a new epoch of a stream, in this process and in all others.
 
     writer ─ commit ─► EpochBell.ring ─► waiting long-polls of this process
                 └ NOTIFY (PostgreSQL) or a changed file (SQLite) ─► listener ─► ring, elsewhere
 
-A ring says only "look again": whoever wakes reads the store, so that a lost or a doubled ring can
-never show a wrong epoch.
+A ring carries no data: the reader then reads the store, so that a lost or duplicate ring can never
+show a wrong epoch.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ _log = structlog.get_logger("percept.notifications")
 
 
 class EpochBell:
-    """Wakes the readers that wait for a stream; belongs to one event loop."""
+    """Wakes the readers that wait for a stream; used by one event loop."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, set[asyncio.Event]] = {}
@@ -46,7 +46,7 @@ class EpochBell:
 
     @contextlib.contextmanager
     def listening(self, stream: str) -> Iterator[asyncio.Event]:
-        """Yield an event that is set at every ring for a stream; clear it before each look."""
+        """Yield an event that is set at every ring for a stream; clear it before each read."""
         event = asyncio.Event()
         if self.is_closed:
             event.set()
@@ -64,7 +64,7 @@ class EpochBell:
             self._loop.call_soon_threadsafe(self._wake, stream)
 
     def close(self) -> None:
-        """Let every reader go, now and from now on: the service stops."""
+        """Wake every reader, now and from now on, because the service stops."""
         self.is_closed = True
         self.ring()
 
@@ -76,14 +76,14 @@ class EpochBell:
 
 
 def notify_others(session: Session, stream: str) -> None:
-    """Tell other processes of a change of a stream, once this transaction is committed."""
+    """Notify other processes of a change of a stream, once this transaction is committed."""
     if session.get_bind().dialect.name == "postgresql":
         session.execute(select(func.pg_notify(CHANNEL, stream)))
 
 
 @contextlib.asynccontextmanager
 async def hearing_others(database: Database, bell: EpochBell) -> AsyncIterator[None]:
-    """Ring the bell for what other processes write, while the context is open."""
+    """Ring the bell for changes by other processes, while the context is open."""
     listen = _listen_postgresql if database.is_postgresql else _watch_sqlite
     task = asyncio.create_task(listen(database, bell))
     try:

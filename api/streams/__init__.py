@@ -1,1 +1,1 @@
-"""Streams: what their events look like; every condition is checked against it."""
+"""Streams: the definitions of their events, against which every condition is checked."""

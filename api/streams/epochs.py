@@ -1,4 +1,4 @@
-"""Epochs: a change of what runs on a stream is numbered, logged, and told to waiting jobs."""
+"""Epochs: numbers and logs each change of what runs on a stream, and notifies waiting jobs."""
 
 from api.audit.log import record
 from api.store.notifications import notify_others
@@ -17,8 +17,8 @@ def record_epoch(  # noqa: PLR0913 - the columns of the log, by name
 ) -> int:
     """Add a change of what runs on a stream and return the epoch it makes.
 
-    The row of the stream stays locked until the transaction ends, so that epochs are without gaps
-    and no two changes share one.
+    The row of the stream stays locked until the transaction ends, so that epochs have no gaps and
+    are unique.
     """
     epoch = next_epoch(writing.session, stream)
     record(

@@ -16,15 +16,15 @@ def stream_of(session: Session, name: str) -> Stream | None:
 def locked_stream(session: Session, name: str) -> Stream | None:
     """Return a stream whose row nobody else can lock until this transaction ends.
 
-    Whoever changes anything of a stream locks it first and reads what it changes afterwards. On
-    SQLite the writing transaction has locked the whole store already.
+    Every change of a stream locks it first and then reads what it changes. On SQLite the writing
+    transaction has locked the whole store already.
     """
     # Key share: rows that refer to the stream can be added meanwhile, by matches and heartbeats.
     return session.scalar(select(Stream).where(Stream.name == name).with_for_update(key_share=True))
 
 
 def next_epoch(session: Session, name: str) -> int:
-    """Count a stream's epoch up by one and return it."""
+    """Increment a stream's epoch and return it."""
     counted = (
         update(Stream)
         .where(Stream.name == name)
@@ -35,7 +35,7 @@ def next_epoch(session: Session, name: str) -> int:
 
 
 def streams_after(session: Session, name: str, limit: int) -> Sequence[Stream]:
-    """Return streams by name, from behind `name` on."""
+    """Return streams by name, starting after `name`."""
     query = select(Stream).where(Stream.name > name).order_by(Stream.name).limit(limit)
     return session.scalars(query).all()
 

@@ -1,4 +1,4 @@
-"""Streams are defined, read and redefined; a new definition must fit the rules that run."""
+"""Defines, reads and redefines streams; a new definition must fit the running rules."""
 
 import json
 import secrets
@@ -68,7 +68,7 @@ def view(session: Session, stream: Stream) -> StreamView:
 
 
 def register(writing: Writing, document: StreamDocument) -> Stream:
-    """Add a stream; its first epoch holds no processor.
+    """Add a stream; its first epoch has no processor.
 
     Raises:
         Refusal: the name is taken (409), or the document is wrong (422).
@@ -96,7 +96,7 @@ def register(writing: Writing, document: StreamDocument) -> Stream:
 def redefine(
     writing: Writing, stream: Stream, document: StreamDocument, if_match: str | None
 ) -> Stream:
-    """Give a stream a new definition; the same one again makes no version.
+    """Replace the definition of a stream; an equal one creates no version.
 
     The caller has checked that the processors of the stream fit the new definition.
 

@@ -9,7 +9,7 @@ from api.store.database import Name, Record
 class Stream(Record):
     """One stream; `epoch` is its newest, changed only by `repository.next_epoch`.
 
-    `uid` is random: it tells this stream from one of the same name in another database.
+    `uid` is random: it distinguishes this stream from one of the same name in another database.
     """
 
     __tablename__ = "streams"

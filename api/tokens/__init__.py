@@ -1,1 +1,1 @@
-"""Access tokens: made, listed and revoked; only their SHA-256 is stored."""
+"""Access tokens: created, listed and revoked; only their SHA-256 is stored."""

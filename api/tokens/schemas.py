@@ -7,7 +7,7 @@ from cep.instants import Instant
 
 
 class TokenDocument(BaseModel):
-    """A token to be made."""
+    """A token to be created."""
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"name": "ci", "role": "publisher"}]}
@@ -21,7 +21,7 @@ class TokenDocument(BaseModel):
 
 
 class TokenView(BaseModel):
-    """What is known of a token; never its text."""
+    """A token without its text."""
 
     id: str
     name: str
@@ -33,6 +33,6 @@ class TokenView(BaseModel):
 
 
 class NewToken(TokenView):
-    """A token just made: the only time its text is shown."""
+    """A newly created token: the only time its text is shown."""
 
     token: str = Field(description="The text to send; it is stored nowhere.")

@@ -1,4 +1,4 @@
-"""Tokens are made and revoked, by the API and by the command line alike."""
+"""Creates and revokes tokens, for the API and the command line."""
 
 import secrets
 from http import HTTPStatus
@@ -13,7 +13,7 @@ from api.web.problems import Flaw, Refusal, invalid, not_found
 
 
 def create(writing: Writing, document: TokenDocument) -> NewToken:
-    """Make a token and return it with its text.
+    """Create a token and return it with its text.
 
     Raises:
         Refusal: it would have expired already (422).
@@ -39,14 +39,14 @@ def create(writing: Writing, document: TokenDocument) -> NewToken:
 
 
 def create_first(writing: Writing) -> NewToken | None:
-    """Make an admin token if there is no token at all."""
+    """Create an admin token if there is no token at all."""
     if repository.any_token(writing.session):
         return None
     return create(writing, TokenDocument(name="first admin", role=Role.ADMIN))
 
 
 def revoke(writing: Writing, token_id: str) -> None:
-    """Make a token invalid, now and for ever; doing so twice changes nothing.
+    """Make a token permanently invalid; doing so twice changes nothing.
 
     Raises:
         Refusal: there is no such token (404), or it is the one in use (409).
@@ -60,7 +60,7 @@ def revoke(writing: Writing, token_id: str) -> None:
 
 
 def refuse_own(token_id: str, own_id: str) -> None:
-    """Keep an admin from locking themselves out.
+    """Prevent admins from locking themselves out.
 
     Raises:
         Refusal: the token is the one in use (409).
@@ -70,7 +70,7 @@ def refuse_own(token_id: str, own_id: str) -> None:
 
 
 def view(token: Token) -> TokenView:
-    """Return what is shown of a token."""
+    """Return a token without its text."""
     return TokenView(
         id=token.id,
         name=token.name,

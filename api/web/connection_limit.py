@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 
 class TooManyConnections(Exception):
-    """As many connections are open as may be; `limit` says how many that is."""
+    """The largest number of connections is open; `limit` is this number."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"{limit} listeners are connected, which is the limit.")
@@ -24,7 +24,7 @@ class ConnectionLimit:
         """Count one connection while the context is open.
 
         Raises:
-            TooManyConnections: as many are open as may be.
+            TooManyConnections: the largest number of connections is open.
         """
         if self.open >= self._limit:
             raise TooManyConnections(self._limit)

@@ -1,8 +1,8 @@
-"""Keeps pages of other sites from acting with the session cookie of somebody who visits them.
+"""Prevents pages of other sites from using the session cookie of a visitor.
 
-The cookie is `SameSite=Strict`, so browsers do not send it along with what other sites ask for. A
-request that changes anything must besides carry a header that only a script of this origin can set,
-and where the browser says from which page a request came, that must be one of ours.
+The cookie is `SameSite=Strict`, so browsers do not send it with requests of other sites. A request
+that changes anything must also carry a header that only a script of this origin can set, and if the
+browser names the page a request came from, that must be a page of this service.
 
 Source: Fetch Metadata Request Headers, W3C; OWASP Cross-Site Request Forgery Prevention.
 """
@@ -21,7 +21,7 @@ _SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 def refuse_cross_site(request: Request) -> None:
-    """Let a request pass that changes nothing, or that a page of this service has made.
+    """Accept a request that changes nothing, or that comes from a page of this service.
 
     Raises:
         Refusal: it would change something and may come from elsewhere (403).

@@ -1,4 +1,4 @@
-"""The service's own description: what every route may answer beside what it says itself."""
+"""Adds to the OpenAPI document the errors that every route may answer."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ _OPEN_PATHS = {"/healthz", "/readyz"}
 
 
 def describe(app: FastAPI) -> None:
-    """Make `app.openapi` document the refusals that the shared parts of the service give."""
+    """Make `app.openapi` document the refusals of the shared parts of the service."""
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:

@@ -1,6 +1,7 @@
 """Cursor paging: a page and, if there is more, the cursor of the next one.
 
-A cursor holds the sort values of the last item, so that pages stay right while rows come and go.
+A cursor contains the sort values of the last item, so that pages stay correct while rows are added
+and removed.
 """
 
 import base64
@@ -41,12 +42,12 @@ class SortOrder(StrEnum):
 
     @property
     def is_descending(self) -> bool:
-        """Whether the greatest comes first."""
+        """Whether the order is descending."""
         return self.value.startswith("-")
 
 
 def encoded_cursor(*values: str | int | None) -> str:
-    """Return the cursor that stands behind an item with these sort values."""
+    """Return the cursor after an item with these sort values."""
     return base64.urlsafe_b64encode(json.dumps(values).encode()).decode().rstrip("=")
 
 

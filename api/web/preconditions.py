@@ -12,15 +12,16 @@ from api.web.problems import Refusal
 
 IfMatch = Annotated[
     str | None,
-    Header(description="ETag of the state this change was made from; `*` = whatever it is."),
+    Header(description="ETag of the state this change was made from; `*` = any state."),
 ]
 IfNoneMatch = Annotated[
-    str | None, Header(description="ETag of what is known already; if unchanged the answer is 304.")
+    str | None,
+    Header(description="ETag of the known state; if it is unchanged, the answer is 304."),
 ]
 
 
 def quoted(tag: str) -> str:
-    """Return a strong ETag as it stands in a header."""
+    """Return a strong ETag in the form of a header."""
     return f'"{tag}"'
 
 
@@ -31,7 +32,7 @@ def names_tag(header: str, tag: str) -> bool:
 
 
 def require_match(if_match: str | None, tag: str) -> None:
-    """Let a change pass only if its author has seen the state it changes.
+    """Accept a change only if its author has seen the current state.
 
     Raises:
         Refusal: no If-Match (428), or one that names another state (412).
@@ -45,7 +46,7 @@ def require_match(if_match: str | None, tag: str) -> None:
 
 
 def check_match(if_match: str | None, tag: str) -> None:
-    """Let a change pass if its author named no state, or the state as it is.
+    """Accept a change if its author named no state, or the current one.
 
     Raises:
         Refusal: If-Match names another state (412).

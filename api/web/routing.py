@@ -1,7 +1,7 @@
-"""The router every slice uses: JSON bodies are checked for what no store can keep.
+"""The router of all slices: checks JSON bodies for values that cannot be stored.
 
-JSON may hold NUL characters, halves of surrogate pairs, numbers beyond every column, keys given
-twice and nesting without end; all are refused here, once, with a pointer.
+JSON may contain NUL characters, halves of surrogate pairs, numbers too large for any column,
+duplicate keys and unlimited nesting; all are refused here, in one place, with a pointer.
 """
 
 import json
@@ -22,14 +22,14 @@ _INTEGER_LIMIT = 2**63
 
 
 class CheckedRequest(Request):
-    """A request whose JSON body holds only what can be stored."""
+    """A request whose JSON body contains only values that can be stored."""
 
     async def json(self) -> Any:
         """Return the body.
 
         Raises:
             json.JSONDecodeError: it is not JSON.
-            Refusal: it holds what cannot be stored (400).
+            Refusal: it contains values that cannot be stored (400).
         """
         if not hasattr(self, "_json"):
             self._json = _parsed(await self.body())
@@ -125,7 +125,7 @@ def _check_text(text: str, path: tuple[str, ...]) -> None:
 
 
 def _pointer(path: Sequence[str]) -> str:
-    # A key may itself be what is wrong; what cannot be written is shown as a question mark.
+    # The key itself may be wrong; characters that cannot be written are shown as question marks.
     written = "".join(f"/{escaped(part)}" for part in path)
     return written.encode(errors="replace").decode()
 

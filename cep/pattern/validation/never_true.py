@@ -1,8 +1,8 @@
 """Warns of conditions that no event can meet.
 
-They are constants that are not true, or their parts exclude each other, such as
-`amount > 10 AND amount < 5`. Only comparisons of one column with a literal are looked at; what is
-not understood is not warned of.
+They are constants that are not true, or their parts exclude each other, such as `amount > 10 AND
+amount < 5`. Only comparisons of one column with a literal are checked; other conditions cause no
+warning.
 """
 
 from collections.abc import Iterable, Iterator
