@@ -72,7 +72,7 @@ def ten_rules() -> dict[str, Pattern]:
 
 
 def narrow_rules() -> dict[str, Pattern]:
-    """1,000 rules that each concern 0.1 % of the events."""
+    """1,000 rules that each apply to 0.1 % of the events."""
     return {f"r{shop}": rule(250, only=f" AND shop = {shop}") for shop in range(SHOPS)}
 
 

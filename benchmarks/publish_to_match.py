@@ -2,8 +2,8 @@
 
     PUT answered ──► long poll ──► next batch is pinned ──► its events pass the watermark ──► file
 
-The service is `percept serve` on SQLite, over loopback; events come all the time, a file whenever
-the one before has been taken.
+The service is `percept serve` on SQLite, over loopback; events arrive continuously, with a new file
+whenever the one before has been read.
 """
 
 import json
@@ -39,7 +39,7 @@ def rule_service(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def versions_found(place: Workplace, seen: set[Path]) -> set[int]:
-    """Return the versions of the matches in files that were not there before."""
+    """Return the versions of the matches in new files."""
     new = set((place.root / "out").glob("batch=*/*.json")) - seen
     seen |= new
     lines = [line for path in new for line in path.read_text().splitlines()]
@@ -53,7 +53,7 @@ def publish(client: Client, amount: int) -> int:
 
 
 def measured(client: Client, place: Workplace, publishes: int) -> list[float]:
-    """Publish version after version; return for each the seconds until its first match is there."""
+    """Publish version after version; return for each the seconds until its first match."""
     seen: set[Path] = set()
     seconds = []
     for number in range(publishes):

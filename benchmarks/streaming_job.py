@@ -1,7 +1,7 @@
 """The streaming job on local Spark: both stages, state, checkpoint and a file output included.
 
 The workload is that of `core.py`: payment events of 10,000 users, rules of three steps in 600 s.
-Events lie in Parquet files, one file a batch, as fast as the job takes them. Rates are those of
+Events are in Parquet files, one file per batch, read as fast as the job can. Rates are those of
 whole batches after the first few, when JVM and workers are warm; the ratio is to Spark reading the
 same files through an Arrow function that does nothing.
 
@@ -47,7 +47,7 @@ def rules_of(count: int) -> dict[str, Pattern]:
 
 
 def passed_through(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Hand on Arrow batches as they come."""
+    """Pass Arrow batches through unchanged."""
     yield from batches
 
 
@@ -77,7 +77,7 @@ def throughput(spark: SparkSession, rules: int, rows: int, batches: int, shards:
     with tempfile.TemporaryDirectory(prefix="percept-bench-") as directory:
         place = Workplace(Path(directory, "job"), shards)
         place.publish(rules_of(rules))
-        # Users who keep to one shop, so that what is narrowed to a shop finds something too.
+        # Each user stays in one shop, so that rules for one shop also find matches.
         events = payments(rows * batches).with_columns(shop=pl.col("user") % SHOPS)
         for number in range(batches):
             place.put(number, events[number * rows : (number + 1) * rows])
@@ -178,7 +178,7 @@ def live_keys(spark: SparkSession, shards: int, keys: int, rows: int) -> None:
 
 
 def main() -> None:
-    """Run the parts that are asked for."""
+    """Run the selected parts."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", help="throughput, idle, publish, keys; all by default")
     parser.add_argument("--rules", type=int, nargs="+", default=[1, 10, 100, 1000])

@@ -50,7 +50,7 @@ class Workplace:
         )
 
     def publish(self, rules: Mapping[str, Pattern]) -> None:
-        """Write the rules where the job looks for them by default, as one step."""
+        """Write the rules atomically to the default directory of the job."""
         documents = [self._document(name, pattern) for name, pattern in rules.items()]
         aside = self.root / "rules.tmp"
         aside.write_text(json.dumps([STREAM, *documents]))

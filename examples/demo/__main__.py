@@ -28,7 +28,7 @@ from examples.demo.summary import summarize
 from examples.demo.terminal import Terminal, demo_console
 from percept import ServiceError, SigningKey, SigningKeys
 
-_STOPPED = 130  # as shells tell of Ctrl-C
+_STOPPED = 130  # as shells report Ctrl-C
 
 
 def demo(
@@ -36,7 +36,7 @@ def demo(
     once: Annotated[bool, typer.Option("--once", help="End after the summary.")] = False,
     keep: Annotated[
         Path | None,
-        typer.Option(help="Directory to leave everything in; must be empty, or not be there yet."),
+        typer.Option(help="Directory for all files, which are kept; must be empty or not exist."),
     ] = None,
     pace: Annotated[
         float, typer.Option(min=0.1, help="Hours of event time per second.", show_default=True)
@@ -45,8 +45,8 @@ def demo(
 ) -> None:
     """Replay real ssh logs to a Spark job while its rules change, and show it in the dashboard.
 
-    Afterwards the service and the job stay up until Ctrl-C. Exit code 0 = all that was promised
-    has happened, 1 = something has not, 2 = it could not begin.
+    Afterwards the service and the job stay up until Ctrl-C. Exit code 0 = all checks passed, 1 = a
+    check failed, 2 = it could not start.
     """
     if reason := missing_java(os.environ):
         raise _refused(reason)
@@ -75,7 +75,7 @@ def demo(
 
 
 class _Demo:
-    """One run of the demo: what is started in it ends with the stack it is given."""
+    """One run of the demo; everything it starts ends with the given stack."""
 
     def __init__(self, console: Console, directory: Path, pace: float | None) -> None:
         self._console = console
@@ -83,7 +83,7 @@ class _Demo:
         self._pace = pace
 
     def run(self, stack: ExitStack) -> bool:
-        """Run the demo; return whether it kept its promises."""
+        """Run the demo; return whether all checks passed."""
         keys = SigningKeys((SigningKey.new("demo"),))
         environment = plain_environment(
             **{
@@ -110,7 +110,7 @@ class _Demo:
         return summary.is_good
 
     def _introduce(self, service: DemoService) -> None:
-        """Register the stream, publish the first rules and say where to look."""
+        """Register the stream, publish the first rules and print the address of the dashboard."""
         service.client.register_stream(STREAM)
         for rule in FIRST_RULES:
             rule.publish(service.client, "before the start")
@@ -130,7 +130,7 @@ def _directory(stack: ExitStack, keep: Path | None) -> Path:
 
 @contextmanager
 def _stopping_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end the demo as Ctrl-C does, so that nothing is left running."""
+    """Make SIGTERM and SIGHUP end the demo like Ctrl-C, so that nothing is left running."""
 
     def stop(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt

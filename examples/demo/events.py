@@ -32,10 +32,10 @@ Event = dict[str, Any]
 
 
 def load_events() -> list[Event]:
-    """Return all events, oldest first, and one of the demo's own at the end.
+    """Return all events, oldest first, and an added one at the end.
 
-    The last one bears a time two hours on: time must go on for the last sessions to have been left
-    open for an hour.
+    The last one is two hours later: time must advance until the last sessions have been open for an
+    hour.
     """
     with gzip.open(_EVENTS, "rt", encoding="utf-8") as lines:
         events = [json.loads(line) for line in lines]
@@ -51,11 +51,11 @@ def load_events() -> list[Event]:
 
 @dataclass(slots=True)
 class Feeder:
-    """Hands events on in their order, a file at a time.
+    """Feeds events in their order, a file at a time.
 
     Args:
         events: all of them, by time.
-        directory: where files go; one appears whole.
+        directory: where files are written, each atomically.
     """
 
     events: list[Event]
@@ -96,7 +96,7 @@ class Feeder:
     def _write(self, end: int) -> None:
         if end <= self.fed:
             return
-        # Spark passes over names that begin with a dot.
+        # Spark skips names that begin with a dot.
         unfinished = self.directory / f".{self.fed:06}"
         with unfinished.open("w", encoding="utf-8") as target:
             for event in self.events[self.fed : end]:

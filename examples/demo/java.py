@@ -1,4 +1,4 @@
-"""Says whether the Java that Spark needs is there, before anything is started.
+"""Checks that the Java that Spark needs is installed, before anything is started.
 
 make demo ──► missing_java() ──► a sentence, or None
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 LEAST_JAVA: Final = 17
-"""Spark 4 is compiled for it."""
+"""Spark 4 is compiled for this version."""
 
 _REMEDY: Final = (
     f"Install Java {LEAST_JAVA} or newer (Debian and Ubuntu: apt install openjdk-17-jre-headless; "
@@ -21,10 +21,10 @@ _REMEDY: Final = (
 
 
 def missing_java(environment: Mapping[str, str]) -> str | None:
-    """Return what is wrong with Java and how to mend it; `None` if Spark can run.
+    """Return what is wrong with Java and how to fix it; `None` if Spark can run.
 
     Args:
-        environment: JAVA_HOME and PATH of it are looked at, as Spark does.
+        environment: its JAVA_HOME and PATH are used, as by Spark.
     """
     java = _java(environment)
     if java is None:

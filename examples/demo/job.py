@@ -1,4 +1,4 @@
-"""The streaming job of the demo: its job file, and `percept run` as a process of its own.
+"""The streaming job of the demo: its job file, and `percept run` as a separate process.
 
 files of events ──► percept run (Spark) ──► files of matches, recent matches, heartbeats
 """
@@ -66,7 +66,7 @@ def output_rows(directory: Path) -> Iterator[Row]:
 
 
 class ChangeLines:
-    """Reads from the job's log what it says of changes: `RULE vN: active from …`.
+    """Reads the changes from the job's log: `RULE vN: active from …`.
 
     Args:
         log: the log, which grows.

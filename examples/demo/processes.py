@@ -1,6 +1,6 @@
 """Child processes that end with the demo: stopped in order, and never left behind.
 
-Each has a process group of its own, so that Ctrl-C reaches the demo alone, which then stops them.
+Each has its own process group, so that Ctrl-C reaches only the demo, which then stops them.
 """
 
 import contextlib
@@ -14,11 +14,11 @@ from types import TracebackType
 from typing import Final, Self
 
 PERCEPT: Final = str(Path(sys.executable).with_name("percept"))
-"""The command of this environment, whatever PATH says."""
+"""The command of this environment, independent of PATH."""
 
 
 class ProcessEnded(RuntimeError):
-    """A process ended that should have gone on; shows the end of what it wrote."""
+    """A process has ended unexpectedly; the message has the end of its output."""
 
 
 class ChildProcess:
@@ -66,7 +66,7 @@ class ChildProcess:
         self.stop()
 
     def check(self) -> None:
-        """Do nothing while it runs.
+        """Check that it runs.
 
         Raises:
             ProcessEnded: it has ended.
@@ -90,5 +90,5 @@ class ChildProcess:
         return self._process.wait()
 
     def _kill_group(self) -> None:
-        with contextlib.suppress(ProcessLookupError):  # nothing of it is left
+        with contextlib.suppress(ProcessLookupError):  # it has ended
             os.killpg(self._process.pid, signal.SIGKILL)

@@ -1,10 +1,10 @@
-"""Feeds the events at a pace, and does what the story says while the job goes on.
+"""Feeds the events at a pace, and makes the changes of the story while the job runs.
 
 Feeder ──events──► job ──heartbeats──► service ──► Replay ──► Screen
 ACTS ──────────────changes──────────────►┘
 
-When a change is published, events are fed one by one until the job says that it has taken it up:
-the job runs a batch only when there are events, and a change is taken between two batches.
+When a change is published, events are fed one by one until the job reports that it has applied it:
+the job runs a batch only when there are events, and applies a change between two batches.
 """
 
 import time
@@ -20,14 +20,14 @@ _TICK_SECONDS: Final = 0.2
 _PATIENCE_SECONDS: Final = 300
 _HOUR_MS: Final = 3_600_000
 _LONGEST_GAP_MS: Final = 24 * _HOUR_MS
-"""Between the two logs lie two years, which are not waited for."""
+"""The two logs are two years apart; this gap is skipped."""
 
 
 class Screen(Protocol):
     """What shows the replay; see `terminal.Terminal`."""
 
     def progress(self, job: ReportedJob, fed: int) -> None:
-        """Show how far the job is."""
+        """Show the progress of the job."""
 
     def begin(self, act: Act) -> None:
         """Show that an act begins."""
@@ -36,18 +36,18 @@ class Screen(Protocol):
         """Show that it is in effect."""
 
     def tell(self, lines: Iterable[str]) -> None:
-        """Show what the job itself has said."""
+        """Show a line of the job's own log."""
 
 
 class DemoFailed(Exception):
-    """The job did not do in time what it should have done."""
+    """The job did not do something in time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """An act that is in effect: how long it took, how many events went by, and what the job says.
+    """An act that is in effect: how long it took, how many events were fed, and the job's report.
 
-    `active_from_ms` is event time, if the job has told.
+    `active_from_ms` is event time, if the job has reported it.
     """
 
     act: Act
@@ -62,11 +62,11 @@ class Replay:
     """One replay of the events.
 
     Args:
-        feeder: hands on the events.
-        service: tells what the job does, and takes changes.
-        screen: shows it.
+        feeder: feeds the events.
+        service: reports the status of the job, and receives changes.
+        screen: shows the progress.
         check_job: raises if the job has ended.
-        job_lines: gives what the job has said since it was last asked.
+        job_lines: returns the new lines of the job's log.
         hours_per_second: the pace in event time; `None` = as fast as the job reads.
     """
 
@@ -80,10 +80,10 @@ class Replay:
     instances: set[str] = field(default_factory=set)
 
     def run(self, acts: Iterable[Act]) -> ReportedJob:
-        """Feed all events and do all acts; return the job as it is when it has processed them.
+        """Feed all events and do all acts; return the status of the job when it has processed them.
 
         Raises:
-            DemoFailed: the job did not take up a change, or events, in time.
+            DemoFailed: the job did not apply a change, or read events, in time.
             ProcessEnded: the service or the job has ended.
         """
         self._until(lambda _job: True, "register with the service")
@@ -95,16 +95,16 @@ class Replay:
         return self.wait_for_end()
 
     def wait_for_end(self) -> ReportedJob:
-        """Wait until the job has processed all that can be processed; return it then."""
+        """Wait until the job has processed all events that it can; return its status."""
         return self._until(
             lambda job: (job.watermark or 0) >= self.final_watermark_ms, "process the last events"
         )
 
     @property
     def final_watermark_ms(self) -> int:
-        """How far the time of the job comes once it has read the newest event.
+        """The watermark of the job once it has read the newest event.
 
-        An event as old as the allowed delay is on time, so it stays a millisecond behind that.
+        An event as old as the allowed delay is on time, so the watermark is one millisecond less.
         """
         return self.feeder.newest_ms - int(str(STREAM["allowed_delay_ms"])) - 1
 
@@ -126,7 +126,7 @@ class Replay:
             time.sleep(_TICK_SECONDS)
 
     def _catch_up(self) -> None:
-        """Let the job read what was fed, so that a change counts from here on."""
+        """Wait until the job has read all fed events, so that a change applies to later ones."""
         newest_ms = self.feeder.newest_ms
         self._until(lambda job: (job.newest_event_time or 0) >= newest_ms, "read the events")
 
@@ -162,7 +162,7 @@ class Replay:
         raise DemoFailed(f"the job did not {what} within {_PATIENCE_SECONDS} seconds")
 
     def _look(self) -> ReportedJob | None:
-        """Look after the job, and show it."""
+        """Check the job, and show its progress."""
         self.check_job()
         job = self.service.job()
         self.screen.tell(self.job_lines())

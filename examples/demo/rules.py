@@ -1,4 +1,4 @@
-"""The rules of the demo: those published before the start, and what becomes of them later.
+"""The rules of the demo: those published before the start, and their later versions.
 
 Rule ──publish──► rule service                     (story.py says when)
      └──pattern and key──► verification.py

@@ -1,4 +1,4 @@
-"""Takes the pictures of the dashboard that the docs show, from a demo that is running.
+"""Takes the pictures of the dashboard for the docs, from a running demo.
 
 make demo ──URL, token──► Chromium ──► overview-light.png, overview-dark.png, rules-phone.png, …
 """
@@ -26,7 +26,7 @@ _ARGUMENTS: Final = ["--no-sandbox", "--disable-gpu", "--disable-background-netw
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a page is looked at: `name` ends the file's; sizes are CSS pixels."""
+    """The viewport of a picture; `name` is the end of the file name, sizes are CSS pixels."""
 
     name: str
     width: int = 1440
@@ -38,12 +38,12 @@ LIGHT: Final = Look("light")
 DARK: Final = Look("dark", is_dark=True)
 PHONE: Final = Look("phone", 390, 844)
 _LONG: Final = 1232
-"""Height of pages whose point lies further down."""
+"""Height for pages whose important part is further down."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dashboard:
-    """Where the dashboard is, and what to sign in with."""
+    """The address of the dashboard, and the token to sign in with."""
 
     url: str
     token: str = field(repr=False)
@@ -51,7 +51,7 @@ class Dashboard:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A page, and how it is brought to what is worth showing."""
+    """A page, and the actions before its picture is taken."""
 
     name: str
     show: Callable[[Page], None]
@@ -124,7 +124,7 @@ def screenshots(
     out: Annotated[Path, typer.Argument(help="Directory for the pictures.")],
     only: Annotated[str, typer.Option(help="Only pictures whose name begins so.")] = "",
 ) -> None:
-    """Take pictures of the dashboard of a demo that has been through its story."""
+    """Take pictures of the dashboard of a demo that has finished its replay."""
     out.mkdir(parents=True, exist_ok=True)
     with _chromium() as browser:
         for picture in PICTURES:
@@ -166,7 +166,7 @@ def _sign_in(page: Page, token: str) -> None:
 
 
 def _wait_for_charts(page: Page) -> None:
-    """Wait until every chart is drawn; their library is loaded when it is needed."""
+    """Wait until every chart is drawn; their library is loaded on demand."""
     page.locator(".plot").first.wait_for(state="attached")
     drawn = page.locator(".plot canvas")
     expect(drawn).to_have_count(page.locator(".plot").count(), timeout=_PATIENCE_MS)

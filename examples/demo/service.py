@@ -1,4 +1,4 @@
-"""The rule service of the demo: `percept serve` on SQLite, on loopback, with tokens of its own.
+"""The rule service of the demo: `percept serve` on SQLite, on loopback, with its own tokens.
 
 percept token ──► percept serve ──► DemoService (publish, ask what runs)
 """
@@ -27,7 +27,7 @@ _HOST: Final = "127.0.0.1"
 
 
 class ReportedJob(BaseModel):
-    """The job as the service knows it from its heartbeats; times are milliseconds."""
+    """The status of the job from its heartbeats; times are milliseconds."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -43,7 +43,7 @@ class ReportedJob(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class DemoService:
-    """A service that runs, and the ways to speak with it."""
+    """A running service, and requests to it."""
 
     url: str
     client: Client
@@ -51,7 +51,7 @@ class DemoService:
     _process: ChildProcess
 
     def create_token(self, name: str, role: str) -> str:
-        """Make a token and return it."""
+        """Create a token and return it."""
         answer = self._http.post("/v1/tokens", json={"name": name, "role": role})
         return str(answer.raise_for_status().json()["token"])
 
@@ -76,12 +76,12 @@ class DemoService:
 def demo_service(
     directory: Path, environment: Mapping[str, str], keys: SigningKeys
 ) -> Iterator[DemoService]:
-    """Run the service until the block is left.
+    """Run the service inside the block.
 
     Args:
         directory: for its database and its log.
         environment: variables of the process.
-        keys: what Python code is signed with.
+        keys: the keys for signing Python code.
     """
     database = f"sqlite:///{directory / 'percept.db'}"
     token = _first_token(database, environment)
@@ -102,7 +102,7 @@ def demo_service(
 def plain_environment(**added: str) -> dict[str, str]:
     """Return the variables of this process without settings of Percept, and some more.
 
-    Children print for a file: without colours, in long lines.
+    The output of child processes goes to a file: without colours, in long lines.
     """
     kept = {
         name: value

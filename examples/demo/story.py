@@ -1,9 +1,9 @@
-"""What happens to the rules while events go by: who is changed when, in event time.
+"""The changes of rules during the replay, by event time.
 
 ACTS ──► replay.py (does them) ──► verification.py (what each version should have found)
 
-Every act falls into a stretch in which its rule has nothing to find, from `at` to `before`. So what
-each version finds does not depend on how fast the machine is, and can be checked to the last match.
+Every act is in a period without matches of its rule, from `at` to `before`. So the matches of each
+version do not depend on the speed of the machine and can be checked exactly.
 """
 
 from collections.abc import Iterable
@@ -25,15 +25,15 @@ class Deed(StrEnum):
     PAUSE = "pause"
     RESUME = "resume"
     WATCH = "watch"
-    """Nothing: the job itself does something, and the demo looks on."""
+    """No request: the job itself does something, and the demo waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """One change of a rule while the job runs, or one thing that happens to it.
+    """One change of a rule while the job runs, or one event in its life.
 
-    `at` and `before` are event times: when it is done, and until when the job must have taken it
-    up, which it tells by `wanted`, the state of the version.
+    `at` and `before` are event times: when it is done, and by when the job must have applied it. It
+    is applied when the job reports `wanted` as the state of the version.
     """
 
     deed: Deed
@@ -56,7 +56,7 @@ class Act:
 
     @property
     def counts_from_ms(self) -> int:
-        """From which event time on it makes a difference."""
+        """The event time from which it has an effect."""
         later = self.rule.effective_from
         return self.at_ms if self.deed is not Deed.PUBLISH or later is None else instant_ms(later)
 
@@ -151,7 +151,7 @@ ACTS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A version was to run for events in `[from_ms, until_ms)`; `None` = no bound."""
+    """A version should run for events in `[from_ms, until_ms)`; `None` = no bound."""
 
     rule: Rule
     version: int
@@ -160,7 +160,7 @@ class Span:
 
 
 def spans(first_rules: Iterable[Rule], acts: Iterable[Act]) -> list[Span]:
-    """Return when each version was to run, by the story."""
+    """Return when each version should run according to the story."""
     ended: list[Span] = []
     running = {rule.id: Span(rule, 1, None) for rule in first_rules}
     for act in acts:

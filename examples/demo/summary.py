@@ -1,4 +1,4 @@
-"""What came of a replay, and whether the demo kept its promises.
+"""The results of a replay, and whether the demo kept its promises.
 
 rows, job, acts done ──summarize──► Summary ──► terminal, exit code
 """
@@ -24,13 +24,13 @@ class Promise:
 
     @property
     def is_kept(self) -> bool:
-        """Whether it was."""
+        """Whether it was kept."""
         return not self.reason
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What came of a replay."""
+    """The results of a replay."""
 
     versions: Sequence[VersionCheck]
     done: Sequence[Done]
@@ -45,7 +45,7 @@ class Summary:
 def summarize(
     replay: Replay, job: ReportedJob, rows: Sequence[Row], service: DemoService
 ) -> Summary:
-    """Return what came of a replay.
+    """Return the results of a replay.
 
     Args:
         replay: the replay, at its end.

@@ -1,4 +1,4 @@
-"""What the demo shows: a line per change, a bar on a terminal, lines now and then elsewhere."""
+"""The output of the demo: a line per change; a progress bar on a terminal, lines elsewhere."""
 
 import time
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ _SYMBOLS: Final = {Deed.PAUSE: "‖", Deed.RESUME: "▶", Deed.WATCH: "!", Deed.
 
 
 class Terminal:
-    """The screen of the demo; a context manager, since the bar must be taken down.
+    """The screen of the demo; a context manager, because the progress bar must be removed.
 
     Args:
         console: where to print.
@@ -58,7 +58,7 @@ class Terminal:
         self._progress.stop()
 
     def progress(self, job: ReportedJob, fed: int) -> None:
-        """Show how far the job is."""
+        """Show the progress of the job."""
         line = _progress_line(job)
         if self._is_live:
             self._progress.update(self._task, completed=fed, description=line)
@@ -83,7 +83,7 @@ class Terminal:
             self.say(f"  {done.error.rpartition(' raised ')[2]}", "red")
 
     def tell(self, lines: Iterable[str]) -> None:
-        """Show what the job itself has said."""
+        """Show a line of the job's own log."""
         for line in lines:
             head, raised, error = line.partition(" raised ")
             self.say(
@@ -91,11 +91,11 @@ class Terminal:
             )
 
     def say(self, text: str, style: str = "") -> None:
-        """Print a line; nothing in it is taken for markup."""
+        """Print a line without interpreting markup."""
         self.console.print(Text(text, style), soft_wrap=not self._is_live)
 
     def summarize(self, summary: Summary) -> None:
-        """Print what came of it."""
+        """Print the results."""
         self.console.print(_versions_table(summary))
         self.console.print(_changes_table(summary))
         for promise in summary.promises:

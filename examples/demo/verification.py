@@ -1,4 +1,4 @@
-"""Whether the job kept what the demo promises: version by version, against the pattern core.
+"""Compares the matches of the job with those of the pattern core, version by version.
 
 rows of the job + events + story ──► VersionCheck per version
 """
@@ -18,14 +18,14 @@ _Key = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class VersionCheck:
-    """How many matches a version should have found, and how many of these and others it found."""
+    """The expected matches of a version, and how many of these and others it found."""
 
     rule_id: str
     version: int
     expected: int
     found: int
     is_same: bool
-    """The very same matches, by their events."""
+    """Exactly the same matches, by their events."""
 
 
 def check_versions(
@@ -36,8 +36,8 @@ def check_versions(
     Args:
         rows: what the job has written.
         events: all that were fed.
-        spans: when each version was to run.
-        watermark_ms: how far the job's time has come.
+        spans: when each version should run.
+        watermark_ms: the watermark of the job.
     """
     expected: dict[_Key, Counter[frozenset[int]]] = {}
     for span in spans:

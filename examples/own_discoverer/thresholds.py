@@ -1,4 +1,4 @@
-"""A discoverer of one's own: each line of a CSV file is a rule, "so many failures in that time".
+"""A custom discoverer: each line of a CSV file is a rule, "n failures within a time".
 
 In a job file:
 
@@ -43,7 +43,7 @@ class ThresholdsFactory(PatternProcessorDiscovererFactory):
 
 
 class ThresholdsDiscoverer(PeriodicPatternProcessorDiscoverer):
-    """Reads the CSV; the rest (failures, backoff, numbers, what changed) is taken care of."""
+    """Reads the CSV; the base class handles failures, backoff, numbers and changes."""
 
     def __init__(self, options: ThresholdsFactory, surroundings: DiscovererSurroundings) -> None:
         super().__init__(

@@ -35,7 +35,7 @@ PASSWORD_GUESSED = (
 
 
 class Alerts(PatternProcessFunction, TimedOutPartialMatchHandler):
-    """An alert per match; attacks that came to nothing go to the side output `repelled`."""
+    """An alert per match; unsuccessful attacks go to the side output `repelled`."""
 
     def process_match(self, match: Steps, context: ProcessContext) -> Iterator[str]:
         """Yield one line per match."""
@@ -47,7 +47,7 @@ class Alerts(PatternProcessFunction, TimedOutPartialMatchHandler):
         )
 
     def process_timed_out_match(self, match: Steps, context: ProcessContext) -> None:
-        """Send the address of an attack that had its three failures, but no success in time."""
+        """Emit the address of an attack with three failures, but no success in time."""
         if len(match["failed"]) >= FAILURES:
             context.output("repelled", match["failed"][0]["src_ip"])
 
@@ -60,14 +60,14 @@ def events() -> Iterator[dict[str, Any]]:
 
 
 def outputs() -> Iterator[Output]:
-    """Yield what the process function makes of each match and each timed-out partial match."""
+    """Yield the outputs of the process function for each match and timed-out partial match."""
     function = Alerts()
     for found in iter_matches(PASSWORD_GUESSED, events(), key_by="src_ip"):
         yield from process(function, found, processing_time_ms=time.time_ns() // 1_000_000)
 
 
 def main() -> None:
-    """Print the alerts, and how many addresses went on failing."""
+    """Print the alerts, and the number of addresses that never succeeded."""
     repelled = set()
     for output in outputs():
         if output.tag is None:
