@@ -83,5 +83,5 @@ class FailuresInARow:
     def succeeded(self) -> None:
         """Note a success."""
         if self.count:
-            self._log.info("no longer so, after %d failures: %s", self.count, self._what)
+            self._log.info("recovered after %d failures (%s)", self.count, self._what)
         self.count = 0

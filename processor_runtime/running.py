@@ -82,7 +82,7 @@ def _run(job_file: JobFile, log: Path, console: Console) -> int:
         console.print(
             f"Spark has not started: {ending_text(error)}\n"
             "It needs Java 17 or newer, by JAVA_HOME or on the PATH, and the network once for what "
-            f"the job file names under packages. This is what it said last:\n{_end_of(log)}",
+            f"the job file names under packages. Its last output was:\n{_end_of(log)}",
             style="red",
             markup=False,
             highlight=False,
@@ -95,7 +95,7 @@ def _run(job_file: JobFile, log: Path, console: Console) -> int:
             job.run()
         except Exception as error:
             if job.is_stopping and has_ended(spark):
-                console.print("Spark was told to end, too; the batch under way will be run again")
+                console.print("Spark was stopped, too; the current batch will be run again")
             else:
                 logging.getLogger("percept.job").debug("the job has failed", exc_info=True)
                 console.print(
@@ -149,7 +149,7 @@ class _signals_stopping:  # noqa: N801 - used like a function
 
     def _stop(self, number: int, _frame: FrameType | None) -> None:
         if self._stopper is not None:
-            self._console.print("stopped; the batch under way will be run again", style="bold")
+            self._console.print("stopped; the current batch will be run again", style="bold")
             # An exception could be raised in the middle of a call to Spark, which ends with this
             # process.
             os._exit(128 + number)

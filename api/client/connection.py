@@ -129,7 +129,9 @@ def view_of(kind: type[View], response: httpx2.Response) -> View:
 def _checked_url(url: str, *, allow_plain_http: bool) -> str:
     parsed = httpx2.URL(url)
     if parsed.scheme not in {"http", "https"} or not parsed.host:
-        raise ValueError(f"{url!r} is no address of a service; write https://rules.example.com")
+        raise ValueError(
+            f"{url!r} is not the address of a service; write https://rules.example.com"
+        )
     if parsed.scheme == "http" and not allow_plain_http and not _is_this_machine(parsed.host):
         raise ValueError(
             f"the token would cross the network to {parsed.host} unencrypted; use https, or allow "

@@ -94,5 +94,5 @@ def _function_document(
     function: PatternProcessFunction, modules: Sequence[ModuleType], keys: SigningKeys | None
 ) -> dict[str, Any]:
     if keys is None:
-        raise ValueError("a function travels signed: give the client signing_keys")
+        raise ValueError("a function must be signed: give the client signing_keys")
     return sign(function, keys.newest, CodeUse.FUNCTION, modules).to_document()

@@ -67,7 +67,7 @@ class Reporter:
         told = f"failed: {actions} {name}: {reason}{outcome.error}"
         self.err.print(Text(told, style="red"))
         if outcome.is_outdated:
-            self.err.print(Text("    nothing of theirs was overwritten; run apply again"))
+            self.err.print(Text("    their changes were not overwritten; run apply again"))
 
     def failure(self, outcomes: Sequence[Outcome]) -> None:
         """Write what was changed and what was not, once something has failed."""

@@ -72,7 +72,7 @@ def of_job(
             stream=job.stream,
             job=job.name,
             detail=f"{job.backlog_events} events wait to be read, at {job.events_per_second:.0f} "
-            "a second: matches come late.",
+            "per second: matches are late.",
         )
 
 
@@ -85,8 +85,8 @@ def _of_discovery(job: JobView) -> Iterator[AttentionItem]:
             stream=job.stream,
             job=job.name,
             at=discovery.last_success,
-            detail="The job cannot read its rules; those it read last go on, and changes do not "
-            f"reach it. {discovery.error}",
+            detail="The job cannot read its rules. It runs those it read last and gets no "
+            f"changes. {discovery.error}",
         )
     if discovery.unreadable:
         many = f"{discovery.unreadable} rules" if discovery.unreadable > 1 else "One rule"
@@ -120,7 +120,7 @@ def _of_watermark(job: JobView, allowed_delay_ms: int, now_ms: int) -> Iterator[
             stream=job.stream,
             job=job.name,
             at=job.watermark,
-            detail="Event time runs ahead of the clock: some events bear times in the future, and "
+            detail="Event time runs ahead of the clock: some events have times in the future, and "
             "ordinary ones now count as late.",
         )
 

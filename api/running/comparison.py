@@ -1,7 +1,7 @@
 """Joins the published versions of processors with those that each job of their stream runs.
 
     publications (what jobs should run) ──┐
-                                         ├──► one line per processor and job
+                                          ├──► one line per processor and job
     held versions (what jobs report)    ──┘
 
 A page of a hundred processors takes six queries, however many jobs and versions there are.

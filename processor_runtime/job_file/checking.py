@@ -84,7 +84,7 @@ def warnings_of(job: JobFile) -> Iterator[Problem]:
     if source.format not in KNOWN_FORMATS and (
         near := get_close_matches(source.format, KNOWN_FORMATS, n=1)
     ):
-        told = f"'{source.format}' is no format that Spark has by itself."
+        told = f"'{source.format}' is not a format of Spark itself."
         yield Problem("source.format", told, f"Did you mean '{near[0]}'?")
     if not job.packages and not any(name in job.spark for name in _JARS):
         wanted = [("source", source.format)]

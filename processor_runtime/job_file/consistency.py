@@ -81,7 +81,7 @@ def misfits(job: JobFile, stream: StreamDefinition) -> Iterator[Problem]:
         yield Problem(
             "stream",
             f"its schema has a column {MALFORMED_COLUMN}, which the job uses itself.",
-            "Give it another name in the stream, and tell the old one under source.columns.",
+            "Rename it in the stream, and map the old name under source.columns.",
         )
     for index, name in enumerate(job.time.order_by or ()):
         if name not in columns:

@@ -220,7 +220,7 @@ class JobReporter(BackgroundThread):
         try:
             self._on_superseded(reason)
         except Exception:  # noqa: BLE001 - it is the job's, and this is the end of the thread
-            _log.exception("the job could not be told that it is superseded")
+            _log.exception("the job could not be informed that it is superseded")
 
     def _failed(self, error: Exception) -> float:
         """Note a failure; return how long to wait before the next report."""
@@ -243,4 +243,7 @@ class JobReporter(BackgroundThread):
                 JobStop(instance_id=self._job.instance_id, reason="stopped"),
             )
         except Exception as error:  # noqa: BLE001 - the job has stopped, whoever knows of it
-            _log.warning("the rule service was not told that the job stops: %s", first_line(error))
+            _log.warning(
+                "the stop of the job could not be reported to the rule service: %s",
+                first_line(error),
+            )

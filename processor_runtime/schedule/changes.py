@@ -47,7 +47,7 @@ def _span(interval: Interval) -> str:
 
 def _end(interval: Interval) -> str:
     if interval.active_until_ms == END_MS:
-        return "no end any more"
+        return "without an end now"
     reason = "" if interval.end_reason is None else f"{interval.end_reason.value} "
     drains = ""
     if interval.drains:

@@ -51,7 +51,7 @@ def compile_aggregate(
         TypeError: if the node is not an aggregate.
     """
     if not isinstance(aggregate, Aggregate):
-        raise TypeError(f"{type(aggregate).__name__} is no aggregate")
+        raise TypeError(f"{type(aggregate).__name__} is not an aggregate")
     operand = Literal(value=True) if aggregate.operand is None else aggregate.operand
     evaluate = compile_scalar(operand, field_reader)
     initial, step, result = _FUNCTIONS[aggregate.function]

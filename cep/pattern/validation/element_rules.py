@@ -70,7 +70,7 @@ def _times_problems(element: Step | Group, path: str) -> Iterator[Problem]:
     if times.minimum < 0 or (times.minimum == 0 and times.maximum is None):
         yield Problem(
             f"{path}.times",
-            f"cannot repeat from {times.minimum} times; Flink wants a positive number.",
+            f"cannot repeat from {times.minimum} times; Flink needs a positive number.",
             "Write 1 or more; for a step that may be absent add optional.",
         )
     elif times.maximum is not None and times.maximum < max(times.minimum, 1):

@@ -23,11 +23,10 @@ from processor_runtime.spark.sources.parsing import (
 # Files of these formats contain their schema, but Spark does not read it for a stream.
 _INFERRED_FORMATS: Final = frozenset({"parquet", "orc"})
 _REMEDIES: Final = {
-    "DATA_SOURCE_NOT_FOUND": "Mend source.format, or add the package that brings it under "
-    "source.packages.",
+    "DATA_SOURCE_NOT_FOUND": "Correct source.format, or add its package under source.packages.",
     "KAFKA_DATA_SOURCE_NOT_ENABLED": "Add org.apache.spark:spark-sql-kafka-0-10_2.13:"
     f"{spark_version} under source.packages.",
-    "PATH_NOT_FOUND": "Create the directory, or mend source.path.",
+    "PATH_NOT_FOUND": "Create the directory, or correct source.path.",
 }
 
 

@@ -63,7 +63,7 @@ class JdbcSink:
         self.remedy = (
             f"Look at {self._engine.url.render_as_string(hide_password=True)} and its table "
             f"{output.table}. The batch is written again when the job is started again; rows that "
-            "are there already are not doubled."
+            "exist already are not inserted twice."
         )
 
     def write(self, rows: DataFrame, batch_id: int, row_count: int) -> None:
