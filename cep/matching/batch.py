@@ -34,7 +34,7 @@ class BatchMatcher:
         time_field: column with the event time: integer milliseconds, or Datetime (without zone:
             UTC).
         key_by: columns of the key; `None` = one key.
-        limits: what one key may hold per shape of rules.
+        limits: what each rule may hold for one key.
 
     Raises:
         PatternError: a pattern is not valid, or does not fit the schema.
