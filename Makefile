@@ -46,6 +46,7 @@ test-faults: setup ## Faults injected into service and job, one after the other
 bench: setup ## Benchmarks; prints ratios measured in one run
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/rule_service.py
+	$(BIN)/python benchmarks/rule_update.py
 	$(BIN)/python -m benchmarks.streaming_job
 
 demo: setup ## Service, Spark job, real events, changing rules (ARGS=--once ends by itself)

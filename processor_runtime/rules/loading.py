@@ -5,8 +5,9 @@
 The driver finds out so which versions cannot run at all; on the workers it comes before compiling.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from pydantic_core import from_json
 
@@ -79,14 +80,25 @@ class RefusedRule:
 
 
 def load_rules(
-    intervals: Iterable[Interval], schema: Schema, defaults: RuleDefaults
+    intervals: Iterable[Interval],
+    schema: Schema,
+    defaults: RuleDefaults,
+    loaded: Mapping[tuple[str, str], LoadedRule] = MappingProxyType({}),
 ) -> tuple[list[LoadedRule], list[RefusedRule]]:
-    """Return the versions that can run, ready, and those that cannot; each by itself, in order."""
+    """Return the versions that can run, ready, and those that cannot; each by itself, in order.
+
+    Args:
+        intervals: the versions.
+        schema: the columns of the stream.
+        defaults: what the job says for all its rules.
+        loaded: rules that are ready already, by id and digest, for the same schema and defaults.
+    """
     rules: list[LoadedRule] = []
     refused: list[RefusedRule] = []
     for interval in intervals:
         try:
-            rules.append(_load(interval, schema, defaults))
+            known = loaded.get((interval.rule_id, interval.digest))
+            rules.append(known or _load(interval, schema, defaults))
         except Exception as error:  # noqa: BLE001 - one bad rule never stops the others
             refused.append(RefusedRule(interval, error))
     return rules, refused

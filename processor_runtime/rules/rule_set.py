@@ -3,37 +3,25 @@
     Timeline ──compile_rules──► RuleSet ──► key stage (columnar tests), matching stage (machines)
 
 Compiled once per process and timeline. Rules with the same key selector form a group: they share
-the rows that are shuffled, the tests, and the matcher.
+the rows that are shuffled, the tests, and the matcher. Most of what an update does not touch is
+taken over from an earlier rule set: versions that are loaded, groups of equal rules.
+
+Source: Prometheus, `rules.Manager.Update`, which keeps the rule groups that are equal.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from hashlib import blake2b
-from typing import Final
-
-import polars as pl
 
 from cep.bounded_cache import BoundedCache
-from cep.expression import DataType, Schema, row_reader
-from cep.expression.types import to_polars
-from cep.matching.key_state import layout
-from cep.matching.keyed import KeyedMatcher
-from cep.matching.predicate_index import PredicateIndex
-from cep.matching.shapes import EventKind, RuleFailure, Selection
-from cep.nfa.limits import Limits
+from cep.expression import Schema
+from cep.matching.shapes import EventKind, Selection
 from cep.nfa.transition_table import kinds_capacity
-from contract.canonical import canonical_json, content_hash
 from contract.snapshot import StreamDefinition
-from processor_runtime.rows.event_block import TIME, event_fields
-from processor_runtime.rows.key_columns import key_columns, keys_of
+from processor_runtime.rules.compiled_group import CompiledGroup, group_id
 from processor_runtime.rules.loading import LoadedRule, RefusedRule, RuleDefaults, load_rules
 from processor_runtime.schedule.interval import Interval
 from processor_runtime.schedule.phases import Phases
 from processor_runtime.schedule.timeline import Timeline
-
-GLOBAL_KEY: Final = "global"
-"""The id of the group of rules without a key selector."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,67 +33,32 @@ class PhaseEventKind:
 
 
 class SelectorGroup:
-    """The rules that share a key selector, compiled together.
+    """The rules that share a key selector, and when each of them is active.
 
     Args:
-        group_id: stable name of the selector.
-        key_by: the expressions of the key, none for one global key.
-        rules: the rules.
-        intervals: when each of them is active, by its id.
-        schema: the columns of the stream.
-        defaults: what a rule that sets no limits may hold for one key.
+        compiled: the rules.
+        intervals: when they are active, in their order.
         past_ms: event times up to here do not come any more.
     """
 
-    def __init__(  # noqa: PLR0913 - what a group is made of, by name
-        self,
-        group_id: str,
-        key_by: Sequence[str],
-        rules: Sequence[LoadedRule],
-        intervals: Mapping[str, Interval],
-        schema: Schema,
-        *,
-        defaults: Limits,
-        past_ms: int,
+    def __init__(
+        self, compiled: CompiledGroup, intervals: Sequence[Interval], past_ms: int
     ) -> None:
-        self.id = group_id
-        self.rules = {rule.id: rule for rule in rules}
-        self.intervals = {rule.id: intervals[rule.id] for rule in rules}
-        self.shard_limits = {
-            rule.id: rule.shard_limit for rule in rules if rule.shard_limit is not None
-        }
-        # An event is the tuple of its time and its columns.
-        columns = tuple(name for name, _ in schema.columns)
-        self._failures: list[RuleFailure] = []
-        self.matcher = KeyedMatcher(
-            {rule.id: rule.pattern for rule in rules},
-            field_reader=row_reader((TIME, *columns)),
-            schema=schema,
-            limits={rule.id: rule.limits.effective(defaults) for rule in rules},
-            # By what is written: other defaults must not join what two machines hold.
-            kept_apart={rule.id: rule.limits for rule in rules},
-            on_failure=self._failures.append,
-            event_view=partial(event_fields, columns=columns),
-            in_deadline_order=True,
-        )
-        self.index = PredicateIndex(self.matcher.tests.nodes, schema)
-        self.phases = Phases(tuple(self.intervals.values()), past_ms)
-        self.columns = columns
-        # In place of columns that events which were read before do not have.
-        self.nulls = {name: _null(data_type).alias(name) for name, data_type in schema.columns}
-        self.layout_digest = content_hash([columns, layout(self.matcher)])[:16]
+        self.compiled = compiled
+        self.intervals = {interval.rule_id: interval for interval in intervals}
+        self.phases = Phases(intervals, past_ms)
+        self.past_ms = past_ms
         self._selections: dict[int, tuple[Selection, Selection]] = {}
-        self._kinds = BoundedCache(self._kind, kinds_capacity(len(self.matcher.tests)), _parts)
-        self._key = key_columns(tuple(key_by), schema)
+        self._kinds = BoundedCache(self._kind, kinds_capacity(len(compiled.matcher.tests)), _parts)
 
-    def keys(self, events: pl.DataFrame) -> pl.DataFrame:
-        """Return the key of each event, a column per part; no columns for the global key."""
-        return keys_of(events, self._key)
+    def with_intervals(self, intervals: Sequence[Interval], past_ms: int) -> "SelectorGroup":
+        """Return the group with other intervals; itself where they are the same.
 
-    @property
-    def is_keyed(self) -> bool:
-        """Whether there is a key at all."""
-        return bool(self._key)
+        Its phases may then begin earlier than they would have to, but never later.
+        """
+        if past_ms >= self.past_ms and intervals == list(self.intervals.values()):
+            return self
+        return SelectorGroup(self.compiled, intervals, past_ms)
 
     def going_on(self, phase: int) -> Selection:
         """Return the rules that may have partial matches in a phase."""
@@ -115,14 +68,9 @@ class SelectorGroup:
         """Return the rules that may begin partial matches, and those that may have some."""
         if phase not in self._selections:
             begun = self.phases[phase]
-            select = self.matcher.select
+            select = self.compiled.matcher.select
             self._selections[phase] = select(begun.starting), select(begun.going_on)
         return self._selections[phase]
-
-    def take_failures(self) -> list[RuleFailure]:
-        """Return the rules that have failed since this was last asked."""
-        failures, self._failures[:] = list(self._failures), []
-        return failures
 
     def kind(self, phase: int, true_tests: tuple[int, ...]) -> PhaseEventKind | None:
         """Return what an event does in a phase, `None` if it concerns no rule.
@@ -133,10 +81,10 @@ class SelectorGroup:
         """
         return self._kinds[phase, true_tests]
 
-    def _kind(self, key: tuple[int, tuple[int, ...]]) -> PhaseEventKind | None:
+    def _kind(self, key: "_KindInPhase") -> PhaseEventKind | None:
         phase, true_tests = key
         starting, going_on = self._selected(phase)
-        transitions = self.matcher.kind(true_tests, starting, going_on)
+        transitions = self.compiled.matcher.kind(true_tests, starting, going_on)
         rules = tuple(
             rule for shape, found in transitions for rule in shape.rules_of(found.concerned)
         )
@@ -149,51 +97,65 @@ class RuleSet:
 
     stream: StreamDefinition
     schema: Schema
+    defaults: RuleDefaults
     groups: Mapping[str, SelectorGroup]
-    refused: tuple[RefusedRule, ...]
+    refused: tuple[RefusedRule, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of an event, in order."""
         return tuple(name for name, _ in self.schema.columns)
 
+    @property
+    def loaded(self) -> dict[tuple[str, str], LoadedRule]:
+        """The rules by id and digest."""
+        return {
+            (rule.id, rule.digest): rule
+            for group in self.groups.values()
+            for rule in group.compiled.rules.values()
+        }
 
-def compile_rules(timeline: Timeline, stream: StreamDefinition, defaults: RuleDefaults) -> RuleSet:
-    """Return the rules of a timeline, ready to run; what cannot run is set apart."""
+
+def compile_rules(
+    timeline: Timeline,
+    stream: StreamDefinition,
+    defaults: RuleDefaults,
+    earlier: Iterable[RuleSet] = (),
+) -> RuleSet:
+    """Return the rules of a timeline, ready to run; what cannot run is set apart.
+
+    Args:
+        timeline: which versions are active when.
+        stream: what its events look like.
+        defaults: what the job says for all its rules.
+        earlier: rule sets of other timelines; what has not changed since the first of them that is
+            of the same columns and defaults is taken over.
+    """
     schema = Schema.from_ddl(stream.ddl)
-    rules, refused = load_rules(timeline.intervals, schema, defaults)
-    intervals = {interval.rule_id: interval for interval in timeline.intervals}
+    before = next(
+        (kept for kept in earlier if (kept.schema, kept.defaults) == (schema, defaults)),
+        RuleSet(stream, schema, defaults, {}),
+    )
+    rules, refused = load_rules(timeline.intervals, schema, defaults, before.loaded)
     by_key: dict[tuple[str, ...], list[LoadedRule]] = {}
     for rule in rules:
         by_key.setdefault(rule.key_by, []).append(rule)
-    groups = {
-        group_id(key_by): SelectorGroup(
-            group_id(key_by),
-            key_by,
-            sharing,
-            intervals,
-            schema,
-            defaults=defaults.limits,
-            past_ms=timeline.processed_ms,
-        )
-        for key_by, sharing in by_key.items()
-    }
-    return RuleSet(stream, schema, groups, tuple(refused))
+    intervals = {interval.rule_id: interval for interval in timeline.intervals}
+    groups: dict[str, SelectorGroup] = {}
+    for key_by, sharing in by_key.items():
+        name = group_id(key_by)
+        of_rules = [intervals[rule.id] for rule in sharing]
+        group = before.groups.get(name)
+        if group is None or not group.compiled.is_of(sharing):
+            compiled = CompiledGroup(key_by, sharing, schema, defaults.limits)
+            group = SelectorGroup(compiled, of_rules, timeline.processed_ms)
+        groups[name] = group.with_intervals(of_rules, timeline.processed_ms)
+    return RuleSet(stream, schema, defaults, groups, tuple(refused))
 
 
-def group_id(key_by: Sequence[str]) -> str:
-    """Return the name of a key selector, the same for all time: it names state."""
-    if not key_by:
-        return GLOBAL_KEY
-    return blake2b(canonical_json(list(key_by)).encode(), digest_size=8).hexdigest()
+_KindInPhase = tuple[int, tuple[int, ...]]
+"""A phase, and the numbers of the tests that hold."""
 
 
-def _parts(_key: tuple[int, tuple[int, ...]], kind: PhaseEventKind | None) -> int:
+def _parts(_key: _KindInPhase, kind: PhaseEventKind | None) -> int:
     return 1 if kind is None else 1 + len(kind.transitions) + len(kind.rules)
-
-
-def _null(data_type: DataType) -> pl.Expr:
-    try:
-        return pl.lit(None, to_polars(data_type))
-    except ValueError:  # no expression can read such a column, so its type does not matter
-        return pl.lit(None)

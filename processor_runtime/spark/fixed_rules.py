@@ -16,8 +16,9 @@ from cep.nfa.limits import Limits
 from cep.pattern import Pattern
 from cep.processor import SelectExpressions
 from contract.snapshot import StreamDefinition
-from processor_runtime.rules.loading import LoadedRule, WrittenLimits
-from processor_runtime.rules.rule_set import RuleSet, SelectorGroup, group_id
+from processor_runtime.rules.compiled_group import CompiledGroup
+from processor_runtime.rules.loading import LoadedRule, RuleDefaults, WrittenLimits
+from processor_runtime.rules.rule_set import RuleSet, SelectorGroup
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
 from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, Interval
 
@@ -70,16 +71,10 @@ class FixedRules:
         """
         schema = Schema.from_ddl(self.stream.ddl)
         always = [Interval(name, 1, BEGINNING_MS, END_MS, "", {}) for name in self.patterns]
-        group = SelectorGroup(
-            group_id(self.key_by),
-            self.key_by,
-            [self._rule(interval, schema) for interval in always],
-            {interval.rule_id: interval for interval in always},
-            schema,
-            defaults=self.limits,
-            past_ms=BEGINNING_MS,
-        )
-        return RuleSet(self.stream, schema, {group.id: group}, ())
+        rules = [self._rule(interval, schema) for interval in always]
+        compiled = CompiledGroup(self.key_by, rules, schema, self.limits)
+        group = SelectorGroup(compiled, always, BEGINNING_MS)
+        return RuleSet(self.stream, schema, RuleDefaults(limits=self.limits), {compiled.id: group})
 
     def _rule(self, interval: Interval, schema: Schema) -> LoadedRule:
         name = interval.processor_id
@@ -92,6 +87,7 @@ class FixedRules:
             pattern.validate(schema),
             None if columns is None else SelectExpressions(columns, pattern),
             WrittenLimits(),
+            key_by=self.key_by,
         )
 
 

@@ -22,6 +22,7 @@ from cep.nfa.codec import pack, unpack
 from cep.nfa.runs import RUN_RULES
 from processor_runtime.rows.event_block import TIME, EventBlock, EventTuple, event_time_ms
 from processor_runtime.rows.key_hashing import key_bytes, key_values
+from processor_runtime.rules.compiled_group import CompiledGroup
 from processor_runtime.rules.rule_set import PhaseEventKind, SelectorGroup
 from processor_runtime.state.group_header import GroupHeader, StoppedRule, read_header, write_header
 from processor_runtime.state.key_buckets import KeyBuckets, KeyEntry
@@ -59,22 +60,24 @@ class GroupMatcher:
     header: GroupHeader = field(init=False)
     buckets: KeyBuckets = field(init=False)
     events_by_rule: Counter[str] = field(default_factory=Counter)
+    _compiled: CompiledGroup = field(init=False)
     _waiting: WaitingEvents = field(init=False)
     _keys: dict[tuple[Any, ...], bytes] = field(default_factory=dict)
     _counts_before: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
+        self._compiled = self.group.compiled
         self.header = read_header(self.state)
-        self.buckets = KeyBuckets(self.group.id, self.state, self.header.buckets)
-        self._waiting = WaitingEvents(self.group.id, self.state, self.header.waiting)
-        known = [rule for rule in self.header.stopped if rule.rule_id in self.group.rules]
+        self.buckets = KeyBuckets(self._compiled.id, self.state, self.header.buckets)
+        self._waiting = WaitingEvents(self._compiled.id, self.state, self.header.waiting)
+        known = [rule for rule in self.header.stopped if rule.rule_id in self._compiled.rules]
         self.header.stopped = known
-        self.group.matcher.stop([rule.rule_id for rule in known])
+        self._compiled.matcher.stop([rule.rule_id for rule in known])
 
     def match(self, arrived: Iterable[EventBlock], watermark_ms: int) -> list[Detection]:
         """Match what the watermark has passed; return what was found, in order of event time."""
         events = self._waiting.take(watermark_ms, arrived, self.order_by)
-        if events is not None and events.columns != [TIME, *self.group.columns]:
+        if events is not None and events.columns != [TIME, *self._compiled.columns]:
             events = self._with_columns(events)
         parts = [] if events is None else list(self._by_phase(events))
         self._restore(parts, watermark_ms)
@@ -85,7 +88,7 @@ class GroupMatcher:
         self.header.stopped += stopped
         number = self._layout_number()
         for key, encoded_key in self._keys.items():
-            encoded = encode_key(self.group.matcher, key)
+            encoded = encode_key(self._compiled.matcher, key)
             if encoded is None:
                 self.buckets.put(encoded_key, None)
             else:
@@ -98,7 +101,7 @@ class GroupMatcher:
         self.header.waiting = self._waiting.blocks
         self.header.buckets = self.buckets.index
         write_header(self.state, self.header)
-        self.group.matcher.clear()
+        self._compiled.matcher.clear()
 
     @property
     def next_wake_ms(self) -> int | None:
@@ -120,8 +123,8 @@ class GroupMatcher:
 
     def _with_columns(self, events: pl.DataFrame) -> pl.DataFrame:
         """Return events that waited while the columns of the stream were changed as it has them."""
-        nulls = [null for name, null in self.group.nulls.items() if name not in events.columns]
-        return events.with_columns(nulls).select(TIME, *self.group.columns)
+        nulls = [null for name, null in self._compiled.nulls.items() if name not in events.columns]
+        return events.with_columns(nulls).select(TIME, *self._compiled.columns)
 
     def _by_phase(self, events: pl.DataFrame) -> Iterator[_PhaseEvents]:
         """Yield the relevant events, split where phases begin."""
@@ -135,22 +138,22 @@ class GroupMatcher:
             begin = end
 
     def _relevant(self, phase: int, events: pl.DataFrame) -> _PhaseEvents:
-        rows, kinds = self.group.index.classify(events, partial(self.group.kind, phase))
+        rows, kinds = self._compiled.index.classify(events, partial(self.group.kind, phase))
         relevant = events[rows]
         for kind, count in Counter(kinds).items():
             for rule in kind.rules if kind is not None else ():
                 self.events_by_rule[rule] += count
-        keys = self.group.keys(relevant)
+        keys = self._compiled.keys(relevant)
         return _PhaseEvents(
             phase,
             relevant.get_column(TIME).to_list(),
-            keys.rows() if self.group.is_keyed else [()] * len(relevant),
+            keys.rows() if self._compiled.is_keyed else [()] * len(relevant),
             [kind for kind in kinds if kind is not None],
             relevant.rows(),
         )
 
     def _detections(self, parts: Sequence[_PhaseEvents], watermark_ms: int) -> Iterator[Detection]:
-        matcher = self.group.matcher
+        matcher = self._compiled.matcher
         current = self.group.phases.at(self.header.processed_ms)
         for part in parts:
             yield from self._enter_phases(current, part.phase)
@@ -169,14 +172,14 @@ class GroupMatcher:
 
     def _enter_phases(self, current: int, target: int) -> Iterator[Detection]:
         for number in range(current + 1, target + 1):
-            yield from self.group.matcher.advance_to(self.group.phases[number].from_ms)
-            self.group.matcher.keep_only(self.group.going_on(number))
+            yield from self._compiled.matcher.advance_to(self.group.phases[number].from_ms)
+            self._compiled.matcher.keep_only(self.group.going_on(number))
 
     # Keys
 
     def _restore(self, parts: Sequence[_PhaseEvents], watermark_ms: int) -> None:
         """Put the keys this batch is about into the matcher."""
-        matcher = self.group.matcher
+        matcher = self._compiled.matcher
         matcher.time_ms = self.header.processed_ms
         for key in dict.fromkeys(key for part in parts for key in part.keys):
             self._keys[key] = key_bytes(key)
@@ -195,23 +198,24 @@ class GroupMatcher:
 
     def _restorer(self, number: int) -> KeyRestorer:
         if number == self._layout_number():
-            return KeyRestorer(self.group.matcher, layout(self.group.matcher))
+            return KeyRestorer(self._compiled.matcher, layout(self._compiled.matcher))
         data = self.state.get(f"l{number}")
         if data is None:
             raise LookupError(f"the state has lost the layout {number} of its keys")
         columns, written = unpack(data)
-        translate = _translation(columns, self.group.columns)
-        return KeyRestorer(self.group.matcher, written, translate)
+        translate = _translation(columns, self._compiled.columns)
+        return KeyRestorer(self._compiled.matcher, written, translate)
 
     def _layout_number(self) -> int:
         """Return the number of the layout keys are written under now; a new one if it changed."""
-        digest = self.group.layout_digest
+        digest = self._compiled.layout_digest
         newest = max(self.header.layouts, default=0)
         if self.header.layouts.get(newest) == digest:
             return newest
         self.header.layouts[newest + 1] = digest
         self.state.put(
-            f"l{newest + 1}", pack([list(self.group.columns), layout(self.group.matcher)])
+            f"l{newest + 1}",
+            pack([list(self._compiled.columns), layout(self._compiled.matcher)]),
         )
         return newest + 1
 
@@ -234,12 +238,12 @@ class GroupMatcher:
         return {
             rule: count
             for rule, count in counts.items()
-            if count > 0 and rule in self.group.rules and rule not in out
+            if count > 0 and rule in self._compiled.rules and rule not in out
         }
 
     def _count(self) -> Counter[str]:
         counts = Counter[str]()
-        for shape in self.group.matcher.shapes:
+        for shape in self._compiled.matcher.shapes:
             counts.update(_open_by_rule(shape))
         return counts
 

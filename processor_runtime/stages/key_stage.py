@@ -18,6 +18,7 @@ import polars as pl
 from processor_runtime.rows.event_block import TIME, Arrival, EventBlock, encode_events
 from processor_runtime.rows.key_hashing import key_bytes, key_hash, shard_of
 from processor_runtime.rows.output_rows import OutputRow, bad_event_row, late_rows
+from processor_runtime.rules.compiled_group import CompiledGroup
 from processor_runtime.rules.rule_set import RuleSet, SelectorGroup
 from processor_runtime.schedule.batch_clock import BatchClock
 
@@ -97,8 +98,8 @@ class KeyStage:
         for group in self.rules.groups.values():
             relevant = self._relevant(group, usable)
             if len(relevant):
-                for shard, part in self._by_shard(group, relevant):
-                    yield shard, encode_events(group.id, arrival, part)
+                for shard, part in self._by_shard(group.compiled, relevant):
+                    yield shard, encode_events(group.compiled.id, arrival, part)
 
     def _well_formed(self, events: pl.DataFrame) -> pl.DataFrame:
         is_bad = pl.col(MALFORMED).is_not_null() | pl.col(TIME).is_null()
@@ -151,11 +152,11 @@ class KeyStage:
         return pl.concat(parts).sort("_row").drop("_row")
 
     def _relevant_in(self, group: SelectorGroup, phase: int, events: pl.DataFrame) -> pl.DataFrame:
-        rows, _ = group.index.classify(events, lambda tests: group.kind(phase, tests))
+        rows, _ = group.compiled.index.classify(events, lambda tests: group.kind(phase, tests))
         return events if len(rows) == len(events) else events[rows]
 
     def _by_shard(
-        self, group: SelectorGroup, events: pl.DataFrame
+        self, group: CompiledGroup, events: pl.DataFrame
     ) -> Iterator[tuple[int, pl.DataFrame]]:
         if not group.is_keyed:
             yield shard_of(key_hash(group.id, key_bytes(())), self.settings.shards), events

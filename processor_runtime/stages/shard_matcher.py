@@ -159,10 +159,10 @@ class ShardMatcher:
         return StateUnder(self.state, f"{group_id}/")
 
     def _match_group(self, group: SelectorGroup, arrived: Sequence[EventBlock]) -> int | None:
-        group.matcher.clear()
-        matcher = GroupMatcher(group, self._state_of(group.id), self.rules.stream.order_by)
+        group.compiled.matcher.clear()
+        matcher = GroupMatcher(group, self._state_of(group.compiled.id), self.rules.stream.order_by)
         detections = matcher.match(arrived, self.clock.watermark_ms)
-        stopped = [self._stopped(group, failure) for failure in group.take_failures()]
+        stopped = [self._stopped(group, failure) for failure in group.compiled.take_failures()]
         stopped += self._give_out(group, detections)
         stopped += self._limited(group, matcher, {rule.rule_id for rule in stopped})
         matcher.save(self.clock.watermark_ms, stopped)
@@ -185,7 +185,7 @@ class ShardMatcher:
         for found in detections:
             if found.rule in failed:
                 continue
-            rule, is_timeout = group.rules[found.rule], found.is_timeout
+            rule, is_timeout = group.compiled.rules[found.rule], found.is_timeout
             try:
                 if self._match_rows.wants(rule, is_timeout=is_timeout):
                     self.rows += list(self._match_rows.rows(rule, found))
@@ -194,7 +194,7 @@ class ShardMatcher:
                 failed[found.rule] = self._failed(
                     group.intervals[found.rule], "function", error, site
                 )
-                group.matcher.stop([found.rule])
+                group.compiled.matcher.stop([found.rule])
                 continue
             counts = self.status.rule(found.rule)
             if is_timeout:
@@ -208,16 +208,16 @@ class ShardMatcher:
         self, group: SelectorGroup, matcher: GroupMatcher, out: Collection[str]
     ) -> list[StoppedRule]:
         """Stop the rules, but for those that are out already, that hold more than they may here."""
-        if not group.shard_limits:
+        if not group.compiled.shard_limits:
             return []
         stopped = []
         for rule_id, count in matcher.partial_matches().items():
-            limit = group.shard_limits.get(rule_id)
+            limit = group.compiled.shard_limits.get(rule_id)
             if limit is not None and count > limit and rule_id not in out:
                 remedy = "narrow the conditions, or add within, so that partial matches end"
                 error = LimitExceeded("partial matches of one shard", count, limit, remedy)
                 stopped.append(self._failed(group.intervals[rule_id], "limit", error))
-        group.matcher.stop([rule.rule_id for rule in stopped])
+        group.compiled.matcher.stop([rule.rule_id for rule in stopped])
         return stopped
 
     def _stopped(self, group: SelectorGroup, failure: RuleFailure) -> StoppedRule:

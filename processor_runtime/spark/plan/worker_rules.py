@@ -89,15 +89,16 @@ class PinnedRules:
         return pinned.clock, _rule_set(pinned.timeline, self.defaults)
 
 
-_rule_sets: OrderedDict[str, RuleSet] = OrderedDict()
+_rule_sets: OrderedDict[tuple[str, RuleDefaults], RuleSet] = OrderedDict()
 
 
 def _rule_set(name: str, defaults: RuleDefaults) -> RuleSet:
     """Compile a timeline once per process; the newest few are kept."""
-    rules = _rule_sets.get(name)
+    rules = _rule_sets.get((name, defaults))
     if rules is None:
         timeline, stream = read_timeline(Path(SparkFiles.get(name)).read_bytes())
-        rules = _rule_sets[name] = compile_rules(timeline, stream, defaults)
+        rules = compile_rules(timeline, stream, defaults, reversed(_rule_sets.values()))
+        _rule_sets[name, defaults] = rules
         while len(_rule_sets) > _KEPT_RULE_SETS:
             _rule_sets.popitem(last=False)
     return rules

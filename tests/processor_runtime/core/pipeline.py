@@ -78,6 +78,8 @@ class Options:
     filters: bool = True
     defaults: RuleDefaults = field(default_factory=RuleDefaults)
     matching: MatchSettings = field(default_factory=MatchSettings)
+    takes_over: bool = True
+    """Whether a rule set is made from the one before, as far as nothing has changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +221,9 @@ class Pipeline:
         name = pin.record.timeline
         if name not in self._rule_sets:
             timeline, stream = read_timeline(pin.document)
-            self._rule_sets[name] = compile_rules(timeline, stream, self.options.defaults)
+            earlier = reversed(list(self._rule_sets.values())) if self.options.takes_over else ()
+            rules = compile_rules(timeline, stream, self.options.defaults, earlier)
+            self._rule_sets[name] = rules
         return self._rule_sets[name]
 
     def _key_stages(

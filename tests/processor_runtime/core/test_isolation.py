@@ -14,8 +14,8 @@ from cep.signing.keys import SigningKey, SigningKeys
 from contract.snapshot import SnapshotProcessor
 from processor_runtime.rows.key_hashing import key_bytes, key_hash, shard_of
 from processor_runtime.rows.output_rows import OutputRow
+from processor_runtime.rules.compiled_group import group_id
 from processor_runtime.rules.loading import RuleDefaults
-from processor_runtime.rules.rule_set import group_id
 from processor_runtime.stages.shard_matcher import MatchSettings, RuleFailed
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (

@@ -1,0 +1,106 @@
+"""The rules that share a key selector, compiled together: the costly part of a selector group.
+
+    LoadedRule, … ──CompiledGroup──► tests in columns · matcher · key, the same in every timeline
+
+Nothing here depends on when rules are active, so a group of the same rules is compiled once for all
+timelines they are in.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from hashlib import blake2b
+from types import MappingProxyType
+from typing import Final
+
+import polars as pl
+
+from cep.expression import DataType, Schema, row_reader
+from cep.expression.types import to_polars
+from cep.matching.key_state import layout
+from cep.matching.keyed import KeyedMatcher
+from cep.matching.predicate_index import PredicateIndex
+from cep.matching.shapes import RuleFailure
+from cep.nfa.limits import Limits
+from contract.canonical import canonical_json, content_hash
+from processor_runtime.rows.event_block import TIME, event_fields
+from processor_runtime.rows.key_columns import key_columns, keys_of
+from processor_runtime.rules.loading import LoadedRule
+
+GLOBAL_KEY: Final = "global"
+"""The id of the group of rules without a key selector."""
+
+
+class CompiledGroup:
+    """The rules that share a key selector, ready to run whenever they are active.
+
+    The matcher works for one shard after the other and is left empty in between.
+
+    Args:
+        key_by: the expressions of the key, none for one global key.
+        rules: the rules that have this key.
+        schema: the columns of the stream.
+        defaults: what a rule that sets no limits may hold for one key.
+    """
+
+    def __init__(
+        self,
+        key_by: tuple[str, ...],
+        rules: Sequence[LoadedRule],
+        schema: Schema,
+        defaults: Limits,
+    ) -> None:
+        self.id = group_id(key_by)
+        self.rules: Mapping[str, LoadedRule] = MappingProxyType({rule.id: rule for rule in rules})
+        self.shard_limits = {
+            rule.id: rule.shard_limit for rule in rules if rule.shard_limit is not None
+        }
+        self.columns = tuple(name for name, _ in schema.columns)
+        self._failures: list[RuleFailure] = []
+        self.matcher = KeyedMatcher(
+            {rule.id: rule.pattern for rule in rules},
+            field_reader=row_reader((TIME, *self.columns)),
+            schema=schema,
+            limits={rule.id: rule.limits.effective(defaults) for rule in rules},
+            # By what is written: other defaults must not join what two machines hold.
+            kept_apart={rule.id: rule.limits for rule in rules},
+            on_failure=self._failures.append,
+            event_view=partial(event_fields, columns=self.columns),
+            in_deadline_order=True,
+        )
+        self.index = PredicateIndex(self.matcher.tests.nodes, schema)
+        # In place of columns that events which were read before do not have.
+        self.nulls = {name: _null(data_type).alias(name) for name, data_type in schema.columns}
+        self.layout_digest = content_hash([self.columns, layout(self.matcher)])[:16]
+        self._key = key_columns(key_by, schema)
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether there is a key at all."""
+        return bool(self._key)
+
+    def keys(self, events: pl.DataFrame) -> pl.DataFrame:
+        """Return the key of each event, a column per part; no columns for the global key."""
+        return keys_of(events, self._key)
+
+    def is_of(self, rules: Sequence[LoadedRule]) -> bool:
+        """Whether it is made of exactly these rules."""
+        return list(self.rules.values()) == list(rules)
+
+    def take_failures(self) -> list[RuleFailure]:
+        """Return the rules that have failed since this was last asked."""
+        failures, self._failures[:] = list(self._failures), []
+        return failures
+
+
+def group_id(key_by: Sequence[str]) -> str:
+    """Return the name of a key selector, the same for all time: it names state."""
+    if not key_by:
+        return GLOBAL_KEY
+    return blake2b(canonical_json(list(key_by)).encode(), digest_size=8).hexdigest()
+
+
+def _null(data_type: DataType) -> pl.Expr:
+    try:
+        return pl.lit(None, to_polars(data_type))
+    except ValueError:  # no expression can read such a column, so its type does not matter
+        return pl.lit(None)
