@@ -3,7 +3,9 @@
     events ─► Tracer ─► matches, and how far the others came and what ended them
 
 The matcher itself drops a partial match that has ended; here the partial matches of each key are
-compared after each event with those before.
+compared after each event with those before. Two that have taken the same events share their last
+cell and differ in their state: one may await a further repetition, the other the next step. Each is
+followed by itself; where both end in the same way they are reported as one.
 """
 
 from collections.abc import Callable, Hashable, Iterable
@@ -31,6 +33,8 @@ from cep.pattern import Pattern
 from cep.pattern.tree import SkipKind, Step
 
 Outcome = Literal["timed_out", "forbidden", "broken", "skipped", "open"]
+_Ending = tuple[int, Outcome, int | None, int | None]
+"""Id of the last cell, outcome, and when and by which event it ended."""
 
 _LATEST_MS: Final = instant_ms("9999-12-30T00:00:00Z")
 _MOST_MATCHES: Final = 20_000
@@ -106,8 +110,8 @@ class Tracer:
         self._longest_ms = _longest_window_ms(self._shape.machine.program)
         self._trace = Trace({_shown(name): [] for name in self._step_names}, self._step_names)
         self._open: dict[Hashable, list[Run]] = {}
-        # By id of the cell; a cell that led to another one or to a match is not a near miss.
-        self._ended: dict[int, EndedPartialMatch] = {}
+        # A cell that led to another one or to a match is not a near miss.
+        self._ended: dict[_Ending, EndedPartialMatch] = {}
         self._led_on: dict[int, Cell] = {}
 
     def trace(self, events: Iterable[tuple[Hashable, TimedEvent]], *, let_time_pass: bool) -> Trace:
@@ -130,7 +134,7 @@ class Tracer:
             for run in runs.runs:
                 self._end(key, run, "open", None)
         self._trace.partial_matches = [
-            each for cell_id, each in self._ended.items() if cell_id not in self._led_on
+            each for each in self._ended.values() if id(each.cell) not in self._led_on
         ]
         return self._trace
 
@@ -160,10 +164,10 @@ class Tracer:
             remedy = "narrow the conditions, or try it on fewer events"
             raise LimitExceeded("matches in one trial", found, _MOST_MATCHES, remedy)
         emitting = set()
-        closed_ms: dict[int, int] = {}
+        closed: set[tuple[int, int | None]] = set()
         for detection in detections:
             if detection.is_timeout:
-                closed_ms[id(detection.cell)] = detection.time_ms
+                closed.add((id(detection.cell), detection.time_ms))
             else:
                 emitting.add(detection.key)
                 self._trace.matches.append(detection)
@@ -174,12 +178,12 @@ class Tracer:
             if before is after:
                 continue
             self._follow(runs)
-            alive = {id(run[5]) for run in after}
-            for run in before:
-                if id(run[5]) in closed_ms:
-                    closing = _Moment(closed_ms[id(run[5])], None, frozenset())
+            for run in _ended(before, after):
+                deadline_ms = self._deadline_ms(run)
+                if deadline_ms is not None and (id(run[5]), deadline_ms) in closed:
+                    closing = _Moment(deadline_ms, None, frozenset())
                     self._end(key, run, "timed_out", closing)
-                elif id(run[5]) not in alive:
+                else:
                     skipped = self._is_skipping and key in emitting
                     self._end(key, run, self._outcome(run, moment, skipped=skipped), moment)
             if after:
@@ -205,15 +209,24 @@ class Tracer:
 
     def _end(self, key: Hashable, run: Run, outcome: Outcome, moment: _Moment | None) -> None:
         awaited, forbidden = self._waiting_for(run[0])
-        self._ended[id(run[5])] = EndedPartialMatch(
-            key=key,
-            cell=run[5],
-            outcome=outcome,
-            ended_at_ms=None if moment is None else moment.time_ms,
-            ended_by=None if moment is None else moment.position,
-            awaited=awaited,
-            forbidden=forbidden,
+        ended_at_ms = None if moment is None else moment.time_ms
+        ended_by = None if moment is None else moment.position
+        ending = (id(run[5]), outcome, ended_at_ms, ended_by)
+        if same := self._ended.get(ending):
+            awaited = tuple(dict.fromkeys((*same.awaited, *awaited)))
+            forbidden = tuple(dict.fromkeys((*same.forbidden, *forbidden)))
+        self._ended[ending] = EndedPartialMatch(
+            key, run[5], outcome, ended_at_ms, ended_by, awaited, forbidden
         )
+
+    def _deadline_ms(self, run: Run) -> int | None:
+        """Return when the first of its windows closes."""
+        program = self._shape.machine.program
+        windows = (
+            (run[3], program.window_ms),
+            (run[4], program.states[run[0]].previous_window_ms),
+        )
+        return min((since_ms + length for since_ms, length in windows if length), default=None)
 
     def _lead_on(self, cell: Cell | None) -> None:
         while cell is not None and id(cell) not in self._led_on:
@@ -237,6 +250,14 @@ class Tracer:
                     seen.add(transition.target)
                     todo.append(transition.target)
         return tuple(awaited), tuple(forbidden)
+
+
+def _ended(before: list[Run], after: list[Run]) -> list[Run]:
+    """Return the partial matches that are gone without having become another one of their cell."""
+    known = {(id(run[5]), run[0]) for run in before}
+    alive = {(id(run[5]), run[0]) for run in after}
+    moved = {cell for cell, _ in alive - known}
+    return [run for run in before if (id(run[5]), run[0]) not in alive and id(run[5]) not in moved]
 
 
 def _column_reader(path: tuple[str, ...]) -> Callable[[TimedEvent], Any]:

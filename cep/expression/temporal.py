@@ -20,7 +20,9 @@ _TIMESTAMP = re.compile(
     r"(Z|UTC|[+-]\d\d(?::?\d\d)?)?",
     re.ASCII,
 )
-_INTERVAL_PART = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))\s*([a-z]+)\s*", re.ASCII | re.IGNORECASE)
+_INTERVAL_PART = re.compile(
+    r"([+-]?(?:\d+(?:\.\d*)?|\.\d+))\s*([a-z]+)\s*", re.ASCII | re.IGNORECASE
+)
 _UNIT_MICROSECONDS = {
     "WEEK": 604_800_000_000,
     "DAY": 86_400_000_000,
@@ -31,14 +33,23 @@ _UNIT_MICROSECONDS = {
     "MICROSECOND": 1,
 }
 INTERVAL_UNITS = tuple(_UNIT_MICROSECONDS)
+_LONGEST_TIMESTAMP = 100  # characters; the cache holds no long texts
 
 
-@lru_cache(maxsize=4096)
 def parse_timestamp(text: str) -> datetime | None:
     """Return the ISO 8601 timestamp or date, aware in UTC if it names an offset; else `None`.
 
     Digits beyond the microsecond are dropped.
     """
+    if len(text) > _LONGEST_TIMESTAMP:
+        text = text.strip()
+        if len(text) > _LONGEST_TIMESTAMP:
+            return None
+    return _parsed_timestamp(text)
+
+
+@lru_cache(maxsize=4096)
+def _parsed_timestamp(text: str) -> datetime | None:
     match = _TIMESTAMP.fullmatch(text.strip())
     if match is None:
         return None

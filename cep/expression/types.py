@@ -10,6 +10,7 @@ tries.
 Source: Spark SQL reference, "Data Types".
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -108,6 +109,7 @@ TIMESTAMP_NTZ = DataType(Kind.TIMESTAMP_NTZ)
 INTERVAL = DataType(Kind.INTERVAL)
 
 MAX_DECIMAL_PRECISION = 38
+_DIGITS = re.compile("[0-9]{1,2}")
 DEFAULT_DECIMAL = DataType(
     Kind.DECIMAL, precision=10, scale=0
 )  # Spark's DECIMAL without parameters
@@ -207,9 +209,12 @@ def from_sqlglot(parsed: exp.DataType) -> DataType:  # noqa: PLR0911 - one line 
     """Return the type sqlglot has read, OTHER for one expressions cannot read."""
     match parsed.this:
         case exp.DType.DECIMAL:
-            parameters = [int(parameter.name) for parameter in parsed.expressions]
-            if not parameters:
+            written = [parameter.name for parameter in parsed.expressions]
+            if not written:
                 return DEFAULT_DECIMAL
+            if not all(_DIGITS.fullmatch(parameter) for parameter in written):
+                return OTHER
+            parameters = [int(parameter) for parameter in written]
             scale = parameters[1] if len(parameters) > 1 else 0
             if not 0 <= scale <= parameters[0] <= MAX_DECIMAL_PRECISION or not parameters[0]:
                 return OTHER

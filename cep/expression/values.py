@@ -27,6 +27,8 @@ Value = Any
 
 MIN_BIGINT, MAX_BIGINT = -(2**63), 2**63 - 1
 MAX_SCALE = 18
+MAX_COMPUTED_TEXT = 65_536
+"""How many characters a text may have that is put together from others."""
 _LARGEST_DECIMAL = Decimal(10) ** 20
 # Wide enough that sums, products and comparisons of 38 digit numbers are exact.
 EXACT = Context(prec=100, rounding=ROUND_HALF_UP)

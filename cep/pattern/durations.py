@@ -32,6 +32,7 @@ _UNIT_OF: Final = {
 _PART: Final = re.compile(r"([0-9]{1,19})\s*([a-z]+)\s*")
 _CALENDAR_PART: Final = re.compile(r"P[^T]*[YM]")
 _ISO_8601: Final = TypeAdapter(timedelta)
+_LONGEST_TEXT: Final = 200
 _HOW: Final = "Write it like '10 minutes', '1h 30m' or 'PT10M' (ISO-8601)."
 
 
@@ -75,6 +76,8 @@ def duration_text(milliseconds: int) -> str:
 
 
 def _text_ms(text: str) -> int:
+    if len(text) > _LONGEST_TEXT:
+        raise ValueError(f"A text of {len(text)} characters is not a duration. {_HOW}")
     if text.startswith(("P", "-P")):
         if _CALENDAR_PART.match(text):
             raise ValueError(f"'{text}': years and months have no fixed length. Write it in days.")

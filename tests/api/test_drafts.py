@@ -214,6 +214,51 @@ def test_what_a_match_makes_skip_is_told_apart(with_stream: ServiceUnderTest) ->
     assert {each["outcome"] for each in report["partial_matches"]} == {"skipped"}
 
 
+REPEATED_THEN_LOGIN: dict[str, Any] = {
+    "steps": [
+        {"name": "fail", "where": "action = 'fail'", "times": {"from": 1, "to": None}},
+        {"name": "view", "contiguity": "not_followed_by", "where": "action = 'view'"},
+        {"name": "login", "contiguity": "followed_by", "where": "action = 'login'"},
+    ],
+    "within": "10 minutes",
+}
+
+
+def test_partial_matches_of_the_same_events_that_end_alike_are_told_as_one(
+    with_stream: ServiceUnderTest,
+) -> None:
+    report = tried(with_stream, events("fail", "other"), pattern=REPEATED_THEN_LOGIN)
+    (left,) = report["partial_matches"]
+    assert (left["steps"], left["outcome"]) == ({"fail": [0]}, "open")
+    assert sorted(left["awaited"]) == ["fail", "login"]
+    assert left["forbidden"] == ["view"]
+
+
+def test_partial_matches_of_the_same_events_that_end_differently_are_told_apart(
+    with_stream: ServiceUnderTest,
+) -> None:
+    repeated = REPEATED_THEN_LOGIN["steps"][0]
+    optional = {"name": "view", "contiguity": "followed_by", "optional": True}
+    rounds = {"steps": [repeated, optional | {"where": "action = 'view'"}]}
+    pattern = {
+        "steps": [
+            {"group": rounds, "times": {"from": 1, "to": 2}},
+            {"name": "logout", "contiguity": "not_followed_by", "where": "action = 'logout'"},
+            {"name": "login", "contiguity": "followed_by", "where": "action = 'login'"},
+        ],
+        "within": "10 minutes",
+    }
+    report = tried(with_stream, events("fail", "other", "logout"), pattern=pattern)
+    assert ends(report) == [
+        ({"fail": [0]}, "forbidden", 2),
+        ({"fail": [0]}, "open", None),
+    ]
+    assert [each["awaited"] for each in report["partial_matches"]] == [
+        ["fail", "login"],
+        ["fail", "view"],
+    ]
+
+
 def test_an_absence_matches_once_time_has_passed(with_stream: ServiceUnderTest) -> None:
     absence = {
         "steps": [

@@ -5,7 +5,6 @@ compute differently is handed to the scalar functions, value by value.
 """
 
 from collections.abc import Callable
-from functools import reduce
 from typing import Any, assert_never
 
 import polars as pl
@@ -16,7 +15,13 @@ from cep.expression.checking.resolve import with_typed_constants
 from cep.expression.errors import ExpressionError, problem_at
 from cep.expression.evaluation.fold import folded
 from cep.expression.functions.casting import caster
-from cep.expression.functions.columnar import Column, as_decimals, as_double, as_naive
+from cep.expression.functions.operands import (
+    Column,
+    as_decimals,
+    as_double,
+    as_naive,
+    computed_once,
+)
 from cep.expression.functions.table import FUNCTIONS
 from cep.expression.functions.text_pattern import LikePattern, like_pattern, regex
 from cep.expression.rewrite import rebuilt
@@ -78,7 +83,9 @@ class _Compiler:
         data_type = self._inference.type_of(node)
         if isinstance(node, tree.Literal):
             return _literal(node.value)
-        return Column(self._expression(node, data_type), data_type)
+        return Column(
+            self._expression(node, data_type), data_type, is_leaf=isinstance(node, tree.Field)
+        )
 
     def expression(self, node: Node) -> pl.Expr:
         return self.column(node).expression
@@ -98,15 +105,16 @@ class _Compiler:
                     problem_at(to_sql(node), (0, 0), "an aggregate needs a partial match")
                 )
             case tree.And(operands=operands):
-                return reduce(lambda one, other: one & other, map(self.condition, operands))
+                return pl.all_horizontal(*map(self.condition, operands))
             case tree.Or(operands=operands):
-                return reduce(lambda one, other: one | other, map(self.condition, operands))
+                return pl.any_horizontal(*map(self.condition, operands))
             case tree.Not(operand=operand):
                 return ~self.condition(operand)
             case tree.Comparison(operator=operator, left=left, right=right):
                 return _compared(operator, self.column(left), self.column(right))
             case tree.IsDistinct(left=left, right=right):
-                return self._distinct(self.column(left), self.column(right))
+                columns = (self.column(left), self.column(right))
+                return computed_once(columns, pl.Boolean(), _distinct)
             case tree.IsNull(operand=operand):
                 return self.expression(operand).is_null()
             case tree.IsTruth(operand=operand, value=value):
@@ -142,11 +150,6 @@ class _Compiler:
             else expression.cast(to_polars(data_type))
         )
 
-    def _distinct(self, left: Column, right: Column) -> pl.Expr:
-        one_null, other_null = left.expression.is_null(), right.expression.is_null()
-        same = _compared(ComparisonOperator.EQUAL, left, right).fill_null(value=False)
-        return ~((one_null & other_null) | same)
-
     def _in(self, operand: Column, items: tuple[Node, ...]) -> pl.Expr:
         values = [item.value for item in items if isinstance(item, tree.Literal)]
         if len(values) == len(items) and operand.kind in {Kind.STRING, Kind.BIGINT}:
@@ -155,8 +158,7 @@ class _Compiler:
                 return operand.expression.is_in(
                     pl.Series(values, dtype=to_polars(operand.data_type)).implode()
                 )
-        equal = (_compared(ComparisonOperator.EQUAL, operand, self.column(item)) for item in items)
-        return reduce(lambda one, other: one | other, equal)
+        return computed_once((operand, *map(self.column, items)), pl.Boolean(), _is_among)
 
     def _case(
         self, branches: tuple[tuple[Node, Node], ...], default: Node, target: pl.DataType
@@ -181,7 +183,21 @@ class _Compiler:
 
 def _literal(value: Constant) -> Column:
     data_type = constant_type(value)
-    return Column(pl.lit(value, dtype=to_polars(data_type)), data_type, value)
+    return Column(pl.lit(value, dtype=to_polars(data_type)), data_type, value, is_leaf=True)
+
+
+def _distinct(columns: tuple[Column, ...]) -> pl.Expr:
+    left, right = columns
+    one_null, other_null = left.expression.is_null(), right.expression.is_null()
+    same = _compared(ComparisonOperator.EQUAL, left, right).fill_null(value=False)
+    return ~((one_null & other_null) | same)
+
+
+def _is_among(columns: tuple[Column, ...]) -> pl.Expr:
+    operand, *items = columns
+    return pl.any_horizontal(
+        *(_compared(ComparisonOperator.EQUAL, operand, item) for item in items)
+    )
 
 
 def _compared(  # noqa: PLR0911 - one line per pair of types
@@ -228,7 +244,7 @@ def _like(text: Column, pattern: LikePattern) -> pl.Expr:
         case ("", middle, ""):
             return column.str.contains(middle, literal=True)
         case _:
-            return column.str.contains(pattern.rust())
+            return column.str.contains(pattern.regex().rust)
 
 
 def _cast(  # noqa: PLR0911 - one line per pair of types

@@ -131,6 +131,8 @@ def absolute(value: Value) -> Value:
 def round_half_up(value: Value, digits: Value = 0) -> Value:
     """Return the number rounded to so many fractional digits; -1 rounds to tens."""
     _require_numbers(value, digits)
+    if not math.isfinite(digits):
+        raise Mismatch
     if isinstance(value, float) and not math.isfinite(value):
         return value
     # More digits than a double or a decimal has change nothing, and would need as much memory.

@@ -23,11 +23,15 @@ from cep.expression.temporal import naive_utc, parse_date, parse_timestamp
 from cep.expression.types import DataType, Kind
 from cep.expression.values import EXACT, Group, Mismatch, Value, group_of, to_double
 
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
+# Each digit can be read in one way only: Python's `re` would try all others before it gives up.
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
 _SPECIAL_DOUBLE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.ASCII | re.IGNORECASE)
 _TRUE = {"true", "t", "yes", "y", "1"}
 _FALSE = {"false", "f", "no", "n", "0"}
 _DIGITS = 20  # more than any 64 bit integer has
+_MAX_EXPONENT = (
+    400  # beyond that a Decimal, which only Python code can have made, has no plain form
+)
 _BITS = {Kind.TINYINT: 8, Kind.SMALLINT: 16, Kind.INT: 32, Kind.BIGINT: 64}
 
 # Which groups of values can be cast to a type at all.
@@ -103,6 +107,8 @@ def _decimal_text(value: Decimal) -> str:
         return _double_text(float(value))
     if value == 0:
         return "0"
+    if abs(value.adjusted()) > _MAX_EXPONENT:
+        return str(value)
     text = format(value, "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
 

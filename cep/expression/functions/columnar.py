@@ -5,76 +5,25 @@ remainder); the columnar evaluator then applies the scalar form value by value.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 import polars as pl
 
-from cep.expression.functions.typing_rules import MAX_WHOLE_DIGITS, decimal_digits
-from cep.expression.types import MAX_DECIMAL_PRECISION, DataType, Kind
-from cep.expression.values import MAX_SCALE
+from cep.expression.functions.operands import (
+    NAIVE,
+    Column,
+    as_double,
+    as_naive,
+    computed_once,
+    room,
+)
+from cep.expression.functions.typing_rules import MAX_WHOLE_DIGITS
+from cep.expression.types import MAX_DECIMAL_PRECISION, Kind
+from cep.expression.values import MAX_COMPUTED_TEXT, MAX_SCALE
 
-_EXACT_DOUBLE_DIGITS = 15
 _ZERO = pl.lit(0, dtype=pl.Int128)  # polars cannot negate 128 bits
 _FIRST_MOMENT, _LAST_MOMENT = datetime.min, datetime.max  # noqa: DTZ901 - naive on purpose
-NAIVE = pl.Datetime("us")
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """An operand: its polars expression and type; `constant` is set if it is a literal."""
-
-    expression: pl.Expr
-    data_type: DataType
-    constant: Any = None
-
-    @property
-    def kind(self) -> Kind:
-        """The kind of its type."""
-        return self.data_type.kind
-
-
-def as_double(column: Column) -> pl.Expr:
-    """Return the number as DOUBLE, correctly rounded."""
-    if column.constant is not None:
-        return pl.lit(float(column.constant), dtype=pl.Float64)
-    if column.kind is Kind.DECIMAL and column.data_type.precision > _EXACT_DOUBLE_DIGITS:
-        # polars divides two rounded numbers, Python and Rust's parser round once.
-        return column.expression.cast(pl.String).cast(pl.Float64)
-    return column.expression.cast(pl.Float64)
-
-
-def as_naive(column: Column) -> pl.Expr:
-    """Return the point in time as a naive UTC timestamp, in which any two can be compared."""
-    if column.kind is Kind.TIMESTAMP:
-        return column.expression.dt.replace_time_zone(None)
-    return column.expression.cast(NAIVE)
-
-
-def as_decimals(left: Column, right: Column) -> tuple[pl.Expr, pl.Expr] | None:
-    """Return both as decimals of one scale, `None` if 38 digits do not hold them."""
-    whole, scale = _room(left, right, max, max)
-    if whole + scale > MAX_DECIMAL_PRECISION:
-        return None
-    target = pl.Decimal(MAX_DECIMAL_PRECISION, scale)
-    return left.expression.cast(target), right.expression.cast(target)
-
-
-def _digits(column: Column) -> tuple[int, int]:
-    if column.kind is Kind.BIGINT and column.constant is not None:
-        return len(str(abs(column.constant))), 0
-    return decimal_digits(column.data_type)
-
-
-def _room(
-    left: Column,
-    right: Column,
-    whole: Callable[[int, int], int],
-    scale: Callable[[int, int], int],
-) -> tuple[int, int]:
-    (left_whole, left_scale), (right_whole, right_scale) = _digits(left), _digits(right)
-    return whole(left_whole, right_whole), scale(left_scale, right_scale)
 
 
 def _wide(column: Column) -> pl.Expr:
@@ -97,7 +46,7 @@ def _computed(
         return operation(as_double(left), as_double(right))
     if left.kind is right.kind is Kind.BIGINT:
         return _bigint(operation(_wide(left), _wide(right)))
-    whole, scale = _room(left, right, digits, max if digits is _carry else digits)
+    whole, scale = room(left, right, digits, max if digits is _carry else digits)
     if whole > MAX_WHOLE_DIGITS or scale > MAX_SCALE:
         return None
     target = pl.Decimal(MAX_DECIMAL_PRECISION, scale)
@@ -122,9 +71,9 @@ def add(columns: tuple[Column, ...]) -> pl.Expr | None:
     if _are_numbers(columns):
         return _computed(columns, lambda a, b: a + b, _carry)
     if left.data_type.is_temporal:
-        return _moved(left, right.expression)
+        return _moved(left, right)
     if right.data_type.is_temporal:
-        return _moved(right, left.expression)
+        return _moved(right, left)
     return None
 
 
@@ -136,14 +85,17 @@ def subtract(columns: tuple[Column, ...]) -> pl.Expr | None:
     if left.data_type.is_temporal and right.data_type.is_temporal:
         return as_naive(left) - as_naive(right)
     if left.data_type.is_temporal:
-        return _moved(left, -right.expression)
+        return _moved(left, replace(right, expression=-right.expression))
     return None
 
 
-def _moved(moment: Column, interval: pl.Expr) -> pl.Expr:
-    # 64 bits may wrap round, but never back into the years there are.
-    moved = as_naive(moment) + interval
-    moved = pl.when(moved.is_between(_FIRST_MOMENT, _LAST_MOMENT)).then(moved)
+def _moved(moment: Column, interval: Column) -> pl.Expr:
+    def form(columns: tuple[Column, ...]) -> pl.Expr:
+        # 64 bits may wrap round, but never back into the years there are.
+        moved = as_naive(columns[0]) + columns[1].expression
+        return pl.when(moved.is_between(_FIRST_MOMENT, _LAST_MOMENT)).then(moved)
+
+    moved = computed_once((moment, interval), NAIVE, form)
     return moved.dt.replace_time_zone("UTC") if moment.kind is Kind.TIMESTAMP else moved
 
 
@@ -157,9 +109,13 @@ def divide(columns: tuple[Column, ...]) -> pl.Expr | None:
     left, right = columns
     if Kind.DECIMAL in {left.kind, right.kind} and Kind.DOUBLE not in {left.kind, right.kind}:
         return None
-    dividend = as_double(left)
+    return computed_once(columns, pl.Float64(), _quotient)
+
+
+def _quotient(columns: tuple[Column, ...]) -> pl.Expr:
+    dividend, divisor = map(as_double, columns)
     # By a scalar, polars multiplies with the reciprocal, which rounds twice; so never by a scalar.
-    divisor = as_double(right) + dividend.is_null().cast(pl.Float64) * 0.0
+    divisor += dividend.is_null().cast(pl.Float64) * 0.0
     return pl.when(divisor != 0).then(dividend / divisor)
 
 
@@ -168,8 +124,12 @@ def modulo(columns: tuple[Column, ...]) -> pl.Expr | None:
     left, right = columns
     if left.kind is not Kind.BIGINT or right.kind is not Kind.BIGINT:
         return None
-    dividend = _wide(left)
-    remainder = dividend.abs() % _wide(right).abs()
+    return computed_once(columns, pl.Int64(), _remainder)
+
+
+def _remainder(columns: tuple[Column, ...]) -> pl.Expr:
+    dividend, divisor = map(_wide, columns)
+    remainder = dividend.abs() % divisor.abs()
     return _bigint(pl.when(dividend < 0).then(_ZERO - remainder).otherwise(remainder))
 
 
@@ -230,8 +190,16 @@ def length(columns: tuple[Column, ...]) -> pl.Expr:
 
 
 def concat(columns: tuple[Column, ...]) -> pl.Expr:
-    """NULL if any part is."""
-    return pl.concat_str([column.expression for column in columns], ignore_nulls=False)
+    """NULL if any part is, or the whole would be too long."""
+    return computed_once(columns, pl.String(), _joined)
+
+
+def _joined(columns: tuple[Column, ...]) -> pl.Expr:
+    texts = [column.expression for column in columns]
+    lengths = (text.str.len_chars().cast(pl.UInt64) for text in texts)
+    # A row without its first part is joined no further, so what is too long is never written.
+    fits = pl.sum_horizontal(*lengths) <= MAX_COMPUTED_TEXT
+    return pl.concat_str([pl.when(fits).then(texts[0]), *texts[1:]], ignore_nulls=False)
 
 
 def substring(columns: tuple[Column, ...]) -> pl.Expr | None:

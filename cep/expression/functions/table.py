@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from cep.expression.functions import arithmetic, columnar, text
-from cep.expression.functions.columnar import Column
+from cep.expression.functions.operands import Column
 from cep.expression.functions.typing_rules import (
     array_contains,
     date_part,

@@ -4,11 +4,19 @@ Positions and lengths count characters (code points). Source: Spark SQL referenc
 functions".
 """
 
+import math
 from collections.abc import Callable
 from datetime import datetime
 
 from cep.expression.temporal import naive_utc, parse_timestamp
-from cep.expression.values import Group, Mismatch, Value, equal, group_of
+from cep.expression.values import (
+    MAX_COMPUTED_TEXT,
+    Group,
+    Mismatch,
+    Value,
+    equal,
+    group_of,
+)
 
 
 def _require_texts(*values: Value) -> None:
@@ -40,21 +48,25 @@ def length(text: Value) -> int:
     return len(text)
 
 
-def concat(*texts: Value) -> str:
-    """Return the texts as one."""
+def concat(*texts: Value) -> str | None:
+    """Return the texts as one, NULL beyond `MAX_COMPUTED_TEXT` characters."""
     _require_texts(*texts)
-    return "".join(texts)
+    return "".join(texts) if sum(map(len, texts)) <= MAX_COMPUTED_TEXT else None
 
 
 def substring(text: Value, position: Value, count: Value = None) -> str:
     """Return `count` characters from `position`: 1 is the first one, -1 the last."""
     _require_texts(text)
-    if not all(group_of(number) is Group.NUMBER for number in (position, count or 0)):
+    if not all(_is_place(number) for number in (position, count or 0)):
         raise Mismatch
     start = int(position)
     start = start - 1 if start > 0 else start + len(text) if start < 0 else 0
     end = len(text) if count is None else start + int(count)
     return str(text[max(start, 0) : max(end, 0)])
+
+
+def _is_place(number: Value) -> bool:
+    return group_of(number) is Group.NUMBER and math.isfinite(number)
 
 
 def starts_with(text: Value, prefix: Value) -> bool:

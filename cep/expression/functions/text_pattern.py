@@ -1,21 +1,26 @@
-r"""LIKE and RLIKE patterns, so translated that Python's `re` and Rust's `regex` read them alike.
+r"""LIKE and RLIKE patterns, so written that RE2 and Rust's `regex` read them alike.
 
-The parser validates with this module; both evaluators compile with it.
+The parser validates with this module; the scalar evaluator asks RE2, the columnar one Rust's engine
+through polars. Both are automata: the time they take grows with the length of the text and with the
+size of the pattern, which is limited, and never with the ways in which a text could match.
 
-RLIKE takes the regular expressions on which Java, Python and Rust agree: literals, `.`, classes,
-groups, `|`, greedy and lazy quantifiers, `^` and `$` (the very ends of the text), `\d \w \s` and
-their negations (ASCII, as in Java) and `\b`. Flags, look-around, back references and possessive
-quantifiers are refused. A pattern that repeats a group is left to Rust's engine in both evaluators:
-it takes linear time, where Python's could take for ever.
+RLIKE takes the regular expressions on which Java and the two agree: literals, `.`, classes, groups,
+`|`, greedy and lazy quantifiers, `^` and `$` (the very ends of the text), `\d \w \s` and their
+negations (ASCII, as in Java) and `\b`. Flags, look-around, back references and possessive
+quantifiers are refused.
 """
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import polars as pl
+import re2
 
 MAX_REPETITIONS = 1000
+MAX_SIZE = 2000
+"""How many characters a pattern may have, its repetitions written out."""
 
 _CLASSES = {
     "d": "0-9",
@@ -23,12 +28,23 @@ _CLASSES = {
     "s": r"\t\n\x0b\f\r ",
 }
 _CONTROLS = {"n", "r", "t", "f", "v"}
-_QUANTIFIER = re.compile(r"(?:[*+?]|\{(\d+)(?:,(\d*))?\})\??", re.ASCII)
+_QUANTIFIER = re.compile(r"(?:[*+?]|\{0*(\d+)(?:,0*(\d*))?\})\??", re.ASCII)
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
+_CODE = re.compile(r"x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})")
+
+
+def _options() -> re2.Options:
+    options = re2.Options()
+    options.never_capture = True
+    options.log_errors = False  # they are raised
+    return options
+
+
+_OPTIONS = _options()
 
 
 class TextPatternError(ValueError):
-    """A pattern the two engines would not read alike; `position` is an index into it."""
+    """A pattern the engines would not read alike; `position` is an index into it."""
 
     def __init__(self, message: str, position: int) -> None:
         super().__init__(message)
@@ -37,122 +53,167 @@ class TextPatternError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Regex:
-    """One regular expression in both dialects."""
+    """A regular expression as RE2 reads it; `size` is its length with repetitions written out."""
 
-    python: str
-    rust: str
-    repeats_group: bool
+    text: str
+    size: int
+
+    @property
+    def rust(self) -> str:
+        r"""The same for Rust, whose `\b` is by default that of Unicode."""
+        return self.text.replace(r"\b", r"(?-u:\b)")
 
     def finder(self) -> Callable[[str], bool]:
         """Return a function that tells whether the pattern is found anywhere in a text."""
-        if self.repeats_group:
-            rust = self.rust
-            return lambda text: bool(pl.Series([text]).str.contains(rust).item())
-        search = re.compile(self.python).search
-        return lambda text: search(text) is not None
+        search = re2.compile(self.text, _OPTIONS).search
+        # Half of a surrogate pair, which is no character, counts as a question mark.
+        return lambda text: search(text.encode(errors="replace")) is not None
+
+    def check(self) -> None:
+        """Make sure that both engines take the pattern.
+
+        Raises:
+            TextPatternError: one of them does not.
+        """
+        try:
+            re2.compile(self.text, _OPTIONS)
+            pl.Series([""]).str.contains(self.rust)
+        except re2.error as error:
+            reason = error.args[0].decode(errors="replace")
+            if "repetition size" in reason:
+                message = f"at most {MAX_REPETITIONS} repetitions, nested ones multiplied"
+                raise TextPatternError(message, 0) from None
+            raise TextPatternError(f"malformed regular expression: {reason}", 0) from None
+        except pl.exceptions.ComputeError:
+            raise TextPatternError("malformed or too large a regular expression", 0) from None
 
 
+@lru_cache(maxsize=256)
 def regex(pattern: str) -> Regex:
-    """Return the pattern in both dialects.
+    """Return the regular expression that both engines read as documented.
 
     Raises:
-        TextPatternError: if it uses what only one of them has, or is malformed.
+        TextPatternError: if it uses what only one of them has, is malformed or too large.
     """
-    python: list[str] = []
-    rust: list[str] = []
-    repeats_group = False
-    position = 0
-    while position < len(pattern):
-        start = position
-        character = pattern[position]
-        if character == "[":
-            in_python, in_rust, position = _class(pattern, position)
-        elif character == "\\":
-            in_python, in_rust, position = _escape(pattern, position)
-        elif match := _QUANTIFIER.match(pattern, position):
-            _check_quantifier(pattern, match)
-            in_python = in_rust = match[0]
-            position = match.end()
-            repeats_group |= pattern[start - 1] == ")" and not match[0].startswith("?")
-        else:
-            in_python, in_rust = _plain(pattern, position)
-            position += 1
-        python.append(in_python)
-        rust.append(in_rust)
-    translated = Regex("".join(python), "".join(rust), repeats_group)
-    try:
-        re.compile(translated.python)
-        pl.Series([""]).str.contains(translated.rust)
-    except re.error as error:
-        raise TextPatternError(f"malformed regular expression: {error.msg}", 0) from None
-    except pl.exceptions.ComputeError:
-        raise TextPatternError("malformed or too large a regular expression", 0) from None
-    return translated
+    found = _Translation(pattern).regex()
+    found.check()
+    return found
 
 
-def _plain(pattern: str, position: int) -> tuple[str, str]:
-    character = pattern[position]
-    if character == "(" and re.match(r"\(\?(?!:)", pattern[position:]):
-        raise TextPatternError("flags, look-around and named groups are not supported", position)
+class _Translation:
+    """The walk over one pattern: what it says to the engines, and how large it is."""
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+        self.written: list[str] = []
+        self.sizes = [0]  # of the groups that are open, outermost first
+        self.latest = 0  # size of what a quantifier here would repeat
+
+    def regex(self) -> Regex:
+        """Return the whole translation."""
+        position = 0
+        while position < len(self.pattern):
+            start = position
+            match self.pattern[position]:
+                case "[":
+                    text, size, position = _class(self.pattern, position)
+                    self._add(text, size)
+                case "\\":
+                    text, position = _escape(self.pattern, position)
+                    self._add(text, 1)
+                case "(":
+                    position = self._open(position)
+                case ")":
+                    position += 1
+                    self._close()
+                case _ if quantifier := _QUANTIFIER.match(self.pattern, position):
+                    position = quantifier.end()
+                    self._repeat(quantifier)
+                case character:
+                    position += 1
+                    self._add(_plain(character, start), 1)
+            if self.sizes[-1] > MAX_SIZE:
+                message = f"at most {MAX_SIZE} characters, repetitions written out"
+                raise TextPatternError(message, start)
+        return Regex("".join(self.written), sum(self.sizes))
+
+    def _add(self, text: str, size: int) -> None:
+        self.written.append(text)
+        self.latest = size
+        self.sizes[-1] += size
+
+    def _open(self, position: int) -> int:
+        prefix = "(?:" if self.pattern.startswith("(?:", position) else "("
+        if prefix == "(" and self.pattern.startswith("(?", position):
+            raise TextPatternError(
+                "flags, look-around and named groups are not supported", position
+            )
+        self.written.append(prefix)
+        self.sizes.append(0)
+        self.latest = 0
+        return position + len(prefix)
+
+    def _close(self) -> None:
+        # One that was never opened is left to the engines to refuse.
+        size = self.sizes.pop() if len(self.sizes) > 1 else 0
+        self._add(")", size)
+
+    def _repeat(self, quantifier: re.Match[str]) -> None:
+        bounds = [int(bound[:5]) for bound in quantifier.groups() if bound]
+        if any(bound > MAX_REPETITIONS for bound in bounds):
+            raise TextPatternError(f"at most {MAX_REPETITIONS} repetitions", quantifier.start())
+        if self.pattern[quantifier.end() : quantifier.end() + 1] in {"*", "+", "?", "{"}:
+            raise TextPatternError("a quantifier cannot follow a quantifier", quantifier.end())
+        self.written.append(quantifier[0])
+        self.sizes[-1] += self.latest * (max(bounds, default=1) - 1)
+
+
+def _plain(character: str, position: int) -> str:
     if character in "{}":
         raise TextPatternError(f"write \\{character} for the character itself", position)
-    return (r"\Z", r"\z") if character == "$" else (character, character)
+    return r"\z" if character == "$" else character
 
 
-def _check_quantifier(pattern: str, match: re.Match[str]) -> None:
-    if any(int(bound) > MAX_REPETITIONS for bound in match.groups() if bound):
-        raise TextPatternError(f"at most {MAX_REPETITIONS} repetitions", match.start())
-    if pattern[match.end() : match.end() + 1] in {"*", "+", "?", "{"}:
-        raise TextPatternError("a quantifier cannot follow a quantifier", match.end())
-
-
-def _escape(pattern: str, position: int, *, in_class: bool = False) -> tuple[str, str, int]:
-    """Return the escape that starts here in both dialects, and the position behind it."""
+def _escape(pattern: str, position: int, *, in_class: bool = False) -> tuple[str, int]:
+    """Return the escape that starts here, and the position behind it."""
     name = pattern[position + 1 : position + 2]
     end = position + 2
     if members := _CLASSES.get(name.lower()):
         if not in_class:
-            shown = f"[{'^' if name.isupper() else ''}{members}]"
-            return shown, shown, end
+            return f"[{'^' if name.isupper() else ''}{members}]", end
         if name.islower():
-            return members, members, end
+            return members, end
         raise TextPatternError(f"\\{name} cannot stand in a class", position)
     if name in _CONTROLS:
-        return f"\\{name}", f"\\{name}", end
+        return f"\\{name}", end
     if name and _PUNCTUATION.fullmatch(name):
-        code = f"\\x{ord(name):02x}"
-        return code, code, end
+        return f"\\x{ord(name):02x}", end
     if name == "b" and not in_class:
-        return r"(?a:\b)", r"(?-u:\b)", end
-    if match := re.compile(r"x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})").match(pattern, position + 1):
-        code = f"\\u{int(match[1] or match[2], 16):04x}"
-        return code, code, match.end()
+        return r"\b", end
+    if match := _CODE.match(pattern, position + 1):
+        return f"\\x{{{match[1] or match[2]}}}", match.end()
     raise TextPatternError(f"the escape \\{name} is not supported", position)
 
 
-def _class(pattern: str, position: int) -> tuple[str, str, int]:
-    """Return the class that starts here in both dialects, and the position behind it."""
+def _class(pattern: str, position: int) -> tuple[str, int, int]:
+    """Return the class that starts here, its size and the position behind it."""
     start = position
     position += 1
-    python, rust = ["["], ["["]
-    if pattern.startswith("^", position):
-        python.append("^")
-        rust.append("^")
-        position += 1
-    first = position
+    members: list[str] = []
+    negation = "^" if pattern.startswith("^", position) else ""
+    position += len(negation)
     while position < len(pattern):
         character = pattern[position]
-        if character == "]" and position > first:
-            return "".join([*python, "]"]), "".join([*rust, "]"]), position + 1
+        if character == "]" and members:
+            return f"[{negation}{''.join(members)}]", len(members), position + 1
         if character == "\\":
-            in_python, in_rust, position = _escape(pattern, position, in_class=True)
+            member, position = _escape(pattern, position, in_class=True)
         elif character in "[]" or pattern[position : position + 2] in {"&&", "--", "~~", "||"}:
             raise TextPatternError(f"write \\{character} for the character itself", position)
         else:
-            in_python = in_rust = character
+            member = character
             position += 1
-        python.append(in_python)
-        rust.append(in_rust)
+        members.append(member)
     raise TextPatternError("the class is never closed: ] is missing", start)
 
 
@@ -169,6 +230,15 @@ class LikePattern:
             return None
         return tuple("".join(character or "" for character in part) for part in self.parts)
 
+    @property
+    def size(self) -> int:
+        """How many characters it has, wildcards included; 0 if it needs no regular expression."""
+        match self.texts:
+            case (_,) | (_, "") | ("", _) | ("", _, ""):
+                return 0
+            case _:
+                return sum(map(len, self.parts)) + len(self.parts) - 1
+
     def matcher(self) -> Callable[[str], bool]:
         """Return a function that tells whether a whole text fits the pattern."""
         match self.texts:
@@ -181,31 +251,25 @@ class LikePattern:
             case ("", middle, ""):
                 return lambda value: middle in value
             case _:
-                fits = re.compile(self._python(), re.DOTALL).fullmatch
-                return lambda value: fits(value) is not None
+                return self.regex().finder()
 
-    def _python(self) -> str:
-        """The first place of each middle part is the right one: atomic groups never try another."""
-        parts = [self._escaped(part) for part in self.parts]
-        if len(parts) == 1:
-            return parts[0]
-        return f"{parts[0]}{''.join(f'(?>.*?{part})' for part in parts[1:-1])}.*{parts[-1]}"
-
-    def rust(self) -> str:
-        """The pattern as a regular expression for Rust, anchored at both ends."""
-        return rf"(?s)\A{'.*'.join(self._escaped(part) for part in self.parts)}\z"
+    def regex(self) -> Regex:
+        """The pattern as a regular expression, anchored at both ends."""
+        text = ".*".join(self._escaped(part) for part in self.parts)
+        return Regex(rf"(?s)\A{text}\z", self.size)
 
     @staticmethod
     def _escaped(part: tuple[str | None, ...]) -> str:
-        # Every character by its code: what needs escaping differs between the two.
-        return "".join("." if c is None else rf"\U{ord(c):08x}" for c in part)
+        # Every character by its code: what needs escaping differs between the engines.
+        return "".join("." if c is None else rf"\x{{{ord(c):x}}}" for c in part)
 
 
 def like_pattern(pattern: str, escape: str) -> LikePattern:
     """Return the pattern cut at its wildcards.
 
     Raises:
-        TextPatternError: if the escape character stands before anything but `%`, `_` or itself.
+        TextPatternError: if the escape character stands before anything but `%`, `_` or itself, or
+            the pattern is too large.
     """
     parts: list[list[str | None]] = [[]]
     position = 0
@@ -223,4 +287,7 @@ def like_pattern(pattern: str, escape: str) -> LikePattern:
         else:
             parts[-1].append(None if character == "_" else character)
         position += 1
-    return LikePattern(tuple(tuple(part) for part in parts))
+    found = LikePattern(tuple(tuple(part) for part in parts))
+    if found.size > MAX_SIZE:
+        raise TextPatternError(f"at most {MAX_SIZE} characters with wildcards between them", 0)
+    return found

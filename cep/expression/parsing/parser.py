@@ -30,6 +30,8 @@ from cep.expression.tree import (
 from cep.expression.types import Kind, from_sqlglot
 
 MAX_TREE_DEPTH = 64
+MAX_NODES = 10_000
+MAX_PATTERNS_SIZE = 10_000
 MAX_DIGITS = 38
 
 _FUNCTION_NAMES = sorted({*FUNCTIONS, "COALESCE", "NULLIF", "IF"} - OPERATORS - {"NEGATE"})
@@ -90,15 +92,29 @@ class _Translation:
     def __init__(self, text: str) -> None:
         self.text = text
         self.depth = 0
+        self.nodes = 0
+        self.patterns_size = 0
 
     def node(self, parsed: exp.Expr) -> Node:
         """Return our node for one of sqlglot's."""
         self.depth += 1
         if self.depth > MAX_TREE_DEPTH:
             raise too_large(self.text, "levels of nesting", self.depth, MAX_TREE_DEPTH)
+        self._count(1)
         translated = self._node(parsed)
         self.depth -= 1
         return translated
+
+    def _count(self, nodes: int) -> None:
+        self.nodes += nodes
+        if self.nodes > MAX_NODES:
+            what = "parts once BETWEEN, NULLIF and CASE are written out"
+            raise too_large(self.text, what, self.nodes, MAX_NODES)
+
+    def _again(self, node: Node) -> Node:
+        """Count a node that the tree holds a second time."""
+        self._count(_size(node))
+        return node
 
     def _node(self, parsed: exp.Expr) -> Node:  # noqa: PLR0911, C901 - one line per kind of node
         match parsed:
@@ -151,7 +167,9 @@ class _Translation:
                 return tree.And(
                     (
                         tree.Comparison(ComparisonOperator.GREATER_OR_EQUAL, value, low, span),
-                        tree.Comparison(ComparisonOperator.LESS_OR_EQUAL, value, high, span),
+                        tree.Comparison(
+                            ComparisonOperator.LESS_OR_EQUAL, self._again(value), high, span
+                        ),
                     ),
                     span,
                 )
@@ -300,14 +318,17 @@ class _Translation:
         node: Node
         try:
             if isinstance(parsed, exp.Like):
-                like_pattern(pattern, escape)
+                self.patterns_size += like_pattern(pattern, escape).size
                 node = tree.Like(operand, pattern, escape, _cover(operand))
             else:
-                regex(pattern)
+                self.patterns_size += regex(pattern).size
                 node = tree.RegexLike(operand, pattern, _cover(operand))
         except TextPatternError as error:
             place = f"at character {error.position + 1} of the pattern"
             raise self._refused(parsed.expression, f"{error} ({place})", "") from None
+        if self.patterns_size > MAX_PATTERNS_SIZE:
+            what = "characters in LIKE and RLIKE once repetitions are written out"
+            raise too_large(self.text, what, self.patterns_size, MAX_PATTERNS_SIZE)
         return tree.Not(node, node.span) if parsed.args.get("negate") else node
 
     def _constant_text(self, parsed: exp.Expr, what: str) -> str:
@@ -373,7 +394,7 @@ class _Translation:
                 return tree.Coalesce(arguments, span)
             case "NULLIF", (value, other):
                 same = tree.Comparison(ComparisonOperator.EQUAL, value, other, span)
-                return tree.Case(((same, tree.Literal(None)),), value, span)
+                return tree.Case(((same, tree.Literal(None)),), self._again(value), span)
             case "IF", (condition, value, other):
                 return tree.Case(((condition, value),), other, span)
             case _:
@@ -423,6 +444,12 @@ class _Translation:
         if len(steps) != 1 or any(len(field.path) == 1 for field in fields):
             raise self._refused(parsed, f"{function} needs the fields of one step", hint)
         return tree.Aggregate(function, steps.pop(), without_step(operand), self._place(parsed))
+
+
+def _size(node: Node) -> int:
+    """Return how many nodes a tree has, the operands of aggregates included."""
+    operands = [found.operand for found in walk(node) if isinstance(found, tree.Aggregate)]
+    return sum(1 for _ in walk(node)) + sum(_size(operand) for operand in operands if operand)
 
 
 def _cover(*nodes: Node) -> Span:
