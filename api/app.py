@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
+from typing import Final
 
 from fastapi import FastAPI
 
@@ -13,6 +14,7 @@ from api.dashboard import session as dashboard_session
 from api.dashboard.headers import SecurityHeaders
 from api.drafts import endpoints as draft_endpoints
 from api.health import endpoints as health_endpoints
+from api.health.readiness import Readiness
 from api.jobs import endpoints as job_endpoints
 from api.jobs.metrics import JobCollector
 from api.matches import endpoints as match_endpoints
@@ -32,11 +34,13 @@ from api.store.database import Database
 from api.store.notifications import EpochBell, hearing_others
 from api.streams import endpoints as stream_endpoints
 from api.tokens import endpoints as token_endpoints
+from api.unavailability import add_unavailability_handlers
 from api.web.body_limit import BodyLimit
 from api.web.connection_limit import ConnectionLimit
 from api.web.openapi import describe
 from api.web.problems import add_problem_handlers
 from api.web.rate_limits import RateLimits
+from api.worker_threads import WorkerThreads
 
 ROUTERS = (
     stream_endpoints.router,
@@ -54,6 +58,7 @@ ROUTERS = (
     token_endpoints.router,
     health_endpoints.router,
 )
+_WRITERS_WAIT_SECONDS: Final = 10
 DASHBOARD_ROUTERS = (dashboard_session.router, dashboard_endpoints.router)
 
 
@@ -64,10 +69,12 @@ def create_app(settings: Settings, now_ms: Clock = system_clock_ms) -> FastAPI:
         settings: what the operator has set.
         now_ms: the wall clock, milliseconds since 1970.
     """
+    database = Database(settings.database_url)
     runtime = Runtime(
         settings=settings,
         now_ms=now_ms,
-        database=Database(settings.database_url),
+        database=database,
+        writers=WorkerThreads("writing", database.writers, _WRITERS_WAIT_SECONDS),
         bell=EpochBell(),
         rate_limits=RateLimits(settings.requests_per_second),
         metrics=Metrics(),
@@ -85,9 +92,11 @@ def create_app(settings: Settings, now_ms: Clock = system_clock_ms) -> FastAPI:
     )
     app.state.runtime = runtime
     app.state.snapshot_cache = SnapshotCache()
+    app.state.readiness = Readiness(database)
     for router in (*ROUTERS, *DASHBOARD_ROUTERS):
         app.include_router(router)
     add_problem_handlers(app)
+    add_unavailability_handlers(app)
     app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(RequestObserver, metrics=runtime.metrics)

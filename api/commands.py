@@ -2,6 +2,8 @@
 
 import asyncio
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -17,6 +19,7 @@ from api.observability.logs import configure_logs
 from api.runtime import Runtime, system_clock_ms
 from api.settings import Settings
 from api.store.database import Database, migrate
+from api.store.unavailable import StoreUnavailable
 from api.tokens import service
 from api.tokens.schemas import TokenDocument
 from api.transactions import Writing
@@ -88,7 +91,7 @@ def create_token(
         document = TokenDocument(name=name, role=role, expires_at=expires_at_ms)
     except ValueError as error:
         raise typer.BadParameter(_reason(error)) from None
-    with _store(settings).writing() as session:
+    with _store(settings) as store, store.writing() as session:
         try:
             created = service.create(Writing(session, "command line", system_clock_ms()), document)
         except Refusal as refusal:
@@ -100,7 +103,7 @@ def create_token(
 def list_tokens(database_url: DatabaseUrl = None) -> None:
     """List all tokens, without their texts."""
     table = Table("id", "name", "role", "created", "expires", "revoked")
-    with _store(_settings(database_url=database_url)).reading() as session:
+    with _store(_settings(database_url=database_url)) as store, store.reading() as session:
         for token in repository.all_tokens(session):
             times = (token.created_at_ms, token.expires_at_ms, token.revoked_at_ms)
             shown = ("" if time_ms is None else iso_text(time_ms) for time_ms in times)
@@ -114,7 +117,7 @@ def revoke_token(
     database_url: DatabaseUrl = None,
 ) -> None:
     """Make a token invalid at once."""
-    with _store(_settings(database_url=database_url)).writing() as session:
+    with _store(_settings(database_url=database_url)) as store, store.writing() as session:
         try:
             service.revoke(Writing(session, "command line", system_clock_ms()), token_id)
         except Refusal as refusal:
@@ -129,17 +132,23 @@ def _settings(**given: Any) -> Settings:
         raise typer.BadParameter(_reason(error)) from None
 
 
-def _store(settings: Settings) -> Database:
+@contextmanager
+def _store(settings: Settings) -> Iterator[Database]:
+    """Yield the store, migrated; where it cannot be used, the command ends and says why."""
     database = Database(settings.database_url)
-    migrate(database.engine)
-    return database
+    try:
+        migrate(database.engine)
+        yield database
+    except StoreUnavailable as error:
+        typer.echo(f"The store cannot be used: {error}", err=True)
+        raise typer.Exit(1) from None
+    finally:
+        database.close()
 
 
 def _prepare_store(settings: Settings) -> None:
-    database = _store(settings)
-    with database.writing() as session:
+    with _store(settings) as store, store.writing() as session:
         created = service.create_first(Writing(session, "first start", system_clock_ms()))
-    database.close()
     if created is not None:
         typer.echo(
             f"This is the first start. The admin token, shown this once:\n\n  {created.token}\n",

@@ -14,6 +14,7 @@ from api.store.database import Database
 from api.store.notifications import EpochBell
 from api.web.connection_limit import ConnectionLimit
 from api.web.rate_limits import RateLimits
+from api.worker_threads import WorkerThreads
 
 Clock = Callable[[], int]
 
@@ -25,11 +26,12 @@ def system_clock_ms() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """The parts of one running service; `now_ms` is its clock."""
+    """The parts of one running service; `now_ms` is its clock, `writers` are its transactions."""
 
     settings: Settings
     now_ms: Clock
     database: Database
+    writers: WorkerThreads
     bell: EpochBell
     rate_limits: RateLimits
     metrics: Metrics

@@ -7,12 +7,12 @@ from fastapi import Depends, Request, Response
 from fastapi.security import HTTPAuthorizationCredentials
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel
-from sqlalchemy.exc import SQLAlchemyError
 
 from api.access.authentication import Requires, Role, authenticated, bearer
+from api.health.readiness import Readiness
+from api.routing import slice_router
 from api.runtime import CurrentRuntime
 from api.web.problems import Refusal, documented
-from api.web.routing import slice_router
 
 router = slice_router("", "operations")
 
@@ -30,13 +30,10 @@ async def is_alive() -> Health:
 
 
 @router.get("/readyz", responses=documented(503))
-def is_ready(runtime: CurrentRuntime) -> Health:
+async def is_ready(request: Request, runtime: CurrentRuntime) -> Health:
     """Say whether to send requests here: the store answers, and no stop has begun."""
-    try:
-        ready = not runtime.bell.is_closed and runtime.database.is_ready()
-    except SQLAlchemyError:
-        ready = False
-    if not ready:
+    readiness: Readiness = request.app.state.readiness
+    if runtime.bell.is_closed or not await readiness.is_ready():
         raise Refusal(
             HTTPStatus.SERVICE_UNAVAILABLE, "The store is not ready, or a stop has begun."
         )

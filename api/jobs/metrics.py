@@ -10,7 +10,6 @@ from typing import Final
 import structlog
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
-from sqlalchemy.exc import SQLAlchemyError
 
 from api.jobs import repository
 from api.jobs.schemas import DiscoveryView
@@ -19,6 +18,7 @@ from api.jobs.views import discovery_view, job_state
 from api.runtime import Clock
 from api.settings import Settings
 from api.store.database import Database
+from api.store.unavailable import StoreUnavailable
 from api.streams.service import existing_stream
 
 _LABELS: Final = ("stream", "job")
@@ -44,7 +44,7 @@ class JobCollector(Collector):
                     name: existing_stream(session, name).epoch
                     for name in {job.stream for job in jobs}
                 }
-        except SQLAlchemyError as error:
+        except StoreUnavailable as error:
             # The other metrics are wanted most of all while the store is away.
             _log.warning("no metrics of jobs: the store does not answer", error=str(error))
             return

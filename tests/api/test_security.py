@@ -9,8 +9,8 @@ from fastapi.routing import APIRoute
 from api.access.authentication import Requires, Role, token_sha256
 from api.access.tables import Token
 from api.app import ROUTERS
+from api.routing import CheckedRoute
 from api.web.rate_limits import RateLimits
-from api.web.routing import CheckedRoute
 from tests.api.running import START_MS, ServiceUnderTest, running_service
 
 OPEN = {"/healthz", "/readyz", "/metrics"}  # metrics ask for a token themselves

@@ -154,3 +154,12 @@ def test_a_store_that_is_not_supported_is_refused(url: str) -> None:
     assert result.exit_code == 2
     assert "postgresql://" in result.output
     assert "secret" not in result.output
+
+
+def test_a_store_that_is_away_is_told_in_one_line(free_port: int) -> None:
+    url = f"postgresql://user:secret@127.0.0.1:{free_port}/percept"
+    result = CliRunner().invoke(token_app, ["list", "--database-url", url])
+    assert result.exit_code == 1
+    assert result.output.startswith("The store cannot be used: ")
+    assert result.output.count("\n") == 1
+    assert "secret" not in result.output

@@ -1,9 +1,14 @@
-"""The router every slice uses: JSON bodies are checked for what no store can keep.
+"""The router every slice uses: an endpoint is one unit of work, and JSON bodies are checked.
+
+A plain function is run by `UnitOfWork.run`, its transaction with it; it is a coroutine function
+only where it waits for events, and then it opens no transaction.
 
 JSON may hold NUL characters, halves of surrogate pairs, numbers beyond every column, keys given
 twice and nesting without end; all are refused here, once, with a pointer.
 """
 
+import functools
+import inspect
 import json
 from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
 from http import HTTPStatus
@@ -13,6 +18,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
+from api.transactions import CurrentUnitOfWork, UnitOfWork
 from api.web.problems import Flaw, Refusal, escaped, invalid
 from cep.expression.errors import near_name
 
@@ -42,6 +48,11 @@ class CheckedRoute(APIRoute):
     A misspelt filter that is ignored would show everything.
     """
 
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        if not inspect.iscoroutinefunction(endpoint) and not inspect.isasyncgenfunction(endpoint):
+            endpoint = _as_unit_of_work(endpoint)
+        super().__init__(path, endpoint, **options)
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler, given a checked request."""
         handler = super().get_route_handler()
@@ -58,6 +69,25 @@ class CheckedRoute(APIRoute):
 def slice_router(prefix: str, tag: str) -> APIRouter:
     """Return the router of one slice."""
     return APIRouter(prefix=prefix, tags=[tag], route_class=CheckedRoute)
+
+
+def _as_unit_of_work(endpoint: Callable[..., Any]) -> Callable[..., Coroutine[Any, Any, Any]]:
+    """Return a coroutine function that runs an endpoint in one thread, with its transaction."""
+
+    @functools.wraps(endpoint)
+    async def run(*, unit_of_work: UnitOfWork, **arguments: Any) -> Any:
+        return await unit_of_work.run(functools.partial(endpoint, **arguments))
+
+    own = inspect.Parameter(
+        "unit_of_work", inspect.Parameter.KEYWORD_ONLY, annotation=CurrentUnitOfWork
+    )
+    signature = inspect.signature(endpoint)
+    parameters = [
+        each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in signature.parameters.values()
+    ]
+    # FastAPI reads from it what to hand over.
+    run.__signature__ = signature.replace(parameters=[*parameters, own])  # type: ignore[attr-defined]
+    return run
 
 
 def _query_names(dependant: Dependant) -> Iterator[str]:
