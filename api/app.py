@@ -35,8 +35,9 @@ from api.store.notifications import EpochBell, hearing_others
 from api.streams import endpoints as stream_endpoints
 from api.tokens import endpoints as token_endpoints
 from api.unavailability import add_unavailability_handlers
-from api.web.body_limit import BodyLimit
+from api.web.bodies import BodyBudget
 from api.web.connection_limit import ConnectionLimit
+from api.web.known_tokens import KnownTokens
 from api.web.openapi import describe
 from api.web.problems import add_problem_handlers
 from api.web.rate_limits import RateLimits
@@ -58,7 +59,9 @@ ROUTERS = (
     token_endpoints.router,
     health_endpoints.router,
 )
-_WRITERS_WAIT_SECONDS: Final = 10
+_WAIT_SECONDS: Final = 10
+_PARSERS: Final = 2  # each may need many times as much memory as a body is long
+_BODIES_AT_ONCE: Final = 32  # of full length
 DASHBOARD_ROUTERS = (dashboard_session.router, dashboard_endpoints.router)
 
 
@@ -74,9 +77,12 @@ def create_app(settings: Settings, now_ms: Clock = system_clock_ms) -> FastAPI:
         settings=settings,
         now_ms=now_ms,
         database=database,
-        writers=WorkerThreads("writing", database.writers, _WRITERS_WAIT_SECONDS),
+        writers=WorkerThreads("writing", database.writers, _WAIT_SECONDS),
+        parsers=WorkerThreads("reading bodies", _PARSERS, _WAIT_SECONDS),
+        bodies=BodyBudget(_BODIES_AT_ONCE * settings.max_body_bytes),
         bell=EpochBell(),
         rate_limits=RateLimits(settings.requests_per_second),
+        known_tokens=KnownTokens(),
         metrics=Metrics(),
         match_listeners=ConnectionLimit(settings.match_listeners),
     )
@@ -97,7 +103,6 @@ def create_app(settings: Settings, now_ms: Clock = system_clock_ms) -> FastAPI:
         app.include_router(router)
     add_problem_handlers(app)
     add_unavailability_handlers(app)
-    app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(RequestObserver, metrics=runtime.metrics)
     describe(app)

@@ -1,13 +1,10 @@
 """`percept serve` and `percept token`: the composition roots on the command line."""
 
-import asyncio
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
-import uvicorn
 from pydantic import ValidationError
 from rich.console import Console
 from rich.table import Table
@@ -17,6 +14,7 @@ from api.access.authentication import Role
 from api.app import create_app
 from api.observability.logs import configure_logs
 from api.runtime import Runtime, system_clock_ms
+from api.server.listening import Server, use_all_descriptors
 from api.settings import Settings
 from api.store.database import Database, migrate
 from api.store.unavailable import StoreUnavailable
@@ -36,20 +34,6 @@ DatabaseUrl = Annotated[
 ]
 
 
-class GracefulServer(uvicorn.Server):
-    """A server that lets long-polls go when it stops, instead of waiting for them."""
-
-    def __init__(self, config: uvicorn.Config, runtime: Runtime) -> None:
-        super().__init__(config)
-        self._runtime = runtime
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Answer every waiting reader, then stop as uvicorn does."""
-        self._runtime.bell.close()
-        await asyncio.sleep(0)
-        await super().shutdown(sockets)
-
-
 def serve(
     *,
     host: Annotated[str | None, typer.Option(help="Address to listen on [PERCEPT_HOST].")] = None,
@@ -61,17 +45,10 @@ def serve(
     configure_logs(settings.log_level)
     _prepare_store(settings)
     app = create_app(settings)
-    config = uvicorn.Config(
-        app,
-        host=settings.host,
-        port=settings.port,
-        timeout_graceful_shutdown=settings.stop_seconds,
-        access_log=False,
-        log_config=None,
-        server_header=False,
-    )
     typer.echo(f"Percept listens on http://{settings.host}:{settings.port}", err=True)
-    GracefulServer(config, app.state.runtime).run()
+    use_all_descriptors()
+    runtime: Runtime = app.state.runtime
+    Server(app, settings, runtime.bell.close).run()
 
 
 @token_app.command("create")

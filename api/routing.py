@@ -1,49 +1,43 @@
-"""The router every slice uses: an endpoint is one unit of work, and JSON bodies are checked.
+"""The router every slice uses: who asks is let in before the body is read, then the endpoint runs.
 
-A plain function is run by `UnitOfWork.run`, its transaction with it; it is a coroutine function
-only where it waits for events, and then it opens no transaction.
+    request ─► token, role, rate ─► parameters ─► body: read, parsed, checked ─► dependencies
+            ─► unit of work: endpoint, in one thread, its transaction with it ─► answer
 
-JSON may hold NUL characters, halves of surrogate pairs, numbers beyond every column, keys given
-twice and nesting without end; all are refused here, once, with a pointer.
+A plain function is run by `UnitOfWork.run`; an endpoint is a coroutine function only where it waits
+for events, and then it opens no transaction.
 """
 
+import email.message
 import functools
 import inspect
-import json
-from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 from fastapi import APIRouter, Request, Response
 from fastapi.dependencies.models import Dependant
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from starlette.requests import ClientDisconnect
 
+from api.access.authentication import Requires
+from api.runtime import Runtime
 from api.transactions import CurrentUnitOfWork, UnitOfWork
+from api.web.bodies import BudgetShare, read_body
+from api.web.json_bodies import parsed_body
 from api.web.problems import Flaw, Refusal, escaped, invalid
 from cep.expression.errors import near_name
 
-MAXIMUM_DEPTH = 60
+# What anybody may send, such as a token to sign in with.
+_OPEN_BODY_BYTES: Final = 4_096
+# Up to here a body is read on the event loop: sooner than a thread would begin with it.
+_SHORT_BODY_BYTES: Final = 8_192
 
-_INTEGER_LIMIT = 2**63
-
-
-class CheckedRequest(Request):
-    """A request whose JSON body holds only what can be stored."""
-
-    async def json(self) -> Any:
-        """Return the body.
-
-        Raises:
-            json.JSONDecodeError: it is not JSON.
-            Refusal: it holds what cannot be stored (400).
-        """
-        if not hasattr(self, "_json"):
-            self._json = _parsed(await self.body())
-        return self._json
+_Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
-class CheckedRoute(APIRoute):
-    """A route that reads its body as `CheckedRequest` does and refuses unknown query parameters.
+class SliceRoute(APIRoute):
+    """A route of a slice; unknown query parameters are refused.
 
     A misspelt filter that is ignored would show everything.
     """
@@ -53,22 +47,66 @@ class CheckedRoute(APIRoute):
             endpoint = _as_unit_of_work(endpoint)
         super().__init__(path, endpoint, **options)
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler, given a checked request."""
+    def get_route_handler(self) -> _Handler:
+        """Return the handler: FastAPI's own, behind what is checked before."""
         handler = super().get_route_handler()
         known = frozenset(_query_names(self.dependant))
+        required = next(_requirements(self.dependant), None)
 
-        async def checked(request: Request) -> Response:
+        async def handle(request: Request) -> Response:
+            runtime: Runtime = request.app.state.runtime
+            if required is not None:
+                await required.admit(request, runtime)
             if unknown := [name for name in request.query_params if name not in known]:
                 raise invalid("request", [_unknown_parameter(name, known) for name in unknown])
-            return await handler(CheckedRequest(request.scope, request.receive))
+            if self.body_field is None:
+                return await handler(request)
+            with runtime.bodies.share() as share:
+                limit_bytes = runtime.settings.max_body_bytes
+                if required is None:
+                    limit_bytes = min(limit_bytes, _OPEN_BODY_BYTES)
+                return await handler(await self._read(request, runtime, share, limit_bytes))
 
+        return handle
+
+    async def _read(
+        self, request: Request, runtime: Runtime, share: BudgetShare, limit_bytes: int
+    ) -> "_ReadRequest":
+        try:
+            body = await read_body(request, share, limit_bytes, runtime.settings.body_seconds)
+        except ClientDisconnect:
+            raise Refusal(HTTPStatus.BAD_REQUEST, "The body broke off.") from None
+        if not body or not _is_json(request):
+            return _ReadRequest(request, body, None)
+        read = functools.partial(self._checked_body, body, runtime.settings.max_body_values)
+        short = len(body) <= _SHORT_BODY_BYTES
+        return _ReadRequest(request, body, read() if short else await runtime.parsers.run(read))
+
+    def _checked_body(self, body: bytes, maximum_values: int) -> Any:
+        """Return what a body says in the form the endpoint takes; FastAPI passes that on."""
+        assert self.body_field is not None  # noqa: S101 - it is read for it only
+        value = parsed_body(body, maximum_values)
+        checked, errors = self.body_field.validate(value, {}, loc=("body",))
+        if errors:
+            raise RequestValidationError(errors)
         return checked
+
+
+class _ReadRequest(Request):
+    """A request whose body has been read and checked."""
+
+    def __init__(self, request: Request, body: bytes, checked: Any) -> None:
+        super().__init__(request.scope, request.receive)
+        self._body = body
+        self._checked = checked
+
+    async def json(self) -> Any:
+        return self._checked
 
 
 def slice_router(prefix: str, tag: str) -> APIRouter:
     """Return the router of one slice."""
-    return APIRouter(prefix=prefix, tags=[tag], route_class=CheckedRoute)
+    return APIRouter(prefix=prefix, tags=[tag], route_class=SliceRoute)
 
 
 def _as_unit_of_work(endpoint: Callable[..., Any]) -> Callable[..., Coroutine[Any, Any, Any]]:
@@ -90,6 +128,21 @@ def _as_unit_of_work(endpoint: Callable[..., Any]) -> Callable[..., Coroutine[An
     return run
 
 
+def _is_json(request: Request) -> bool:
+    message = email.message.Message()
+    message["content-type"] = request.headers.get("Content-Type", "")
+    subtype = message.get_content_subtype()
+    is_json = subtype == "json" or subtype.endswith("+json")
+    return is_json and message.get_content_maintype() == "application"
+
+
+def _requirements(dependant: Dependant) -> Iterator[Requires]:
+    if isinstance(dependant.call, Requires):
+        yield dependant.call
+    for dependency in dependant.dependencies:
+        yield from _requirements(dependency)
+
+
 def _query_names(dependant: Dependant) -> Iterator[str]:
     yield from (parameter.alias for parameter in dependant.query_params)
     for dependency in dependant.dependencies:
@@ -102,83 +155,3 @@ def _unknown_parameter(name: str, known: Collection[str]) -> Flaw:
         detail="This parameter is not known here.",
         remedy=near_name(name, known) or f"Known: {', '.join(sorted(known)) or 'none'}.",
     )
-
-
-def _parsed(body: bytes) -> Any:
-    try:
-        value = json.loads(body.decode(), object_pairs_hook=_object, parse_constant=_constant)
-    except json.JSONDecodeError:
-        raise
-    except UnicodeDecodeError:
-        raise _refusal("", "The body is not UTF-8.", "Send JSON in UTF-8.") from None
-    except RecursionError:
-        raise _too_deep() from None
-    except ValueError:  # a whole number of thousands of digits
-        raise _refusal(
-            "", "It holds a number with too many digits.", "Use a smaller one."
-        ) from None
-    _check(value)
-    return value
-
-
-def _check(body: Any) -> None:
-    todo: list[tuple[tuple[str, ...], Any]] = [((), body)]
-    while todo:
-        path, value = todo.pop()
-        if len(path) > MAXIMUM_DEPTH:
-            raise _too_deep()
-        match value:
-            case str():
-                _check_text(value, path)
-            case int() if abs(value) >= _INTEGER_LIMIT:
-                raise _refusal(_pointer(path), "The number is beyond 64 bits.", "Use a text.")
-            case float() if value in {float("inf"), float("-inf")}:
-                raise _refusal(_pointer(path), "The number is too large.", "Use a smaller one.")
-            case dict():
-                for key, inner in value.items():
-                    _check_text(key, path)
-                    todo.append(((*path, key), inner))
-            case list():
-                todo += [((*path, str(index)), inner) for index, inner in enumerate(value)]
-            case _:
-                pass
-
-
-def _check_text(text: str, path: tuple[str, ...]) -> None:
-    if "\x00" in text:
-        raise _refusal(_pointer(path), "The text holds a NUL character.", "Take it out.")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        detail = "The text holds half of a surrogate pair, which is no character."
-        raise _refusal(_pointer(path), detail, "Take it out.") from None
-
-
-def _pointer(path: Sequence[str]) -> str:
-    # A key may itself be what is wrong; what cannot be written is shown as a question mark.
-    written = "".join(f"/{escaped(part)}" for part in path)
-    return written.encode(errors="replace").decode()
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        shown = twice.encode(errors="replace").decode()
-        raise _refusal("", f"The key '{shown}' is given twice in one object.", "Keep one.")
-    return found
-
-
-def _constant(name: str) -> Any:
-    raise _refusal("", f"{name} is not JSON.", "Use null, or a number.")
-
-
-def _too_deep() -> Refusal:
-    detail = f"It is nested deeper than the limit of {MAXIMUM_DEPTH} levels."
-    return _refusal("", detail, "Flatten it.")
-
-
-def _refusal(pointer: str, detail: str, remedy: str) -> Refusal:
-    flaw = Flaw(pointer=pointer, detail=detail, remedy=remedy)
-    return Refusal(HTTPStatus.BAD_REQUEST, f"The body cannot be read: {detail}", [flaw])

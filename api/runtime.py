@@ -12,7 +12,9 @@ from api.observability.metrics import Metrics
 from api.settings import Settings
 from api.store.database import Database
 from api.store.notifications import EpochBell
+from api.web.bodies import BodyBudget
 from api.web.connection_limit import ConnectionLimit
+from api.web.known_tokens import KnownTokens
 from api.web.rate_limits import RateLimits
 from api.worker_threads import WorkerThreads
 
@@ -26,14 +28,20 @@ def system_clock_ms() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """The parts of one running service; `now_ms` is its clock, `writers` are its transactions."""
+    """The parts of one running service.
+
+    `now_ms` is its clock; `writers` are the threads for transactions, `parsers` for long bodies.
+    """
 
     settings: Settings
     now_ms: Clock
     database: Database
     writers: WorkerThreads
     bell: EpochBell
+    parsers: WorkerThreads
+    bodies: BodyBudget
     rate_limits: RateLimits
+    known_tokens: KnownTokens
     metrics: Metrics
     match_listeners: ConnectionLimit
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from api.drafts.schemas import Draft, DraftProblem
 from api.gitops.documents import FileDocument, Inside
-from api.routing import MAXIMUM_DEPTH
+from api.web.json_bodies import MAXIMUM_DEPTH
 from api.web.problems import Flaw, escaped, unescaped
 from cep.pattern import PatternError
 from cep.pattern.document.text import SourceDocument, read_json_text, read_yaml_documents

@@ -13,7 +13,6 @@ from api.store.database import Database
 from tests.api.documents import processor_document
 from tests.api.listening import ListeningService, listening_service
 from tests.api.running import ServiceUnderTest
-from tests.patience import PATIENCE_SECONDS
 
 PUT_OFF = 503
 
@@ -33,15 +32,6 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("api.store.database.LOCK_TIMEOUT_MS", 50)
 
 
-def client_of(listening: ListeningService, connections: int) -> httpx2.AsyncClient:
-    return httpx2.AsyncClient(
-        base_url=listening.url,
-        headers=listening.service.client.headers,
-        timeout=PATIENCE_SECONDS,
-        limits=httpx2.Limits(max_connections=connections),
-    )
-
-
 def is_put_off(answer: httpx2.Response) -> bool:
     """Return whether this is a 503 that says when to come back."""
     return (
@@ -55,7 +45,7 @@ async def all_at_once(
     listening: ListeningService, writers: int, writes: int
 ) -> tuple[list[httpx2.Response], list[int]]:
     """Return the answers to writers that begin together, and those of /readyz meanwhile."""
-    async with client_of(listening, writers + 1) as client:
+    async with listening.asynchronous_client(writers + 1) as client:
 
         async def write(writer: int) -> list[httpx2.Response]:
             ids = [f"w{writer}-{number}" for number in range(writes)]
@@ -95,7 +85,7 @@ def test_more_readers_at_once_than_there_are_threads_and_connections_are_answere
     listening: ListeningService,
 ) -> None:
     async def read() -> list[int]:
-        async with client_of(listening, 200) as client:
+        async with listening.asynchronous_client(200) as client:
             answers = [client.get("/v1/processors") for _ in range(200)]
             return [answer.status_code for answer in await asyncio.gather(*answers)]
 

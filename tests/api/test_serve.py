@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import threading
 from pathlib import Path
@@ -22,14 +21,6 @@ from tests.patience import FAR_LONGER_SECONDS, PATIENCE_SECONDS
 DOCUMENT = Path(__file__).parents[2] / "docs" / "api.md"
 BASH = shutil.which("bash") or "bash"
 BLOCK = re.compile(r"^```(bash|json)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-
-
-@pytest.fixture
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def commands_with_answers() -> list[tuple[str, Any]]:
