@@ -14,7 +14,6 @@ from api.dashboard import session as dashboard_session
 from api.dashboard.headers import SecurityHeaders
 from api.drafts import endpoints as draft_endpoints
 from api.health import endpoints as health_endpoints
-from api.health.readiness import Readiness
 from api.jobs import endpoints as job_endpoints
 from api.jobs.metrics import JobCollector
 from api.matches import endpoints as match_endpoints
@@ -32,6 +31,7 @@ from api.snapshots import endpoints as snapshot_endpoints
 from api.snapshots.cache import SnapshotCache
 from api.store.database import Database
 from api.store.notifications import EpochBell, hearing_others
+from api.store.readiness import Readiness
 from api.streams import endpoints as stream_endpoints
 from api.tokens import endpoints as token_endpoints
 from api.unavailability import add_unavailability_handlers
@@ -77,6 +77,7 @@ def create_app(settings: Settings, now_ms: Clock = system_clock_ms) -> FastAPI:
         settings=settings,
         now_ms=now_ms,
         database=database,
+        readiness=Readiness(database),
         writers=WorkerThreads("writing", database.writers, _WAIT_SECONDS),
         parsers=WorkerThreads("reading bodies", _PARSERS, _WAIT_SECONDS),
         bodies=BodyBudget(_BODIES_AT_ONCE * settings.max_body_bytes),
@@ -86,7 +87,7 @@ def create_app(settings: Settings, now_ms: Clock = system_clock_ms) -> FastAPI:
         metrics=Metrics(),
         match_listeners=ConnectionLimit(settings.match_listeners),
     )
-    runtime.metrics.registry.register(JobCollector(runtime.database, now_ms, settings))
+    runtime.metrics.registry.register(JobCollector(database, runtime.readiness, now_ms, settings))
     app = FastAPI(
         title="Percept rule service",
         version=version("percept"),
@@ -98,7 +99,6 @@ def create_app(settings: Settings, now_ms: Clock = system_clock_ms) -> FastAPI:
     )
     app.state.runtime = runtime
     app.state.snapshot_cache = SnapshotCache()
-    app.state.readiness = Readiness(database)
     for router in (*ROUTERS, *DASHBOARD_ROUTERS):
         app.include_router(router)
     add_problem_handlers(app)
@@ -113,7 +113,9 @@ def create_app(settings: Settings, now_ms: Clock = system_clock_ms) -> FastAPI:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     runtime: Runtime = app.state.runtime
     runtime.bell.start(asyncio.get_running_loop())
-    async with hearing_others(runtime.database, runtime.bell):
-        yield
-    runtime.bell.close()
-    runtime.database.close()
+    try:
+        async with hearing_others(runtime.database, runtime.bell):
+            yield
+    finally:
+        runtime.bell.close()
+        runtime.database.close()

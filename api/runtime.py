@@ -12,6 +12,7 @@ from api.observability.metrics import Metrics
 from api.settings import Settings
 from api.store.database import Database
 from api.store.notifications import EpochBell
+from api.store.readiness import Readiness
 from api.web.bodies import BodyBudget
 from api.web.connection_limit import ConnectionLimit
 from api.web.known_tokens import KnownTokens
@@ -36,6 +37,7 @@ class Runtime:
     settings: Settings
     now_ms: Clock
     database: Database
+    readiness: Readiness
     writers: WorkerThreads
     bell: EpochBell
     parsers: WorkerThreads

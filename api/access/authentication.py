@@ -85,13 +85,21 @@ async def authenticated(
     known: Principal | None = getattr(request.state, "principal", None)
     if known is not None:
         return known
-    if credentials is None and "Authorization" not in request.headers:
-        text = request.cookies.get(SESSION_COOKIE, "")
-        if text:
-            refuse_cross_site(request)
-    else:
-        text = credentials.credentials if credentials else ""
-    return await principal_of(request, runtime, text)
+    return await principal_of(request, runtime, token_text(request, credentials))
+
+
+def token_text(request: Request, credentials: HTTPAuthorizationCredentials | None) -> str:
+    """Return the token in a request, by header or cookie; "" if there is none.
+
+    Raises:
+        Refusal: it is in the cookie, and the request may come from a page of another site (403).
+    """
+    if credentials is not None or "Authorization" in request.headers:
+        return credentials.credentials if credentials else ""
+    text = request.cookies.get(SESSION_COOKIE, "")
+    if text:
+        refuse_cross_site(request)
+    return text
 
 
 async def principal_of(request: Request, runtime: Runtime, text: str) -> Principal:

@@ -29,7 +29,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 
-from api.store.unavailable import telling_unavailable
+from api.store.unavailable import StoreUnavailable, telling_unavailable
 
 # Sorted by code point on both back ends, so that pages and snapshots have one order everywhere.
 Name = String().with_variant(String(collation="C"), "postgresql")
@@ -43,7 +43,7 @@ _POOL_TIMEOUT_SECONDS: Final = 5
 _POOL_SIZE: Final = 10
 _POOL_OVERFLOW: Final = 20
 # A peer that has vanished without a word is noticed within this time, not after the hours of TCP.
-_SILENCE_TIMEOUT_MS: Final = 20_000
+_SILENCE_TIMEOUT_MS: Final = 10_000
 _WRITES: Final = "percept_writes"
 
 
@@ -141,6 +141,7 @@ def migrate(engine: Engine, revision: str = "head") -> None:
     Raises:
         StoreUnavailable: the store cannot be used now.
     """
+    create_missing_file(engine.url)
     config = Config()
     config.set_main_option("script_location", str(migrations_folder()).replace("%", "%%"))
     writing = engine.execution_options(**{_WRITES: True})
@@ -163,6 +164,31 @@ def migrations_folder() -> Path:
     return packaged if packaged.is_dir() else package.parent / "migrations"
 
 
+def create_missing_file(url: URL) -> None:
+    """Create the file of a SQLite store, for its owner alone: hashes of tokens are kept in it.
+
+    Raises:
+        StoreUnavailable: it cannot be created.
+    """
+    if url.get_backend_name() == "sqlite" and url.database:
+        try:
+            Path(url.database).touch(mode=0o600)
+        except OSError as error:
+            raise StoreUnavailable(f"{url.database}: {error.strerror}") from error
+
+
+def sqlite_address(url: URL) -> str:
+    """Return the address of the file of a SQLite store, which must be there.
+
+    Without this a file that has gone would be replaced by an empty one, and nobody would notice.
+    """
+    return _existing_file(url.database or "")
+
+
+def _existing_file(path: str) -> str:
+    return f"{Path(path).absolute().as_uri()}?mode=rw"
+
+
 def _engine(url: str) -> Engine:
     parsed = make_url(url)
     pool = {
@@ -173,26 +199,27 @@ def _engine(url: str) -> Engine:
     if parsed.get_backend_name() == "postgresql":
         engine = create_engine(
             parsed.set(drivername="postgresql+psycopg"),
-            connect_args=_postgresql_timeouts(parsed),
+            connect_args=postgresql_timeouts(parsed),
             pool_pre_ping=True,
             **pool,
         )
         event.listen(engine, "connect", _prepare_postgresql)
         return engine
     engine = create_engine(parsed, **pool)
+    event.listen(engine, "do_connect", _open_existing_file)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
 
 
-def _postgresql_timeouts(url: URL) -> dict[str, Any]:
+def postgresql_timeouts(url: URL) -> dict[str, Any]:
     """Return how long to wait for a server that does not answer, where the URL does not say so."""
     wanted = {
         "connect_timeout": _CONNECT_TIMEOUT_SECONDS,
         "tcp_user_timeout": _SILENCE_TIMEOUT_MS,
         "keepalives_idle": _SILENCE_TIMEOUT_MS // 2_000,
-        "keepalives_interval": _SILENCE_TIMEOUT_MS // 10_000,
-        "keepalives_count": 5,
+        "keepalives_interval": 1,
+        "keepalives_count": _SILENCE_TIMEOUT_MS // 2_000,
     }
     return {name: value for name, value in wanted.items() if name not in url.query}
 
@@ -205,6 +232,13 @@ def _prepare_postgresql(connection: psycopg.Connection[Any], _record: Any) -> No
         (str(LOCK_TIMEOUT_MS), str(_STATEMENT_TIMEOUT_MS), str(_IDLE_TIMEOUT_MS)),
     )
     connection.commit()
+
+
+def _open_existing_file(
+    _dialect: Any, _record: Any, arguments: list[Any], options: dict[str, Any]
+) -> None:
+    arguments[0] = _existing_file(arguments[0])
+    options["uri"] = True
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:

@@ -1,6 +1,7 @@
 """Tokens that were valid lately, by their SHA-256: whom not to take for a guesser of tokens.
 
-Being known here lets nobody in; the store is asked at every request.
+Being known here lets nobody in; the store is asked at every request. Only the metrics of the
+process are shown to whom is known here while the store cannot be asked.
 """
 
 from collections import OrderedDict

@@ -1,7 +1,7 @@
-"""Whether requests should be sent here: the store is asked, but never more than once at a time.
+"""Whether the store can be used now: it is asked, but never more than once at a time.
 
-`/readyz` is open to everybody and is asked while the store hangs, too: whoever asks shares one
-question with all others, and does not wait long for its answer.
+`/readyz` is open to everybody, and it and `/metrics` are asked while the store hangs, too: whoever
+asks shares one question with all others, and does not wait long for its answer.
 """
 
 import asyncio
@@ -18,18 +18,20 @@ _FRESH_SECONDS: Final = 1.0
 
 
 class Readiness:
-    """What the store said when it was last asked."""
+    """What the store said when it was last asked; `was_ready` is that answer."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._question: asyncio.Task[bool] | None = None
         self._fresh_until = 0.0
+        self.was_ready = True
 
     async def is_ready(self) -> bool:
         """Return whether the store answered in time, and has this version's tables."""
         question = self._current_question()
         await asyncio.wait({question}, timeout=_PATIENCE_SECONDS)
-        return question.done() and question.result()
+        self.was_ready = question.done() and question.result()
+        return self.was_ready
 
     def _current_question(self) -> asyncio.Task[bool]:
         loop = asyncio.get_running_loop()
