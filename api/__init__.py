@@ -1,6 +1,6 @@
 """The rule service: rules are written, versioned, scheduled and published here, and jobs read them.
 
-    request ─► app ─► access ─► <slice>/endpoints ─► service ─► repository ─► store
+    request ─► app ─► routing ─► access ─► <slice>/endpoints ─► service ─► repository ─► store
                                                           │
                        streams.epochs (change log, epochs) ─► notifications ─► snapshots ─► jobs
 
@@ -11,7 +11,7 @@ or the clock.
 
 To add a slice: a folder with `tables.py` (classes of `store.database.Record`, imported by
 `api.tables`, and a migration), `repository.py` (all SQL), `service.py`, `schemas.py`, and
-`endpoints.py` with a router of `web.routing.slice_router`, listed in `app.ROUTERS`. A route takes
+`endpoints.py` with a router of `routing.slice_router`, listed in `app.ROUTERS`. A route takes
 its least role (`access.authentication.Viewer` …) and `transactions.Read` or `Write`. Whoever writes
 calls `audit.log.record`, or `streams.epochs.record_epoch` if what runs on a stream changes, after
 `streams.service.locked_stream`. Refusals are `web.problems.Refusal`, documented with

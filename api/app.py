@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
+from typing import Final
 
 from fastapi import FastAPI
 
@@ -30,13 +31,17 @@ from api.snapshots import endpoints as snapshot_endpoints
 from api.snapshots.cache import SnapshotCache
 from api.store.database import Database
 from api.store.notifications import EpochBell, hearing_others
+from api.store.readiness import Readiness
 from api.streams import endpoints as stream_endpoints
 from api.tokens import endpoints as token_endpoints
-from api.web.body_limit import BodyLimit
+from api.unavailability import add_unavailability_handlers
+from api.web.bodies import BodyBudget
 from api.web.connection_limit import ConnectionLimit
+from api.web.known_tokens import KnownTokens
 from api.web.openapi import describe
 from api.web.problems import add_problem_handlers
 from api.web.rate_limits import RateLimits
+from api.worker_threads import WorkerThreads
 
 ROUTERS = (
     stream_endpoints.router,
@@ -54,6 +59,9 @@ ROUTERS = (
     token_endpoints.router,
     health_endpoints.router,
 )
+_WAIT_SECONDS: Final = 10
+_PARSERS: Final = 2  # each may need many times as much memory as a body is long
+_BODIES_AT_ONCE: Final = 32  # of full length
 DASHBOARD_ROUTERS = (dashboard_session.router, dashboard_endpoints.router)
 
 
@@ -64,16 +72,22 @@ def create_app(settings: Settings, now_ms: Clock = system_clock_ms) -> FastAPI:
         settings: what the operator has set.
         now_ms: the wall clock, milliseconds since 1970.
     """
+    database = Database(settings.database_url)
     runtime = Runtime(
         settings=settings,
         now_ms=now_ms,
-        database=Database(settings.database_url),
+        database=database,
+        readiness=Readiness(database),
+        writers=WorkerThreads("writing", database.writers, _WAIT_SECONDS),
+        parsers=WorkerThreads("reading bodies", _PARSERS, _WAIT_SECONDS),
+        bodies=BodyBudget(_BODIES_AT_ONCE * settings.max_body_bytes),
         bell=EpochBell(),
         rate_limits=RateLimits(settings.requests_per_second),
+        known_tokens=KnownTokens(),
         metrics=Metrics(),
         match_listeners=ConnectionLimit(settings.match_listeners),
     )
-    runtime.metrics.registry.register(JobCollector(runtime.database, now_ms, settings))
+    runtime.metrics.registry.register(JobCollector(database, runtime.readiness, now_ms, settings))
     app = FastAPI(
         title="Percept rule service",
         version=version("percept"),
@@ -88,7 +102,7 @@ def create_app(settings: Settings, now_ms: Clock = system_clock_ms) -> FastAPI:
     for router in (*ROUTERS, *DASHBOARD_ROUTERS):
         app.include_router(router)
     add_problem_handlers(app)
-    app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
+    add_unavailability_handlers(app)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(RequestObserver, metrics=runtime.metrics)
     describe(app)
@@ -99,7 +113,9 @@ def create_app(settings: Settings, now_ms: Clock = system_clock_ms) -> FastAPI:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     runtime: Runtime = app.state.runtime
     runtime.bell.start(asyncio.get_running_loop())
-    async with hearing_others(runtime.database, runtime.bell):
-        yield
-    runtime.bell.close()
-    runtime.database.close()
+    try:
+        async with hearing_others(runtime.database, runtime.bell):
+            yield
+    finally:
+        runtime.bell.close()
+        runtime.database.close()

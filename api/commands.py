@@ -1,11 +1,10 @@
 """`percept serve` and `percept token`: the composition roots on the command line."""
 
-import asyncio
-import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
-import uvicorn
 from pydantic import ValidationError
 from rich.console import Console
 from rich.table import Table
@@ -15,8 +14,10 @@ from api.access.authentication import Role
 from api.app import create_app
 from api.observability.logs import configure_logs
 from api.runtime import Runtime, system_clock_ms
+from api.server.listening import Server, use_all_descriptors
 from api.settings import Settings
 from api.store.database import Database, migrate
+from api.store.unavailable import StoreUnavailable
 from api.tokens import service
 from api.tokens.schemas import TokenDocument
 from api.transactions import Writing
@@ -33,20 +34,6 @@ DatabaseUrl = Annotated[
 ]
 
 
-class GracefulServer(uvicorn.Server):
-    """A server that lets long-polls go when it stops, instead of waiting for them."""
-
-    def __init__(self, config: uvicorn.Config, runtime: Runtime) -> None:
-        super().__init__(config)
-        self._runtime = runtime
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Answer every waiting reader, then stop as uvicorn does."""
-        self._runtime.bell.close()
-        await asyncio.sleep(0)
-        await super().shutdown(sockets)
-
-
 def serve(
     *,
     host: Annotated[str | None, typer.Option(help="Address to listen on [PERCEPT_HOST].")] = None,
@@ -58,17 +45,10 @@ def serve(
     configure_logs(settings.log_level)
     _prepare_store(settings)
     app = create_app(settings)
-    config = uvicorn.Config(
-        app,
-        host=settings.host,
-        port=settings.port,
-        timeout_graceful_shutdown=settings.stop_seconds,
-        access_log=False,
-        log_config=None,
-        server_header=False,
-    )
     typer.echo(f"Percept listens on http://{settings.host}:{settings.port}", err=True)
-    GracefulServer(config, app.state.runtime).run()
+    use_all_descriptors()
+    runtime: Runtime = app.state.runtime
+    Server(app, settings, runtime.bell.close).run()
 
 
 @token_app.command("create")
@@ -88,7 +68,7 @@ def create_token(
         document = TokenDocument(name=name, role=role, expires_at=expires_at_ms)
     except ValueError as error:
         raise typer.BadParameter(_reason(error)) from None
-    with _store(settings).writing() as session:
+    with _store(settings) as store, store.writing() as session:
         try:
             created = service.create(Writing(session, "command line", system_clock_ms()), document)
         except Refusal as refusal:
@@ -100,7 +80,7 @@ def create_token(
 def list_tokens(database_url: DatabaseUrl = None) -> None:
     """List all tokens, without their texts."""
     table = Table("id", "name", "role", "created", "expires", "revoked")
-    with _store(_settings(database_url=database_url)).reading() as session:
+    with _store(_settings(database_url=database_url)) as store, store.reading() as session:
         for token in repository.all_tokens(session):
             times = (token.created_at_ms, token.expires_at_ms, token.revoked_at_ms)
             shown = ("" if time_ms is None else iso_text(time_ms) for time_ms in times)
@@ -114,7 +94,7 @@ def revoke_token(
     database_url: DatabaseUrl = None,
 ) -> None:
     """Make a token invalid at once."""
-    with _store(_settings(database_url=database_url)).writing() as session:
+    with _store(_settings(database_url=database_url)) as store, store.writing() as session:
         try:
             service.revoke(Writing(session, "command line", system_clock_ms()), token_id)
         except Refusal as refusal:
@@ -129,17 +109,23 @@ def _settings(**given: Any) -> Settings:
         raise typer.BadParameter(_reason(error)) from None
 
 
-def _store(settings: Settings) -> Database:
+@contextmanager
+def _store(settings: Settings) -> Iterator[Database]:
+    """Yield the store, migrated; where it cannot be used, the command ends and says why."""
     database = Database(settings.database_url)
-    migrate(database.engine)
-    return database
+    try:
+        migrate(database.engine)
+        yield database
+    except StoreUnavailable as error:
+        typer.echo(f"The store cannot be used: {error}", err=True)
+        raise typer.Exit(1) from None
+    finally:
+        database.close()
 
 
 def _prepare_store(settings: Settings) -> None:
-    database = _store(settings)
-    with database.writing() as session:
+    with _store(settings) as store, store.writing() as session:
         created = service.create_first(Writing(session, "first start", system_clock_ms()))
-    database.close()
     if created is not None:
         typer.echo(
             f"This is the first start. The admin token, shown this once:\n\n  {created.token}\n",

@@ -12,8 +12,12 @@ from api.observability.metrics import Metrics
 from api.settings import Settings
 from api.store.database import Database
 from api.store.notifications import EpochBell
+from api.store.readiness import Readiness
+from api.web.bodies import BodyBudget
 from api.web.connection_limit import ConnectionLimit
+from api.web.known_tokens import KnownTokens
 from api.web.rate_limits import RateLimits
+from api.worker_threads import WorkerThreads
 
 Clock = Callable[[], int]
 
@@ -25,13 +29,21 @@ def system_clock_ms() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """The parts of one running service; `now_ms` is its clock."""
+    """The parts of one running service.
+
+    `now_ms` is its clock; `writers` are the threads for transactions, `parsers` for long bodies.
+    """
 
     settings: Settings
     now_ms: Clock
     database: Database
+    readiness: Readiness
+    writers: WorkerThreads
     bell: EpochBell
+    parsers: WorkerThreads
+    bodies: BodyBudget
     rate_limits: RateLimits
+    known_tokens: KnownTokens
     metrics: Metrics
     match_listeners: ConnectionLimit
 

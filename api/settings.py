@@ -34,6 +34,16 @@ class Settings(BaseSettings):
     host: str = Field(default="127.0.0.1", description="Loopback unless said otherwise.")
     port: int = Field(default=8321, ge=0, le=65535)
     max_body_bytes: int = Field(default=2_000_000, ge=1_000)
+    max_body_values: int = Field(
+        default=200_000, ge=1_000, description="Numbers, texts, lists … in one body."
+    )
+    head_seconds: float = Field(
+        default=15, gt=0, description="How long to wait for a request, until its head is whole."
+    )
+    body_seconds: float = Field(default=30, gt=0, description="How long a whole body may take.")
+    connections: int = Field(
+        default=1_000, ge=16, description="Open at once; fewer where descriptors are few."
+    )
     requests_per_second: float = Field(
         default=200, gt=0, description="Per token, on average; bursts may be four times as many."
     )

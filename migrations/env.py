@@ -4,7 +4,7 @@ from alembic import context
 from sqlalchemy import Connection
 
 from api.settings import Settings
-from api.store.database import Database
+from api.store.database import Database, create_missing_file
 from api.tables import Record
 
 
@@ -23,5 +23,7 @@ given: Connection | None = context.config.attributes.get("connection")
 if given is not None:
     _run(given)
 else:
-    with Database(Settings().database_url).engine.begin() as opened:
+    engine = Database(Settings().database_url).engine
+    create_missing_file(engine.url)
+    with engine.begin() as opened:
         _run(opened)

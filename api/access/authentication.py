@@ -76,17 +76,30 @@ async def authenticated(
 ) -> Principal:
     """Return who makes the request, by its header or, without one, by the session cookie.
 
+    It is found out, and the request counted, once.
+
     Raises:
         Refusal: without a valid token (401), after too many requests (429), or by cookie from a
             page of another site (403).
     """
-    if credentials is None and "Authorization" not in request.headers:
-        text = request.cookies.get(SESSION_COOKIE, "")
-        if text:
-            refuse_cross_site(request)
-    else:
-        text = credentials.credentials if credentials else ""
-    return await principal_of(request, runtime, text)
+    known: Principal | None = getattr(request.state, "principal", None)
+    if known is not None:
+        return known
+    return await principal_of(request, runtime, token_text(request, credentials))
+
+
+def token_text(request: Request, credentials: HTTPAuthorizationCredentials | None) -> str:
+    """Return the token in a request, by header or cookie; "" if there is none.
+
+    Raises:
+        Refusal: it is in the cookie, and the request may come from a page of another site (403).
+    """
+    if credentials is not None or "Authorization" in request.headers:
+        return credentials.credentials if credentials else ""
+    text = request.cookies.get(SESSION_COOKIE, "")
+    if text:
+        refuse_cross_site(request)
+    return text
 
 
 async def principal_of(request: Request, runtime: Runtime, text: str) -> Principal:
@@ -95,18 +108,17 @@ async def principal_of(request: Request, runtime: Runtime, text: str) -> Princip
     Raises:
         Refusal: it is no valid token (401), or there were too many requests (429).
     """
-    address = request.client.host if request.client else ""
-    principal = await run_in_threadpool(_principal, runtime, text) if text else None
-    cost = 1 if principal else _FAILED_LOGIN_COST
-    caller = f"token {principal.token_id}" if principal else f"address {address}"
-    wait_seconds = runtime.rate_limits.seconds_to_wait(caller, cost)
-    if wait_seconds:
-        raise Refusal(
-            HTTPStatus.TOO_MANY_REQUESTS,
-            f"More than {runtime.settings.requests_per_second:g} requests a second.",
-            headers={"Retry-After": str(math.ceil(wait_seconds))},
-        )
+    address = f"address {request.client.host if request.client else ''}"
+    sha256 = token_sha256(text)
+    if not runtime.known_tokens.holds(sha256):
+        # Whoever tries one wrong token after the other costs the store nothing in the end.
+        _refuse_too_many(runtime, runtime.rate_limits.wait_for(address, _FAILED_LOGIN_COST))
+    principal = None
+    if text.startswith(TOKEN_PREFIX):
+        principal = await run_in_threadpool(_principal, runtime, sha256)
     if principal is None:
+        runtime.known_tokens.forget(sha256)
+        _refuse_too_many(runtime, runtime.rate_limits.take(address, _FAILED_LOGIN_COST))
         runtime.metrics.refusals.inc()
         reason = "The token is not valid." if text else "A token is needed."
         raise Refusal(
@@ -114,8 +126,19 @@ async def principal_of(request: Request, runtime: Runtime, text: str) -> Princip
             f"{reason} Send it as: Authorization: Bearer {TOKEN_PREFIX}…",
             headers={"WWW-Authenticate": "Bearer"},
         )
-    request.state.principal = principal.name
+    runtime.known_tokens.add(sha256)
+    request.state.principal = principal
+    _refuse_too_many(runtime, runtime.rate_limits.take(f"token {principal.token_id}"))
     return principal
+
+
+def _refuse_too_many(runtime: Runtime, wait_seconds: float) -> None:
+    if wait_seconds:
+        raise Refusal(
+            HTTPStatus.TOO_MANY_REQUESTS,
+            f"More than {runtime.settings.requests_per_second:g} requests a second.",
+            headers={"Retry-After": str(math.ceil(wait_seconds))},
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +162,14 @@ class Requires:
             f"{' or job' if self.jobs else ''}.",
         )
 
+    async def admit(self, request: Request, runtime: Runtime) -> None:
+        """Let a request pass before anything of it is read but its head.
+
+        Raises:
+            Refusal: see `authenticated`; the role may not do this (403).
+        """
+        await self(await authenticated(request, runtime, await bearer(request)))
+
 
 Viewer = Annotated[Principal, Depends(Requires(Role.VIEWER))]
 ViewerOrJob = Annotated[Principal, Depends(Requires(Role.VIEWER, jobs=True))]
@@ -148,8 +179,7 @@ Admin = Annotated[Principal, Depends(Requires(Role.ADMIN))]
 Job = Annotated[Principal, Depends(Requires(Role.ADMIN, jobs=True))]
 
 
-def _principal(runtime: Runtime, text: str) -> Principal | None:
-    sha256 = token_sha256(text)
+def _principal(runtime: Runtime, sha256: str) -> Principal | None:
     with runtime.database.reading() as session:
         token = repository.token_of_hash(session, sha256)
     if token is None or not hmac.compare_digest(token.sha256, sha256):

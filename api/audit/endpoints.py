@@ -8,9 +8,9 @@ from api.access.authentication import Viewer
 from api.audit.repository import ChangeFilter, changes_below
 from api.audit.schemas import ChangeView
 from api.audit.tables import Change
+from api.routing import slice_router
 from api.transactions import Read
 from api.web.paging import Cursor, Limit, Page, decoded_cursor, encoded_cursor
-from api.web.routing import slice_router
 
 router = slice_router("/v1", "audit")
 

@@ -1,7 +1,7 @@
 """Sends a request again where that is safe: a read without a good answer, and anything put off.
 
-A change is sent again only if it never reached the service or was put off (429); else it might be
-made twice.
+A change is sent again only if it never reached the service or the service put it off (429, or 503
+with `Retry-After` in a problem document); else it might be made twice.
 """
 
 import time
@@ -58,7 +58,15 @@ class RetryingTransport(httpx2.BaseTransport):
 def _is_worth_repeating(request: httpx2.Request, response: httpx2.Response) -> bool:
     if response.status_code == HTTPStatus.TOO_MANY_REQUESTS:
         return True
-    return request.method in _READS and response.status_code in _PASSING
+    if response.status_code not in _PASSING:
+        return False
+    return request.method in _READS or _says_that_nothing_was_changed(response)
+
+
+def _says_that_nothing_was_changed(response: httpx2.Response) -> bool:
+    # Of a proxy's 503 nobody knows whether the service had begun.
+    told_by_service = response.headers.get("Content-Type") == "application/problem+json"
+    return told_by_service and "Retry-After" in response.headers
 
 
 def _asked_pause_seconds(response: httpx2.Response) -> float:

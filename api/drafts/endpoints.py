@@ -13,9 +13,9 @@ from api.drafts.schemas import (
     TrialReport,
 )
 from api.drafts.trial import run_trial
+from api.routing import slice_router
 from api.runtime import CurrentRuntime
 from api.web.problems import documented
-from api.web.routing import slice_router
 from cep.definition.text import in_usual_order, json_text, yaml_text
 
 router = slice_router("/v1/drafts", "drafts")

@@ -7,12 +7,13 @@ from fastapi import Depends, Request, Response
 from fastapi.security import HTTPAuthorizationCredentials
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel
-from sqlalchemy.exc import SQLAlchemyError
+from starlette.concurrency import run_in_threadpool
 
-from api.access.authentication import Requires, Role, authenticated, bearer
+from api.access.authentication import authenticated, bearer, token_sha256, token_text
+from api.routing import slice_router
 from api.runtime import CurrentRuntime
+from api.store.unavailable import StoreUnavailable
 from api.web.problems import Refusal, documented
-from api.web.routing import slice_router
 
 router = slice_router("", "operations")
 
@@ -30,13 +31,9 @@ async def is_alive() -> Health:
 
 
 @router.get("/readyz", responses=documented(503))
-def is_ready(runtime: CurrentRuntime) -> Health:
+async def is_ready(runtime: CurrentRuntime) -> Health:
     """Say whether to send requests here: the store answers, and no stop has begun."""
-    try:
-        ready = not runtime.bell.is_closed and runtime.database.is_ready()
-    except SQLAlchemyError:
-        ready = False
-    if not ready:
+    if runtime.bell.is_closed or not await runtime.readiness.is_ready():
         raise Refusal(
             HTTPStatus.SERVICE_UNAVAILABLE, "The store is not ready, or a stop has begun."
         )
@@ -48,14 +45,21 @@ async def may_read_metrics(
     runtime: CurrentRuntime,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
 ) -> None:
-    """Let viewers and jobs pass, and everybody if the operator has opened the metrics.
+    """Let every valid token pass, and everybody if the operator has opened the metrics.
+
+    While the store is away a token passes that was valid when it was last used: the metrics of this
+    process are wanted most of all then, and those of jobs are not among them.
 
     Raises:
-        Refusal: no valid token (401), or not the role (403).
+        Refusal: no valid token (401).
+        StoreUnavailable: nobody knows whether the token is valid.
     """
-    if not runtime.settings.metrics_open:
-        principal = await authenticated(request, runtime, credentials)
-        await Requires(Role.VIEWER, jobs=True)(principal)
+    if runtime.settings.metrics_open:
+        return
+    if await runtime.readiness.is_ready():
+        await authenticated(request, runtime, credentials)
+    elif not runtime.known_tokens.holds(token_sha256(token_text(request, credentials))):
+        raise StoreUnavailable("a token cannot be looked up")
 
 
 @router.get(
@@ -64,7 +68,13 @@ async def may_read_metrics(
     response_class=Response,
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
-def read_metrics(runtime: CurrentRuntime) -> Response:
-    """Return the metrics of this process in the text format of Prometheus."""
+async def read_metrics(runtime: CurrentRuntime) -> Response:
+    """Return the metrics of this process in the text format of Prometheus.
+
+    Those of jobs are read from the store. While that cannot be used `percept_store_up` is 0, and
+    they are left out.
+    """
+    await runtime.readiness.is_ready()
     runtime.metrics.waiting_readers.set(runtime.bell.waiting_readers)
-    return Response(generate_latest(runtime.metrics.registry), media_type=CONTENT_TYPE_LATEST)
+    text = await run_in_threadpool(generate_latest, runtime.metrics.registry)
+    return Response(text, media_type=CONTENT_TYPE_LATEST)

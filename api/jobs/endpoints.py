@@ -7,12 +7,12 @@ from fastapi import Depends, Path, Query
 from api.access.authentication import Job, Publisher, Viewer, ViewerOrJob
 from api.jobs import history, repository, service, views
 from api.jobs.schemas import HeldVersionView, History, JobDetail, JobView
+from api.routing import slice_router
 from api.runtime import CurrentRuntime
 from api.streams.service import existing_stream
 from api.transactions import Read, Write
 from api.web.paging import Cursor, Limit, Page, decoded_cursor, encoded_cursor
 from api.web.problems import documented
-from api.web.routing import slice_router
 from cep.definition.document import ProcessorId, StreamName
 from cep.instants import Instant
 from contract.reports import (

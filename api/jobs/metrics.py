@@ -4,13 +4,12 @@ Every process of a service exports the same values: aggregate with `max`. Points
 exported as such, so that `time() - percept_job_watermark_timestamp_seconds` is the lag.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 import structlog
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
-from sqlalchemy.exc import SQLAlchemyError
 
 from api.jobs import repository
 from api.jobs.schemas import DiscoveryView
@@ -19,9 +18,14 @@ from api.jobs.views import discovery_view, job_state
 from api.runtime import Clock
 from api.settings import Settings
 from api.store.database import Database
+from api.store.readiness import Readiness
+from api.store.unavailable import StoreUnavailable
 from api.streams.service import existing_stream
 
 _LABELS: Final = ("stream", "job")
+
+_StatesByJob = Mapping[str, Mapping[str, int]]
+_Found = tuple[Sequence[Job], _StatesByJob, Mapping[str, int]]
 
 _log = structlog.get_logger("percept.jobs")
 
@@ -29,13 +33,26 @@ _log = structlog.get_logger("percept.jobs")
 class JobCollector(Collector):
     """Collects what is worth an alert: a job is down, lags behind, or has quarantined something."""
 
-    def __init__(self, database: Database, now_ms: Clock, settings: Settings) -> None:
+    def __init__(
+        self, database: Database, readiness: Readiness, now_ms: Clock, settings: Settings
+    ) -> None:
         self._database = database
+        self._readiness = readiness
         self._now_ms = now_ms
         self._settings = settings
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Yield the metrics of all jobs."""
+        """Yield whether the store can be used and, if so, the metrics of all jobs."""
+        found = self._found()
+        yield GaugeMetricFamily(
+            "percept_store_up", "1 = the store answers, 0 = it does not.", value=found is not None
+        )
+        if found is not None:
+            yield from self._of_jobs(*found)
+
+    def _found(self) -> _Found | None:
+        if not self._readiness.was_ready:
+            return None  # as just asked: it may take long to find out again
         try:
             with self._database.reading() as session:
                 jobs = [job for job in repository.all_jobs(session) if job.stopped_at_ms is None]
@@ -44,10 +61,15 @@ class JobCollector(Collector):
                     name: existing_stream(session, name).epoch
                     for name in {job.stream for job in jobs}
                 }
-        except SQLAlchemyError as error:
+        except StoreUnavailable as error:
             # The other metrics are wanted most of all while the store is away.
             _log.warning("no metrics of jobs: the store does not answer", error=str(error))
-            return
+            return None
+        return jobs, counted, newest
+
+    def _of_jobs(
+        self, jobs: Sequence[Job], counted: _StatesByJob, newest: Mapping[str, int]
+    ) -> Iterator[GaugeMetricFamily]:
         now_ms = self._now_ms()
 
         def is_up(job: Job) -> bool:

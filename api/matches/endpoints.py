@@ -10,12 +10,12 @@ from api.access.authentication import Job, Viewer
 from api.matches import repository, service
 from api.matches.listening import Listener, heard, new_listener
 from api.matches.schemas import MatchFilter, MatchSummary, MatchView
+from api.routing import slice_router
 from api.runtime import CurrentRuntime
 from api.streams.service import existing_stream
 from api.transactions import Read, Write
 from api.web.paging import Cursor, Limit, Page, decoded_cursor, encoded_cursor
 from api.web.problems import documented
-from api.web.routing import slice_router
 from cep.definition.document import StreamName
 from contract.reports import MatchReceipt, MatchReport
 

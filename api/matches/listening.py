@@ -22,6 +22,7 @@ from starlette.concurrency import run_in_threadpool
 from api.matches import repository, service
 from api.matches.schemas import MatchFilter
 from api.runtime import CurrentRuntime, Runtime
+from api.store.unavailable import StoreUnavailable
 from api.streams.service import existing_stream
 from api.web.connection_limit import TooManyConnections
 from api.web.problems import Refusal
@@ -100,9 +101,12 @@ async def heard(
         while True:
             if not runtime.bell.is_closed:
                 rung.clear()
-            events, after, is_all = await run_in_threadpool(
-                _read, runtime, listener.stream, wanted, after
-            )
+            try:
+                events, after, is_all = await run_in_threadpool(
+                    _read, runtime, listener.stream, wanted, after
+                )
+            except StoreUnavailable:
+                return  # it comes back by itself, and is told then
             for event in events:
                 yield event
             remaining_seconds = ends_at - loop.time()

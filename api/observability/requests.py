@@ -51,11 +51,13 @@ class RequestObserver:
         waited = "yes" if b"wait=" in scope["query_string"] else "no"
         labels = (scope["method"] if route != "none" else "none", route, str(status), waited)
         self._metrics.requests.labels(*labels).observe(seconds)
+        principal = scope["state"].get("principal")  # set by api.access
         _log.info(
             "request",
             method=scope["method"],
             path=scope["path"],
             status=status,
             ms=round(seconds * 1000, 2),
-            token=scope["state"].get("principal"),
+            token=getattr(principal, "name", None),
+            token_id=getattr(principal, "token_id", None),
         )

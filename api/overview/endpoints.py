@@ -3,9 +3,9 @@
 from api.access.authentication import Viewer
 from api.overview.schemas import Overview
 from api.overview.service import overview
+from api.routing import slice_router
 from api.runtime import CurrentRuntime
 from api.transactions import Read
-from api.web.routing import slice_router
 
 router = slice_router("/v1", "overview")
 

@@ -20,11 +20,11 @@ from api.processors.schemas import (
     VersionView,
 )
 from api.processors.tables import Processor
+from api.routing import slice_router
 from api.transactions import Read, Write
 from api.web.paging import Cursor, Limit, Page, decoded_cursor, encoded_cursor
 from api.web.preconditions import IfMatch, quoted
 from api.web.problems import documented
-from api.web.routing import slice_router
 from cep.definition.document import ProcessorId
 
 router = slice_router("/v1", "processors")

@@ -9,10 +9,10 @@ from api.processors import service, views
 from api.processors.endpoints import IdInPath, VersionInPath, shown
 from api.processors.publishing import verified_target
 from api.processors.schemas import ProcessorView, Rollback
+from api.routing import slice_router
 from api.transactions import Write
 from api.web.preconditions import IfMatch
 from api.web.problems import documented
-from api.web.routing import slice_router
 
 router = slice_router("/v1/processors/{processor_id}", "processors")
 

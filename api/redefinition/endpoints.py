@@ -8,13 +8,13 @@ from sqlalchemy.orm import Session
 from api.access.authentication import Admin
 from api.processors import repository
 from api.processors.checks import definition_flaws
+from api.routing import slice_router
 from api.streams import service
 from api.streams.endpoints import NameInPath, shown
 from api.streams.schemas import StreamDocument, StreamView
 from api.transactions import Write
 from api.web.preconditions import IfMatch
 from api.web.problems import Flaw, documented, invalid
-from api.web.routing import slice_router
 from cep.expression import Schema
 
 router = slice_router("/v1/streams", "streams")

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import Depends, Path, Query
 
 from api.access.authentication import Publisher, Viewer
+from api.routing import slice_router
 from api.rules import repository, service, views
 from api.rules.schemas import (
     RuleFilter,
@@ -19,7 +20,6 @@ from api.streams.service import existing_stream
 from api.transactions import Read, Write
 from api.web.paging import Cursor, Limit, decoded_cursor, encoded_cursor
 from api.web.problems import documented
-from api.web.routing import slice_router
 from cep.definition.document import StreamName
 from contract.reports import JobName
 

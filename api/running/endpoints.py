@@ -7,13 +7,13 @@ from fastapi import Path, Query
 from api.access.authentication import Viewer
 from api.jobs.schemas import RunningSummary, RunningView
 from api.processors.views import existing_processor
+from api.routing import slice_router
 from api.running import comparison, repository
 from api.runtime import CurrentRuntime
 from api.streams.service import existing_stream
 from api.transactions import Read
 from api.web.paging import Cursor, Limit, Page, decoded_cursor, encoded_cursor
 from api.web.problems import documented, not_found
-from api.web.routing import slice_router
 from cep.definition.document import ProcessorId, StreamName
 
 router = slice_router("/v1/streams/{stream}", "jobs")

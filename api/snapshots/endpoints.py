@@ -7,12 +7,12 @@ from fastapi import Depends, Path, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from api.access.authentication import ViewerOrJob
+from api.routing import slice_router
 from api.runtime import CurrentRuntime, Runtime
 from api.snapshots.cache import ServedSnapshot, SnapshotCache, snapshot_at
 from api.streams.service import existing_stream
 from api.web.preconditions import IfNoneMatch, names_tag, quoted
 from api.web.problems import documented, not_found
-from api.web.routing import slice_router
 from cep.definition.document import StreamName
 from contract.snapshot import Snapshot
 

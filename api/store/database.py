@@ -2,7 +2,8 @@
 
 A writing session is one transaction, committed by whoever opened it (the edge), never by a slice.
 On SQLite it begins with BEGIN IMMEDIATE, so that two writers queue up instead of failing half-way;
-on PostgreSQL a writer locks the row of the stream it changes (`api.audit.log`).
+on PostgreSQL a writer locks the row of the stream it changes (`api.streams.repository`). Nothing
+waits for ever: a lock, a statement, a connection that does not come in time is `StoreUnavailable`.
 """
 
 import sqlite3
@@ -10,18 +11,40 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+import psycopg
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Connection, Engine, MetaData, String, create_engine, event, make_url, text
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    MetaData,
+    String,
+    create_engine,
+    event,
+    make_url,
+    text,
+)
 from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
+
+from api.store.unavailable import StoreUnavailable, telling_unavailable
 
 # Sorted by code point on both back ends, so that pages and snapshots have one order everywhere.
 Name = String().with_variant(String(collation="C"), "postgresql")
 
-_BUSY_TIMEOUT_MS = 15_000
-_WRITES = "percept_writes"
+LOCK_TIMEOUT_MS: Final = 5_000
+
+_STATEMENT_TIMEOUT_MS: Final = 30_000
+_IDLE_TIMEOUT_MS: Final = 60_000
+_CONNECT_TIMEOUT_SECONDS: Final = 5
+_POOL_TIMEOUT_SECONDS: Final = 5
+_POOL_SIZE: Final = 10
+_POOL_OVERFLOW: Final = 20
+# A peer that has vanished without a word is noticed within this time, not after the hours of TCP.
+_SILENCE_TIMEOUT_MS: Final = 10_000
+_WRITES: Final = "percept_writes"
 
 
 class Record(DeclarativeBase):
@@ -53,21 +76,54 @@ class Database:
         """Whether other processes can be told of a change by NOTIFY."""
         return self.engine.dialect.name == "postgresql"
 
-    @contextmanager
-    def reading(self) -> Iterator[Session]:
-        """Yield a session for reading; what it has seen of the database is let go at the end."""
-        with self._read() as session:
-            yield session
+    @property
+    def writers(self) -> int:
+        """How many transactions of one process may write at once.
+
+        SQLite knows one writer. On PostgreSQL writers of one stream wait for each other, each with
+        a connection, of which enough must be left for reading.
+        """
+        return 8 if self.is_postgresql else 1
+
+    def reading_session(self) -> Session:
+        """Return a session for `reading`; it takes a connection when it is first used."""
+        return self._read()
+
+    def writing_session(self) -> Session:
+        """Return a session for `writing`; it takes a connection when it is first used."""
+        return self._write()
 
     @contextmanager
-    def writing(self) -> Iterator[Session]:
-        """Yield a session that is committed at the end, or rolled back if anything was raised."""
-        with self._write.begin() as session:
-            yield session
+    def reading(self, session: Session | None = None) -> Iterator[Session]:
+        """Yield a session for reading; what it has seen of the database is let go at the end.
+
+        Raises:
+            StoreUnavailable: the store cannot be used now.
+        """
+        with telling_unavailable(), session or self.reading_session() as opened:
+            yield opened
+
+    @contextmanager
+    def writing(self, session: Session | None = None) -> Iterator[Session]:
+        """Yield a session that is committed at the end, or rolled back if anything was raised.
+
+        Raises:
+            StoreUnavailable: the store cannot be used now.
+        """
+        with session or self.writing_session() as opened:
+            with telling_unavailable():
+                yield opened
+                opened.flush()
+            with telling_unavailable(may_be_done=True):
+                opened.commit()
 
     def is_ready(self) -> bool:
-        """Return whether the store answers and has been migrated to this version's tables."""
-        with self.engine.connect() as connection:
+        """Return whether the store answers and has been migrated to this version's tables.
+
+        Raises:
+            StoreUnavailable: the store cannot be used now.
+        """
+        with telling_unavailable(), self.engine.connect() as connection:
             connection.execute(text("SELECT 1"))
             return bool(self.engine.dialect.has_table(connection, "streams"))
 
@@ -80,12 +136,19 @@ def migrate(engine: Engine, revision: str = "head") -> None:
     """Bring the tables of a store to a revision, up or down; `head` is the newest.
 
     Safe when several processes start at once: on PostgreSQL they queue for an advisory lock, on
-    SQLite for the write lock of the file.
+    SQLite for the write lock of the file. A migration may take as long as it takes.
+
+    Raises:
+        StoreUnavailable: the store cannot be used now.
     """
+    create_missing_file(engine.url)
     config = Config()
     config.set_main_option("script_location", str(migrations_folder()).replace("%", "%%"))
-    with engine.execution_options(**{_WRITES: True}).begin() as connection:
+    writing = engine.execution_options(**{_WRITES: True})
+    with telling_unavailable(), writing.begin() as connection:
         if connection.dialect.name == "postgresql":
+            for setting in ("lock_timeout", "statement_timeout"):
+                connection.execute(text(f"SET LOCAL {setting} = 0"))
             connection.execute(text("SELECT pg_advisory_xact_lock(2026112101)"))
         config.attributes["connection"] = connection
         if revision == "base" or revision.startswith("-"):
@@ -101,25 +164,86 @@ def migrations_folder() -> Path:
     return packaged if packaged.is_dir() else package.parent / "migrations"
 
 
+def create_missing_file(url: URL) -> None:
+    """Create the file of a SQLite store, for its owner alone: hashes of tokens are kept in it.
+
+    Raises:
+        StoreUnavailable: it cannot be created.
+    """
+    if url.get_backend_name() == "sqlite" and url.database:
+        try:
+            Path(url.database).touch(mode=0o600)
+        except OSError as error:
+            raise StoreUnavailable(f"{url.database}: {error.strerror}") from error
+
+
+def sqlite_address(url: URL) -> str:
+    """Return the address of the file of a SQLite store, which must be there.
+
+    Without this a file that has gone would be replaced by an empty one, and nobody would notice.
+    """
+    return _existing_file(url.database or "")
+
+
+def _existing_file(path: str) -> str:
+    return f"{Path(path).absolute().as_uri()}?mode=rw"
+
+
 def _engine(url: str) -> Engine:
     parsed = make_url(url)
+    pool = {
+        "pool_size": _POOL_SIZE,
+        "max_overflow": _POOL_OVERFLOW,
+        "pool_timeout": _POOL_TIMEOUT_SECONDS,
+    }
     if parsed.get_backend_name() == "postgresql":
-        # One connection for every worker thread (40), so that none ever waits for another's.
-        return create_engine(
+        engine = create_engine(
             parsed.set(drivername="postgresql+psycopg"),
-            pool_size=10,
-            max_overflow=40,
+            connect_args=postgresql_timeouts(parsed),
             pool_pre_ping=True,
+            **pool,
         )
-    engine = create_engine(parsed, pool_size=10, max_overflow=40)
+        event.listen(engine, "connect", _prepare_postgresql)
+        return engine
+    engine = create_engine(parsed, **pool)
+    event.listen(engine, "do_connect", _open_existing_file)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
 
 
+def postgresql_timeouts(url: URL) -> dict[str, Any]:
+    """Return how long to wait for a server that does not answer, where the URL does not say so."""
+    wanted = {
+        "connect_timeout": _CONNECT_TIMEOUT_SECONDS,
+        "tcp_user_timeout": _SILENCE_TIMEOUT_MS,
+        "keepalives_idle": _SILENCE_TIMEOUT_MS // 2_000,
+        "keepalives_interval": 1,
+        "keepalives_count": _SILENCE_TIMEOUT_MS // 2_000,
+    }
+    return {name: value for name, value in wanted.items() if name not in url.query}
+
+
+def _prepare_postgresql(connection: psycopg.Connection[Any], _record: Any) -> None:
+    connection.execute(
+        "SELECT set_config('lock_timeout', %s, false),"
+        " set_config('statement_timeout', %s, false),"
+        " set_config('idle_in_transaction_session_timeout', %s, false)",
+        (str(LOCK_TIMEOUT_MS), str(_STATEMENT_TIMEOUT_MS), str(_IDLE_TIMEOUT_MS)),
+    )
+    connection.commit()
+
+
+def _open_existing_file(
+    _dialect: Any, _record: Any, arguments: list[Any], options: dict[str, Any]
+) -> None:
+    arguments[0] = _existing_file(arguments[0])
+    options["uri"] = True
+
+
 def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
     connection.isolation_level = None  # transactions are begun below, not by the driver
-    connection.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
+    connection.execute(f"PRAGMA busy_timeout = {LOCK_TIMEOUT_MS}")
     _use_write_ahead_log(connection)
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA foreign_keys = ON")
@@ -127,7 +251,7 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
 
 def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
     """Switch a new file over; SQLite does not wait where several processes do so at once."""
-    give_up = time.monotonic() + _BUSY_TIMEOUT_MS / 1_000
+    give_up = time.monotonic() + LOCK_TIMEOUT_MS / 1_000
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")

@@ -3,25 +3,28 @@
     writer ─ commit ─► EpochBell.ring ─► waiting long-polls of this process
                 └ NOTIFY (PostgreSQL) or a changed file (SQLite) ─► listener ─► ring, elsewhere
 
-A ring carries no data: the reader then reads the store, so that a lost or duplicate ring can never
-show a wrong epoch.
+A ring says only "look again": whoever wakes reads the store, so that a lost or a doubled ring can
+never show a wrong epoch. A listener that fails begins again, for as long as the service runs.
 """
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterator
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Final
 
 import psycopg
 import structlog
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from api.store.database import Database
+from api.store.database import Database, postgresql_timeouts, sqlite_address
 
-CHANNEL = "percept_epochs"
+CHANNEL: Final = "percept_epochs"
 
-_SQLITE_LOOK_SECONDS = 0.025
-_RECONNECT_SECONDS = 1.0
+_SQLITE_LOOK_SECONDS: Final = 0.025
+_FIRST_PAUSE_SECONDS: Final = 1.0
+_LONGEST_PAUSE_SECONDS: Final = 30.0
 
 _log = structlog.get_logger("percept.notifications")
 
@@ -83,9 +86,8 @@ def notify_others(session: Session, stream: str) -> None:
 
 @contextlib.asynccontextmanager
 async def hearing_others(database: Database, bell: EpochBell) -> AsyncIterator[None]:
-    """Ring the bell for changes by other processes, while the context is open."""
-    listen = _listen_postgresql if database.is_postgresql else _watch_sqlite
-    task = asyncio.create_task(listen(database, bell))
+    """Ring the bell for what other processes write, while the context is open."""
+    task = asyncio.create_task(_Hearing(database, bell).go_on())
     try:
         yield
     finally:
@@ -94,31 +96,67 @@ async def hearing_others(database: Database, bell: EpochBell) -> AsyncIterator[N
             await task
 
 
-async def _listen_postgresql(database: Database, bell: EpochBell) -> None:
-    url = database.engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
-    while True:
-        try:
-            async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
-                await connection.execute(f"LISTEN {CHANNEL}")
-                bell.ring()  # what was published while nobody listened
-                async for notification in connection.notifies():
-                    bell.ring(notification.payload)
-        except psycopg.Error as error:
-            _log.warning("lost the notifications of PostgreSQL, reconnecting", error=str(error))
-        await asyncio.sleep(_RECONNECT_SECONDS)
+class _Hearing:
+    """Listens to the store; the first failure of a row is logged, and that it is over."""
 
+    def __init__(self, database: Database, bell: EpochBell) -> None:
+        self._database = database
+        self._bell = bell
+        self._listen = _listen_postgresql if database.is_postgresql else _watch_sqlite
+        self._pause_seconds = _FIRST_PAUSE_SECONDS
+        self._fails = False
 
-async def _watch_sqlite(database: Database, bell: EpochBell) -> None:
-    # data_version changes whenever another connection has committed to the file.
-    with database.engine.connect() as connection:
-        driver_connection = connection.connection
-        seen: object = None
+    async def go_on(self) -> None:
+        """Listen, again and again, until this is cancelled."""
         while True:
-            cursor = driver_connection.cursor()
-            cursor.execute("PRAGMA data_version")
-            version = cursor.fetchone()
-            cursor.close()
+            try:
+                await self._listen(self._database, self._bell, self._on_begin)
+            except Exception as error:  # noqa: BLE001 - whatever it is, listening goes on
+                self._on_failure(error)
+            await asyncio.sleep(self._pause_seconds)
+            self._pause_seconds = min(2 * self._pause_seconds, _LONGEST_PAUSE_SECONDS)
+
+    def _on_begin(self) -> None:
+        if self._fails:
+            _log.info("changes by other processes are heard again")
+        self._fails = False
+        self._pause_seconds = _FIRST_PAUSE_SECONDS
+        self._bell.ring()  # for what was written while nobody listened
+
+    def _on_failure(self, error: Exception) -> None:
+        if not self._fails:
+            _log.warning("changes by other processes are not heard", error=str(error))
+        self._fails = True
+
+
+async def _listen_postgresql(
+    database: Database, bell: EpochBell, on_begin: Callable[[], None]
+) -> None:
+    url = database.engine.url.set(drivername="postgresql")
+    async with await psycopg.AsyncConnection.connect(
+        url.render_as_string(hide_password=False), autocommit=True, **postgresql_timeouts(url)
+    ) as connection:
+        await connection.execute(f"LISTEN {CHANNEL}")
+        on_begin()
+        async for notification in connection.notifies():
+            bell.ring(notification.payload)
+
+
+async def _watch_sqlite(database: Database, bell: EpochBell, on_begin: Callable[[], None]) -> None:
+    # A connection of its own that waits for no lock: this runs on the event loop.
+    address = sqlite_address(database.engine.url)
+    with contextlib.closing(sqlite3.connect(address, uri=True, timeout=0)) as connection:
+        seen = _data_version(connection)
+        on_begin()
+        while True:
+            await asyncio.sleep(_SQLITE_LOOK_SECONDS)
+            version = _data_version(connection)
             if version != seen:
                 seen = version
                 bell.ring()
-            await asyncio.sleep(_SQLITE_LOOK_SECONDS)
+
+
+def _data_version(connection: sqlite3.Connection) -> int:
+    # It changes whenever another connection has committed to the file.
+    (version,) = connection.execute("PRAGMA data_version").fetchone()
+    return int(version)

@@ -6,6 +6,7 @@ from fastapi import Path, Response
 from sqlalchemy.orm import Session
 
 from api.access.authentication import Admin, ViewerOrJob
+from api.routing import slice_router
 from api.streams import repository, service
 from api.streams.schemas import StreamDocument, StreamView
 from api.streams.tables import Stream
@@ -13,7 +14,6 @@ from api.transactions import Read, Write
 from api.web.paging import Cursor, Limit, Page, decoded_cursor, encoded_cursor
 from api.web.preconditions import quoted
 from api.web.problems import documented
-from api.web.routing import slice_router
 from cep.definition.document import StreamName
 
 router = slice_router("/v1/streams", "streams")

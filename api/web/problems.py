@@ -6,11 +6,10 @@ method, malformed body) into the same form, so that a client reads one kind of e
 Source: RFC 9457, "Problem Details for HTTP APIs"; RFC 6901, "JSON Pointer".
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Final
 
 import structlog
 from fastapi import FastAPI, Request
@@ -22,7 +21,9 @@ from starlette.exceptions import HTTPException
 from cep.pattern import Problem as DocumentProblem
 from cep.pattern.problems import type_remedy
 
-MEDIA_TYPE = "application/problem+json"
+MEDIA_TYPE: Final = "application/problem+json"
+
+_SHOWN_FLAWS: Final = 100
 
 _INDEX = re.compile(r"\[(\d+)\]")
 _KEY_END = re.compile(r"[.\[]|$")
@@ -202,12 +203,12 @@ async def _on_refusal(request: Request, error: Exception) -> JSONResponse:
 async def _on_invalid_request(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for this type only
     found = error.errors()
-    if found and found[0]["type"] == "json_invalid":
-        flaw = _json_flaw(str(error.body), found[0])
-        detail = f"The body is not JSON: {flaw.detail}."
-        return problem_response(request, HTTPStatus.BAD_REQUEST, detail, [flaw])
-    flaws = [Flaw(pointer=_pointer(each["loc"]), detail=type_remedy(each)) for each in found]
-    detail = f"The request has {len(flaws)} problem{'s' if len(flaws) != 1 else ''}."
+    flaws = [
+        Flaw(pointer=_pointer(each["loc"]), detail=type_remedy(each))
+        for each in found[:_SHOWN_FLAWS]
+    ]
+    detail = f"The request has {len(found)} problem{'s' if len(found) != 1 else ''}"
+    detail += f", of which {_SHOWN_FLAWS} are shown." if len(found) > _SHOWN_FLAWS else "."
     return problem_response(request, HTTPStatus.UNPROCESSABLE_ENTITY, detail, flaws)
 
 
@@ -221,15 +222,3 @@ def _pointer(place: tuple[int | str, ...]) -> str:
     source, *parts = place
     path = "".join(f"/{escaped(str(part))}" for part in parts)
     return path if source == "body" else f"{source}{path}"
-
-
-def _json_flaw(text: str, error: Mapping[str, Any]) -> Flaw:
-    position = int(error["loc"][-1])
-    decode_error = json.JSONDecodeError(error["ctx"]["error"], text, position)
-    return Flaw(
-        pointer="",
-        detail=decode_error.msg,
-        remedy="Mend the JSON there.",
-        line=decode_error.lineno,
-        column=decode_error.colno,
-    )

@@ -24,14 +24,26 @@ class RateLimits:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
         self._lock = Lock()
 
-    def seconds_to_wait(self, caller: str, cost: float = 1) -> float:
+    def take(self, caller: str, cost: float = 1) -> float:
         """Take `cost` requests from a caller's bucket; return 0, or the seconds until they fit."""
         now = self._monotonic()
         with self._lock:
-            level, filled_at = self._buckets.pop(caller, (self._size, now))
-            level = min(self._size, level + (now - filled_at) * self._rate)
-            fits = level >= min(cost, self._size)
-            self._buckets[caller] = (level - cost if fits else level, now)
+            level = self._level(caller, now)
+            wait_seconds = self._wait_seconds(level, cost)
+            self._buckets[caller] = (level if wait_seconds else level - cost, now)
+            self._buckets.move_to_end(caller)
             if len(self._buckets) > _KEPT_BUCKETS:
                 self._buckets.popitem(last=False)
-        return 0 if fits else (cost - level) / self._rate
+        return wait_seconds
+
+    def wait_for(self, caller: str, cost: float = 1) -> float:
+        """Return 0 if `cost` requests would fit, or the seconds until they do; take none."""
+        with self._lock:
+            return self._wait_seconds(self._level(caller, self._monotonic()), cost)
+
+    def _level(self, caller: str, now: float) -> float:
+        level, filled_at = self._buckets.get(caller, (self._size, now))
+        return min(self._size, level + (now - filled_at) * self._rate)
+
+    def _wait_seconds(self, level: float, cost: float) -> float:
+        return 0 if level >= min(cost, self._size) else (cost - level) / self._rate

@@ -6,6 +6,7 @@ where those tests are skipped with the reason; in CI (CI=true) they must run.
 
 import os
 import shutil
+import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,21 @@ def service(database_url: str) -> Iterator[ServiceUnderTest]:
     """A running service on an empty store."""
     with running_service(database_url) as running:
         yield running
+
+
+@pytest.fixture
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.fixture
+def sqlite_store(migrated_store: Callable[[str], str]) -> str:
+    """The URL of an empty, migrated SQLite store, where the back end makes no difference."""
+    return migrated_store("sqlite")
 
 
 @pytest.fixture

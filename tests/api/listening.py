@@ -5,14 +5,18 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
-import uvicorn
+import httpx2
 
 from api.access.authentication import Role
 from api.client import Client
+from api.server.listening import Server
+from api.settings import Settings
 from cep.signing.keys import SigningKey, SigningKeys
 from tests.api.documents import STREAM
 from tests.api.running import ServiceUnderTest, running_service
+from tests.patience import PATIENCE_SECONDS
 
 KEYS = SigningKeys((SigningKey("new", b"n" * 32), SigningKey("old", b"o" * 32)))
 
@@ -23,6 +27,28 @@ class ListeningService:
 
     url: str
     service: ServiceUnderTest
+    server: Server
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port."""
+        host, _, port = self.url.removeprefix("http://").partition(":")
+        return host, int(port)
+
+    @property
+    def waiting_readers(self) -> int:
+        """How many requests are held open."""
+        waiting: int = self.service.app.state.runtime.bell.waiting_readers
+        return waiting
+
+    def asynchronous_client(self, connections: int = 100) -> httpx2.AsyncClient:
+        """Return a client with the admin token that makes many requests at once."""
+        return httpx2.AsyncClient(
+            base_url=self.url,
+            headers=self.service.client.headers,
+            timeout=PATIENCE_SECONDS,
+            limits=httpx2.Limits(max_connections=connections),
+        )
 
     def client(self, role: Role = Role.ADMIN) -> Client:
         """Return a client with the signing keys and the token of a role."""
@@ -30,11 +56,11 @@ class ListeningService:
 
 
 @contextmanager
-def listening_service(database_url: str) -> Iterator[ListeningService]:
+def listening_service(database_url: str, **settings: Any) -> Iterator[ListeningService]:
     """Yield a service on a free port, with the stream `logins` and the signing keys `KEYS`."""
-    with running_service(database_url, signing_keys=KEYS) as service:
-        config = uvicorn.Config(service.app, port=0, lifespan="off", log_config=None)
-        server = uvicorn.Server(config)
+    with running_service(database_url, signing_keys=KEYS, port=0, **settings) as service:
+        chosen: Settings = service.app.state.runtime.settings
+        server = Server(service.app, chosen, lambda: None, lifespan="off")
         thread = threading.Thread(target=server.run)
         thread.start()
         try:
@@ -42,7 +68,7 @@ def listening_service(database_url: str) -> Iterator[ListeningService]:
                 time.sleep(0.01)
             port = server.servers[0].sockets[0].getsockname()[1]
             service.client.post("/v1/streams", json=STREAM).raise_for_status()
-            yield ListeningService(f"http://127.0.0.1:{port}", service)
+            yield ListeningService(f"http://127.0.0.1:{port}", service, server)
         finally:
             server.should_exit = True
             thread.join()

@@ -17,6 +17,7 @@ import httpx2
 from tests.patience import FAR_LONGER_SECONDS, PATIENCE_SECONDS, eventually
 
 _SERVE = "from api.commands import serve; import typer; typer.run(serve)"
+_FEW_DESCRIPTORS = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({0}, {0})); "
 
 
 @dataclass
@@ -45,10 +46,24 @@ class Served:
 
 
 @contextmanager
-def served(folder: Path, database_url: str, port: int) -> Iterator[Served]:
-    """Run `percept serve` until it is ready; kill it at the end if it still runs."""
+def served(
+    folder: Path, database_url: str, port: int, *, descriptors: int | None = None
+) -> Iterator[Served]:
+    """Run `percept serve` until it is ready; kill it at the end if it still runs.
+
+    With `descriptors` it cannot have more files and connections open than these.
+    """
     log = folder / f"serve-{port}.log"
-    command = [sys.executable, "-c", _SERVE, "--port", str(port), "--database-url", database_url]
+    limited = _FEW_DESCRIPTORS.format(descriptors) if descriptors else ""
+    command = [
+        sys.executable,
+        "-c",
+        limited + _SERVE,
+        "--port",
+        str(port),
+        "--database-url",
+        database_url,
+    ]
     environment = os.environ | {
         "PYTHONPATH": str(Path(__file__).parents[2]),
         "PERCEPT_STOP_SECONDS": f"{FAR_LONGER_SECONDS:.0f}",

@@ -242,25 +242,36 @@ def test_all_pages_of_a_list_are_read(client: Client, monkeypatch: pytest.Monkey
 class Answers(httpx2.BaseTransport):
     """Gives one answer after the other; an exception is raised."""
 
-    def __init__(self, *answers: int | Exception) -> None:
+    def __init__(self, *answers: int | httpx2.Response | Exception) -> None:
         self.left = list(answers)
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         answer = self.left.pop(0)
         if isinstance(answer, Exception):
             raise answer
+        if isinstance(answer, httpx2.Response):
+            return answer
         headers = {"Retry-After": "3"} if answer == 429 else {}
         return httpx2.Response(answer, headers=headers, request=request)
 
 
+def put_off(**headers: str) -> httpx2.Response:
+    return httpx2.Response(503, headers={"Retry-After": "2", **headers})
+
+
 NO_ROUTE = httpx2.ConnectError("no route")
 CUT_OFF = httpx2.ReadError("cut off")
-RETRIES: dict[str, tuple[str, tuple[int | Exception, ...], int | None, list[float]]] = {
+PROBLEM = {"Content-Type": "application/problem+json"}
+RETRIES: dict[
+    str, tuple[str, tuple[int | httpx2.Response | Exception, ...], int | None, list[float]]
+] = {
     "a read of a service that starts": ("GET", (NO_ROUTE, 503, 200), 200, [0.25, 0.5]),
     "a read cut off": ("GET", (CUT_OFF, 200), 200, [0.25]),
     "a read that never works": ("GET", (502, 502, 502, 504), 504, [0.25, 0.5, 1]),
     "a change that never arrived": ("PUT", (NO_ROUTE, 200), 200, [0.25]),
     "a change put off": ("POST", (429, 201), 201, [3]),
+    "a change put off by the service": ("POST", (put_off(**PROBLEM), 201), 201, [2]),
+    "a change put off by a proxy": ("POST", (put_off(),), 503, []),
     "a change cut off": ("POST", (CUT_OFF,), None, []),
     "a change without a good answer": ("POST", (503,), 503, []),
     "a read that is refused": ("GET", (404,), 404, []),

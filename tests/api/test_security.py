@@ -9,8 +9,8 @@ from fastapi.routing import APIRoute
 from api.access.authentication import Requires, Role, token_sha256
 from api.access.tables import Token
 from api.app import ROUTERS
+from api.routing import SliceRoute
 from api.web.rate_limits import RateLimits
-from api.web.routing import CheckedRoute
 from tests.api.running import START_MS, ServiceUnderTest, running_service
 
 OPEN = {"/healthz", "/readyz", "/metrics"}  # metrics ask for a token themselves
@@ -32,7 +32,7 @@ def allowed(route: APIRoute) -> set[Role]:
 
 
 def test_every_route_names_its_least_role_and_checks_its_body() -> None:
-    assert all(isinstance(route, CheckedRoute) for route in ROUTES)
+    assert all(isinstance(route, SliceRoute) for route in ROUTES)
     assert {route.path for route in ROUTES if required(route) is None} == OPEN
 
 
@@ -135,7 +135,7 @@ def test_too_many_requests_are_told_when_to_come_back(database_url: str) -> None
 def test_a_bucket_fills_at_its_rate() -> None:
     now = [0.0]
     limits = RateLimits(requests_per_second=2, monotonic=lambda: now[0])
-    assert [limits.seconds_to_wait("a") for _ in range(9)] == [0.0] * 8 + [0.5]
+    assert [limits.take("a") for _ in range(9)] == [0.0] * 8 + [0.5]
     now[0] += 0.5
-    assert [limits.seconds_to_wait("a") for _ in range(2)] == [0, 0.5]
-    assert limits.seconds_to_wait("b") == 0
+    assert [limits.take("a") for _ in range(2)] == [0, 0.5]
+    assert limits.take("b") == 0

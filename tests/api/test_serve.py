@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import threading
 from pathlib import Path
@@ -22,14 +21,6 @@ from tests.patience import FAR_LONGER_SECONDS, PATIENCE_SECONDS
 DOCUMENT = Path(__file__).parents[2] / "docs" / "api.md"
 BASH = shutil.which("bash") or "bash"
 BLOCK = re.compile(r"^```(bash|json)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-
-
-@pytest.fixture
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def commands_with_answers() -> list[tuple[str, Any]]:
@@ -153,4 +144,13 @@ def test_a_store_that_is_not_supported_is_refused(url: str) -> None:
     result = CliRunner().invoke(token_app, ["list", "--database-url", url])
     assert result.exit_code == 2
     assert "postgresql://" in result.output
+    assert "secret" not in result.output
+
+
+def test_a_store_that_is_away_is_told_in_one_line(free_port: int) -> None:
+    url = f"postgresql://user:secret@127.0.0.1:{free_port}/percept"
+    result = CliRunner().invoke(token_app, ["list", "--database-url", url])
+    assert result.exit_code == 1
+    assert result.output.startswith("The store cannot be used: ")
+    assert result.output.count("\n") == 1
     assert "secret" not in result.output

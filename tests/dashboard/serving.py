@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx2
-import uvicorn
 
 from api.access.authentication import Role
 from api.app import create_app
 from api.runtime import system_clock_ms
+from api.server.listening import Server
 from api.settings import Settings
 from api.store.database import Database
 from api.tokens import service as tokens
@@ -70,10 +70,11 @@ def served_dashboard(database_url: str, **settings: Any) -> Iterator[ServedDashb
     # On a busy machine minutes may pass between two steps of a test; jobs go stale by the clock.
     patient = {"max_wait_seconds": 5, "stale_after_heartbeats": 60}
     chosen: dict[str, Any] = {"requests_per_second": 1e6, **patient, **settings}
-    app = create_app(Settings(database_url=database_url, **chosen), now_ms=clock)
+    wanted = Settings(database_url=database_url, port=0, **chosen)
+    app = create_app(wanted, now_ms=clock)
     database: Database = app.state.runtime.database
     token_of = _tokens(database, clock())
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None))
+    server = Server(app, wanted, app.state.runtime.bell.close)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
@@ -86,7 +87,6 @@ def served_dashboard(database_url: str, **settings: Any) -> Iterator[ServedDashb
             served.post("/v1/streams", STREAM)
             yield served
     finally:
-        app.state.runtime.bell.close()
         server.should_exit = True
         thread.join()
 

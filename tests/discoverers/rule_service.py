@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-import uvicorn
 
 from api.access.authentication import Role
 from api.app import create_app
-from api.commands import GracefulServer
+from api.server.listening import Server
 from api.settings import Settings
 from api.store.database import Database, migrate
 from api.tokens import service as tokens
@@ -37,6 +36,8 @@ class RuleService:
             database_url=f"sqlite:///{self.folder / 'percept.db'}",
             requests_per_second=1e6,
             max_wait_seconds=FAR_LONGER_SECONDS,
+            port=self.port,
+            stop_seconds=5,
         )
         database = Database(self._settings.database_url)
         migrate(database.engine)
@@ -61,10 +62,7 @@ class RuleService:
     def start(self) -> None:
         """Listen, in a thread."""
         self._app = create_app(self._settings)
-        config = uvicorn.Config(
-            self._app, port=self.port, log_config=None, timeout_graceful_shutdown=5
-        )
-        self._server = GracefulServer(config, self._app.state.runtime)
+        self._server = Server(self._app, self._settings, self._app.state.runtime.bell.close)
         self._thread = threading.Thread(target=self._server.run)
         self._thread.start()
         eventually(lambda: self._server.started)

@@ -1,0 +1,157 @@
+"""The router every slice uses: who asks is let in before the body is read, then the endpoint runs.
+
+    request ─► token, role, rate ─► parameters ─► body: read, parsed, checked ─► dependencies
+            ─► unit of work: endpoint, in one thread, its transaction with it ─► answer
+
+A plain function is run by `UnitOfWork.run`; an endpoint is a coroutine function only where it waits
+for events, and then it opens no transaction.
+"""
+
+import email.message
+import functools
+import inspect
+from collections.abc import Callable, Collection, Coroutine, Iterator
+from http import HTTPStatus
+from typing import Any, Final
+
+from fastapi import APIRouter, Request, Response
+from fastapi.dependencies.models import Dependant
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.requests import ClientDisconnect
+
+from api.access.authentication import Requires
+from api.runtime import Runtime
+from api.transactions import CurrentUnitOfWork, UnitOfWork
+from api.web.bodies import BudgetShare, read_body
+from api.web.json_bodies import parsed_body
+from api.web.problems import Flaw, Refusal, escaped, invalid
+from cep.expression.errors import near_name
+
+# What anybody may send, such as a token to sign in with.
+_OPEN_BODY_BYTES: Final = 4_096
+# Up to here a body is read on the event loop: sooner than a thread would begin with it.
+_SHORT_BODY_BYTES: Final = 8_192
+
+_Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class SliceRoute(APIRoute):
+    """A route of a slice; unknown query parameters are refused.
+
+    A misspelt filter that is ignored would show everything.
+    """
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        if not inspect.iscoroutinefunction(endpoint) and not inspect.isasyncgenfunction(endpoint):
+            endpoint = _as_unit_of_work(endpoint)
+        super().__init__(path, endpoint, **options)
+
+    def get_route_handler(self) -> _Handler:
+        """Return the handler: FastAPI's own, behind what is checked before."""
+        handler = super().get_route_handler()
+        known = frozenset(_query_names(self.dependant))
+        required = next(_requirements(self.dependant), None)
+
+        async def handle(request: Request) -> Response:
+            runtime: Runtime = request.app.state.runtime
+            if required is not None:
+                await required.admit(request, runtime)
+            if unknown := [name for name in request.query_params if name not in known]:
+                raise invalid("request", [_unknown_parameter(name, known) for name in unknown])
+            if self.body_field is None:
+                return await handler(request)
+            with runtime.bodies.share() as share:
+                limit_bytes = runtime.settings.max_body_bytes
+                if required is None:
+                    limit_bytes = min(limit_bytes, _OPEN_BODY_BYTES)
+                return await handler(await self._read(request, runtime, share, limit_bytes))
+
+        return handle
+
+    async def _read(
+        self, request: Request, runtime: Runtime, share: BudgetShare, limit_bytes: int
+    ) -> "_ReadRequest":
+        try:
+            body = await read_body(request, share, limit_bytes, runtime.settings.body_seconds)
+        except ClientDisconnect:
+            raise Refusal(HTTPStatus.BAD_REQUEST, "The body broke off.") from None
+        if not body or not _is_json(request):
+            return _ReadRequest(request, body, None)
+        read = functools.partial(self._checked_body, body, runtime.settings.max_body_values)
+        short = len(body) <= _SHORT_BODY_BYTES
+        return _ReadRequest(request, body, read() if short else await runtime.parsers.run(read))
+
+    def _checked_body(self, body: bytes, maximum_values: int) -> Any:
+        """Return what a body says in the form the endpoint takes; FastAPI passes that on."""
+        assert self.body_field is not None  # noqa: S101 - it is read for it only
+        value = parsed_body(body, maximum_values)
+        checked, errors = self.body_field.validate(value, {}, loc=("body",))
+        if errors:
+            raise RequestValidationError(errors)
+        return checked
+
+
+class _ReadRequest(Request):
+    """A request whose body has been read and checked."""
+
+    def __init__(self, request: Request, body: bytes, checked: Any) -> None:
+        super().__init__(request.scope, request.receive)
+        self._body = body
+        self._checked = checked
+
+    async def json(self) -> Any:
+        return self._checked
+
+
+def slice_router(prefix: str, tag: str) -> APIRouter:
+    """Return the router of one slice."""
+    return APIRouter(prefix=prefix, tags=[tag], route_class=SliceRoute)
+
+
+def _as_unit_of_work(endpoint: Callable[..., Any]) -> Callable[..., Coroutine[Any, Any, Any]]:
+    """Return a coroutine function that runs an endpoint in one thread, with its transaction."""
+
+    @functools.wraps(endpoint)
+    async def run(*, unit_of_work: UnitOfWork, **arguments: Any) -> Any:
+        return await unit_of_work.run(functools.partial(endpoint, **arguments))
+
+    own = inspect.Parameter(
+        "unit_of_work", inspect.Parameter.KEYWORD_ONLY, annotation=CurrentUnitOfWork
+    )
+    signature = inspect.signature(endpoint)
+    parameters = [
+        each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in signature.parameters.values()
+    ]
+    # FastAPI reads from it what to hand over.
+    run.__signature__ = signature.replace(parameters=[*parameters, own])  # type: ignore[attr-defined]
+    return run
+
+
+def _is_json(request: Request) -> bool:
+    message = email.message.Message()
+    message["content-type"] = request.headers.get("Content-Type", "")
+    subtype = message.get_content_subtype()
+    is_json = subtype == "json" or subtype.endswith("+json")
+    return is_json and message.get_content_maintype() == "application"
+
+
+def _requirements(dependant: Dependant) -> Iterator[Requires]:
+    if isinstance(dependant.call, Requires):
+        yield dependant.call
+    for dependency in dependant.dependencies:
+        yield from _requirements(dependency)
+
+
+def _query_names(dependant: Dependant) -> Iterator[str]:
+    yield from (parameter.alias for parameter in dependant.query_params)
+    for dependency in dependant.dependencies:
+        yield from _query_names(dependency)
+
+
+def _unknown_parameter(name: str, known: Collection[str]) -> Flaw:
+    return Flaw(
+        pointer=f"query/{escaped(name)}",
+        detail="This parameter is not known here.",
+        remedy=near_name(name, known) or f"Known: {', '.join(sorted(known)) or 'none'}.",
+    )

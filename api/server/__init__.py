@@ -1,0 +1,1 @@
+"""How the service listens: connections are few enough, and none is held open by doing nothing."""

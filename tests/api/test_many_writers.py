@@ -1,0 +1,153 @@
+"""Many requests at once, or a lock that is held elsewhere, never stop a service from answering."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import httpx2
+import pytest
+from sqlalchemy import text
+
+from api.store.database import Database
+from tests.api.documents import processor_document
+from tests.api.listening import ListeningService, listening_service
+from tests.api.running import ServiceUnderTest
+
+PUT_OFF = 503
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def listening(
+    request: pytest.FixtureRequest, migrated_store: Callable[[str], str]
+) -> Iterator[ListeningService]:
+    """A service that listens, on either store."""
+    with listening_service(migrated_store(request.param)) as running:
+        yield running
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a service that is made from now on wait for locks hardly at all."""
+    monkeypatch.setattr("api.store.database.LOCK_TIMEOUT_MS", 50)
+
+
+def is_put_off(answer: httpx2.Response) -> bool:
+    """Return whether this is a 503 that says when to come back."""
+    return (
+        answer.status_code == PUT_OFF
+        and answer.headers["Content-Type"] == "application/problem+json"
+        and int(answer.headers["Retry-After"]) > 0
+    )
+
+
+async def all_at_once(
+    listening: ListeningService, writers: int, writes: int
+) -> tuple[list[httpx2.Response], list[int]]:
+    """Return the answers to writers that begin together, and those of /readyz meanwhile."""
+    async with listening.asynchronous_client(writers + 1) as client:
+
+        async def write(writer: int) -> list[httpx2.Response]:
+            ids = [f"w{writer}-{number}" for number in range(writes)]
+            return [
+                await client.post("/v1/processors", json=processor_document(id=each))
+                for each in ids
+            ]
+
+        writing = asyncio.gather(*(write(writer) for writer in range(writers)))
+        ready = []
+        while not writing.done():
+            ready.append((await client.get("/readyz")).status_code)
+            await asyncio.sleep(0.05)
+        return [answer for answers in await writing for answer in answers], ready
+
+
+@pytest.mark.parametrize(("writers", "writes"), [(64, 3), (256, 1)])
+def test_many_writers_at_once_are_answered_and_epochs_have_no_gaps(
+    listening: ListeningService, writers: int, writes: int
+) -> None:
+    answers, ready = asyncio.run(all_at_once(listening, writers, writes))
+
+    counted = Counter(answer.status_code for answer in answers)
+    assert set(counted) <= {201, PUT_OFF}, counted
+    assert counted[201] > 0
+    assert all(is_put_off(answer) for answer in answers if answer.status_code == PUT_OFF)
+    assert set(ready) == {200}
+
+    client = listening.service.client
+    changes = client.get("/v1/changes?stream=logins&limit=500").json()["items"]
+    newest = client.get("/v1/streams/logins").json()["epoch"]
+    assert newest == 1 + counted[201]  # the first is the stream's own
+    assert sorted(change["epoch"] for change in changes) == list(range(1, newest + 1))
+
+
+def test_more_readers_at_once_than_there_are_threads_and_connections_are_answered(
+    listening: ListeningService,
+) -> None:
+    async def read() -> list[int]:
+        async with listening.asynchronous_client(200) as client:
+            answers = [client.get("/v1/processors") for _ in range(200)]
+            return [answer.status_code for answer in await asyncio.gather(*answers)]
+
+    assert Counter(asyncio.run(read())) == {200: 200}
+
+
+@contextmanager
+def lock_held_elsewhere(url: str) -> Iterator[None]:
+    """Hold what a writer of the stream needs, as another process would."""
+    other = Database(url)
+    try:
+        with other.writing() as session:
+            lock = "SELECT 1 FROM streams FOR UPDATE" if other.is_postgresql else "SELECT 1"
+            session.execute(text(lock))  # on SQLite a writer locks the whole store
+            yield
+    finally:
+        other.close()
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_lock_held_elsewhere_puts_writers_off_while_reads_go_on(
+    with_stream: ServiceUnderTest,
+) -> None:
+    client = with_stream.client
+    with lock_held_elsewhere(with_stream.url):
+        for _ in range(10):  # more than may write at once
+            answer = client.post("/v1/processors", json=processor_document())
+            assert is_put_off(answer), answer.text
+            assert "Nothing was changed" in answer.json()["detail"]
+        assert client.get("/v1/streams/logins").status_code == 200
+        assert client.get("/v1/streams/logins/snapshot").status_code == 200
+        assert client.get("/readyz").status_code == 200
+    assert client.post("/v1/processors", json=processor_document()).status_code == 201
+
+
+def test_whoever_writes_too_long_puts_others_off(
+    with_stream: ServiceUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime = with_stream.app.state.runtime
+    monkeypatch.setattr(runtime.writers, "_wait_seconds", 0.05)
+    turns = [None] * with_stream.database.writers
+
+    async def take_all_turns() -> None:
+        limiter = runtime.writers._turns_of_this_loop()
+        for _ in turns:
+            limiter.acquire_on_behalf_of_nowait(object())
+
+    portal = with_stream.client.portal
+    assert portal is not None
+    portal.call(take_all_turns)
+    answer = with_stream.client.post("/v1/processors", json=processor_document())
+    assert is_put_off(answer), answer.text
+    assert with_stream.client.get("/v1/streams/logins").json()["epoch"] == 1
+
+
+@pytest.mark.parametrize(
+    "setting", ["lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout"]
+)
+def test_nothing_on_postgresql_waits_for_ever(
+    migrated_store: Callable[[str], str], setting: str
+) -> None:
+    database = Database(migrated_store("postgresql"))
+    with database.reading() as session:
+        assert session.scalar(text(f"SHOW {setting}")) not in {"0", None}
+    database.close()
