@@ -108,7 +108,7 @@ def read_definition(
 
 
 def _shape_problem(details: ErrorDetails, model: type[BaseModel]) -> Problem:
-    key, *inside = details["loc"]
+    key, *inside = details["loc"] or ("",)
     around = _INNER_MODELS.get(str(key)) if inside else model
     known = () if around is None else around.model_fields
     return shape_problem(details, path_of(details["loc"]), known)
