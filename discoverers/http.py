@@ -35,7 +35,7 @@ from discoverers.periodic import PeriodicPatternProcessorDiscoverer
 _INTERVAL_SECONDS = 0.2
 
 
-class ServiceRefused(Exception):
+class SnapshotRefused(Exception):
     """The rule service answered, but not with a snapshot.
 
     `retry_after_seconds` is the time in its `Retry-After`.
@@ -85,7 +85,7 @@ class HttpDiscovererFactory(PatternProcessorDiscovererFactory):
 class HttpDiscoverer(PeriodicPatternProcessorDiscoverer):
     """Discovers the processors that the rule service has published on a stream."""
 
-    failures = (OSError, httpx2.HTTPError, ServiceRefused)
+    failures = (OSError, httpx2.HTTPError, SnapshotRefused)
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class HttpDiscoverer(PeriodicPatternProcessorDiscoverer):
         """Return the published snapshot as soon as it differs from the last one.
 
         Raises:
-            ServiceRefused: the answer is not a snapshot.
+            SnapshotRefused: the answer is not a snapshot.
             httpx2.TransportError: there is no answer.
         """
         etag = self._etag if self.health.status is HealthStatus.OK else None
@@ -162,7 +162,7 @@ class HttpDiscoverer(PeriodicPatternProcessorDiscoverer):
                     self._url, headers=headers, params={"wait": f"{wait_seconds:.3f}s"}
                 )
         except TimeoutError:
-            raise ServiceRefused(
+            raise SnapshotRefused(
                 f"{self._url} gave no answer within {self._timeout_seconds:g} s"
             ) from None
         finally:
@@ -192,12 +192,12 @@ def read_answer(body: bytes, origin: str) -> FoundProcessors:
     """Return the content of a snapshot's text; each malformed processor is one problem.
 
     Raises:
-        ServiceRefused: the text as a whole is not a snapshot.
+        SnapshotRefused: the text as a whole is not a snapshot.
     """
     try:
         answer = _Answer.model_validate_json(body)
     except ValidationError as error:
-        raise ServiceRefused(f"not a snapshot: {problem_text(error, _Answer)}") from None
+        raise SnapshotRefused(f"not a snapshot: {problem_text(error, _Answer)}") from None
     versions: list[FoundVersion] = []
     problems: list[ProcessorProblem] = []
     for index, entry in enumerate(answer.processors):
@@ -235,6 +235,6 @@ def _versions(processor: SnapshotProcessor, origin: str) -> list[FoundVersion]:
     ]
 
 
-def _refusal(answer: httpx2.Response) -> ServiceRefused:
+def _refusal(answer: httpx2.Response) -> SnapshotRefused:
     said = refusal_text(answer, f"{answer.url} answered")
-    return ServiceRefused(said, retry_after_seconds(answer))
+    return SnapshotRefused(said, retry_after_seconds(answer))

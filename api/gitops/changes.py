@@ -24,7 +24,7 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlannedRequest:
     """One request to the service: `version` is to be published, `number` to be cancelled."""
 
     action: Action
@@ -62,7 +62,7 @@ class ProcessorChange:
 
     wanted: WantedProcessor
     current: Processor | None
-    steps: tuple[Step, ...]
+    steps: tuple[PlannedRequest, ...]
     diff: tuple[str, ...] = ()
     warnings: tuple[FileProblem, ...] = ()
 

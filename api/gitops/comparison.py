@@ -9,7 +9,7 @@ from difflib import unified_diff
 from typing import Any, Final
 
 from api.client import Client, Processor
-from api.gitops.changes import Action, Step
+from api.gitops.changes import Action, PlannedRequest
 from api.gitops.checking import LABELS, WantedProcessor, content_of, labels_of
 from cep.definition.document import ProcessorDocument
 from cep.definition.text import in_order_of, in_usual_order, yaml_text
@@ -61,7 +61,9 @@ def published_documents(client: Client, processor: Processor) -> list[dict[str, 
     ]
 
 
-def steps_between(wanted: WantedProcessor, current: Processor, there: Published) -> Iterator[Step]:
+def steps_between(
+    wanted: WantedProcessor, current: Processor, there: Published
+) -> Iterator[PlannedRequest]:
     """Yield what is to be done: pausing first and resuming last, so that nothing runs in between.
 
     A version that stays keeps its number; what is new gets higher ones, since of the versions whose
@@ -69,7 +71,7 @@ def steps_between(wanted: WantedProcessor, current: Processor, there: Published)
     then is left alone.
     """
     if wanted.paused is True and not current.is_paused:
-        yield Step(Action.PAUSE)
+        yield PlannedRequest(Action.PAUSE)
     waiting = list(wanted.versions)
     only_later = "effective_from" in waiting[0].content
     stale = []
@@ -78,14 +80,14 @@ def steps_between(wanted: WantedProcessor, current: Processor, there: Published)
             waiting.pop(0)
         elif "effective_from" in content or not only_later:
             stale.append(number)
-    yield from (Step(Action.VERSION, version) for version in waiting)
+    yield from (PlannedRequest(Action.VERSION, version) for version in waiting)
     # A version for now has ended all others.
     if not waiting or "effective_from" in waiting[0].content:
-        yield from (Step(Action.CANCEL, number=number) for number in stale)
+        yield from (PlannedRequest(Action.CANCEL, number=number) for number in stale)
     if not waiting and there.labels != wanted.labels:
-        yield Step(Action.LABELS)
+        yield PlannedRequest(Action.LABELS)
     if wanted.paused is False and current.is_paused:
-        yield Step(Action.RESUME)
+        yield PlannedRequest(Action.RESUME)
 
 
 def processor_diff(there: Published, wanted: WantedProcessor) -> tuple[str, ...]:

@@ -10,15 +10,15 @@ from api.gitops.changes import (
     Change,
     Deletion,
     Plan,
+    PlannedRequest,
     ProcessorChange,
-    Step,
     StreamChange,
 )
 from api.gitops.checking import WantedVersion
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ChangeOutcome:
     """The outcome of one change.
 
     `made` are the actions that were taken, in order: all of them unless there is an `error`, or it
@@ -52,8 +52,8 @@ class Outcome:
 
 
 def carry_out(
-    client: Client, plan: Plan, comment: str, on_outcome: Callable[[Outcome], None]
-) -> list[Outcome]:
+    client: Client, plan: Plan, comment: str, on_outcome: Callable[[ChangeOutcome], None]
+) -> list[ChangeOutcome]:
     """Make every change and return the outcomes; a failure does not prevent the others.
 
     But what is planned for a stream whose own change has failed is not tried, nor anything more
@@ -65,10 +65,10 @@ def carry_out(
         comment: why; kept in the log of the service.
         on_outcome: called with each outcome at once.
     """
-    outcomes: list[Outcome] = []
+    outcomes: list[ChangeOutcome] = []
     for change in plan.changes:
         if reason := _reason_not_to_try(change, outcomes):
-            outcome = Outcome(change, not_tried=reason)
+            outcome = ChangeOutcome(change, not_tried=reason)
         else:
             outcome = _attempted(client, change, comment)
         on_outcome(outcome)
@@ -76,7 +76,7 @@ def carry_out(
     return outcomes
 
 
-def _reason_not_to_try(change: Change, before: list[Outcome]) -> str:
+def _reason_not_to_try(change: Change, before: list[ChangeOutcome]) -> str:
     if any(outcome.is_unknown for outcome in before):
         return "the service does not answer"
     for outcome in before:
@@ -86,14 +86,14 @@ def _reason_not_to_try(change: Change, before: list[Outcome]) -> str:
     return ""
 
 
-def _attempted(client: Client, change: Change, comment: str) -> Outcome:
+def _attempted(client: Client, change: Change, comment: str) -> ChangeOutcome:
     made: list[Action] = []
     try:
         for action in _taken(client, change, comment):
             made.append(action)  # noqa: PERF402 - what was taken before an error counts
     except ServiceError as error:
-        return Outcome(change, tuple(made), error)
-    return Outcome(change, tuple(made))
+        return ChangeOutcome(change, tuple(made), error)
+    return ChangeOutcome(change, tuple(made))
 
 
 def _taken(client: Client, change: Change, comment: str) -> Iterator[Action]:
@@ -120,7 +120,9 @@ def _taken(client: Client, change: Change, comment: str) -> Iterator[Action]:
             assert_never(change)
 
 
-def _create(client: Client, change: ProcessorChange, step: Step, comment: str) -> Processor:
+def _create(
+    client: Client, change: ProcessorChange, step: PlannedRequest, comment: str
+) -> Processor:
     assert step.version is not None  # noqa: S101 - the first step of a new processor
     return client.create(
         change.wanted.body(step.version),
@@ -130,19 +132,23 @@ def _create(client: Client, change: ProcessorChange, step: Step, comment: str) -
 
 
 def _take(
-    client: Client, change: ProcessorChange, step: Step, processor: Processor, comment: str
+    client: Client,
+    change: ProcessorChange,
+    step: PlannedRequest,
+    processor: Processor,
+    comment: str,
 ) -> Processor:
     """Take one step and return the changed processor, from which the next step starts."""
     name, etag = processor.id, processor.etag
     match step:
-        case Step(version=WantedVersion() as version):
+        case PlannedRequest(version=WantedVersion() as version):
             body = change.wanted.body(version)
             return client.replace(body, if_match=etag, comment=comment)
-        case Step(number=int(number)):
+        case PlannedRequest(number=int(number)):
             return client.cancel(name, number, if_match=etag, comment=comment)
-        case Step(action=Action.PAUSE):
+        case PlannedRequest(action=Action.PAUSE):
             return client.pause(name, if_match=etag, comment=comment)
-        case Step(action=Action.RESUME):
+        case PlannedRequest(action=Action.RESUME):
             return client.resume(name, if_match=etag, comment=comment)
         case _:
             return client.label(name, if_match=etag, comment=comment, **change.wanted.labels)

@@ -15,8 +15,8 @@ from api.gitops.changes import (
     Change,
     Deletion,
     Plan,
+    PlannedRequest,
     ProcessorChange,
-    Step,
     StreamChange,
 )
 from api.gitops.checking import (
@@ -115,7 +115,7 @@ def _processor_change(client: Client, wanted: WantedProcessor) -> ProcessorChang
     if current is None:
         first = Action.CREATE_PAUSED if wanted.paused else Action.CREATE
         actions = [first, *(Action.VERSION for _ in wanted.versions[1:])]
-        steps = [Step(*step) for step in zip(actions, wanted.versions, strict=True)]
+        steps = [PlannedRequest(*step) for step in zip(actions, wanted.versions, strict=True)]
         return ProcessorChange(wanted, None, tuple(steps))
     there = Published.of(client, current)
     if steps := list(steps_between(wanted, current, there)):

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from api.gitops.changes import Action, Plan, ProcessorChange, StreamChange
 from api.gitops.documents import FileProblem
-from api.gitops.execution import Outcome
+from api.gitops.execution import ChangeOutcome
 
 _STYLES: Final = {
     Action.REGISTER: "green",
@@ -53,7 +53,7 @@ class Reporter:
         told = ", ".join([*counted, f"{plan.unchanged} unchanged"])
         self.out.print(Text(f"Plan: {told}", style="bold"))
 
-    def outcome(self, outcome: Outcome) -> None:
+    def outcome(self, outcome: ChangeOutcome) -> None:
         """Write how one change went."""
         name, actions = outcome.change.name, _told(outcome.change.actions)
         if outcome.is_made:
@@ -69,7 +69,7 @@ class Reporter:
         if outcome.is_outdated:
             self.err.print(Text("    their changes were not overwritten; run apply again"))
 
-    def failure(self, outcomes: Sequence[Outcome]) -> None:
+    def failure(self, outcomes: Sequence[ChangeOutcome]) -> None:
         """Write what was changed and what was not, once something has failed."""
         failed = sum(1 for outcome in outcomes if outcome.error)
         not_tried = sum(1 for outcome in outcomes if outcome.not_tried)
