@@ -24,6 +24,7 @@ from processor_runtime.rows.event_block import TIME, EventBlock, EventTuple, eve
 from processor_runtime.rows.key_hashing import key_bytes, key_values
 from processor_runtime.rules.compiled_group import CompiledGroup
 from processor_runtime.rules.rule_set import PhaseEventKind, SelectorGroup
+from processor_runtime.stages.unusable_events import unusable
 from processor_runtime.state.group_header import GroupHeader, StoppedRule, read_header, write_header
 from processor_runtime.state.key_buckets import KeyBuckets, KeyEntry
 from processor_runtime.state.keyed_state import KeyedState
@@ -59,6 +60,7 @@ class GroupMatcher:
     order_by: Sequence[str]
     header: GroupHeader = field(init=False)
     buckets: KeyBuckets = field(init=False)
+    unusable: pl.DataFrame | None = None
     events_by_rule: Counter[str] = field(default_factory=Counter)
     _compiled: CompiledGroup = field(init=False)
     _waiting: WaitingEvents = field(init=False)
@@ -76,7 +78,7 @@ class GroupMatcher:
 
     def match(self, arrived: Iterable[EventBlock], watermark_ms: int) -> list[Detection]:
         """Match what the watermark has passed; return what was found, in order of event time."""
-        events = self._waiting.take(watermark_ms, arrived, self.order_by)
+        events = self._usable(self._waiting.take(watermark_ms, arrived, self.order_by))
         if events is not None and events.columns != [TIME, *self._compiled.columns]:
             events = self._with_columns(events)
         parts = [] if events is None else list(self._by_phase(events))
@@ -120,6 +122,13 @@ class GroupMatcher:
         return self._waiting.size_bytes + self.buckets.size_bytes
 
     # Events
+
+    def _usable(self, events: pl.DataFrame | None) -> pl.DataFrame | None:
+        """Set apart what no rule can see; the first stage lets none of it pass, but once it did."""
+        if events is None or (is_unusable := unusable(events)) is None:
+            return events
+        self.unusable = events.filter(is_unusable)
+        return events.filter(~is_unusable)
 
     def _with_columns(self, events: pl.DataFrame) -> pl.DataFrame:
         """Return events that waited while the columns of the stream were changed as it has them."""
