@@ -57,6 +57,10 @@ class ConditionFailed(MatchingError):
         return ConditionFailed(self.rule, self.condition, self.cause, place)
 
 
+class KeyFailed(MatchingError):
+    """The key of an event cannot be computed, so that no rule with this key can see the event."""
+
+
 class CodeNotLoaded(MatchingError):
     """A pattern holds signed Python code that nobody has verified and loaded."""
 

@@ -15,6 +15,7 @@ from typing import Final
 
 import polars as pl
 
+from cep.expression import EvaluationError, working_parts
 from processor_runtime.rows.event_block import TIME, Arrival, EventBlock, encode_events
 from processor_runtime.rows.key_hashing import key_bytes, key_hash, shard_of
 from processor_runtime.rows.output_rows import OutputRow
@@ -143,7 +144,11 @@ class KeyStage:
         return pl.concat(parts).sort("_row").drop("_row")
 
     def _relevant_in(self, group: SelectorGroup, phase: int, events: pl.DataFrame) -> pl.DataFrame:
-        rows, _ = group.compiled.index.classify(events, lambda tests: group.kind(phase, tests))
+        try:
+            rows, _ = group.compiled.index.classify(events, lambda tests: group.kind(phase, tests))
+        except EvaluationError:
+            # The second stage finds out whose fault it is, and quarantines it.
+            return events
         return events if len(rows) == len(events) else events[rows]
 
     def _by_shard(
@@ -152,10 +157,25 @@ class KeyStage:
         if not group.is_keyed:
             yield shard_of(key_hash(group.id, key_bytes(())), self.settings.shards), events
             return
-        keys = group.keys(events)
-        shards = _shards(group.id, keys, self.settings.shards)
+        try:
+            shards = self._shards(group, events)
+        except EvaluationError:
+            parts = working_parts(events, group.keys)
+            shards = pl.concat([self._shards_of_part(group, *part) for part in parts])
         for (shard,), part in events.with_columns(shards).group_by("_shard", maintain_order=True):
             yield int(str(shard)), part.drop("_shard")
+
+    def _shards(self, group: CompiledGroup, events: pl.DataFrame) -> pl.Series:
+        return _shards(group.id, group.keys(events), self.settings.shards)
+
+    def _shards_of_part(
+        self, group: CompiledGroup, events: pl.DataFrame, failure: EvaluationError | None
+    ) -> pl.Series:
+        """Return the shards of a part; one shard quarantines the rules for all of them."""
+        if failure is None:
+            return self._shards(group, events)
+        shard = shard_of(key_hash(group.id, key_bytes(())), self.settings.shards)
+        return pl.repeat(shard, len(events), dtype=pl.Int32, eager=True).alias("_shard")
 
 
 def _shards(group: str, keys: pl.DataFrame, shards: int) -> pl.Series:

@@ -18,7 +18,13 @@ import polars as pl
 from cep.matching.batch import no_cycle_collection
 from cep.matching.shapes import Detection, RuleFailure
 from cep.nfa.codec import pack, unpack
-from cep.nfa.errors import ConditionFailed, LimitExceeded, SkipTargetMissing, error_message
+from cep.nfa.errors import (
+    ConditionFailed,
+    KeyFailed,
+    LimitExceeded,
+    SkipTargetMissing,
+    error_message,
+)
 from processor_runtime.rows.event_block import (
     TIME,
     EventBlock,
@@ -252,7 +258,7 @@ class ShardMatcher:
                     processor_id=interval.processor_id,
                     version=interval.version,
                     epoch=self.clock.epoch,
-                    key=None if site is None else json_text(site.key),
+                    key=None if site is None or site.key is None else json_text(site.key),
                     end_ms=time_ms,
                     events=None if site is None else self._event_json(site.event),
                     error=error_json(reason, error),
@@ -282,6 +288,8 @@ def _reason(error: Exception) -> str:
             return "limit"
         case ConditionFailed():
             return "condition"
+        case KeyFailed():
+            return "key"
         case SkipTargetMissing():
             return "skip"
         case _:
