@@ -1,6 +1,6 @@
 """Points in time in documents: ISO 8601 with a zone outside, milliseconds inside."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, timedelta
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
@@ -8,6 +8,10 @@ from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EARLIEST_MS = (datetime(1, 1, 2, tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
 _LATEST_MS = (datetime(9999, 12, 30, tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
+
+_DAY_MS = 86_400_000
+_DAYS_TO_2000 = (date(2000, 1, 1) - date(1970, 1, 1)).days
+_DAYS_OF_400_YEARS = 146_097
 
 
 def instant_ms(value: Any) -> int:
@@ -34,9 +38,23 @@ def instant_ms(value: Any) -> int:
 
 
 def iso_text(value_ms: int) -> str:
-    """Return a point in time as ISO 8601 in UTC, with milliseconds."""
-    moment = _EPOCH + timedelta(milliseconds=value_ms)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    """Return a point in time as ISO 8601 in UTC, with milliseconds.
+
+    Outside of the years 1 to 9999 the year has a sign, as in `+12024-01-31T10:00:00.000Z`.
+    """
+    days, rest_ms = divmod(value_ms, _DAY_MS)
+    time_of_day = (_EPOCH + timedelta(milliseconds=rest_ms)).strftime("%H:%M:%S")
+    return f"{iso_date(days)}T{time_of_day}.{rest_ms % 1_000:03}Z"
+
+
+def iso_date(days: int) -> str:
+    """Return a day, counted from 1970-01-01, as ISO 8601; years as in `iso_text`."""
+    # The calendar repeats itself every 400 years.
+    cycles, day_of_cycle = divmod(days - _DAYS_TO_2000, _DAYS_OF_400_YEARS)
+    day = date(2000, 1, 1) + timedelta(days=day_of_cycle)
+    year = day.year + 400 * cycles
+    shown = f"{year:04}" if MINYEAR <= year <= MAXYEAR else f"{year:+05}"
+    return f"{shown}-{day:%m-%d}"
 
 
 Instant = Annotated[

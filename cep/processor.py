@@ -34,6 +34,13 @@ class Output:
     value: Any
     tag: str | None = None
 
+    def __post_init__(self) -> None:
+        if self.tag is None:
+            return
+        if not isinstance(self.tag, str):
+            raise TypeError(f"the tag of a side output is a text, not {type(self.tag).__name__}")
+        self.tag.encode()  # refuses halves of surrogate pairs, which no output can write
+
 
 @dataclass(slots=True)
 class ProcessContext:

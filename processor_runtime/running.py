@@ -66,21 +66,23 @@ def _run(job_file: JobFile, log: Path, console: Console) -> int:
     # Spark takes a second to load, which would slow down other commands.
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
-    from processor_runtime.spark.failure_text import ending_text  # noqa: PLC0415
+    from processor_runtime.spark.failure_text import ending_text, secrets_of  # noqa: PLC0415
     from processor_runtime.spark.job import StreamingJob  # noqa: PLC0415
     from processor_runtime.spark.jvm_output import jvm_output_to  # noqa: PLC0415
     from processor_runtime.spark.session import (  # noqa: PLC0415
         end_session,
         has_ended,
         job_session,
+        process_ending,
     )
 
+    secrets = secrets_of(job_file.model_dump(mode="json"), os.environ)
     try:
         with jvm_output_to(log):
             spark = job_session(f"percept {job_file.name}", job_file.spark_settings)
     except PySparkException as error:
         console.print(
-            f"Spark has not started: {ending_text(error)}\n"
+            f"Spark has not started: {ending_text(error, secrets)}\n"
             "It needs Java 17 or newer, by JAVA_HOME or on the PATH, and the network once for what "
             f"the job file names under packages. Its last output was:\n{_end_of(log)}",
             style="red",
@@ -98,11 +100,18 @@ def _run(job_file: JobFile, log: Path, console: Console) -> int:
                 console.print("Spark was stopped, too; the current batch will be run again")
             else:
                 logging.getLogger("percept.job").debug("the job has failed", exc_info=True)
+                reason = ending_text(error, secrets)
+                if (ending := process_ending(spark)) is not None:
+                    reason = (
+                        f"Spark's Java process {ending}; the batch under way will be run again. "
+                        f"See {log}"
+                    )
                 console.print(
-                    f"the job has ended: {ending_text(error)}",
+                    f"the job has ended: {reason}",
                     style="red",
                     markup=False,
                     highlight=False,
+                    soft_wrap=True,
                 )
                 return 1
         finally:

@@ -13,6 +13,7 @@ from cep.expression.checking.resolve import resolve
 from cep.expression.errors import EvaluationError, ExpressionError, ExpressionTooLarge, Problem
 from cep.expression.evaluation.aggregate import CompiledAggregate, compile_aggregate
 from cep.expression.evaluation.columnar import compile_columnar
+from cep.expression.evaluation.isolation import evaluating, first_failure, working_parts
 from cep.expression.evaluation.predicate import Predicate, compile_predicate, compile_scalar
 from cep.expression.evaluation.scalar import Evaluator
 from cep.expression.expression import Expression
@@ -55,10 +56,13 @@ __all__ = [
     "compile_columnar",
     "compile_predicate",
     "compile_scalar",
+    "evaluating",
+    "first_failure",
     "key_problem",
     "mapping_reader",
     "resolve",
     "row_reader",
     "split",
     "to_sql",
+    "working_parts",
 ]

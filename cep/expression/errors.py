@@ -56,7 +56,7 @@ class ExpressionTooLarge(ExpressionError):
 class EvaluationError(Exception):
     """An expression cannot be evaluated for some values, such as a text compared with a number.
 
-    Possible only without a schema; an expression checked against a schema never raises.
+    A checked expression raises only where polars fails on values that it should take.
     """
 
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import polars as pl
 
-from cep.expression import Schema, row_reader
+from cep.expression import EvaluationError, Schema, row_reader, to_sql
 from cep.matching.keyed import KeyedMatcher
 from cep.matching.predicate_index import PredicateIndex
-from cep.matching.shapes import Detection
+from cep.matching.shapes import Detection, EventKind
 from cep.nfa.errors import EventTimeError
 from cep.nfa.limits import Limits
 from cep.pattern import Pattern
@@ -72,6 +72,7 @@ class BatchMatcher:
 
         Raises:
             EventTimeError: an event has no time or is older than one before it.
+            EvaluationError: a condition cannot be evaluated on an event; says which.
             LimitExceeded: a key holds too much.
         """
         detections: list[Detection] = []
@@ -86,7 +87,7 @@ class BatchMatcher:
 
     def _process(self, frame: pl.DataFrame) -> list[Detection]:
         times = self._times(frame)
-        rows, kinds = self._index.classify(frame, self._kinds.__getitem__)
+        rows, kinds = self._classified(frame)
         relevant = frame[rows]
         detections: list[Detection] = []
         advance_to, process = self.matcher.advance_to, self.matcher.process
@@ -98,6 +99,18 @@ class BatchMatcher:
             if found := process(key, kind, event, time_ms):
                 detections += found
         return detections
+
+    def _classified(self, frame: pl.DataFrame) -> tuple[pl.Series, list[EventKind]]:
+        try:
+            return self._index.classify(frame, self._kinds.__getitem__)
+        except EvaluationError:
+            failure = self._index.first_failure(frame, ())
+            if failure is None:
+                raise
+            row, errors = failure
+            test, error = next(iter(errors.items()))
+            condition = to_sql(self._index.tests[test])
+            raise EvaluationError(f"condition {condition!r}, row {row}: {error}") from error
 
     def _times(self, frame: pl.DataFrame) -> pl.Series:
         time = frame.get_column(self._time_name)

@@ -204,6 +204,23 @@ class KeyedMatcher:
         for name in names:
             self._on_failure(RuleFailure(name, error, key, event))
 
+    def rules_with(self, test: int) -> list[str]:
+        """Return the rules with a condition that a test is part of, by its number in `tests`."""
+        return [
+            rule for shape in self.shapes for rule in shape.rules_of(shape.machine.rules_with(test))
+        ]
+
+    def fail(self, rule: str, error: MatchingError, key: Hashable, event: Any) -> None:
+        """Stop a rule that the caller has found to fail, as one that raises; once is enough.
+
+        Raises:
+            MatchingError: the error, where nobody wants to be told of failures.
+        """
+        for shape, chosen in zip(self.shapes, self.select([rule]), strict=True):
+            if guilty := chosen & ~shape.machine.stopped:
+                error.rules = guilty
+                self._stop(shape, error, key, event)
+
     def settle(self, shape: Shape, key: Hashable, runs: KeyRuns) -> None:
         """Free a key that has become idle; see that the next window of a busy one is waited for."""
         if runs.is_idle:

@@ -5,23 +5,34 @@
 Up to 63 tests are evaluated one by one and become the bits of one integer per row. With more, the
 usual case is one rule per customer, shop or device: tests of the form `column = constant AND rest`
 with few distinct rests. Those are evaluated by one join per rest, independent of the number of
-constants; the remaining tests are evaluated one by one.
+constants; the remaining tests are evaluated one by one. A test at which polars raises is found and
+left out, so that the others are exact.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import polars as pl
 
-from cep.expression import Field, Node, Schema, compile_columnar
+from cep.expression import (
+    EvaluationError,
+    Field,
+    Node,
+    Schema,
+    compile_columnar,
+    evaluating,
+    first_failure,
+)
 from cep.expression.tree import And, Comparison, ComparisonOperator, Literal
 from cep.expression.types import to_polars
 
 Kind = TypeVar("Kind")
 
 _TESTS_IN_ONE_WORD = 63
+_HITS = pl.Schema({"row": pl.UInt32(), "test": pl.UInt32()})
 _WORTH_A_JOIN = 8
 """From this number of constants on, a join costs less than separate tests."""
 
@@ -61,6 +72,7 @@ class PredicateIndex:
     """
 
     def __init__(self, tests: Sequence[Node], schema: Schema) -> None:
+        self.tests = tuple(tests)
         self._schema = schema
         self._in_words = len(tests) <= _TESTS_IN_ONE_WORD
         self._lookups = [] if self._in_words else self._find_lookups(tests)
@@ -106,17 +118,51 @@ class PredicateIndex:
         ]
 
     def classify(
-        self, frame: pl.DataFrame, kind_of: Callable[[tuple[int, ...]], Kind]
+        self,
+        frame: pl.DataFrame,
+        kind_of: Callable[[tuple[int, ...]], Kind],
+        without: Collection[int] | None = None,
     ) -> tuple[pl.Series, list[Kind]]:
         """Return the rows whose kind is truthy, in order, and their kinds.
 
         Args:
             frame: the rows.
             kind_of: from the numbers of the tests that hold for a row, ascending, to its kind.
+            without: tests that are taken not to hold; the others are evaluated one by one, which
+                is slow. `None` = all at once.
+
+        Raises:
+            EvaluationError: a test fails on one of the rows; see `first_failure`.
         """
+        if without is not None:
+            return self._classify_by_hits(self._tested_one_by_one(frame, without), frame, kind_of)
         if self._in_words:
             return self._classify_by_word(frame, kind_of)
-        return self._classify_by_hits(frame, kind_of)
+        with evaluating():
+            hits = pl.concat([*self._looked_up(frame), self._tested_singly(frame)])
+        return self._classify_by_hits(hits, frame, kind_of)
+
+    def first_failure(
+        self, frame: pl.DataFrame, without: Collection[int]
+    ) -> tuple[int, dict[int, EvaluationError]] | None:
+        """Return the first row at which tests fail, and these with how; `None` if none does.
+
+        Args:
+            frame: the rows.
+            without: tests that are not looked at.
+        """
+        first, failures = len(frame), dict[int, EvaluationError]()
+        for number in range(len(self.tests)):
+            if number in without:
+                continue
+            # Of a test that fails later than others do nobody needs to know yet.
+            found = first_failure(frame[: first + 1], partial(self._rows_of, number))
+            if found is None:
+                continue
+            row, error = found
+            failures = {number: error} if row < first else failures | {number: error}
+            first = row
+        return (first, failures) if failures else None
 
     def _classify_by_word(
         self, frame: pl.DataFrame, kind_of: Callable[[tuple[int, ...]], Kind]
@@ -125,7 +171,8 @@ class PredicateIndex:
             test.cast(pl.UInt64) * pl.lit(1 << number, pl.UInt64) for number, test in self._singly
         )
         nothing = pl.repeat(0, pl.len(), dtype=pl.UInt64)
-        words = frame.select(pl.sum_horizontal(nothing, *bits)).to_series()
+        with evaluating():
+            words = frame.select(pl.sum_horizontal(nothing, *bits)).to_series()
         kinds = {
             word: kind_of(tuple(number for number, _ in self._singly if word >> number & 1))
             for word in words.unique().to_list()
@@ -135,9 +182,8 @@ class PredicateIndex:
         return rows, [kinds[word] for word in words[rows].to_list()]
 
     def _classify_by_hits(
-        self, frame: pl.DataFrame, kind_of: Callable[[tuple[int, ...]], Kind]
+        self, hits: pl.DataFrame, frame: pl.DataFrame, kind_of: Callable[[tuple[int, ...]], Kind]
     ) -> tuple[pl.Series, list[Kind]]:
-        hits = pl.concat([*self._looked_up(frame), self._tested_singly(frame)])
         by_row = hits.group_by("row").agg(pl.col("test").sort())
         if kind_of(()):  # rows for which no test holds may matter, too, for strict contiguity
             every_row = pl.select(row=pl.int_range(len(frame), dtype=pl.UInt32))
@@ -155,9 +201,23 @@ class PredicateIndex:
             found = rows.select("row", lookup.column).join(lookup.tests, on=lookup.column)
             yield found.select("row", "test")
 
+    def _tested_one_by_one(self, frame: pl.DataFrame, without: Collection[int]) -> pl.DataFrame:
+        hits = [pl.DataFrame(schema=_HITS)]
+        for number in range(len(self.tests)):
+            if number not in without:
+                rows = self._rows_of(number, frame).to_frame("row")
+                hits.append(rows.with_columns(test=pl.lit(number, pl.UInt32)))
+        return pl.concat(hits)
+
+    def _rows_of(self, number: int, frame: pl.DataFrame) -> pl.Series:
+        """Return the rows for which one test holds."""
+        with evaluating():
+            test = compile_columnar(self.tests[number], self._schema)
+            return frame.select(test.fill_null(value=False)).to_series().arg_true()
+
     def _tested_singly(self, frame: pl.DataFrame) -> pl.DataFrame:
         if not self._singly:
-            return pl.DataFrame(schema={"row": pl.UInt32, "test": pl.UInt32})
+            return pl.DataFrame(schema=_HITS)
         # Lazy, so that common parts of several tests are evaluated once.
         outcomes = frame.lazy().select(test.alias(str(number)) for number, test in self._singly)
         return (

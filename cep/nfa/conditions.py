@@ -205,9 +205,23 @@ def _python_condition(
     event_view: Callable[[Any], Any],
 ) -> Residual:
     names = tuple(step_names)
-    return lambda event, cell, time_ms: bool(
-        function(event_view(event), ConditionContext(cell, names, time_ms, event_view))
-    )
+
+    def holds(event: Any, cell: Cell | None, time_ms: int) -> bool:
+        answer: Any = function(
+            event_view(event), ConditionContext(cell, names, time_ms, event_view)
+        )
+        return answer if answer is True or answer is False else _truth(answer)
+
+    return holds
+
+
+def _truth(answer: Any) -> bool:
+    """Return the truth value of numpy as one of Python; what is none is a mistake."""
+    kind = type(answer)
+    if kind.__module__ == "numpy" and kind.__name__ in {"bool", "bool_"}:
+        return bool(answer)
+    shown = f"{answer!r:.50}"
+    raise TypeError(f"it returned {shown}; it must return True or False")
 
 
 def _naming_failure(residual: Residual, rule: str, text: str) -> Residual:

@@ -1,6 +1,8 @@
 """What can go wrong while matching; every message carries the numbers."""
 
-from typing import Any
+from typing import Any, Final
+
+_LONGEST_MESSAGE: Final = 2_000
 
 
 class MatchingError(Exception):
@@ -43,7 +45,8 @@ class ConditionFailed(MatchingError):
     """A condition raised while it was tested."""
 
     def __init__(self, rule: str, condition: str, cause: Exception, place: str = "") -> None:
-        told = f"condition {condition!r} raised {type(cause).__name__}: {cause}"
+        said = f"{type(cause).__name__}: {error_message(cause)}"
+        told = f"condition {condition!r} raised {said}"
         super().__init__(f"{place}: {told}" if place else told)
         self.rule = rule
         self.condition = condition
@@ -52,6 +55,10 @@ class ConditionFailed(MatchingError):
     def at(self, place: str) -> "ConditionFailed":
         """Return the same error with the place of the event in its message."""
         return ConditionFailed(self.rule, self.condition, self.cause, place)
+
+
+class KeyFailed(MatchingError):
+    """The key of an event cannot be computed, so that no rule with this key can see the event."""
 
 
 class CodeNotLoaded(MatchingError):
@@ -66,3 +73,15 @@ class CodeNotLoaded(MatchingError):
 
 class StateEncodingError(MatchingError):
     """Encoded state is corrupt, of a newer format, or of another program."""
+
+
+def error_message(error: BaseException) -> str:
+    """Return what an error says, at most 2,000 characters, all of which can be written.
+
+    What user code raises may hold anything, and may fail even when it is asked what it says.
+    """
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - see above
+        return "its message cannot be read"
+    return text.encode(errors="replace").decode()[:_LONGEST_MESSAGE]

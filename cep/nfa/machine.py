@@ -140,6 +140,10 @@ class Machine:
             self.all_rules if going_on is None else going_on,
         )
 
+    def rules_with(self, test: int) -> int:
+        """Return the rules with a condition that a test on the event alone is part of."""
+        return self._table.rules_with(test)
+
     def process(
         self, key: KeyRuns, transitions: EventTransitions, event: Any, time_ms: int
     ) -> list[Emitted] | None:

@@ -158,6 +158,13 @@ class TransitionTable:
     def _event_transitions(self, key: "_KindOfEvent") -> EventTransitions:
         return EventTransitions(self, *key)
 
+    def rules_with(self, test: int) -> int:
+        """Return the rules with a condition that a test on the event alone is part of."""
+        found = 0
+        for _, rules in self._uses.get(test, ()):
+            found |= rules
+        return found
+
     def transition(self, state: int, truth: tuple[int, ...]) -> StateTransition:
         """Return what an event does in `state`.
 

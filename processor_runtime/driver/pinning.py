@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from cep.expression import Schema
+from cep.nfa.errors import error_message
 from contract.snapshot import Snapshot, StreamDefinition, read_snapshot, snapshot_json
 from processor_runtime.driver.batch_record import BatchRecord, BatchRecords, Files
 from processor_runtime.rules.loading import RuleDefaults, load_rules
@@ -200,7 +201,7 @@ class BatchPins:
                 "processor %s, version %d cannot run: %s",
                 item.interval.processor_id,
                 item.interval.version,
-                item.error,
+                error_message(item.error),
             )
         return [_quarantine(item.interval, item.error, since_ms) for item in refused]
 
@@ -221,7 +222,7 @@ def _quarantine(interval: Interval, error: Exception, since_ms: int) -> Quaranti
         interval.processor_id,
         interval.version,
         interval.digest,
-        f"{type(error).__name__}: {error}",
+        f"{type(error).__name__}: {error_message(error)}",
         since_ms,
     )
 

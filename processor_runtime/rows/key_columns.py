@@ -14,6 +14,7 @@ from cep.expression import (
     ExpressionError,
     Schema,
     compile_columnar,
+    evaluating,
     key_problem,
     resolve,
 )
@@ -30,9 +31,14 @@ def key_columns(key_by: tuple[str, ...], schema: Schema) -> tuple[pl.Expr, ...]:
 
 
 def keys_of(events: pl.DataFrame, columns: Sequence[pl.Expr]) -> pl.DataFrame:
-    """Return the key of each event, such that equal keys have equal bytes."""
+    """Return the key of each event, such that equal keys have equal bytes.
+
+    Raises:
+        EvaluationError: polars fails on a value of one of the events.
+    """
     # -0.0 becomes 0.0, which polars treats as equal here; NaN is not a key.
-    return events.select(columns).with_columns(cs.float().fill_nan(None).replace(0.0, 0.0))
+    with evaluating():
+        return events.select(columns).with_columns(cs.float().fill_nan(None).replace(0.0, 0.0))
 
 
 def _key_column(text: str, schema: Schema) -> pl.Expr:

@@ -7,13 +7,15 @@
 
 import traceback
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 import polars as pl
-from pydantic_core import PydanticSerializationError, to_json
+
+from cep.nfa.errors import error_message
+from processor_runtime.rows.json_text import json_text
 
 RowKind = Literal["match", "timeout", "side", "late", "error"]
 ROW_KINDS: Final[tuple[RowKind, ...]] = get_args(RowKind)
@@ -61,19 +63,11 @@ def rows_frame(rows: Sequence[OutputRow]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
-def json_text(value: Any) -> str:
-    """Return any value as JSON; what has no JSON of its own is written as its text."""
-    try:
-        return to_json(value, inf_nan_mode="strings", fallback=str).decode()
-    except (PydanticSerializationError, ValueError, UnicodeDecodeError):
-        return to_json(repr(value)).decode()
-
-
 def error_json(reason: str, error: BaseException | None = None, **more: Any) -> str:
     """Return what is told of an error: a word for its reason, its message, and where it arose."""
     content: dict[str, Any] = {"reason": reason, **more}
     if error is not None:
-        content |= {"message": str(error), "traceback": traceback_text(error)}
+        content |= {"message": error_message(error), "traceback": traceback_text(error)}
     return json_text(content)
 
 
@@ -83,7 +77,8 @@ def traceback_text(error: BaseException) -> str:
     Of a condition that raised it is the traceback of what it raised.
     """
     cause = getattr(error, "cause", None) or error
-    return "".join(traceback.format_exception(cause, limit=-20))[-4_000:]
+    text = "".join(traceback.format_exception(cause, limit=-20))[-4_000:]
+    return text.encode(errors="replace").decode()
 
 
 @dataclass(slots=True)
@@ -116,20 +111,3 @@ class MatchIds:
         if number:
             digest.update(number.to_bytes(4, "big"))
         return digest.hexdigest()
-
-
-def late_rows(events: Iterable[Mapping[str, Any]], times_ms: Iterable[int]) -> Iterator[OutputRow]:
-    """Yield the rows of events that came after the watermark had passed them."""
-    for event, time_ms in zip(events, times_ms, strict=True):
-        yield OutputRow("late", start_ms=time_ms, end_ms=time_ms, events=json_text(event))
-
-
-def bad_event_row(event: Mapping[str, Any] | str, reason: str, message: str) -> OutputRow:
-    """Return the row of an event that cannot be used, with why.
-
-    Args:
-        event: the event, or the text that is none.
-        reason: a word for what is wrong.
-        message: what is wrong, in a sentence.
-    """
-    return OutputRow("error", events=json_text(event), error=error_json(reason, message=message))

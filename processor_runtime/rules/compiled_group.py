@@ -50,6 +50,7 @@ class CompiledGroup:
         defaults: Limits,
     ) -> None:
         self.id = group_id(key_by)
+        self.key_by = key_by
         self.rules: Mapping[str, LoadedRule] = MappingProxyType({rule.id: rule for rule in rules})
         self.shard_limits = {
             rule.id: rule.shard_limit for rule in rules if rule.shard_limit is not None
@@ -79,7 +80,11 @@ class CompiledGroup:
         return bool(self._key)
 
     def keys(self, events: pl.DataFrame) -> pl.DataFrame:
-        """Return the key of each event, a column per part; no columns for the global key."""
+        """Return the key of each event, a column per part; no columns for the global key.
+
+        Raises:
+            EvaluationError: the key of an event cannot be computed.
+        """
         return keys_of(events, self._key)
 
     def is_of(self, rules: Sequence[LoadedRule]) -> bool:

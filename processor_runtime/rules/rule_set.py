@@ -147,10 +147,31 @@ def compile_rules(
         of_rules = [intervals[rule.id] for rule in sharing]
         group = before.groups.get(name)
         if group is None or not group.compiled.is_of(sharing):
-            compiled = CompiledGroup(key_by, sharing, schema, defaults.limits)
+            compiled, wrong = _compiled(key_by, sharing, schema, defaults)
+            refused += [RefusedRule(intervals[rule_id], error) for rule_id, error in wrong.items()]
+            of_rules = [interval for interval in of_rules if interval.rule_id not in wrong]
+            if compiled is None:
+                continue
             group = SelectorGroup(compiled, of_rules, timeline.processed_ms)
         groups[name] = group.with_intervals(of_rules, timeline.processed_ms)
     return RuleSet(stream, schema, defaults, groups, tuple(refused))
+
+
+def _compiled(
+    key_by: tuple[str, ...], rules: Sequence[LoadedRule], schema: Schema, defaults: RuleDefaults
+) -> tuple[CompiledGroup | None, dict[str, Exception]]:
+    """Return the rules that compile, `None` for none; and the others by id, with their errors."""
+    try:
+        return CompiledGroup(key_by, rules, schema, defaults.limits), {}
+    except Exception:  # noqa: BLE001 - one bad rule never stops the others
+        wrong: dict[str, Exception] = {}
+        for rule in rules:
+            try:
+                CompiledGroup(key_by, [rule], schema, defaults.limits)
+            except Exception as error:  # noqa: BLE001 - it is told as the reason
+                wrong[rule.id] = error
+    rest = [rule for rule in rules if rule.id not in wrong]
+    return (CompiledGroup(key_by, rest, schema, defaults.limits) if rest else None), wrong
 
 
 _KindInPhase = tuple[int, tuple[int, ...]]

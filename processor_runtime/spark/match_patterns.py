@@ -30,8 +30,9 @@ from processor_runtime.spark.plan.frames import (
     timed_events,
 )
 from processor_runtime.spark.plan.stages import OUTPUT_DDL, KeyStageTask, rows_as_pandas
-from processor_runtime.stages.key_stage import MALFORMED, KeyStageSettings
+from processor_runtime.stages.key_stage import KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings, ShardMatcher
+from processor_runtime.stages.unusable_events import MALFORMED
 
 _FOUND: Final = ("pattern", "key", "match_id", "start_ms", "end_ms", "output", "events")
 

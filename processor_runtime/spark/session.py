@@ -1,6 +1,9 @@
 """The Spark session of a job: what Percept needs set, and what the job file sets on top."""
 
+import logging
 import os
+import signal
+import subprocess
 import sys
 import zipfile
 from collections.abc import Mapping
@@ -12,7 +15,10 @@ from warnings import catch_warnings, simplefilter
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
+_log = logging.getLogger("percept.job")
 _PACKAGES: Final = ("percept", "cep", "contract", "discoverers", "processor_runtime")
+_LAST_MOMENT_SECONDS: Final = 5.0
+_KILLED_BY_SHELL: Final = 128
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.session.timeZone": "UTC",
@@ -51,7 +57,16 @@ def job_session(name: str, settings: Mapping[str, str]) -> SparkSession:
     if "spark.master" not in settings and "SPARK_ENV_LOADED" not in os.environ:
         builder = builder.master("local[*]")
         builder = builder.config("spark.ui.enabled", settings.get("spark.ui.enabled", "false"))
-    return builder.getOrCreate()
+    spark = builder.getOrCreate()
+    _quieten_counters(spark)
+    return spark
+
+
+def _quieten_counters(spark: SparkSession) -> None:
+    """Let the server that counts for Spark end silently with it, not with a traceback."""
+    server: Any = getattr(spark.sparkContext, "_accumulatorServer", None)
+    if server is not None:
+        server.handle_error = lambda _request, _client: _log.debug("", exc_info=True)
 
 
 def has_ended(spark: SparkSession) -> bool:
@@ -61,6 +76,26 @@ def has_ended(spark: SparkSession) -> bool:
         return bool(context.sc().isStopped())
     except (AttributeError, OSError, Py4JError):
         return True
+
+
+def process_ending(spark: SparkSession) -> str | None:
+    """Return how Spark's Java process has ended by itself, in words; `None` if it has not.
+
+    Whoever lost the connection to it just now need not wait for more than a moment.
+    """
+    process: Any = getattr(spark.sparkContext._gateway, "proc", None)  # noqa: SLF001 - nowhere else
+    if process is None:  # started by spark-submit, not by this process
+        return "has ended" if has_ended(spark) else None
+    try:
+        code: int = process.wait(_LAST_MOMENT_SECONDS if has_ended(spark) else 0)
+    except subprocess.TimeoutExpired:
+        return None
+    number = -code if code < 0 else code - _KILLED_BY_SHELL
+    if number == signal.SIGKILL:
+        return "was killed (SIGKILL), as a machine does that runs out of memory"
+    if number in set(signal.Signals):
+        return f"was ended by {signal.Signals(number).name}"
+    return f"has ended with exit code {code}"
 
 
 def end_session(spark: SparkSession) -> None:

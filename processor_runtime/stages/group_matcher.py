@@ -11,7 +11,6 @@ then events of the next phase are matched.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Final
 
 import polars as pl
@@ -23,7 +22,9 @@ from cep.nfa.runs import RUN_RULES
 from processor_runtime.rows.event_block import TIME, EventBlock, EventTuple, event_time_ms
 from processor_runtime.rows.key_hashing import key_bytes, key_values
 from processor_runtime.rules.compiled_group import CompiledGroup
-from processor_runtime.rules.rule_set import PhaseEventKind, SelectorGroup
+from processor_runtime.rules.rule_set import SelectorGroup
+from processor_runtime.stages.relevant_events import RelevantEvents, relevant_events
+from processor_runtime.stages.unusable_events import unusable
 from processor_runtime.state.group_header import GroupHeader, StoppedRule, read_header, write_header
 from processor_runtime.state.key_buckets import KeyBuckets, KeyEntry
 from processor_runtime.state.keyed_state import KeyedState
@@ -31,17 +32,6 @@ from processor_runtime.state.waiting_events import WaitingEvents
 
 _BUCKETS_SWEPT: Final = 4
 """How many buckets per batch are rid of what replaced and deleted rules have left in them."""
-
-
-@dataclass(frozen=True, slots=True)
-class _PhaseEvents:
-    """Relevant events of one phase, in order: parallel lists."""
-
-    phase: int
-    times: list[int]
-    keys: list[tuple[Any, ...]]
-    kinds: list[PhaseEventKind]
-    events: list[tuple[Any, ...]]
 
 
 @dataclass(slots=True)
@@ -59,6 +49,7 @@ class GroupMatcher:
     order_by: Sequence[str]
     header: GroupHeader = field(init=False)
     buckets: KeyBuckets = field(init=False)
+    unusable: pl.DataFrame | None = None
     events_by_rule: Counter[str] = field(default_factory=Counter)
     _compiled: CompiledGroup = field(init=False)
     _waiting: WaitingEvents = field(init=False)
@@ -76,10 +67,11 @@ class GroupMatcher:
 
     def match(self, arrived: Iterable[EventBlock], watermark_ms: int) -> list[Detection]:
         """Match what the watermark has passed; return what was found, in order of event time."""
-        events = self._waiting.take(watermark_ms, arrived, self.order_by)
+        events = self._usable(self._waiting.take(watermark_ms, arrived, self.order_by))
         if events is not None and events.columns != [TIME, *self._compiled.columns]:
             events = self._with_columns(events)
-        parts = [] if events is None else list(self._by_phase(events))
+        parts = [] if events is None else list(relevant_events(self.group, events))
+        self._count_events(parts)
         self._restore(parts, watermark_ms)
         return list(self._detections(parts, watermark_ms))
 
@@ -121,43 +113,35 @@ class GroupMatcher:
 
     # Events
 
+    def _usable(self, events: pl.DataFrame | None) -> pl.DataFrame | None:
+        """Set apart what no rule can see; the first stage lets none of it pass, but once it did."""
+        if events is None or (is_unusable := unusable(events)) is None:
+            return events
+        self.unusable = events.filter(is_unusable)
+        return events.filter(~is_unusable)
+
     def _with_columns(self, events: pl.DataFrame) -> pl.DataFrame:
         """Return events that waited while the columns of the stream were changed as it has them."""
         nulls = [null for name, null in self._compiled.nulls.items() if name not in events.columns]
         return events.with_columns(nulls).select(TIME, *self._compiled.columns)
 
-    def _by_phase(self, events: pl.DataFrame) -> Iterator[_PhaseEvents]:
-        """Yield the relevant events, split where phases begin."""
-        times = events.get_column(TIME)
-        begin = 0
-        while begin < len(events):
-            phase = self.group.phases.at(times[begin])
-            until_ms = self.group.phases[phase].until_ms
-            end = int(times.search_sorted(until_ms, side="left"))
-            yield self._relevant(phase, events[begin:end])
-            begin = end
+    def _count_events(self, parts: Sequence[RelevantEvents]) -> None:
+        for part in parts:
+            for kind, count in Counter(part.kinds).items():
+                for rule in kind.rules:
+                    self.events_by_rule[rule] += count
 
-    def _relevant(self, phase: int, events: pl.DataFrame) -> _PhaseEvents:
-        rows, kinds = self._compiled.index.classify(events, partial(self.group.kind, phase))
-        relevant = events[rows]
-        for kind, count in Counter(kinds).items():
-            for rule in kind.rules if kind is not None else ():
-                self.events_by_rule[rule] += count
-        keys = self._compiled.keys(relevant)
-        return _PhaseEvents(
-            phase,
-            relevant.get_column(TIME).to_list(),
-            keys.rows() if self._compiled.is_keyed else [()] * len(relevant),
-            [kind for kind in kinds if kind is not None],
-            relevant.rows(),
-        )
-
-    def _detections(self, parts: Sequence[_PhaseEvents], watermark_ms: int) -> Iterator[Detection]:
+    def _detections(
+        self, parts: Sequence[RelevantEvents], watermark_ms: int
+    ) -> Iterator[Detection]:
         matcher = self._compiled.matcher
         current = self.group.phases.at(self.header.processed_ms)
         for part in parts:
             yield from self._enter_phases(current, part.phase)
             current = part.phase
+            for failing in part.failing:
+                yield from matcher.advance_to(failing.time_ms)
+                matcher.fail(failing.rule, failing.error, failing.key, failing.event)
             advance_to, process = matcher.advance_to, matcher.process
             for time_ms, key, kind, event in zip(
                 part.times, part.keys, part.kinds, part.events, strict=True
@@ -177,7 +161,7 @@ class GroupMatcher:
 
     # Keys
 
-    def _restore(self, parts: Sequence[_PhaseEvents], watermark_ms: int) -> None:
+    def _restore(self, parts: Sequence[RelevantEvents], watermark_ms: int) -> None:
         """Put the keys this batch is about into the matcher."""
         matcher = self._compiled.matcher
         matcher.time_ms = self.header.processed_ms

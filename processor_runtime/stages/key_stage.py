@@ -9,25 +9,29 @@ without a usable time leave the stream here, as rows of output that travel along
 Source: FLIP-200, "key-generating operator".
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
+from cep.expression import EvaluationError, working_parts
 from processor_runtime.rows.event_block import TIME, Arrival, EventBlock, encode_events
 from processor_runtime.rows.key_hashing import key_bytes, key_hash, shard_of
-from processor_runtime.rows.output_rows import OutputRow, bad_event_row, late_rows
+from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rules.compiled_group import CompiledGroup
 from processor_runtime.rules.rule_set import RuleSet, SelectorGroup
 from processor_runtime.schedule.batch_clock import BatchClock
+from processor_runtime.stages.unusable_events import (
+    FUTURE,
+    MALFORMED,
+    late_rows,
+    unusable,
+    unusable_rows,
+)
 
-MALFORMED: Final = "_malformed"
-"""Column with the text of a row that could not be read, null otherwise."""
 TICK: Final = "_tick"
 """Column that is not 0 where a row is no event, but makes time go on; not there in event time."""
-FUTURE: Final = "_too_far_ahead_ms"
-"""Column with the event time of a row that is too far in the future, null otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +93,7 @@ class KeyStage:
         if TICK in events.columns:
             events = events.filter(pl.col(TICK) == 0).drop(TICK)
         self.counts.events += len(events)
-        usable = self._on_time(self._well_formed(events))
+        usable = self._on_time(self._usable(events))
         if not len(usable):
             return
         newest = usable.get_column(TIME).max()
@@ -101,27 +105,16 @@ class KeyStage:
                 for shard, part in self._by_shard(group.compiled, relevant):
                     yield shard, encode_events(group.compiled.id, arrival, part)
 
-    def _well_formed(self, events: pl.DataFrame) -> pl.DataFrame:
-        is_bad = pl.col(MALFORMED).is_not_null() | pl.col(TIME).is_null()
-        bad = events.filter(is_bad)
+    def _usable(self, events: pl.DataFrame) -> pl.DataFrame:
+        is_unusable = unusable(events)
         plain = events.drop(MALFORMED, FUTURE)
-        if not len(bad):
+        if is_unusable is None:
             return plain
+        bad = events.filter(is_unusable)
         self.counts.malformed += len(bad)
         if "error" in self.settings.wanted:
-            self.rows += map(self._bad_row, bad.to_dicts())
-        return plain.filter(~events.select(is_bad).to_series())
-
-    def _bad_row(self, event: dict[str, Any]) -> OutputRow:
-        text, future_ms = event.pop(MALFORMED), event.pop(FUTURE)
-        event.pop(TIME)
-        if text is not None:
-            return bad_event_row(text, "malformed", "it could not be read as an event")
-        column = self.rules.stream.event_time_column
-        if future_ms is not None:
-            message = f"{column} is further in the future than max_future_skew allows"
-            return bad_event_row(event, "future", message)
-        return bad_event_row(event, "no-time", f"it has no {column}")
+            self.rows += unusable_rows(bad, self.rules.stream.event_time_column)
+        return plain.filter(~is_unusable)
 
     def _on_time(self, events: pl.DataFrame) -> pl.DataFrame:
         watermark_ms = self.clock.watermark_ms
@@ -130,8 +123,7 @@ class KeyStage:
             return events
         self.counts.late += len(late)
         if "late" in self.settings.wanted:
-            times = late.get_column(TIME).to_list()
-            self.rows += late_rows(late.drop(TIME).to_dicts(), times)
+            self.rows += late_rows(late)
         return events.filter(pl.col(TIME) > watermark_ms)
 
     def _relevant(self, group: SelectorGroup, events: pl.DataFrame) -> pl.DataFrame:
@@ -152,7 +144,11 @@ class KeyStage:
         return pl.concat(parts).sort("_row").drop("_row")
 
     def _relevant_in(self, group: SelectorGroup, phase: int, events: pl.DataFrame) -> pl.DataFrame:
-        rows, _ = group.compiled.index.classify(events, lambda tests: group.kind(phase, tests))
+        try:
+            rows, _ = group.compiled.index.classify(events, lambda tests: group.kind(phase, tests))
+        except EvaluationError:
+            # The second stage finds out whose fault it is, and quarantines it.
+            return events
         return events if len(rows) == len(events) else events[rows]
 
     def _by_shard(
@@ -161,10 +157,25 @@ class KeyStage:
         if not group.is_keyed:
             yield shard_of(key_hash(group.id, key_bytes(())), self.settings.shards), events
             return
-        keys = group.keys(events)
-        shards = _shards(group.id, keys, self.settings.shards)
+        try:
+            shards = self._shards(group, events)
+        except EvaluationError:
+            parts = working_parts(events, group.keys)
+            shards = pl.concat([self._shards_of_part(group, *part) for part in parts])
         for (shard,), part in events.with_columns(shards).group_by("_shard", maintain_order=True):
             yield int(str(shard)), part.drop("_shard")
+
+    def _shards(self, group: CompiledGroup, events: pl.DataFrame) -> pl.Series:
+        return _shards(group.id, group.keys(events), self.settings.shards)
+
+    def _shards_of_part(
+        self, group: CompiledGroup, events: pl.DataFrame, failure: EvaluationError | None
+    ) -> pl.Series:
+        """Return the shards of a part; one shard quarantines the rules for all of them."""
+        if failure is None:
+            return self._shards(group, events)
+        shard = shard_of(key_hash(group.id, key_bytes(())), self.settings.shards)
+        return pl.repeat(shard, len(events), dtype=pl.Int32, eager=True).alias("_shard")
 
 
 def _shards(group: str, keys: pl.DataFrame, shards: int) -> pl.Series:
@@ -174,13 +185,3 @@ def _shards(group: str, keys: pl.DataFrame, shards: int) -> pl.Series:
     by_key = distinct.with_columns(pl.Series("_shard", hashed, dtype=pl.Int32))
     found = keys.join(by_key, on=keys.columns, how="left", nulls_equal=True, maintain_order="left")
     return found.get_column("_shard")
-
-
-def shard_statistics(counts: EventCounts) -> Mapping[str, int | None]:
-    """Return counts as plain values."""
-    return {
-        "events": counts.events,
-        "late": counts.late,
-        "malformed": counts.malformed,
-        "newest_ms": counts.newest_ms,
-    }

@@ -18,7 +18,8 @@ from cep.processor import (
     process,
 )
 from processor_runtime.rows.event_block import event_fields, event_time_ms
-from processor_runtime.rows.output_rows import MatchIds, OutputRow, RowKind, json_text
+from processor_runtime.rows.json_text import json_text
+from processor_runtime.rows.output_rows import MatchIds, OutputRow, RowKind
 from processor_runtime.rules.loading import LoadedRule
 from processor_runtime.schedule.batch_clock import BatchClock
 

@@ -18,7 +18,13 @@ import polars as pl
 from cep.matching.batch import no_cycle_collection
 from cep.matching.shapes import Detection, RuleFailure
 from cep.nfa.codec import pack, unpack
-from cep.nfa.errors import ConditionFailed, LimitExceeded, SkipTargetMissing
+from cep.nfa.errors import (
+    ConditionFailed,
+    KeyFailed,
+    LimitExceeded,
+    SkipTargetMissing,
+    error_message,
+)
 from processor_runtime.rows.event_block import (
     TIME,
     EventBlock,
@@ -28,19 +34,15 @@ from processor_runtime.rows.event_block import (
     event_fields,
     event_time_ms,
 )
-from processor_runtime.rows.output_rows import (
-    OutputRow,
-    error_json,
-    json_text,
-    late_rows,
-    traceback_text,
-)
+from processor_runtime.rows.json_text import json_text
+from processor_runtime.rows.output_rows import OutputRow, error_json, traceback_text
 from processor_runtime.rules.rule_set import RuleSet, SelectorGroup
 from processor_runtime.schedule.batch_clock import BatchClock
 from processor_runtime.schedule.interval import EndReason, Interval
 from processor_runtime.stages.group_matcher import GroupMatcher
 from processor_runtime.stages.match_rows import MatchRows
 from processor_runtime.stages.shard_status import ShardStatus
+from processor_runtime.stages.unusable_events import LATEST_MS, late_rows, unusable_rows
 from processor_runtime.state.group_header import StoppedRule, read_header
 from processor_runtime.state.keyed_state import KeyedState, StateUnder
 
@@ -124,7 +126,10 @@ class ShardMatcher:
             if refused.interval.end_reason in _TAKEN_OUT:
                 continue
             self.status.stopped.append(self._failed(refused.interval, "code", refused.error))
-        self.next_wake_ms = min(wakes, default=None)
+        # No watermark ever comes to where the window of a rule may end, such as in a million years.
+        self.next_wake_ms = min(
+            (time_ms for time_ms in wakes if time_ms <= LATEST_MS), default=None
+        )
         self.status.row_kinds = dict(Counter(row.kind for row in self.rows))
 
     def _on_time(self, block: EventBlock) -> list[EventBlock]:
@@ -135,9 +140,14 @@ class ShardMatcher:
         late = events.filter(pl.col(TIME) <= self.clock.watermark_ms)
         self.status.counts.late += len(late)
         if "late" in self.settings.wanted:
-            self.rows += late_rows(late.drop(TIME).to_dicts(), late.get_column(TIME).to_list())
+            self.rows += late_rows(late)
         rest = events.filter(pl.col(TIME) > self.clock.watermark_ms)
         return [encode_events(block.group, block.arrival, rest)] if len(rest) else []
+
+    def _reject(self, events: pl.DataFrame) -> None:
+        self.status.counts.malformed += len(events)
+        if "error" in self.settings.wanted:
+            self.rows += unusable_rows(events, self.rules.stream.event_time_column)
 
     def _known_groups(self) -> list[str]:
         data = self.state.get(_DIRECTORY)
@@ -162,6 +172,8 @@ class ShardMatcher:
         group.compiled.matcher.clear()
         matcher = GroupMatcher(group, self._state_of(group.compiled.id), self.rules.stream.order_by)
         detections = matcher.match(arrived, self.clock.watermark_ms)
+        if matcher.unusable is not None:
+            self._reject(matcher.unusable)
         stopped = [self._stopped(group, failure) for failure in group.compiled.take_failures()]
         stopped += self._give_out(group, detections)
         stopped += self._limited(group, matcher, {rule.rule_id for rule in stopped})
@@ -234,7 +246,8 @@ class ShardMatcher:
     ) -> StoppedRule:
         if self.settings.fails_on_error:
             raise RuleFailed(
-                f"processor {interval.processor_id}, version {interval.version}: {error}"
+                f"processor {interval.processor_id}, version {interval.version}: "
+                f"{error_message(error)}"
             ) from error
         self.status.rule(interval.rule_id).errors += 1
         time_ms = self.clock.watermark_ms if site is None else site.time_ms
@@ -245,13 +258,13 @@ class ShardMatcher:
                     processor_id=interval.processor_id,
                     version=interval.version,
                     epoch=self.clock.epoch,
-                    key=None if site is None else json_text(site.key),
+                    key=None if site is None or site.key is None else json_text(site.key),
                     end_ms=time_ms,
                     events=None if site is None else self._event_json(site.event),
                     error=error_json(reason, error),
                 )
             )
-        text = f"{type(error).__name__}: {error}"
+        text = f"{type(error).__name__}: {error_message(error)}"
         return StoppedRule(interval.rule_id, text, time_ms, traceback_text(error))
 
     def _event_json(self, event: EventTuple | None) -> str | None:
@@ -275,6 +288,8 @@ def _reason(error: Exception) -> str:
             return "limit"
         case ConditionFailed():
             return "condition"
+        case KeyFailed():
+            return "key"
         case SkipTargetMissing():
             return "skip"
         case _:

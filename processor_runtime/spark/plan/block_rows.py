@@ -16,6 +16,7 @@ from pydantic_core import from_json, to_json
 
 from processor_runtime.rows.event_block import Arrival, EventBlock
 from processor_runtime.rows.output_rows import OutputRow
+from processor_runtime.rows.valid_text import with_valid_text
 from processor_runtime.stages.key_stage import EventCounts
 
 DDL: Final = (
@@ -102,7 +103,7 @@ class Received:
 
 
 def frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pl.DataFrame]:
-    """Yield Arrow batches as frames, without copying; empty ones are passed over."""
+    """Yield Arrow batches as frames, mostly without copying; empty ones are passed over."""
     for batch in batches:
         if batch.num_rows:
-            yield pl.DataFrame(pl.from_arrow(batch))
+            yield pl.DataFrame(pl.from_arrow(with_valid_text(batch)))

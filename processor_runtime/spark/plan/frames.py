@@ -17,12 +17,11 @@ from processor_runtime.rows.event_block import TIME
 from processor_runtime.spark.plan.block_rows import DDL
 from processor_runtime.spark.plan.stages import OUTPUT_DDL, KeyStageTask, ShardProcessor
 from processor_runtime.spark.plan.worker_rules import RuleSource
-from processor_runtime.stages.key_stage import FUTURE, MALFORMED, TICK, KeyStageSettings
+from processor_runtime.stages.key_stage import TICK, KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings
+from processor_runtime.stages.unusable_events import EARLIEST_MS, FUTURE, LATEST_MS, MALFORMED
 
 _EVENT_TIME: Final = "_event_time"
-_EARLIEST_MS: Final = -62_135_596_800_000
-_LATEST_MS: Final = 253_402_300_799_999
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +67,11 @@ def timed_events(events: DataFrame, time: TimeRules) -> DataFrame:
         time: which time they have.
     """
     given_ms = _time_ms(events, time)
-    latest_ms: Column = F.lit(_LATEST_MS)
+    latest_ms: Column = F.lit(LATEST_MS)
     if time.max_future_skew_ms is not None:
         now_ms = F.unix_millis(F.current_timestamp())
         latest_ms = F.least(latest_ms, now_ms + time.max_future_skew_ms)
-    is_usable = F.col(TIME).between(F.lit(_EARLIEST_MS), latest_ms)
+    is_usable = F.col(TIME).between(F.lit(EARLIEST_MS), latest_ms)
     columns = [name for name in events.columns if name not in {MALFORMED, TICK}]
     ticks = [TICK] if TICK in events.columns else []
     timed = events.select(given_ms.alias(TIME), *columns, MALFORMED, *ticks)

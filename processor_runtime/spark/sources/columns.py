@@ -27,6 +27,14 @@ _INTEGERS: Final = tuple(_DIGITS)
 # Every whole number of these is a double, too.
 _EXACT_IN_DOUBLE: Final = (T.ByteType, T.ShortType, T.IntegerType, T.FloatType)
 _EXACT_IN_FLOAT: Final = (T.ByteType, T.ShortType)
+_NOT_CARRIED: Final = (
+    T.CalendarIntervalType,
+    T.YearMonthIntervalType,
+    T.TimeType,
+    T.SpatialType,
+)
+_NO_KEYS: Final = (T.ArrayType, T.StructType, T.MapType, T.VariantType)
+_DEEPEST: Final = 50
 # Bytes are taken as UTF-8: keys and headers of Kafka, text in old Parquet files.
 _TEXTS: Final = (T.StringType, T.VarcharType, T.CharType, T.BinaryType)
 
@@ -53,12 +61,39 @@ def stream_schema(stream: StreamDefinition) -> T.StructType:
         raise SourceError(
             f"the schema of the stream '{stream.name}' is no Spark DDL: {first_sentence(error)}"
         ) from None
+    for each in schema:
+        if problem := _problem(each.dataType):
+            raise SourceError(
+                f"the column {each.name} of the stream '{stream.name}' is {_shown(each.dataType)}: "
+                f"{problem}"
+            )
     if MALFORMED_COLUMN in schema.names:
         raise SourceError(
             f"the stream '{stream.name}' has a column {MALFORMED_COLUMN}, which the job uses "
             "itself. Give it another name, and tell the old one under source.columns"
         )
     return cast("T.StructType", _open(schema))
+
+
+def _problem(data_type: T.DataType, depth: int = 0) -> str | None:
+    """Return why values of a type cannot go from Spark to the rules; `None` if they can."""
+    if depth > _DEEPEST:
+        return f"at most {_DEEPEST} types can be inside each other"
+    match data_type:
+        case T.StructType():
+            inner = [each.dataType for each in data_type]
+        case T.ArrayType():
+            inner = [data_type.elementType]
+        case T.MapType() if isinstance(data_type.keyType, _NO_KEYS):
+            return "the keys of a MAP must be of a plain type"
+        case T.MapType():
+            inner = [data_type.keyType, data_type.valueType]
+        case _ if isinstance(data_type, _NOT_CARRIED):
+            return "Spark does not give such values to Python. Have them written as STRING"
+        case _:
+            return None
+    problems = (_problem(each, depth + 1) for each in inner)
+    return next(filter(None, problems), None)
 
 
 def _open(data_type: T.DataType) -> T.DataType:

@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from cep.expression import Kind, Schema
+from cep.expression import DataType, Schema
 from cep.expression.types import to_polars
 from contract.snapshot import Snapshot, SnapshotProcessor, StreamDefinition
 from processor_runtime.driver.job_progress import JobProgress
@@ -26,12 +26,16 @@ from processor_runtime.rules.rule_set import RuleSet, compile_rules
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
 from processor_runtime.schedule.timeline import Timeline
 from processor_runtime.schedule.timeline_document import read_timeline
-from processor_runtime.stages.key_stage import FUTURE, MALFORMED, KeyStage, KeyStageSettings
+from processor_runtime.stages.key_stage import KeyStage, KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings, ShardMatcher
 from processor_runtime.stages.shard_status import ShardStatus, read_status, write_status
+from processor_runtime.stages.unusable_events import FUTURE, MALFORMED
 
 Event = Mapping[str, Any]
 """Columns of the stream by name; `MALFORMED` and `FUTURE` may be among them."""
+
+Events = Sequence[Event] | pl.DataFrame
+"""Events, or a frame of the columns of the stream: for values that no Python object can hold."""
 
 _POSITIONS_PER_PARTITION = 1 << 40
 
@@ -91,7 +95,7 @@ class _Checkpoint:
     newest_ms: int | None
     states: tuple[DictState, ...]
     wakes: tuple[int | None, ...]
-    events: Sequence[Event]
+    events: "Events"
     partitions: int
     rows: int
 
@@ -124,7 +128,7 @@ class Pipeline:
         """Start a process: it knows what the checkpoint says."""
         delay_ms = self.stream.allowed_delay_ms + 1
         self.columns: dict[str, pl.DataType] = {
-            name: pl.Binary() if data_type.kind is Kind.OTHER else to_polars(data_type)
+            name: _stored_as(data_type)
             for name, data_type in Schema.from_ddl(self.stream.ddl).columns
         }
         self._pins = BatchPins(self._files, self.options.defaults, self.stream, delay_ms)
@@ -142,7 +146,9 @@ class Pipeline:
             }
         )
 
-    def batch(self, events: Iterable[Event] = (), *, partitions: int = 1) -> list[OutputRow]:
+    def batch(
+        self, events: Iterable[Event] | pl.DataFrame = (), *, partitions: int = 1
+    ) -> list[OutputRow]:
         """Run a micro-batch of these events, in order of arrival; return its rows of output."""
         self._before = _Checkpoint(
             self.batch_id,
@@ -150,7 +156,7 @@ class Pipeline:
             self.newest_ms,
             tuple(DictState(state) for state in self.states),
             tuple(self._wakes),
-            list(events),
+            events if isinstance(events, pl.DataFrame) else list(events),
             partitions,
             len(self.rows),
         )
@@ -185,7 +191,7 @@ class Pipeline:
 
     # One micro-batch
 
-    def _run(self, events: Sequence[Event], partitions: int) -> list[OutputRow]:
+    def _run(self, events: Events, partitions: int) -> list[OutputRow]:
         if self.newest_ms is not None:
             # Spark begins with 0, which the runtime takes for no watermark.
             watermark_ms = self.newest_ms - self.stream.allowed_delay_ms - 1
@@ -227,14 +233,14 @@ class Pipeline:
         return self._rule_sets[name]
 
     def _key_stages(
-        self, rules: RuleSet, clock: BatchClock, events: Sequence[Event], partitions: int
+        self, rules: RuleSet, clock: BatchClock, events: Events, partitions: int
     ) -> Iterator[tuple[KeyStage, list[tuple[int, EventBlock]]]]:
         """Run the first stage on each partition of the events, in two frames each."""
         settings = KeyStageSettings(
             self.options.shards, self.options.matching.wanted, self.options.filters
         )
         size = -(-len(events) // partitions)
-        for partition in range(partitions if events else 0):
+        for partition in range(partitions if len(events) else 0):
             part = events[partition * size : (partition + 1) * size]
             stage = KeyStage(rules, settings, clock)
             blocks: list[tuple[int, EventBlock]] = []
@@ -245,8 +251,11 @@ class Pipeline:
                     blocks += stage.blocks(self._frame(part[begin:end]), position)
             yield stage, blocks
 
-    def _frame(self, events: Sequence[Event]) -> pl.DataFrame:
+    def _frame(self, events: Events) -> pl.DataFrame:
         time_column = self.stream.event_time_column
+        if isinstance(events, pl.DataFrame):
+            told = [pl.lit(None, pl.String).alias(MALFORMED), pl.lit(None, pl.Int64).alias(FUTURE)]
+            return events.select(pl.col(time_column).alias(TIME), *events.columns, *told)
         schema = pl.Schema(
             {TIME: pl.Int64(), **self.columns, MALFORMED: pl.String(), FUTURE: pl.Int64()}
         )
@@ -293,6 +302,11 @@ class Pipeline:
         return self._pins.timeline
 
     @property
+    def next_wakes(self) -> list[int | None]:
+        """The watermark at which each shard wants to be called even if nothing comes."""
+        return list(self._wakes)
+
+    @property
     def state_names(self) -> set[str]:
         """The names of all values in the state of all shards."""
         return {name for state in self.states for name in state}
@@ -304,3 +318,10 @@ class Pipeline:
             for row in self.rows
             if row.kind == kind and processor_id in (None, row.processor_id)
         ]
+
+
+def _stored_as(data_type: DataType) -> pl.DataType:
+    try:
+        return to_polars(data_type)
+    except ValueError:  # no expression can read it
+        return pl.Binary()

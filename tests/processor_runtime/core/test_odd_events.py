@@ -9,12 +9,13 @@ import polars as pl
 import pytest
 from pydantic_core import from_json
 
+from processor_runtime.batch_lines import BatchLines
 from processor_runtime.rows.event_block import TIME, Arrival, encode_events
 from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.rules.rule_set import compile_rules
 from processor_runtime.schedule.batch_clock import BatchClock
-from processor_runtime.stages.key_stage import FUTURE, MALFORMED
 from processor_runtime.stages.shard_matcher import MatchSettings, ShardMatcher
+from processor_runtime.stages.unusable_events import EARLIEST_MS, FUTURE, LATEST_MS, MALFORMED
 from tests.processor_runtime.core.pipeline import DictState, Options, Pipeline
 from tests.processor_runtime.core.published import (
     event,
@@ -25,6 +26,8 @@ from tests.processor_runtime.core.published import (
     stream,
     version,
 )
+
+UNREADABLE = '{"reason":"not a JSON object","raw":"{not json","offset":1}'
 
 
 def job_with(delay_ms: int = 0, options: Options | None = None) -> Pipeline:
@@ -67,7 +70,7 @@ def test_rows_that_cannot_be_used_are_told_apart_and_given_out() -> None:
     job = job_with()
     good = letters("ab", 1_000)
     bad: list[dict[str, Any]] = [
-        {MALFORMED: "{not json"},
+        {MALFORMED: UNREADABLE},
         event("a", 0) | {FUTURE: 9_999_999_999_999, "ts": 9_999_999_999_999},
         event("b", 0) | {"ts": None},
     ]
@@ -76,7 +79,8 @@ def test_rows_that_cannot_be_used_are_told_apart_and_given_out() -> None:
     rows = job.rows_of("error")
     told = [from_json(row.error or "") for row in rows]
     assert [error["reason"] for error in told] == ["malformed", "future", "no-time"]
-    assert from_json(rows[0].events or "") == "{not json"
+    assert rows[0].events == UNREADABLE
+    assert told[0]["message"] == "it could not be read as an event: not a JSON object"
     assert from_json(rows[1].events or "") == event("a", 9_999_999_999_999)
     assert from_json(rows[2].events or "") == event("b", 0) | {"ts": None}
     assert "max_future_skew" in told[1]["message"]
@@ -87,9 +91,31 @@ def test_rows_that_cannot_be_used_are_told_apart_and_given_out() -> None:
     assert (totals.events, totals.errors, totals.matches) == (5, 3, 1)
 
 
+def test_a_time_outside_of_the_calendar_is_not_said_to_be_in_the_future() -> None:
+    job = job_with()
+    for time_ms in (EARLIEST_MS - 1, LATEST_MS + 1):
+        job.batch([event("a", 0) | {FUTURE: time_ms, "ts": time_ms}])
+    told = [from_json(row.error or "") for row in job.rows_of("error")]
+    assert [error["reason"] for error in told] == ["out-of-range"] * 2
+    assert told[0]["message"] == (
+        "ts: not within the years 1 to 9999. It counts milliseconds since 1970"
+    )
+
+
+def test_times_at_the_ends_of_the_calendar_can_be_told() -> None:
+    for time_ms in (EARLIEST_MS, LATEST_MS):
+        job = job_with(delay_ms=10)
+        job.batch([event("a", time_ms)])
+        before = job.timeline
+        job.publish(processor("p", version(2, sequence("ab"))))
+        job.batch([event("b", time_ms)])
+        lines = list(BatchLines().lines(job.job_status, before, job.timeline, 0.0))
+        assert any("active from" in line for line in lines)
+
+
 def test_a_batch_of_nothing_but_bad_rows_is_counted() -> None:
     job = job_with()
-    job.batch([{MALFORMED: "x"}, {MALFORMED: "y"}])
+    job.batch([{MALFORMED: UNREADABLE}, {MALFORMED: UNREADABLE}])
     assert (job.job_status.totals.events, job.job_status.totals.errors) == (2, 2)
     assert len(job.rows) == 2
 
@@ -97,7 +123,7 @@ def test_a_batch_of_nothing_but_bad_rows_is_counted() -> None:
 def test_rows_that_no_output_takes_are_counted_and_not_made() -> None:
     matching = MatchSettings(wanted=frozenset({"timeout"}))
     job = job_with(options=Options(matching=matching))
-    job.batch([*letters("ab", 1_000), {MALFORMED: "x"}])
+    job.batch([*letters("ab", 1_000), {MALFORMED: UNREADABLE}])
     job.batch(letters("x", 1_050))
     job.batch(letters("x", 10))
     job.advance(1_100)

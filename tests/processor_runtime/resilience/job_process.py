@@ -148,6 +148,15 @@ class JobProcess:
         """Kill driver, JVM and workers at once, without any of them noticing."""
         kill_session(self._process)
 
+    def kill_spark(self) -> None:
+        """Kill the JVM, and nothing else, as a system does that runs out of memory."""
+        (java,) = (
+            process
+            for process in processes_of_session(self._process.pid)
+            if "org.apache.spark.deploy.SparkSubmit" in command_of(process)
+        )
+        os.kill(java, signal.SIGKILL)
+
     def _wait_until_gone(self) -> None:
         deadline = time.monotonic() + PATIENCE_SECONDS
         while left := processes_of_session(self._process.pid):

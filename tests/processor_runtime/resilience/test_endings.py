@@ -137,6 +137,21 @@ def test_without_java_a_job_says_what_it_needs(tmp_path: Path) -> None:
     assert "Traceback" not in job.text
 
 
+def test_a_job_whose_spark_is_killed_says_so_in_its_last_line(tmp_path: Path) -> None:
+    folder = prepared(tmp_path / "job", one_step("p", "value > 0"))
+    checkpoint = folder / "checkpoint"
+    give(folder, 0, 1)
+    with JobProcess(folder, job_document(stream="numbers")) as job:
+        job.wait_until(lambda: has_finished(checkpoint, 1) and written(folder) != [])
+        job.kill_spark()
+        assert job.wait() == 1
+    assert "Traceback" not in job.text
+    assert job.text.splitlines()[-1] == (
+        "the job has ended: Spark's Java process was killed (SIGKILL), as a machine does that runs "
+        "out of memory; the batch under way will be run again. See spark.log"
+    )
+
+
 @pytest.mark.parametrize(
     ("changes", "told"),
     [

@@ -3,7 +3,9 @@
 import pytest
 from pyspark.sql import types as T  # noqa: N812 - as all of Spark's documentation has it
 
-from processor_runtime.spark.sources.columns import fits
+from processor_runtime.spark.sources.columns import fits, stream_schema
+from processor_runtime.spark.sources.errors import SourceError
+from tests.processor_runtime.sources.streams import stream
 
 BYTE, INT, LONG, FLOAT, DOUBLE = (
     T.ByteType(),
@@ -64,3 +66,30 @@ def test_a_type_that_could_lose_something_does_not_fit(
     given: T.DataType, wanted: T.DataType
 ) -> None:
     assert not fits(given, wanted)
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize(
+    ("column", "told"),
+    [
+        ("INTERVAL YEAR TO MONTH", "INTERVAL YEAR TO MONTH: Spark does not give such values"),
+        ("ARRAY<INTERVAL>", "Have them written as STRING"),
+        ("STRUCT<a: TIME(6)>", "Have them written as STRING"),
+        ("MAP<STRUCT<a: INT>, INT>", "the keys of a MAP must be of a plain type"),
+        ("ARRAY<" * 60 + "INT" + ">" * 60, "at most 50 types can be inside each other"),
+    ],
+)
+def test_a_type_whose_values_cannot_reach_a_rule_is_refused(column: str, told: str) -> None:
+    with pytest.raises(SourceError, match="the column x of the stream 'logins' is") as refused:
+        stream_schema(stream(f"x {column}, ts BIGINT"))
+    assert told in str(refused.value)
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize(
+    "column", ["INTERVAL DAY TO SECOND", "MAP<BINARY, ARRAY<DATE>>", "VARIANT", "CHAR(3)"]
+)
+def test_a_type_that_no_expression_reads_is_taken(column: str) -> None:
+    assert stream_schema(stream(f"x {column}, ts BIGINT")).names == ["x", "ts"]

@@ -16,8 +16,9 @@ from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
 from processor_runtime.schedule.timeline import Timeline, resolve
 from processor_runtime.spark.plan.block_rows import SCHEMA, event_row
 from processor_runtime.spark.plan.stages import STATUS, ShardProcessor
-from processor_runtime.stages.key_stage import FUTURE, MALFORMED, KeyStage, KeyStageSettings
+from processor_runtime.stages.key_stage import KeyStage, KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings
+from processor_runtime.stages.unusable_events import FUTURE, MALFORMED
 from tests.processor_runtime.core.pipeline import Event
 from tests.processor_runtime.core.published import (
     absence,

@@ -1,0 +1,66 @@
+"""Values as JSON text: keys, events and outputs as they stand in rows of output.
+
+values of Python ──json_text──► `key`, `output`, `events`, `error` of an output row
+
+Numbers that JSON lacks become texts (`"NaN"`, `"Infinity"`), decimals texts with all their digits,
+times ISO 8601, bytes Base64 with the alphabet for URLs.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic_core import PydanticSerializationError, to_json
+
+
+class NoJson(TypeError):
+    """A value cannot be written as JSON; says which."""
+
+
+def json_text(value: Any) -> str:
+    """Return a value as JSON.
+
+    Raises:
+        NoJson: there is something in it that JSON has no form for, or it is nested too deeply.
+    """
+    try:
+        return _written(value)
+    except PydanticSerializationError as error:
+        # Halves of surrogate pairs, which a text of Python may hold and UTF-8 cannot.
+        try:
+            return _written(_with_whole_characters(value))
+        except (PydanticSerializationError, RecursionError):
+            reason = str(error).removeprefix("Error serializing to JSON: ")
+            raise NoJson(f"it cannot be written as JSON: {reason}") from None
+
+
+def _written(value: Any) -> str:
+    unknown: list[Any] = []
+
+    def plain(inner: Any) -> Any:
+        if type(inner).__module__ == "numpy" and hasattr(inner, "tolist"):
+            return inner.tolist()
+        unknown.append(inner)
+        raise TypeError
+
+    try:
+        return to_json(value, inf_nan_mode="strings", bytes_mode="base64", fallback=plain).decode()
+    except PydanticSerializationError:
+        if unknown:
+            kind = type(unknown[0]).__qualname__
+            raise NoJson(f"a value of the type {kind} cannot be written as JSON") from None
+        raise
+
+
+def _with_whole_characters(value: Any) -> Any:
+    match value:
+        case str():
+            return value.encode(errors="replace").decode()
+        case Mapping():
+            return {
+                _with_whole_characters(key): _with_whole_characters(item)
+                for key, item in value.items()
+            }
+        case list() | tuple() | set() | frozenset():
+            return [_with_whole_characters(item) for item in value]
+        case _:
+            return value
