@@ -20,8 +20,8 @@ from api.matches import endpoints as match_endpoints
 from api.observability.metrics import Metrics
 from api.observability.requests import RequestObserver
 from api.overview import endpoints as overview_endpoints
+from api.processors import change_endpoints
 from api.processors import endpoints as processor_endpoints
-from api.processors import lifecycle_endpoints
 from api.redefinition import endpoints as redefinition_endpoints
 from api.rules import endpoints as rule_endpoints
 from api.running import endpoints as running_endpoints
@@ -48,7 +48,7 @@ ROUTERS = (
     redefinition_endpoints.router,
     snapshot_endpoints.router,
     processor_endpoints.router,
-    lifecycle_endpoints.router,
+    change_endpoints.router,
     draft_endpoints.router,
     job_endpoints.router,
     running_endpoints.router,

@@ -19,6 +19,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect
+from starlette.responses import StreamingResponse
 
 from api.access.authentication import Requires
 from api.runtime import Runtime
@@ -46,6 +47,9 @@ class SliceRoute(APIRoute):
         if not inspect.iscoroutinefunction(endpoint) and not inspect.isasyncgenfunction(endpoint):
             endpoint = _as_unit_of_work(endpoint)
         super().__init__(path, endpoint, **options)
+        assert self.methods is not None  # noqa: S101 - FastAPI sets them
+        if "GET" in self.methods:
+            self.methods.add("HEAD")
 
     def get_route_handler(self) -> _Handler:
         """Return the handler: FastAPI's own, behind what is checked before."""
@@ -54,6 +58,10 @@ class SliceRoute(APIRoute):
         required = next(_requirements(self.dependant), None)
 
         async def handle(request: Request) -> Response:
+            response = await admit(request)
+            return _without_body(response) if request.method == "HEAD" else response
+
+        async def admit(request: Request) -> Response:
             runtime: Runtime = request.app.state.runtime
             if required is not None:
                 await required.admit(request, runtime)
@@ -126,6 +134,15 @@ def _as_unit_of_work(endpoint: Callable[..., Any]) -> Callable[..., Coroutine[An
     # FastAPI reads from it what to hand over.
     run.__signature__ = signature.replace(parameters=[*parameters, own])  # type: ignore[attr-defined]
     return run
+
+
+def _without_body(response: Response) -> Response:
+    """Return the answer to HEAD; what would be streamed is not even begun."""
+    if not isinstance(response, StreamingResponse):
+        return response  # the server leaves its body out
+    head = Response(status_code=response.status_code)
+    head.raw_headers = response.raw_headers
+    return head
 
 
 def _is_json(request: Request) -> bool:

@@ -27,6 +27,8 @@ Answer = TypeVar("Answer")
 class Writing:
     """A change under way: its transaction and who makes it, when and why.
 
+    `actor` is the name of a token and `actor_id` its id, "" for the command line.
+
     `new_epochs` collects what `api.streams.epochs` wrote; readers are told of it after the commit.
     """
 
@@ -35,6 +37,7 @@ class Writing:
     now_ms: int
     request_id: str = ""
     comment: str = ""
+    actor_id: str = ""
     new_epochs: dict[str, int] = field(default_factory=dict)
     actions: list[str] = field(default_factory=list)
 
@@ -52,10 +55,16 @@ class UnitOfWork:
         self._reading = self._runtime.database.reading_session()
         return self._reading
 
-    def write(self, actor: str, request_id: str, comment: str) -> Writing:
+    def write(self, principal: Principal, request_id: str, comment: str) -> Writing:
         """Return the change the endpoint makes; it takes a connection when it is used."""
-        session = self._runtime.database.writing_session()
-        self._writing = Writing(session, actor, self._runtime.now_ms(), request_id, comment)
+        self._writing = Writing(
+            self._runtime.database.writing_session(),
+            principal.name,
+            self._runtime.now_ms(),
+            request_id,
+            comment,
+            principal.token_id,
+        )
         return self._writing
 
     async def run(self, endpoint: Callable[[], Answer]) -> Answer:
@@ -109,7 +118,7 @@ async def _writing(
         str, Query(max_length=1_000, pattern=r"^[^\x00]*$", description="Why; kept in the log.")
     ] = "",
 ) -> Writing:
-    return unit.write(principal.name, request.state.request_id, comment)
+    return unit.write(principal, request.state.request_id, comment)
 
 
 Read = Annotated[Session, Depends(_reading)]

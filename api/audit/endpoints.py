@@ -37,6 +37,7 @@ def _view(change: Change) -> ChangeView:
         id=change.id,
         at=change.at_ms,
         actor=change.actor,
+        actor_id=change.actor_id,
         action=change.action,
         stream=change.stream,
         epoch=change.epoch,

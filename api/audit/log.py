@@ -32,6 +32,7 @@ def record(  # noqa: PLR0913 - the columns of the log, by name
         Change(
             at_ms=writing.now_ms,
             actor=writing.actor,
+            actor_id=writing.actor_id,
             action=action,
             stream=stream,
             epoch=epoch,

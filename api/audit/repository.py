@@ -22,7 +22,11 @@ class ChangeFilter:
         str | None, Query(pattern=r"^[a-z]+\.[a-z]+$", description="Such as `processor.publish`.")
     ] = None
     actor: Annotated[
-        str | None, Query(max_length=100, pattern=r"^[^\x00]*$", description="By this token.")
+        str | None,
+        Query(max_length=100, pattern=r"^[^\x00]*$", description="By a token of this name."),
+    ] = None
+    actor_id: Annotated[
+        str | None, Query(pattern="^[0-9a-f]{16}$", description="By the token of this id.")
     ] = None
     epoch: Annotated[int | None, Query(ge=1, lt=2**53, description="With `stream`.")] = None
 
@@ -36,6 +40,7 @@ def changes_below(
         (Change.processor_id, wanted.processor),
         (Change.action, wanted.action),
         (Change.actor, wanted.actor),
+        (Change.actor_id, wanted.actor_id),
         (Change.epoch, wanted.epoch),
     )
     conditions = [column == value for column, value in columns if value is not None]

@@ -10,7 +10,8 @@ class ChangeView(BaseModel):
 
     id: int
     at: Instant
-    actor: str = Field(description="The name of the token that made it.")
+    actor: str = Field(description="The name of the token that made it; several may have it.")
+    actor_id: str = Field(description="The id of that token; empty = the command line.")
     action: str = Field(description="What was done, such as `processor.publish`.")
     stream: str | None
     epoch: int | None = Field(description="The epoch it made, if it changed what runs.")

@@ -20,6 +20,7 @@ class Change(Record):
     )
     at_ms: Mapped[int] = mapped_column(BigInteger, index=True)
     actor: Mapped[str] = mapped_column(String(100))
+    actor_id: Mapped[str] = mapped_column(String(16), default="", server_default="")
     action: Mapped[str] = mapped_column(String(40))
     stream: Mapped[str | None] = mapped_column(Name, ForeignKey("streams.name"))
     epoch: Mapped[int | None] = mapped_column(BigInteger)

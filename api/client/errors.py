@@ -72,7 +72,7 @@ class ServiceError(Exception):
 
 
 class Unreachable(ServiceError):
-    """There was no answer; whether a change was made is not known."""
+    """There was no answer, or none that says it; whether a change was made is not known."""
 
 
 class NotAllowed(ServiceError):
@@ -111,10 +111,17 @@ _KINDS: Final[Mapping[int, type[ServiceError]]] = {
 }
 
 
+_NOBODY_KNOWS: Final = frozenset(
+    {HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT}
+)
+
+
 def error_of(response: httpx2.Response) -> ServiceError:
     """Return the error for an answer other than 2xx."""
     problem = _problem(response)
     kind = _KINDS.get(response.status_code, ServiceError)
+    if response.status_code in _NOBODY_KNOWS and "Retry-After" not in response.headers:
+        kind = Unreachable
     return kind(
         problem.detail or problem.title,
         status=response.status_code,

@@ -79,6 +79,9 @@ class Processor(ProcessorLine):
     published: list[PublishedVersion]
     warnings: list[Flaw]
     document: dict[str, Any] = Field(description="The newest version, as `publish_document` takes.")
+    withdrawn: list[int] = Field(
+        default=[], description="Scheduled versions whose place this change has taken."
+    )
 
     @property
     def is_paused(self) -> bool:

@@ -23,7 +23,7 @@ PAGES: Final = (
     "/sign-in",
     "/streams/{stream}",
     "/streams/{stream}/rules",
-    "/streams/{stream}/rules/new",
+    "/streams/{stream}/new-rule",
     "/streams/{stream}/rules/{processor_id}",
     "/streams/{stream}/rules/{processor_id}/edit",
     "/streams/{stream}/matches",
@@ -33,6 +33,7 @@ PAGES: Final = (
     "/tokens",
 )
 
+_READING: Final = ["GET", "HEAD"]
 _FOR_EVER: Final = "public, max-age=31536000, immutable"
 _ASK_AGAIN: Final = "no-cache"
 _FIRST_MODULES: Final = re.compile(r"vendor/preact\.js|js/\w+\.js|js/ui/\w+\.js")
@@ -58,16 +59,16 @@ def read_page() -> Response:
 
 
 for _path in PAGES:
-    router.api_route(_path, methods=["GET", "HEAD"])(read_page)
+    router.api_route(_path, methods=_READING)(read_page)
 
 
-@router.get("/favicon.ico")
+@router.api_route("/favicon.ico", methods=_READING)
 def read_icon() -> Response:
     """Answer browsers that request the icon at its traditional path."""
     return _file("icon.svg", _ASK_AGAIN, "", "")
 
 
-@router.get("/assets/{digest}/{path:path}")
+@router.api_route("/assets/{digest}/{path:path}", methods=_READING)
 def read_asset(
     digest: Annotated[str, Path()],
     path: Annotated[str, Path()],

@@ -11,6 +11,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api.observability.metrics import Metrics
 
 _log = structlog.get_logger("percept.request")
+# Of these only there is a series each: a client may invent as many others as it likes.
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
@@ -49,7 +51,8 @@ class RequestObserver:
         # The template, not the path: one series per route, whatever ids are asked for.
         route = getattr(scope.get("route"), "path", "none")
         waited = "yes" if b"wait=" in scope["query_string"] else "no"
-        labels = (scope["method"] if route != "none" else "none", route, str(status), waited)
+        method = scope["method"] if scope["method"] in _METHODS else "other"
+        labels = (method if route != "none" else "none", route, str(status), waited)
         self._metrics.requests.labels(*labels).observe(seconds)
         principal = scope["state"].get("principal")  # set by api.access
         _log.info(

@@ -1,16 +1,15 @@
-"""Processors are created, read, listed, changed and compared."""
+"""Processors are created, read, listed and compared."""
 
 from typing import Annotated
 
 from fastapi import Depends, Path, Query, Response
 from sqlalchemy.orm import Session
 
-from api.access.authentication import Author, Publisher, Viewer
+from api.access.authentication import Author, Viewer
 from api.processors import repository, service, views
-from api.processors.publishing import Checked, checked_document, checked_replacement, may_publish
+from api.processors.publishing import Checked, checked_document, may_publish
 from api.processors.schemas import (
     Comparison,
-    LabelsPatch,
     ProcessorFilter,
     ProcessorSummary,
     ProcessorView,
@@ -23,7 +22,7 @@ from api.processors.tables import Processor
 from api.routing import slice_router
 from api.transactions import Read, Write
 from api.web.paging import Cursor, Limit, Page, decoded_cursor, encoded_cursor
-from api.web.preconditions import IfMatch, quoted
+from api.web.preconditions import TAGGED, IfNoneMatch, not_modified, tagged
 from api.web.problems import documented
 from cep.definition.document import ProcessorId
 
@@ -42,7 +41,7 @@ def validate(
     return ValidationReport(warnings=list(checked.warnings))
 
 
-@router.post("/processors", status_code=201, responses=documented(404, 409))
+@router.post("/processors", status_code=201, responses={201: TAGGED, **documented(404, 409)})
 def create_processor(
     principal: Author,
     write: Write,
@@ -80,51 +79,22 @@ def list_processors(
     return Page(items=views.summaries(session, found[:limit]), next_cursor=next_cursor)
 
 
-@router.get("/processors/{processor_id}", responses=documented(404))
+@router.get(
+    "/processors/{processor_id}",
+    response_model=ProcessorView,
+    responses={200: TAGGED, 304: {"description": "Unchanged."}, **documented(404)},
+)
 def read_processor(
-    processor_id: IdInPath, _principal: Viewer, session: Read, response: Response
-) -> ProcessorView:
+    processor_id: IdInPath,
+    _principal: Viewer,
+    session: Read,
+    response: Response,
+    if_none_match: IfNoneMatch = None,
+) -> ProcessorView | Response:
     """Return a processor with its newest version."""
     processor = views.existing_processor(session, processor_id)
-    return shown(session, processor, response)
-
-
-@router.put("/processors/{processor_id}", responses=documented(404, 409, 412, 428))
-def replace_processor(  # noqa: PLR0913, PLR0917 - the parts of a request
-    processor_id: IdInPath,
-    principal: Author,
-    write: Write,
-    checked: Annotated[Checked, Depends(checked_replacement)],
-    response: Response,
-    if_match: IfMatch = None,
-) -> ProcessorView:
-    """Publish a new version; the same content again makes none. Authors: while it is paused."""
-    processor = views.existing_processor(write.session, processor_id)
-    processor = service.replace(write, processor, checked, if_match)
-    may_publish(principal, paused=processor.state == "paused")
-    return shown(write.session, processor, response)
-
-
-@router.patch("/processors/{processor_id}", responses=documented(404, 412, 428))
-def label_processor(
-    processor_id: IdInPath,
-    _principal: Author,
-    write: Write,
-    patch: LabelsPatch,
-    response: Response,
-    if_match: IfMatch = None,
-) -> ProcessorView:
-    """Change labels: description, owner, tags. Neither a version nor an epoch is made."""
-    processor = views.existing_processor(write.session, processor_id)
-    return shown(write.session, service.label(write, processor, patch, if_match), response)
-
-
-@router.delete("/processors/{processor_id}", status_code=204, responses=documented(404, 412))
-def delete_processor(
-    processor_id: IdInPath, _principal: Publisher, write: Write, if_match: IfMatch = None
-) -> None:
-    """Take a processor out of what runs; its versions stay and can be rolled back to."""
-    service.delete(write, views.existing_processor(write.session, processor_id), if_match)
+    known = not_modified(if_none_match, service.etag(processor))
+    return known or shown(session, processor, response)
 
 
 @router.get("/processors/{processor_id}/versions", responses=documented(404))
@@ -169,5 +139,5 @@ def compare_versions(
 def shown(session: Session, processor: Processor, response: Response) -> ProcessorView:
     """Return the view of a processor, its ETag set in the answer."""
     session.flush()
-    response.headers["ETag"] = quoted(service.etag(processor))
+    tagged(response, service.etag(processor))
     return views.processor_view(session, processor)

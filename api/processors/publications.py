@@ -6,6 +6,7 @@ service ─► publish · republish · end ─► change log, epoch ─► snaps
 from collections.abc import Sequence
 from http import HTTPStatus
 
+from api.audit.log import record
 from api.processors import repository
 from api.processors.schemas import PAUSED, PUBLISHED, SCHEDULED
 from api.processors.tables import Processor, ProcessorVersion, Publication
@@ -16,8 +17,13 @@ from api.web.problems import Refusal
 MAXIMUM_SCHEDULED = 100
 
 
-def publish(writing: Writing, processor: Processor, version: ProcessorVersion, action: str) -> None:
-    """Publish a version; unless it is scheduled, it replaces all others.
+def publish(
+    writing: Writing, processor: Processor, version: ProcessorVersion, action: str
+) -> list[int]:
+    """Give jobs a version; unless it is scheduled it takes the place of all others.
+
+    Returns:
+        The scheduled versions whose place it has taken; the change log names each of them.
 
     Raises:
         Refusal: too many versions are scheduled (409).
@@ -31,10 +37,13 @@ def publish(writing: Writing, processor: Processor, version: ProcessorVersion, a
     epoch = record_change(
         writing, processor, action, old_version=old_version, new_version=version.version
     )
+    withdrawn = []
     if not is_scheduled:
+        withdrawn = _withdrawn(writing, processor, published)
         end(published, epoch)
     _begin(writing, processor, [version.version], epoch)
     follow_state(writing, processor)
+    return withdrawn
 
 
 def republish(writing: Writing, processor: Processor, action: str, *, paused: bool) -> None:
@@ -46,6 +55,24 @@ def republish(writing: Writing, processor: Processor, action: str, *, paused: bo
     processor.state = PAUSED if paused else PUBLISHED
     _begin(writing, processor, [each.version for each in published], epoch)
     follow_state(writing, processor)
+
+
+def _withdrawn(
+    writing: Writing, processor: Processor, published: Sequence[Publication]
+) -> list[int]:
+    withdrawn = []
+    for publication in published:
+        version = repository.version_of(writing.session, processor.id, publication.version)
+        if version is not None and version.effective_from_ms is not None:
+            withdrawn.append(version.version)
+            record(
+                writing,
+                "processor.withdraw",
+                stream=processor.stream,
+                processor_id=processor.id,
+                old_version=version.version,
+            )
+    return withdrawn
 
 
 def _begin(writing: Writing, processor: Processor, versions: Sequence[int], epoch: int) -> None:

@@ -85,6 +85,10 @@ class ProcessorView(ProcessorSummary):
     published: list[PublishedVersion] = Field(description="What jobs are given, lowest first.")
     warnings: list[Flaw] = Field(description="What is allowed but rarely intended.")
     document: dict[str, Any] = Field(description="The newest version, as a PUT takes it.")
+    withdrawn: list[int] = Field(
+        default=[],
+        description="Scheduled versions whose place this change has taken; empty in other answers.",
+    )
 
 
 class VersionSummary(BaseModel):

@@ -5,6 +5,8 @@ and sees the changes of the first. Publications (`tables`) decide what jobs get.
 """
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
 
 from api.audit.log import record
@@ -22,10 +24,18 @@ from api.processors.schemas import DELETED, PAUSED, PUBLISHED, LabelsPatch
 from api.processors.tables import Processor, ProcessorVersion
 from api.streams.service import locked_stream
 from api.transactions import Writing
-from api.web.preconditions import check_match, require_match
+from api.web.preconditions import require_match
 from api.web.problems import Refusal, not_found
 from cep.definition.document import ProcessorLabels
 from contract.canonical import canonical_json
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A processor with its new version, and the scheduled versions whose place that has taken."""
+
+    processor: Processor
+    withdrawn: Sequence[int] = ()
 
 
 def create(writing: Writing, checked: CheckedDocument, *, paused: bool) -> Processor:
@@ -54,41 +64,44 @@ def create(writing: Writing, checked: CheckedDocument, *, paused: bool) -> Proce
     return processor
 
 
-def replace(
-    writing: Writing, processor: Processor, checked: CheckedDocument, if_match: str | None
-) -> Processor:
-    """Publish a new version; equal content creates none, changed labels are stored.
+def lock(
+    writing: Writing, processor: Processor, if_match: str | None, *, deleted_too: bool = False
+) -> None:
+    """Lock the stream of a processor before a change of it, and look at its state afterwards.
 
     Raises:
-        Refusal: changed since (412), another stream (409), or redefined meanwhile (409).
+        Refusal: it was deleted (404), or the change was made from another state (412, 428).
     """
-    _lock(writing, processor, checked)
+    locked_stream(writing, processor.stream)
+    writing.session.refresh(processor)
+    if processor.state == DELETED and not deleted_too:
+        raise deleted(processor)
     require_match(if_match, etag(processor))
+
+
+def replace(writing: Writing, processor: Processor, checked: CheckedDocument) -> Published:
+    """Publish a new version; the same content again makes none, other labels are taken over.
+
+    Raises:
+        Refusal: another stream, or redefined meanwhile (409).
+    """
     document = checked.document
     if document.stream != processor.stream:
         detail = f"A processor stays on its stream, '{processor.stream}'. Create another one."
         raise Refusal(HTTPStatus.CONFLICT, detail)
+    _lock_stream(writing, processor.stream, checked)
     if _set_labels(writing, processor, document):
         touch(writing, processor)
         record(writing, "processor.label", stream=processor.stream, processor_id=processor.id)
     newest = _existing_version(writing, processor, processor.latest_version)
     if newest.content_hash == checked.content_hash and _is_published(writing, newest):
-        return processor
+        return Published(processor)
     version = _add_version(writing, processor, checked)
-    publish(writing, processor, version, "processor.publish")
-    return processor
+    return Published(processor, publish(writing, processor, version, "processor.publish"))
 
 
-def label(
-    writing: Writing, processor: Processor, patch: LabelsPatch, if_match: str | None
-) -> Processor:
-    """Change labels; neither a version nor an epoch is created.
-
-    Raises:
-        Refusal: changed since (412).
-    """
-    _lock(writing, processor)
-    require_match(if_match, etag(processor))
+def label(writing: Writing, processor: Processor, patch: LabelsPatch) -> Processor:
+    """Change labels; neither a version nor an epoch is made."""
     current = ProcessorLabels(
         description=processor.description,
         owner=processor.owner,
@@ -101,40 +114,22 @@ def label(
     return processor
 
 
-def pause(writing: Writing, processor: Processor, if_match: str | None) -> Processor:
-    """Stop a processor but keep it; pausing it twice changes nothing.
-
-    Raises:
-        Refusal: changed since (412).
-    """
-    _lock(writing, processor)
-    check_match(if_match, etag(processor))
+def pause(writing: Writing, processor: Processor) -> Processor:
+    """Stop a processor but keep it; pausing it twice changes nothing."""
     if processor.state != PAUSED:
         republish(writing, processor, "processor.pause", paused=True)
     return processor
 
 
-def resume(writing: Writing, processor: Processor, if_match: str | None) -> Processor:
-    """Let a paused processor run again, from now on in event time.
-
-    Raises:
-        Refusal: changed since (412).
-    """
-    _lock(writing, processor)
-    check_match(if_match, etag(processor))
+def resume(writing: Writing, processor: Processor) -> Processor:
+    """Let a paused processor run again, from now on in event time."""
     if processor.state == PAUSED:
         republish(writing, processor, "processor.resume", paused=False)
     return processor
 
 
-def delete(writing: Writing, processor: Processor, if_match: str | None) -> None:
-    """Delete a processor: it stops running, its versions and changes are kept.
-
-    Raises:
-        Refusal: changed since (412).
-    """
-    _lock(writing, processor)
-    check_match(if_match, etag(processor))
+def delete(writing: Writing, processor: Processor) -> None:
+    """Take a processor out of what runs; its versions and changes stay."""
     epoch = record_change(
         writing, processor, "processor.delete", old_version=processor.latest_version
     )
@@ -142,16 +137,12 @@ def delete(writing: Writing, processor: Processor, if_match: str | None) -> None
     processor.state = DELETED
 
 
-def roll_back(
-    writing: Writing, processor: Processor, version: int, if_match: str | None
-) -> Processor:
+def roll_back(writing: Writing, processor: Processor, version: int) -> Published:
     """Publish the content of an old version as a new one, at once; a deleted processor comes back.
 
     Raises:
-        Refusal: no such version (404), or changed since (412).
+        Refusal: no such version (404).
     """
-    _lock(writing, processor, deleted_too=True)
-    require_match(if_match, etag(processor))
     old = _existing_version(writing, processor, version)
     if processor.state == DELETED:
         processor.state = PUBLISHED
@@ -168,18 +159,16 @@ def roll_back(
         created_by=writing.actor,
         comment=writing.comment,
     )
-    publish(writing, processor, _store(writing, processor, restored), "processor.rollback")
-    return processor
+    _store(writing, processor, restored)
+    return Published(processor, publish(writing, processor, restored, "processor.rollback"))
 
 
-def cancel(writing: Writing, processor: Processor, version: int, if_match: str | None) -> Processor:
-    """Cancel a scheduled version; versions published before it keep running.
+def cancel(writing: Writing, processor: Processor, version: int) -> Processor:
+    """Take back a scheduled version; what was published before it goes on.
 
     Raises:
-        Refusal: it is not scheduled, or nothing else is published (409), or changed since (412).
+        Refusal: it is not scheduled, or nothing else is published (409).
     """
-    _lock(writing, processor)
-    check_match(if_match, etag(processor))
     scheduled = _existing_version(writing, processor, version)
     published = repository.open_publications(writing.session, processor.id)
     publication = next((each for each in published if each.version == version), None)
@@ -202,22 +191,6 @@ def _lock_stream(writing: Writing, stream: str, checked: CheckedDocument) -> Non
     if locked_stream(writing, stream).version != checked.stream_version:
         detail = f"Stream '{stream}' was redefined during the check. Send it again."
         raise Refusal(HTTPStatus.CONFLICT, detail)
-
-
-def _lock(
-    writing: Writing,
-    processor: Processor,
-    checked: CheckedDocument | None = None,
-    *,
-    deleted_too: bool = False,
-) -> None:
-    if checked is not None and checked.document.stream == processor.stream:
-        _lock_stream(writing, processor.stream, checked)
-    else:
-        locked_stream(writing, processor.stream)
-    writing.session.refresh(processor)
-    if processor.state == DELETED and not deleted_too:
-        raise deleted(processor)
 
 
 def deleted(processor: Processor) -> Refusal:

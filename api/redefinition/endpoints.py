@@ -13,7 +13,7 @@ from api.streams import service
 from api.streams.endpoints import NameInPath, shown
 from api.streams.schemas import StreamDocument, StreamView
 from api.transactions import Write
-from api.web.preconditions import IfMatch
+from api.web.preconditions import TAGGED, IfMatch
 from api.web.problems import Flaw, documented, invalid
 from cep.expression import Schema
 
@@ -22,7 +22,7 @@ router = slice_router("/v1/streams", "streams")
 _SHOWN = 20
 
 
-@router.put("/{name}", responses=documented(404, 412, 428))
+@router.put("/{name}", responses={200: TAGGED, **documented(404, 412, 428)})
 def redefine_stream(
     name: NameInPath,
     document: StreamDocument,

@@ -35,13 +35,13 @@ def _each(
     writing: Writing,
     stream: str,
     ids: Sequence[str],
-    act: Callable[[Writing, Processor, str | None], Processor],
+    act: Callable[[Writing, Processor], Processor],
 ) -> list[str]:
     locked_stream(writing, stream)
     changed = []
     for processor in _existing(writing.session, stream, ids):
         revision = processor.revision
-        if act(writing, processor, None).revision != revision:
+        if act(writing, processor).revision != revision:
             changed.append(processor.id)
     return changed
 

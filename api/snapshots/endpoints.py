@@ -11,7 +11,7 @@ from api.routing import slice_router
 from api.runtime import CurrentRuntime, Runtime
 from api.snapshots.cache import ServedSnapshot, SnapshotCache, snapshot_at
 from api.streams.service import existing_stream
-from api.web.preconditions import IfNoneMatch, names_tag, quoted
+from api.web.preconditions import TAGGED, IfNoneMatch, not_modified, tagged
 from api.web.problems import documented, not_found
 from cep.definition.document import StreamName
 from contract.snapshot import Snapshot
@@ -27,7 +27,11 @@ async def _cache(request: Request) -> SnapshotCache:
 @router.get(
     "/snapshot",
     response_model=Snapshot,
-    responses={304: {"description": "Unchanged, also at the end of the wait."}, **documented(404)},
+    responses={
+        200: TAGGED,
+        304: {"description": "Unchanged, also at the end of the wait."},
+        **documented(404),
+    },
 )
 async def read_snapshot(
     name: Annotated[StreamName, Path()],
@@ -54,22 +58,28 @@ async def read_snapshot(
                 rung.clear()
             served = await run_in_threadpool(_newest, runtime, cache, name)
             remaining_seconds = ends_at - loop.time()
-            if if_none_match is None or not names_tag(if_none_match, served.etag):
+            known = not_modified(if_none_match, served.etag)
+            if known is None:
                 return _answer(served)
             if remaining_seconds <= 0 or runtime.bell.is_closed:
-                return Response(status_code=304, headers={"ETag": quoted(served.etag)})
+                return known
             try:
                 await asyncio.wait_for(rung.wait(), remaining_seconds)
             except TimeoutError:
                 continue
 
 
-@router.get("/epochs/{epoch}", response_model=Snapshot, responses=documented(404))
+@router.get(
+    "/epochs/{epoch}",
+    response_model=Snapshot,
+    responses={200: TAGGED, 304: {"description": "Known already."}, **documented(404)},
+)
 def read_epoch(
     name: Annotated[StreamName, Path()],
     epoch: Annotated[int, Path(ge=1, lt=2**53)],
     runtime: CurrentRuntime,
     _principal: ViewerOrJob,
+    if_none_match: IfNoneMatch = None,
 ) -> Response:
     """Return the snapshot of an epoch, byte for byte as it was when it was the newest."""
     with runtime.database.reading() as session:
@@ -77,7 +87,8 @@ def read_epoch(
         if epoch > stream.epoch:
             raise not_found(f"epoch of stream {name}", str(epoch), f"The newest is {stream.epoch}.")
         served = snapshot_at(session, stream, epoch)
-    return _answer(served, {"Cache-Control": "private, max-age=31536000, immutable"})
+    for_ever = {"Cache-Control": "private, max-age=31536000, immutable"}
+    return not_modified(if_none_match, served.etag) or _answer(served, for_ever)
 
 
 def _newest(runtime: Runtime, cache: SnapshotCache, name: str) -> ServedSnapshot:
@@ -88,5 +99,7 @@ def _newest(runtime: Runtime, cache: SnapshotCache, name: str) -> ServedSnapshot
 
 
 def _answer(served: ServedSnapshot, headers: dict[str, str] | None = None) -> Response:
-    known = {"ETag": quoted(served.etag), "Cache-Control": "private, no-cache"}
-    return Response(served.body, media_type="application/json", headers=known | (headers or {}))
+    answer = Response(served.body, media_type="application/json")
+    tagged(answer, served.etag)
+    answer.headers.update(headers or {})
+    return answer

@@ -12,7 +12,7 @@ from api.streams.schemas import StreamDocument, StreamView
 from api.streams.tables import Stream
 from api.transactions import Read, Write
 from api.web.paging import Cursor, Limit, Page, decoded_cursor, encoded_cursor
-from api.web.preconditions import quoted
+from api.web.preconditions import TAGGED, tagged
 from api.web.problems import documented
 from cep.definition.document import StreamName
 
@@ -21,7 +21,7 @@ router = slice_router("/v1/streams", "streams")
 NameInPath = Annotated[StreamName, Path()]
 
 
-@router.post("", status_code=201, responses=documented(409))
+@router.post("", status_code=201, responses={201: TAGGED, **documented(409)})
 def register_stream(
     document: StreamDocument, _principal: Admin, write: Write, response: Response
 ) -> StreamView:
@@ -44,7 +44,7 @@ def list_streams(
     )
 
 
-@router.get("/{name}", responses=documented(404))
+@router.get("/{name}", responses={200: TAGGED, **documented(404)})
 def read_stream(
     name: NameInPath, _principal: ViewerOrJob, session: Read, response: Response
 ) -> StreamView:
@@ -54,5 +54,5 @@ def read_stream(
 
 def shown(session: Session, stream: Stream, response: Response) -> StreamView:
     """Return the view of a stream, its ETag set in the answer."""
-    response.headers["ETag"] = quoted(service.etag(stream))
+    tagged(response, service.etag(stream))
     return service.view(session, stream)

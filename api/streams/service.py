@@ -1,5 +1,6 @@
 """Defines, reads and redefines streams; a new definition must fit the running rules."""
 
+import hashlib
 import json
 import secrets
 from http import HTTPStatus
@@ -114,8 +115,9 @@ def redefine(
 
 
 def etag(stream: Stream) -> str:
-    """Return the tag of a stream's definition (not of what runs on it)."""
-    return f"{stream.uid}.{stream.version}"
+    """Return the tag of a stream's definition and description (not of what runs on it)."""
+    described = hashlib.sha256(stream.description.encode()).hexdigest()[:8]
+    return f"{stream.uid}.{stream.version}.{described}"
 
 
 def check_definition(document: StreamDocument) -> Schema:

@@ -1,5 +1,6 @@
 """Adds to the OpenAPI document the errors that every route may answer."""
 
+import warnings
 from typing import Any
 
 from fastapi import FastAPI
@@ -22,14 +23,17 @@ def describe(app: FastAPI) -> None:
 
 
 def _described(app: FastAPI) -> dict[str, Any]:
-    schema = get_openapi(
-        title=app.title,
-        version=app.version,
-        summary=app.summary,
-        description=app.description,
-        routes=app.routes,
-        separate_input_output_schemas=False,
-    )
+    with warnings.catch_warnings():
+        # GET and HEAD of one route have one name; HEAD is taken out below.
+        warnings.filterwarnings("ignore", "Duplicate Operation ID")
+        schema = get_openapi(
+            title=app.title,
+            version=app.version,
+            summary=app.summary,
+            description=app.description,
+            routes=app.routes,
+            separate_input_output_schemas=False,
+        )
     schemas = schema["components"]["schemas"]
     problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     problem.pop("$defs", None)
@@ -37,6 +41,7 @@ def _described(app: FastAPI) -> dict[str, Any]:
     schemas.pop("HTTPValidationError", None)
     schemas.pop("ValidationError", None)
     for path, operations in schema["paths"].items():
+        operations.pop("head", None)  # wherever there is a GET, and like it
         for operation in operations.values():
             _add_refusals(operation, is_open=path in _OPEN_PATHS)
     return schema

@@ -1,12 +1,12 @@
-"""Strong ETags and `If-Match`: nobody overwrites a change they have not seen.
+"""Strong ETags: nobody overwrites a change they have not seen, nor reads again what they know.
 
 Source: RFC 9110, sections 8.8.3 and 13.1; RFC 6585 (428).
 """
 
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Any, Final
 
-from fastapi import Header
+from fastapi import Header, Response
 
 from api.web.problems import Refusal
 
@@ -18,6 +18,28 @@ IfNoneMatch = Annotated[
     str | None,
     Header(description="ETag of the known state; if it is unchanged, the answer is 304."),
 ]
+
+
+TAGGED: Final[dict[str, Any]] = {
+    "headers": {"ETag": {"description": "Names this state.", "schema": {"type": "string"}}}
+}
+"""What OpenAPI says of an answer that has an ETag."""
+
+
+def tagged(response: Response, tag: str) -> None:
+    """Set the ETag of an answer; whoever keeps it asks each time whether it still holds."""
+    response.headers.update(_headers(tag))
+
+
+def not_modified(if_none_match: str | None, tag: str) -> Response | None:
+    """Return the answer 304 if the caller has this state already."""
+    if if_none_match is None or not names_tag(if_none_match, tag):
+        return None
+    return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=_headers(tag))
+
+
+def _headers(tag: str) -> dict[str, str]:
+    return {"ETag": quoted(tag), "Cache-Control": "private, no-cache"}
 
 
 def quoted(tag: str) -> str:
@@ -42,16 +64,7 @@ def require_match(if_match: str | None, tag: str) -> None:
             HTTPStatus.PRECONDITION_REQUIRED,
             "This change needs If-Match with the ETag that a GET gave, or '*' to overwrite.",
         )
-    check_match(if_match, tag)
-
-
-def check_match(if_match: str | None, tag: str) -> None:
-    """Accept a change if its author named no state, or the current one.
-
-    Raises:
-        Refusal: If-Match names another state (412).
-    """
-    if if_match is not None and not names_tag(if_match, tag):
+    if not names_tag(if_match, tag):
         raise Refusal(
             HTTPStatus.PRECONDITION_FAILED,
             f"It has been changed since: its ETag is {quoted(tag)} now. Read it again.",

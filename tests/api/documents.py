@@ -2,6 +2,9 @@
 
 from typing import Any
 
+ANY_STATE = {"If-Match": "*"}
+"""The header of a change that is made in whatever state things are."""
+
 STREAM: dict[str, Any] = {
     "name": "logins",
     "schema": "user STRING, action STRING, amount DOUBLE, ts TIMESTAMP",

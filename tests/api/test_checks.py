@@ -181,6 +181,18 @@ def test_a_new_schema_must_fit_what_is_published(
     assert client.put("/v1/streams/logins", json=wider, headers=any_state).json()["version"] == 2
 
 
+def test_no_description_of_a_stream_is_overwritten_unseen(with_stream: ServiceUnderTest) -> None:
+    client = with_stream.client
+    seen = {"If-Match": client.get("/v1/streams/logins").headers["ETag"]}
+    statuses = [
+        client.put(
+            "/v1/streams/logins", json=STREAM | {"description": text}, headers=seen
+        ).status_code
+        for text in ("mine", "yours")
+    ]
+    assert statuses == [200, 412]
+
+
 @pytest.mark.parametrize(
     ("changes", "pointer"),
     [

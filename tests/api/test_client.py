@@ -295,6 +295,28 @@ def test_only_what_is_safe_is_sent_again(case: str) -> None:
     assert transport.left == []
 
 
+@pytest.mark.parametrize(
+    ("status", "headers", "kind"),
+    [
+        (503, {}, Unreachable),
+        (504, {}, Unreachable),
+        (503, {"Retry-After": "0"}, ServiceError),
+        (500, {}, ServiceError),
+    ],
+)
+def test_whether_a_change_may_have_been_made_is_told(
+    status: int, headers: dict[str, str], kind: type[ServiceError]
+) -> None:
+    answer = httpx2.MockTransport(lambda _request: httpx2.Response(status, headers=headers))
+    with (
+        Client("http://localhost", "t", transport=answer) as client,
+        pytest.raises(ServiceError) as raised,
+    ):
+        client.delete(ID)
+    assert type(raised.value) is kind
+    assert raised.value.status == status
+
+
 def test_a_service_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("api.client.retries._FIRST_PAUSE_SECONDS", 0)
     transport = Answers(*[NO_ROUTE] * ATTEMPTS)

@@ -18,7 +18,7 @@ from api.gitops.comparison import text_diff
 from cep import Pattern, select
 from cep.signing.code import CodeUse, sign
 from cep.signing.keys import SigningKey
-from tests.api.documents import PATTERN, STREAM, processor_document
+from tests.api.documents import ANY_STATE, PATTERN, STREAM, processor_document
 from tests.api.listening import ListeningService, listening_service
 
 APP = typer.Typer()
@@ -227,7 +227,7 @@ def test_a_cancelled_version_is_not_published_again(
     client.publish("logins", ID, pattern=PATTERN, key_by=["user"])
     client.publish("logins", ID, pattern=OTHER_PATTERN, effective_from="2030-01-01T00:00:00Z")
     cancel = f"/v1/processors/{ID}/versions/2/cancel"
-    listening.service.client.post(cancel).raise_for_status()
+    listening.service.client.post(cancel, headers=ANY_STATE).raise_for_status()
     file = write(tmp_path / "a.yaml", processor_document())
     assert plan_of(run("apply", "-f", file)) == ["Plan: 1 unchanged"]
 

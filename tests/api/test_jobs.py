@@ -15,7 +15,7 @@ from contract.reports import (
     HeartbeatAnswer,
     RunningVersion,
 )
-from tests.api.documents import STREAM
+from tests.api.documents import ANY_STATE, STREAM
 from tests.api.running import START_MS, Publish, ServiceUnderTest
 
 JOBS = "/v1/streams/logins/jobs"
@@ -273,7 +273,8 @@ def test_published_and_running_are_joined_through_the_life_of_a_processor(
     assert (broken["state"], broken["error"], broken["errors"]) == ("quarantined", "boom", 1)
     assert broken["live_version"] is None
 
-    assert with_stream.client.delete("/v1/processors/failed-logins").status_code == 204
+    path = "/v1/processors/failed-logins"
+    assert with_stream.client.delete(path, headers=ANY_STATE).status_code == 204
     assert joined(with_stream)["is_current"] is False
     job.beat(running(state="superseded"), running(version=2, state="superseded"), epoch=4)
     gone = joined(with_stream)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from api.access.authentication import Role
-from tests.api.documents import STREAM
+from tests.api.documents import ANY_STATE, STREAM
 from tests.api.running import START_MS, Publish, ServiceUnderTest
 
 MINUTE_MS = 60_000
@@ -56,9 +56,9 @@ def test_jobs_are_shown_with_their_last_hour_and_rules_by_state(
 ) -> None:
     publish()
     publish(id="paused-rule")
-    with_stream.client.post("/v1/processors/paused-rule/pause")
+    with_stream.client.post("/v1/processors/paused-rule/pause", headers=ANY_STATE)
     publish(id="deleted-rule")
-    with_stream.client.delete("/v1/processors/deleted-rule")
+    with_stream.client.delete("/v1/processors/deleted-rule", headers=ANY_STATE)
     job_id = register(with_stream)
     beat(with_stream, job_id, epoch=6, counters={"events": 100, "matches": 2})
     with_stream.clock.time_ms += MINUTE_MS
@@ -180,7 +180,7 @@ def test_what_begins_or_ends_within_the_hour_is_told_the_next_first(
     )
     publish(id="tomorrow", effective_from="2027-01-16T08:00:00Z")
     publish(id="paused-one", effective_from="2027-01-15T08:20:00Z")
-    with_stream.client.post("/v1/processors/paused-one/pause")
+    with_stream.client.post("/v1/processors/paused-one/pause", headers=ANY_STATE)
 
     items = overview(with_stream)["attention"]
 

@@ -1,7 +1,9 @@
 """The life of a processor: created, replaced, scheduled, paused, rolled back, deleted."""
 
+from collections.abc import Callable
 from typing import Any
 
+import pytest
 from httpx2 import Response
 
 from api.access.authentication import Role
@@ -102,6 +104,86 @@ def test_a_write_needs_the_state_it_was_made_from(
     assert stale.headers["ETag"] != seen
 
 
+CHANGES: dict[str, tuple[str, str, Any]] = {
+    "put": ("PUT", "", processor_document(pattern=OTHER_PATTERN)),
+    "label": ("PATCH", "", {"owner": "fraud"}),
+    "pause": ("POST", "/pause", None),
+    "resume": ("POST", "/resume", None),
+    "roll back": ("POST", "/rollback", {"version": 1}),
+    "cancel": ("POST", "/versions/2/cancel", None),
+    "delete": ("DELETE", "", None),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_every_change_names_the_state_it_was_made_from(
+    with_stream: ServiceUnderTest, publish: Publish, change: str
+) -> None:
+    publish()
+    stale = with_stream.client.get(f"/v1/processors/{ID}").headers["ETag"]
+    put(with_stream, pattern=OTHER_PATTERN, effective_from=LATER)
+    seen = with_stream.client.get(f"/v1/processors/{ID}").headers["ETag"]
+    epoch = with_stream.client.get("/v1/streams/logins").json()["epoch"]
+    method, action, body = CHANGES[change]
+
+    def make(**headers: str) -> int:
+        path = f"/v1/processors/{ID}{action}"
+        return with_stream.client.request(method, path, json=body, headers=headers).status_code
+
+    assert make() == 428
+    assert make(**{"If-Match": stale}) == 412
+    assert with_stream.client.get("/v1/streams/logins").json()["epoch"] == epoch
+    assert make(**{"If-Match": seen}) in {200, 204}
+
+
+def test_what_is_known_already_is_not_sent_again(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    client = with_stream.client
+    for path in (f"/v1/processors/{ID}", "/v1/streams/logins/epochs/2"):
+        etag = client.get(path).headers["ETag"]
+        for known in (etag, f'"other", {etag}', "*"):
+            answer = client.get(path, headers={"If-None-Match": known})
+            assert (answer.status_code, answer.content) == (304, b"")
+            assert answer.headers["ETag"] == etag
+        assert client.get(path, headers={"If-None-Match": '"other"'}).status_code == 200
+
+    seen = {"If-None-Match": client.get(f"/v1/processors/{ID}").headers["ETag"]}
+    changes: list[Callable[[], Response]] = [
+        lambda: client.patch(f"/v1/processors/{ID}", json={"owner": "fraud"}, headers=ANY),
+        lambda: put(with_stream, pattern=OTHER_PATTERN, effective_from=LATER),
+        lambda: act(with_stream, "versions/2/cancel"),
+        lambda: act(with_stream, "pause"),
+    ]
+    for change in changes:
+        assert change().is_success
+        answer = client.get(f"/v1/processors/{ID}", headers=seen)
+        assert answer.status_code == 200
+        seen = {"If-None-Match": answer.headers["ETag"]}
+
+
+@pytest.mark.parametrize("publishing", ["put", "roll back"])
+def test_scheduled_versions_whose_place_is_taken_are_named(
+    with_stream: ServiceUnderTest, publish: Publish, publishing: str
+) -> None:
+    publish()
+    put(with_stream, pattern=OTHER_PATTERN, effective_from=LATER)
+    put(with_stream, pattern=PATTERN, effective_from=LATER.replace("2030", "2031"))
+    newest = {"within": "7 minutes"}
+    if publishing == "put":
+        answer = put(with_stream, pattern=PATTERN | newest).json()
+    else:
+        answer = act(with_stream, "rollback", version=1).json()
+
+    assert answer["withdrawn"] == [2, 3]
+    assert published_versions(with_stream) == [4]
+    log = with_stream.client.get("/v1/changes?action=processor.withdraw").json()["items"]
+    assert [(each["old_version"], each["epoch"]) for each in log] == [(3, None), (2, None)]
+    assert with_stream.client.get(f"/v1/processors/{ID}").json()["withdrawn"] == []
+    assert act(with_stream, "pause").json()["withdrawn"] == []
+
+
 def test_a_scheduled_version_stands_beside_the_one_that_runs(
     with_stream: ServiceUnderTest, publish: Publish
 ) -> None:
@@ -194,11 +276,11 @@ def test_a_deleted_processor_is_gone_but_its_history_is_not(
     publish()
     client = with_stream.client
 
-    assert client.delete(f"/v1/processors/{ID}").status_code == 204
+    assert client.delete(f"/v1/processors/{ID}", headers=ANY).status_code == 204
 
     assert snapshot(with_stream)["processors"] == []
     assert client.get(f"/v1/processors/{ID}").status_code == 404
-    assert client.delete(f"/v1/processors/{ID}").status_code == 404
+    assert client.delete(f"/v1/processors/{ID}", headers=ANY).status_code == 404
     assert client.get("/v1/processors").json()["items"] == []
     assert len(client.get("/v1/processors?state=deleted").json()["items"]) == 1
     assert client.get(f"/v1/processors/{ID}/versions/1").status_code == 200
@@ -208,9 +290,9 @@ def test_a_deleted_processor_comes_back_with_the_next_version_number(
     with_stream: ServiceUnderTest, publish: Publish
 ) -> None:
     publish()
-    with_stream.client.delete(f"/v1/processors/{ID}")
+    with_stream.client.delete(f"/v1/processors/{ID}", headers=ANY)
     assert publish()["state"] == "published"
-    with_stream.client.delete(f"/v1/processors/{ID}")
+    with_stream.client.delete(f"/v1/processors/{ID}", headers=ANY)
     assert act(with_stream, "rollback", version=1).json()["state"] == "published"
     assert published_versions(with_stream) == [3]
 
@@ -229,10 +311,14 @@ def test_every_change_is_in_the_log_with_who_when_why_and_its_epoch(
 
     newest, *_, oldest = changes(with_stream, stream="logins")
 
+    admin = next(
+        each for each in with_stream.client.get("/v1/tokens").json() if each["role"] == "admin"
+    )
     assert newest | {"id": 0} == {
         "id": 0,
         "at": "2027-01-15T08:00:01.000Z",
         "actor": "admin",
+        "actor_id": admin["id"],
         "action": "processor.publish",
         "stream": "logins",
         "epoch": 3,
@@ -287,7 +373,7 @@ def test_an_author_may_write_paused_processors_only(with_stream: ServiceUnderTes
     changed = document | {"pattern": OTHER_PATTERN}
     path = f"/v1/processors/{ID}"
     assert client.put(path, json=changed, headers=author | ANY).json()["version"] == 2
-    assert client.post(f"{path}/resume", headers=author).status_code == 403
+    assert client.post(f"{path}/resume", headers=author | ANY).status_code == 403
 
     act(with_stream, "resume")
 

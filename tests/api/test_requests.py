@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from api.observability import requests
 from tests.api.documents import STREAM, processor_document
 from tests.api.running import ServiceUnderTest, running_service
 
@@ -108,6 +109,92 @@ def test_metrics_count_requests_by_route_not_by_path(with_stream: ServiceUnderTe
     assert f'{route},status="200",waited="no"}} 1.0' in text
     assert f'{route},status="404",waited="no"}} 1.0' in text
     assert 'percept_stream_epoch{stream="logins"} 1.0' in text
+
+
+def test_methods_that_a_client_invents_make_no_series(service: ServiceUnderTest) -> None:
+    for number in range(3):
+        assert service.client.request(f"MINE{number}", "/v1/streams").status_code == 405
+    text = service.client.get("/metrics").text
+    assert "MINE" not in text
+    assert 'percept_http_request_seconds_count{method="other",route="/v1/streams"' in text
+
+
+def test_head_is_answered_wherever_get_is(with_stream: ServiceUnderTest) -> None:
+    client = with_stream.client
+    client.post("/v1/processors", json=processor_document())
+    for path in (
+        "/v1/streams",
+        "/v1/streams/logins/snapshot",
+        "/v1/streams/logins/matches/stream",
+        "/v1/processors/failed-logins",
+        "/v1/processors/unknown",
+        "/healthz",
+        "/metrics",
+        "/openapi.json",
+        "/streams/logins/rules",
+        "/favicon.ico",
+    ):
+        head = client.head(path)
+        assert head.content == b""
+        if not path.endswith("/stream"):  # it has no end
+            got = client.get(path)
+            assert head.status_code == got.status_code
+            changing = {"x-request-id", "content-length", "content-security-policy"}
+            shown = [
+                {k: v for k, v in answer.headers.items() if k not in changing}
+                for answer in (head, got)
+            ]
+            assert shown[0] == shown[1]
+    assert client.head("/v1/streams/logins/matches/stream").status_code == 200
+    assert with_stream.app.state.runtime.match_listeners.open == 0
+    assert client.head("/v1/validate").status_code == 405
+
+
+def test_no_answer_is_kept_unless_it_says_so(with_stream: ServiceUnderTest) -> None:
+    client = with_stream.client
+    client.post("/v1/processors", json=processor_document())
+    for path in (
+        "/v1/streams",
+        "/v1/tokens",
+        "/v1/changes",
+        "/v1/streams/unknown",
+        "/v1/streams?nmae=1",
+        "/healthz",
+        "/metrics",
+        "/session",
+        "/nowhere",
+    ):
+        assert client.get(path).headers["Cache-Control"] == "no-store", path
+    assert client.post("/v1/tokens", json={}).headers["Cache-Control"] == "no-store"
+    for path in ("/v1/processors/failed-logins", "/v1/streams/logins/snapshot"):
+        assert client.get(path).headers["Cache-Control"] == "private, no-cache"
+
+
+def test_the_log_names_tokens_by_their_id(
+    with_stream: ServiceUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines: list[dict[str, Any]] = []
+    monkeypatch.setattr(
+        requests._log, "info", lambda _event, **line: lines.append(line), raising=False
+    )
+    client = with_stream.client
+    made = [client.post("/v1/tokens", json={"name": "ci", "role": "admin"}) for _ in range(2)]
+    for each in made:
+        headers = {"Authorization": f"Bearer {each.json()['token']}"}
+        stream = STREAM | {"name": f"s{each.json()['id']}"}
+        assert client.post("/v1/streams", json=stream, headers=headers).status_code == 201
+    ids = [each.json()["id"] for each in made]
+    assert [(line["token"], line["token_id"]) for line in lines[-2:]] == [
+        ("ci", ids[0]),
+        ("ci", ids[1]),
+    ]
+    changes = client.get("/v1/changes?actor=ci").json()["items"]
+    assert [(each["actor"], each["actor_id"]) for each in changes] == [
+        ("ci", ids[1]),
+        ("ci", ids[0]),
+    ]
+    found = client.get(f"/v1/changes?actor_id={ids[0]}").json()["items"]
+    assert [each["stream"] for each in found] == [f"s{ids[0]}"]
 
 
 def test_a_failure_is_a_problem_document_and_changes_nothing(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from api.access.authentication import Role
 from api.rules.schemas import RuleSort
-from tests.api.documents import PATTERN, STREAM, processor_document
+from tests.api.documents import ANY_STATE, PATTERN, STREAM, processor_document
 from tests.api.running import Publish, ServiceUnderTest, running_service
 
 RULES = "/v1/streams/logins/rules"
@@ -80,7 +80,7 @@ def fill(service: ServiceUnderTest) -> None:
         )
         assert client.post("/v1/processors", json=document).status_code == 201
         if number == 14:
-            client.delete(f"/v1/processors/{document['id']}")
+            client.delete(f"/v1/processors/{document['id']}", headers=ANY_STATE)
         standing = STANDINGS[number % 6]
         if standing != "absent":
             counters = {"matches": number * 10 % 7, "errors": number % 4 if number > 8 else 0}
@@ -269,7 +269,7 @@ def test_many_rules_are_paused_and_resumed_at_once_and_each_change_is_logged(
     client = with_stream.client
     for name in ("a", "b", "c"):
         publish(id=name)
-    client.post("/v1/processors/b/pause")
+    client.post("/v1/processors/b/pause", headers=ANY_STATE)
     answer = client.post(
         f"{RULES}/pause", params={"comment": "a flood"}, json={"ids": ["c", "b", "a", "a"]}
     )
@@ -297,7 +297,7 @@ def test_if_one_rule_is_not_there_none_is_paused(
     client.post("/v1/streams", json=STREAM | {"name": "other"})
     publish(id="a")
     publish(id="gone")
-    client.delete("/v1/processors/gone")
+    client.delete("/v1/processors/gone", headers=ANY_STATE)
     publish(id="elsewhere", stream="other")
     answer = client.post(f"{RULES}/pause", json={"ids": ["a", "gone", "elsewhere", "unknown"]})
     assert answer.status_code == 422

@@ -152,7 +152,7 @@ def act(service: ServiceUnderTest, stream: str, action: str, local_id: str, numb
         definition = STREAM | {"name": stream, "allowed_delay_ms": number}
         answer = service.client.put(f"/v1/streams/{stream}", json=definition, headers=any_state)
     elif action == "delete":
-        answer = service.client.delete(path)
+        answer = service.client.delete(path, headers=any_state)
     elif action in {"put", "schedule"}:
         if action == "schedule":
             document["effective_from"] = "2030-01-01T00:00:00Z"

@@ -18,7 +18,7 @@ PATHS = (
     "/activity",
     "/tokens",
     "/streams/logins/rules",
-    "/streams/logins/rules/new",
+    "/streams/logins/new-rule",
     "/streams/logins/rules/failed-logins",
     "/streams/logins/rules/failed-logins/edit",
     "/streams/logins/matches",

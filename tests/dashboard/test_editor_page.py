@@ -14,7 +14,7 @@ from tests.dashboard.browsing import Guard
 from tests.dashboard.reporting_job import ReportingJob
 from tests.dashboard.serving import ServedDashboard
 
-NEW = "/streams/logins/rules/new"
+NEW = "/streams/logins/new-rule"
 RULE = "/streams/logins/rules/guessed"
 TEXT = RULE_TEXT.replace("failed-logins", "guessed")
 EVENTS = """\

@@ -289,3 +289,33 @@ def test_what_was_found_just_now_has_a_bar(
         }""",
         arg=canvas.element_handle(),
     )
+
+
+def test_a_rule_may_be_called_as_the_editor_once_was(
+    admin_page: Page, dashboard: ServedDashboard, guard: Guard
+) -> None:
+    guard.expect(404)
+    admin_page.goto("/streams/logins/rules/new")
+    admin_page.wait_for_url("**/streams/logins/new-rule")
+    expect(admin_page.get_by_role("heading", name="New rule")).to_be_visible()
+
+    dashboard.publish(processor_document(id="new"))
+    admin_page.goto("/streams/logins/rules/new")
+    expect(admin_page.get_by_role("heading", name="new", exact=True)).to_be_visible()
+
+
+def test_a_rollback_names_the_scheduled_versions_whose_place_it_takes(
+    admin_page: Page, dashboard: ServedDashboard
+) -> None:
+    dashboard.publish(processor_document())
+    dashboard.publish(processor_document(severity="low", effective_from="2100-01-01T00:00:00Z"))
+    admin_page.goto(RULE)
+    admin_page.get_by_role("button", name="More actions").click()
+    admin_page.get_by_role("button", name="Roll back…").click()
+    dialog = admin_page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Scheduled version 2 will not take over")
+    dialog.get_by_role("button", name="Roll back").click()
+    expect(dialog).not_to_be_visible()
+    assert [
+        each["version"] for each in dashboard.get("/v1/processors/failed-logins")["published"]
+    ] == [3]

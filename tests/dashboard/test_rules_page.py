@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from api.access.authentication import Role
 from cep.instants import iso_text
-from tests.api.documents import PATTERN, processor_document
+from tests.api.documents import ANY_STATE, PATTERN, processor_document
 from tests.dashboard.reporting_job import ReportingJob
 from tests.dashboard.serving import ServedDashboard
 
@@ -187,7 +187,7 @@ def test_if_a_ticked_rule_is_gone_the_dialog_says_so_and_none_is_changed(
     publish(dashboard, "a", "b")
     admin_page.goto(RULES)
     admin_page.get_by_role("checkbox", name="All rules on this page").check()
-    dashboard.client.delete("/v1/processors/b")
+    dashboard.client.delete("/v1/processors/b", headers=ANY_STATE)
     admin_page.get_by_role("button", name="Pause").click()
     dialog = admin_page.get_by_role("dialog")
     dialog.get_by_role("button", name="Pause").click()

@@ -139,7 +139,7 @@ def test_a_rule_from_the_editor_runs_in_a_real_job_and_what_it_finds_is_shown(
 ) -> None:
     # While Spark starts, the rule is written; it shall run from an event time on.
     sign_in(page, dashboard.token_of[Role.PUBLISHER])
-    page.goto("/streams/logins/rules/new")
+    page.goto("/streams/logins/new-rule")
     page.get_by_role("textbox", name="The rule").click()
     page.keyboard.press("Control+A")
     page.keyboard.press("Delete")

@@ -11,6 +11,7 @@ export const ACTIONS = {
   "processor.pause": "paused",
   "processor.resume": "resumed",
   "processor.cancel": "cancelled a scheduled version",
+  "processor.withdraw": "replaced a scheduled version",
   "processor.label": "changed labels",
   "processor.delete": "deleted a rule",
   "stream.create": "registered a stream",
@@ -23,12 +24,17 @@ export const ACTIONS = {
   "token.revoke": "revoked a token",
 };
 
+/** Says which token made a change: several may have one name. */
+export function tokenOf({ actor_id: id }) {
+  return id ? `token ${id}` : undefined;
+}
+
 /** @param {{change: object}} properties a change as /v1/changes gives it */
 export function ChangeItem({ change }) {
   return html`<li>
     <span class="when"><${Time} at=${change.at} /></span>
     <span class="what in-text">
-      <strong>${change.actor}</strong> ${ACTIONS[change.action] ?? change.action}${" "}<${Subject} change=${change} />
+      <strong title=${tokenOf(change)}>${change.actor}</strong> ${ACTIONS[change.action] ?? change.action}${" "}<${Subject} change=${change} />
       ${change.comment && html`<q class="comment">${change.comment}</q>`}
     </span>
     <span class="where muted">

@@ -3,7 +3,7 @@ import { html, useEffect, useState } from "../../vendor/preact.js";
 import { send } from "../api.js";
 import { localTime, millis } from "../format.js";
 import { navigate, path } from "../router.js";
-import { TimeField, localInput } from "../rule/actions.js";
+import { TimeField, Withdrawn, localInput } from "../rule/actions.js";
 import { TextDiff } from "../rule/diff.js";
 import { can } from "../session.js";
 import { Confirm } from "../ui/dialog.js";
@@ -46,6 +46,7 @@ export function Publish({ document, rule, onDone, onClose }) {
       )}
     </fieldset>
     ${when === "later" && html`<${TimeField} label="From event time" value=${from} onInput=${setFrom} />`}
+    ${rule && when !== "later" && html`<${Withdrawn} rule=${rule} />`}
     ${rule && html`<${Changed} before=${rule.document} after=${document} />`}
   <//>`;
 }

@@ -50,7 +50,7 @@ function StreamRules({ stream }) {
     ${words
       ? html`<${Bar} published=${published} paused=${paused} label=${words} /><span class="secondary number">${words}</span>`
       : html`<span class="secondary">no rule yet</span>
-          ${can("author") && html`<${ButtonLink} small icon="plus" href=${path`/streams/${stream.name}/rules/new`}>New rule<//>`}`}
+          ${can("author") && html`<${ButtonLink} small icon="plus" href=${path`/streams/${stream.name}/new-rule`}>New rule<//>`}`}
     <span class="muted number" title=${`${plural(stream.epoch, "change")} of what runs so far`}>epoch ${count(stream.epoch)}</span>
   </li>`;
 }

@@ -2,7 +2,7 @@
 import { html, useEffect, useState } from "../../vendor/preact.js";
 import { usePolled } from "../api.js";
 import { plural } from "../format.js";
-import { Link, path } from "../router.js";
+import { Link, navigate, path } from "../router.js";
 import { can } from "../session.js";
 import { Alarms } from "../rule/alarms.js";
 import { RollBack, RuleActions } from "../rule/actions.js";
@@ -31,6 +31,11 @@ export default function RulePage({ params }) {
     running.refresh();
     history.refresh();
   };
+  // The editor stood here once; a rule may be called so, too, and then it is shown.
+  const isOldAddress = id === "new" && rule.problem?.status === 404 && history.problem?.status === 404;
+  useEffect(() => {
+    if (isOldAddress) navigate(path`/streams/${stream}/new-rule`, {}, { replace: true });
+  }, [isOldAddress]);
   if (rule.problem?.status === 404 && history.versions?.length) {
     return html`<${DeletedRule} id=${id} stream=${stream} versions=${history.versions} refresh=${refresh} />`;
   }
@@ -136,12 +141,12 @@ function DeletedRule({ id, stream, versions, refresh }) {
 
 function useVersions(id, newest) {
   const [limit, setLimit] = useState(50);
-  const { data, refresh } = usePolled(path`/v1/processors/${id}/versions`, { limit }, 0);
+  const { data, problem, refresh } = usePolled(path`/v1/processors/${id}/versions`, { limit }, 0);
   useEffect(() => {
     if (data && newest && data.items[0]?.version !== newest) refresh();
   }, [newest]);
   const more = data?.next_cursor &&
     limit < 500 &&
     html`<p class="version-more"><${Button} small onClick=${() => setLimit(500)}>Older versions<//></p>`;
-  return { versions: data?.items, refresh, more };
+  return { versions: data?.items, problem, refresh, more };
 }

@@ -32,7 +32,7 @@ export default function RulesPage({ params }) {
   const page = list.data;
   const newRule =
     can("author") &&
-    html`<${ButtonLink} kind="primary" icon="plus" href=${path`/streams/${stream}/rules/new`}>New rule<//>`;
+    html`<${ButtonLink} kind="primary" icon="plus" href=${path`/streams/${stream}/new-rule`}>New rule<//>`;
 
   return html`<${PageHeader} title="Rules" actions=${newRule} />
     ${page && html`<${JobNotice} stream=${stream} page=${page} />`}

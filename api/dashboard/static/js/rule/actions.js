@@ -36,7 +36,7 @@ export function RuleActions({ rule, versions, refresh }) {
         <button type="button" disabled=${versions.length < 2} onClick=${() => setOpen("rollback")}>Roll back…</button>`}
       <button
         type="button"
-        onClick=${() => navigate(path`/streams/${rule.stream}/rules/new`, { copy: rule.id })}
+        onClick=${() => navigate(path`/streams/${rule.stream}/new-rule`, { copy: rule.id })}
       >
         Duplicate
       </button>
@@ -103,6 +103,7 @@ export function RollBack({ rule, versions, refresh, onClose, chosen }) {
   };
   return html`<${Confirm} title=${`Roll ${rule.id} back?`} verb="Roll back" act=${act} onClose=${onClose}>
     <p>The content of the old version becomes a new one, effective at once.</p>
+    <${Withdrawn} rule=${rule} />
     <${SelectField}
       label="Back to"
       options=${others.map((each) => [String(each.version), versionLabel(each)])}
@@ -115,6 +116,17 @@ export function RollBack({ rule, versions, refresh, onClose, chosen }) {
       <${VersionDiff} id=${rule.id} before=${rule.version} after=${Number(version)} />
     </div>`}
   <//>`;
+}
+
+/** Names the scheduled versions that do not take over if a version is published at once. */
+export function Withdrawn({ rule }) {
+  const scheduled = (rule.published ?? []).filter((each) => each.effective_from);
+  if (!scheduled.length) return null;
+  const names = scheduled.map((each) => each.version).join(", ");
+  return html`<p>
+    <strong>Scheduled ${scheduled.length > 1 ? "versions" : "version"} ${names}</strong> will not take over: the new
+    version takes ${scheduled.length > 1 ? "their" : "its"} place.
+  </p>`;
 }
 
 /** Asks from which event time on a version shall run. */

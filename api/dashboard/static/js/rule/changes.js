@@ -1,6 +1,7 @@
 // What was done with a rule: its part of the change log.
 import { html } from "../../vendor/preact.js";
 import { usePolled } from "../api.js";
+import { tokenOf } from "../activity/change.js";
 import { Time } from "../format.js";
 import { Card, Loading } from "../ui/page.js";
 import { Pager, usePages } from "../ui/pager.js";
@@ -15,12 +16,13 @@ const WORDS = {
   "processor.resume": "resumed",
   "processor.rollback": "rolled back",
   "processor.cancel": "cancelled",
+  "processor.withdraw": "replaced while scheduled",
   "processor.delete": "deleted",
   "processor.label": "relabelled",
 };
 const COLUMNS = [
   { key: "at", label: "When", cell: (change) => html`<${Time} at=${change.at} />` },
-  { key: "who", label: "Who", cell: (change) => html`<span class="wrap-anywhere">${change.actor}</span>` },
+  { key: "who", label: "Who", cell: (change) => html`<span class="wrap-anywhere" title=${tokenOf(change)}>${change.actor}</span>` },
   { key: "what", label: "What", cell: (change) => WORDS[change.action] ?? change.action.replace("processor.", "") },
   { key: "versions", label: "Version", cell: versionsText },
   { key: "epoch", label: "Epoch", right: true, cell: (change) => change.epoch ?? "–" },
