@@ -41,7 +41,7 @@ test-long: setup ## Long tests: kills, a cluster, the demo, all vectors on Spark
 	$(PYTEST) -m long $(ARGS)
 
 test-faults: setup ## Faults injected into service and job, one after the other
-	$(BIN)/pytest -m faults -p no:xdist $(ARGS)
+	$(BIN)/pytest -m faults -n 0 $(ARGS)
 
 bench: setup ## Benchmarks; prints ratios measured in one run
 	$(BIN)/python benchmarks/core.py

@@ -40,7 +40,8 @@ class Forwarder:
             writer.transport.abort()
 
     async def _forward(self, near: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError):
+        # A task that ends cancelled makes asyncio log an error of its own.
+        with contextlib.suppress(OSError, asyncio.CancelledError):
             far, out = await asyncio.open_connection(*self._target)
             self._open |= {back, out}
             try:

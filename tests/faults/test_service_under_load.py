@@ -1,0 +1,156 @@
+"""A service that everything goes wrong for at once still answers, and loses nothing.
+
+Five hundred clients that never finish their request, sixty-four writers, readers, and a database
+whose connections are cut again and again. What is asked for: no status but those documented, a
+`/healthz` that answers, epochs without gaps, every accepted rule there afterwards.
+"""
+
+import asyncio
+import resource
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx2
+import pytest
+from sqlalchemy import make_url
+
+from tests.api.documents import processor_document
+from tests.api.forwarding import Forwarder, forwarder_to
+from tests.api.listening import ListeningService, listening_service
+
+pytestmark = pytest.mark.faults
+
+SLOW_CLIENTS = 500
+WRITERS = 64
+WRITES = 4
+CUTS = 3
+HALF_A_REQUEST = b"POST /v1/processors HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\nX-Slow: "
+
+
+@pytest.fixture(autouse=True)
+def _many_descriptors() -> None:
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8_192), hard))
+
+
+@asynccontextmanager
+async def slow_clients(address: tuple[str, int], count: int) -> AsyncIterator[None]:
+    """Open connections that send half a request each, and never the rest."""
+    writers = []
+    for _ in range(count):
+        _, writer = await asyncio.open_connection(*address)
+        writer.write(HALF_A_REQUEST)
+        writers.append(writer)
+    try:
+        yield
+    finally:
+        for writer in writers:
+            writer.transport.abort()
+
+
+@dataclass
+class Load:
+    """What clients ask of a service at once, and what they were answered."""
+
+    client: httpx2.AsyncClient
+    statuses: Counter[int] = field(default_factory=Counter)
+    health: Counter[int] = field(default_factory=Counter)
+    accepted: set[str] = field(default_factory=set)
+    slowest_seconds: float = 0.0
+
+    async def write(self, writer: int) -> None:
+        """Publish rules one after the other, each until it is there."""
+        for number in range(WRITES):
+            rule = f"w{writer}-{number}"
+            while await self._published(rule) == 503:  # noqa: ASYNC110 - nobody tells it when
+                await asyncio.sleep(0.2)
+            # 409: a try whose connection was cut was committed all the same.
+            self.accepted.add(rule)
+
+    async def _published(self, rule: str) -> int:
+        answer = await self.client.post("/v1/processors", json=processor_document(id=rule))
+        self.statuses[answer.status_code] += 1
+        return answer.status_code
+
+    async def read(self) -> None:
+        """Read a page of rules again and again."""
+        while True:
+            answer = await self.client.get("/v1/processors?limit=10")
+            self.statuses[answer.status_code] += 1
+            await asyncio.sleep(0.02)
+
+    async def look_after(self, work: asyncio.Future[Any]) -> None:
+        """Ask whether the service is alive until the work is done."""
+        while not work.done():
+            begun = time.monotonic()
+            self.health[(await self.client.get("/healthz")).status_code] += 1
+            self.slowest_seconds = max(self.slowest_seconds, time.monotonic() - begun)
+            await asyncio.sleep(0.05)
+        await work
+
+
+async def cut_again_and_again(way: Forwarder) -> None:
+    for _ in range(CUTS):
+        await asyncio.sleep(0.3)
+        await asyncio.to_thread(way.cut)
+        await asyncio.sleep(0.3)
+        await asyncio.to_thread(way.mend)
+
+
+async def under_load(listening: ListeningService, way: Forwarder | None) -> Load:
+    async with (
+        slow_clients(listening.address, SLOW_CLIENTS),
+        listening.asynchronous_client(WRITERS + 20) as client,
+    ):
+        load = Load(client)
+        readers = [asyncio.create_task(load.read()) for _ in range(10)]
+        cuts = [] if way is None else [cut_again_and_again(way)]
+        await load.look_after(asyncio.gather(*cuts, *map(load.write, range(WRITERS))))
+        for task in readers:
+            task.cancel()
+        await asyncio.gather(*readers, return_exceptions=True)
+    return load
+
+
+@pytest.mark.parametrize("store", ["sqlite", "postgresql", "postgresql, cut again and again"])
+def test_a_service_under_load_answers_and_loses_nothing(
+    store: str,
+    migrated_store: Callable[[str], str],
+    record_property: Callable[[str, object], None],
+) -> None:
+    url = migrated_store(store.partition(",")[0])
+    if "cut" not in store:
+        with listening_service(url) as listening:
+            check(listening, None, record_property)
+        return
+    target = make_url(url)
+    with forwarder_to(target.host or "", target.port or 5432) as way:
+        through = target.set(port=way.port).render_as_string(hide_password=False)
+        with listening_service(through) as listening:
+            check(listening, way, record_property)
+
+
+def check(
+    listening: ListeningService,
+    way: Forwarder | None,
+    record_property: Callable[[str, object], None],
+) -> None:
+    load = asyncio.run(under_load(listening, way))
+    record_property("statuses", dict(load.statuses))
+    record_property("slowest /healthz", f"{load.slowest_seconds:.2f} s of {load.health.total()}")
+    assert set(load.statuses) <= {200, 201, 503} | ({409} if way else set()), load.statuses
+    assert set(load.health) == {200}
+    client = listening.service.client
+    there: set[str] = set()
+    page: dict[str, object] = {"next_cursor": ""}
+    while page["next_cursor"] is not None:
+        cursor = f"&cursor={page['next_cursor']}" if page["next_cursor"] else ""
+        page = client.get(f"/v1/processors?limit=500{cursor}").json()
+        there |= {item["id"] for item in page["items"]}  # type: ignore[attr-defined] # it is JSON
+    assert load.accepted == there
+    newest = client.get("/v1/streams/logins").json()["epoch"]
+    assert newest == 1 + len(there)
