@@ -29,7 +29,7 @@ class Writing:
 
     `actor` is the name of a token and `actor_id` its id, "" for the command line.
 
-    `new_epochs` collects what `api.streams.epochs` wrote; readers are told of it after the commit.
+    `new_epochs` collects what `api.streams.epochs` wrote; readers are notified after the commit.
     """
 
     session: Session

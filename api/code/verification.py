@@ -24,7 +24,7 @@ def holds_code(document: Mapping[str, Any]) -> bool:
 def code_problems(document: Mapping[str, Any], keys: SigningKeys | None) -> list[Problem]:
     """Return a problem for each piece of code that was not signed with one of the keys.
 
-    Code of the wrong shape is passed over; the check of the document tells of it.
+    Code of the wrong shape is skipped; the check of the document reports it.
 
     Args:
         document: what a version is to hold.

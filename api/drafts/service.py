@@ -1,4 +1,4 @@
-"""A draft is checked as a publish would check it; all that is wrong is told, with its line."""
+"""A draft is checked as a publish would check it; all problems are reported with their line."""
 
 from dataclasses import dataclass
 from http import HTTPStatus

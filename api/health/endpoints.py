@@ -1,4 +1,4 @@
-"""Health and metrics. Health is open, so that load balancers need no token; it tells little."""
+"""Health and metrics. Health is open, so that load balancers need no token; it reveals little."""
 
 from http import HTTPStatus
 from typing import Annotated, Literal

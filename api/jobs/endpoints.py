@@ -1,4 +1,4 @@
-"""Jobs register, report and stop; people see how they fare."""
+"""Jobs register, report and stop; people read their status."""
 
 from typing import Annotated
 

@@ -106,7 +106,7 @@ async def heard(
                     _read, runtime, listener.stream, wanted, after
                 )
             except StoreUnavailable:
-                return  # it comes back by itself, and is told then
+                return  # it reconnects by itself and gets them then
             for event in events:
                 yield event
             remaining_seconds = ends_at - loop.time()

@@ -61,7 +61,7 @@ def check_document(
 
     Args:
         document: what was sent.
-        stream: what it is checked against; `None` if its stream is not known, which `more` tells.
+        stream: what it is checked against; `None` if its stream is not known, which `more` says.
         keys: those its Python code may be signed with.
         more: what is wrong with it beside.
 

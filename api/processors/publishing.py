@@ -126,7 +126,7 @@ def _checked(
     try:
         checked = check_document(document, stream, runtime.settings.signing_keys, more)
     except Refusal as refusal:
-        # That the stream is unknown alone is another status; beside that, all is told.
+        # An unknown stream alone has a status of its own; with other problems all are reported.
         if unknown is not None and len(refusal.flaws) == 1:
             raise unknown from None
         raise

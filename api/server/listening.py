@@ -37,7 +37,7 @@ class Server(uvicorn.Server):
         app: what to serve.
         settings: where to listen, and the limits.
         before_stop: lets requests go that wait, before a stop waits for them.
-        lifespan: whether the app is told of start and stop, as uvicorn has it.
+        lifespan: uvicorn's setting: whether the app receives start and stop events.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class _ExceptionLog:
         self._not_accepted = Seldom("connections cannot be accepted", _LOGGED_EVERY_SECONDS)
 
     def handle(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        # asyncio tells of each of thousands of attempts a second, with a traceback.
+        # asyncio logs each of thousands of attempts a second, with a traceback.
         if "socket" in context and isinstance(context.get("exception"), OSError):
             self._not_accepted.warn(error=str(context["exception"]))
         else:

@@ -28,7 +28,7 @@ class Seldom:
         self._times = 0
 
     def warn(self, **details: Any) -> None:
-        """Say that it happens, or count it; `times` tells how often since the line before."""
+        """Log the event, or only count it; `times` is how often it happened since the last line."""
         self._times += 1
         now = self._monotonic()
         if now >= self._next_at:

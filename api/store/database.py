@@ -73,7 +73,7 @@ class Database:
 
     @property
     def is_postgresql(self) -> bool:
-        """Whether other processes can be told of a change by NOTIFY."""
+        """Whether other processes can be notified of a change by NOTIFY."""
         return self.engine.dialect.name == "postgresql"
 
     @property
@@ -95,7 +95,7 @@ class Database:
 
     @contextmanager
     def reading(self, session: Session | None = None) -> Iterator[Session]:
-        """Yield a session for reading; what it has seen of the database is let go at the end.
+        """Yield a session for reading; its snapshot of the database is released at the end.
 
         Raises:
             StoreUnavailable: the store cannot be used now.

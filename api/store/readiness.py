@@ -45,7 +45,7 @@ class Readiness:
 
     async def _ask(self) -> bool:
         try:
-            # A thread of its own: readiness is told also while requests keep all others busy.
+            # A thread of its own: readiness is known also while requests keep all others busy.
             ready = await anyio.to_thread.run_sync(
                 self._database.is_ready, limiter=CapacityLimiter(1)
             )

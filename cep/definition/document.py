@@ -104,7 +104,7 @@ class Example(_Document):
 
 
 class ProcessorContent(_Document):
-    """What a version holds: everything that decides what is found and given out."""
+    """What a version holds: everything that decides what is found and output."""
 
     pattern: PatternMapping = Field(description="Which events make a match.")
     key_by: list[SqlText] | None = Field(

@@ -4,7 +4,7 @@ The pipeline: text -> `Expression.parse` -> `check` (types) -> `resolve` (which 
 `split` (what one event decides, and the rest) -> `compile_columnar` and `compile_predicate`, which
 agree on every value; `compile_aggregate` folds the accepted events.
 
-What values mean is told in `values` and `temporal` (comparing), `arithmetic`, `casting`, and
+What values mean is defined in `values` and `temporal` (comparing), `arithmetic`, `casting`, and
 `text_pattern`.
 """
 

@@ -38,7 +38,7 @@ class KeyedMatcher:
         schema: the columns of an event, where they are known.
         limits: what each rule may hold for one key, for all rules alike or by rule id.
         kept_apart: rules with different values here never share a machine; those without one may.
-        on_failure: told of a rule that raised or broke its limits; that rule is stopped and loses
+        on_failure: called with a rule that raised or broke its limits; that rule stops and loses
             its partial matches on all keys, the others go on as if it had never been. Without it
             the error is raised.
         event_view: what a Python condition is given for an event.
@@ -214,7 +214,7 @@ class KeyedMatcher:
         """Stop a rule that the caller has found to fail, as one that raises; once is enough.
 
         Raises:
-            MatchingError: the error, where nobody wants to be told of failures.
+            MatchingError: the error, if there is no `on_failure`.
         """
         for shape, chosen in zip(self.shapes, self.select([rule]), strict=True):
             if guilty := chosen & ~shape.machine.stopped:

@@ -35,7 +35,7 @@ def check_held(limits: Limits, key: KeyRuns, runs: list[Run], held: int) -> None
         held: what has been counted for all rules.
 
     Raises:
-        LimitExceeded: a rule holds too many; tells which ones.
+        LimitExceeded: a rule holds too many; names the rules.
     """
     counts = Counter[int]()
     for run in runs:
@@ -58,7 +58,7 @@ def check_events(limits: Limits, key: KeyRuns) -> None:
     """Count the events that partial matches keep, per rule; the next count is a while off.
 
     Raises:
-        LimitExceeded: a rule keeps too many; tells which ones.
+        LimitExceeded: a rule keeps too many; names the rules.
     """
     tips: dict[int, list[Cell]] = {}
     for rules, tip in key.tips():

@@ -129,7 +129,7 @@ class Program:
 
 
 def guard_truth(guard: Guard, truth: int) -> bool:
-    """Return the truth of a guard, where bit `i` of `truth` tells that condition `i` is TRUE."""
+    """Return the truth of a guard, where bit `i` of `truth` is set if condition `i` is TRUE."""
     match guard:
         case Always():
             return True

@@ -49,7 +49,7 @@ class JobProgress:
         duration_ms: int,
         backlog_events: int | None = None,
     ) -> JobStatus:
-        """Count a batch and return how the job fares after it.
+        """Count a batch and return the status of the job after it.
 
         Args:
             record: what was pinned for the batch.
@@ -73,11 +73,11 @@ class JobProgress:
         )
 
     def resumed(self, record: BatchRecord, timeline: Timeline) -> JobStatus:
-        """Return how a job fares that goes on after a batch of an earlier start, or with it.
+        """Return the status of a job that continues after a batch of an earlier start, or with it.
 
         Args:
             record: what was pinned for that batch.
-            timeline: the rules it ran with. What they hold is told by the shards as they run.
+            timeline: the rules it ran with. The shards report what they hold as they run.
         """
         return self._status_after(record, timeline, EventCounts(newest_ms=record.newest_ms))
 
@@ -101,7 +101,7 @@ class JobProgress:
         )
 
     def idle_rules(self, timeline: Timeline) -> list[str]:
-        """Return the rules that have no partial matches in any shard, as far as all have told."""
+        """Return the rules without partial matches in any shard, as far as all have reported."""
         if len(self._sizes) < self.shards:
             return []
         busy = {rule_id for size in self._sizes.values() for rule_id in size.partial_matches}

@@ -109,7 +109,7 @@ class BatchPins:
         failures: Iterable[Quarantine],
         idle_rules: Iterable[str],
     ) -> None:
-        """Take note of what the newest batch has told: it counts from the next batch on.
+        """Take the reports of the newest batch; they count from the next batch on.
 
         Args:
             newest_ms: the newest event time that was read in it.
@@ -176,7 +176,7 @@ class BatchPins:
             self._records.forget_before(start.batch_id - RECORDS_KEPT)
 
     def _newest_event_ms(self, watermark_ms: int) -> int | None:
-        """Return the newest event time read so far: Spark's watermark tells it exactly."""
+        """Return the newest event time read so far: Spark's watermark gives it exactly."""
         if watermark_ms == NO_WATERMARK_MS:
             return self._newest_ms
         told_ms = watermark_ms + self._delay_ms
@@ -232,7 +232,7 @@ def failed_versions(timeline: Timeline, statuses: Iterable[ShardStatus]) -> list
 
     Args:
         timeline: the timeline they ran with.
-        statuses: what the shards have told of a batch.
+        statuses: what the shards reported of a batch.
     """
     intervals = {interval.rule_id: interval for interval in timeline.intervals}
     return [

@@ -1,4 +1,4 @@
-"""The rows a job gives out: matches, timeouts, side outputs, late events and errors.
+"""The output rows of a job: matches, timeouts, side outputs, late events and errors.
 
     Detection ──process function──► OutputRow ──► frame ──► outputs of the job file, by kind
 
@@ -64,7 +64,7 @@ def rows_frame(rows: Sequence[OutputRow]) -> pl.DataFrame:
 
 
 def error_json(reason: str, error: BaseException | None = None, **more: Any) -> str:
-    """Return what is told of an error: a word for its reason, its message, and where it arose."""
+    """Return an error as JSON: its reason, its message, and where it arose."""
     content: dict[str, Any] = {"reason": reason, **more}
     if error is not None:
         content |= {"message": error_message(error), "traceback": traceback_text(error)}

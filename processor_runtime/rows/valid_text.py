@@ -34,7 +34,7 @@ def _is_valid(column: pa.Array) -> bool:
 
 
 def _repaired(column: pa.Array) -> pa.Array:
-    """Return an array with its texts mended, at any depth; it begins at its own first value."""
+    """Return an array with its texts corrected, at any depth; it begins at its own first value."""
     data_type, is_null = column.type, column.is_null()
     if _is_text(data_type):
         values = column.cast(pa.large_binary()).to_pylist()

@@ -56,7 +56,7 @@ class LoadedRule:
     """One version for one interval: its pattern, and what is done with its matches.
 
     `id` is the `rule_id` of the interval, `digest` its digest. Without a `function` a match is
-    given out as its events alone. `shard_limit` is how many partial matches all keys of a shard may
+    output as its events alone. `shard_limit` is how many partial matches all keys of a shard may
     hold, `None` = any number. `key_by` are the expressions of the key, none for one global key.
     """
 

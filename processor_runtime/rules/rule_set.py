@@ -168,7 +168,7 @@ def _compiled(
         for rule in rules:
             try:
                 CompiledGroup(key_by, [rule], schema, defaults.limits)
-            except Exception as error:  # noqa: BLE001 - it is told as the reason
+            except Exception as error:  # noqa: BLE001 - reported as the reason
                 wrong[rule.id] = error
     rest = [rule for rule in rules if rule.id not in wrong]
     return (CompiledGroup(key_by, rest, schema, defaults.limits) if rest else None), wrong

@@ -86,7 +86,7 @@ def _row(event: dict[str, Any], outside: list[str], time_column: str) -> OutputR
 
 
 def _malformed_row(told: str) -> OutputRow:
-    # It is written as the source has told it, with every digit.
+    # It is written as the source gave it, with every digit.
     reason = from_json(told).get("reason", "nobody knows why")
     message = f"it could not be read as an event: {reason}"
     return OutputRow("error", events=told, error=error_json("malformed", message=message))

@@ -64,7 +64,7 @@ class Regex:
         return self.text.replace(r"\b", r"(?-u:\b)")
 
     def finder(self) -> Callable[[str], bool]:
-        """Return a function that tells whether the pattern is found anywhere in a text."""
+        """Return a function: whether the pattern is found anywhere in a text."""
         search = re2.compile(self.text, _OPTIONS).search
         # Half of a surrogate pair, which is no character, counts as a question mark.
         return lambda text: search(text.encode(errors="replace")) is not None
@@ -240,7 +240,7 @@ class LikePattern:
                 return sum(map(len, self.parts)) + len(self.parts) - 1
 
     def matcher(self) -> Callable[[str], bool]:
-        """Return a function that tells whether a whole text fits the pattern."""
+        """Return a function: whether a whole text fits the pattern."""
         match self.texts:
             case (text,):
                 return lambda value: value == text

@@ -13,7 +13,7 @@ from cep.pattern.tree import Contiguity, Element, Group, InnerContiguity, Step
 class Cursor:
     """An element of a sequence, and the group around the sequence.
 
-    `group_until` is the until condition of that group; `first_repetition` tells whether its first
+    `group_until` is the until condition of that group; `first_repetition` says whether its first
     repetition is being compiled; `after_sequence` is what follows the group.
     """
 

@@ -26,7 +26,7 @@ def read_documents(text: str, suffix: str) -> list[SourceDocument]:
 
     Args:
         text: the text of a file.
-        suffix: one of `SUFFIXES`, which tells the format.
+        suffix: one of `SUFFIXES`, which names the format.
 
     Raises:
         FileRefused: the text does not have that format, or contains more than documents.

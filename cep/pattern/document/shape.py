@@ -51,7 +51,7 @@ Location = tuple[int | str, ...]
 
 
 def pattern_shape_problem(details: ErrorDetails) -> Problem:
-    """Return the problem that a pydantic error about a pattern document tells of."""
+    """Return the problem that a pydantic error about a pattern document describes."""
     location = _written(details["loc"])
     problem = shape_problem(details, path_of(location))
     match details["type"]:
