@@ -150,7 +150,7 @@ def test_a_source_that_is_not_there_is_refused_with_a_remedy(
     with pytest.raises(SourceError, match=r"(?s)PATH_NOT_FOUND.*Create the directory"):
         read_source(spark, source("json", tmp_path / "none"), stream(DDL))
     options = {"kafka.bootstrap.servers": "kafka-1:9092", "subscribe": "logins"}
-    with pytest.raises(SourceError, match=r"parqet.* Mend source\.format") as unknown:
+    with pytest.raises(SourceError, match=r"parqet.* Correct source\.format") as unknown:
         read_source(spark, source("parqet", tmp_path), stream(DDL))
     assert "\n" not in str(unknown.value)
     with pytest.raises(SourceError, match=r"spark-sql-kafka-0-10_2\.13:4\."):
