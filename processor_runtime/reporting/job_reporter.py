@@ -143,7 +143,8 @@ class JobReporter(BackgroundThread):
                 self._end_superseded(str(superseded))
                 return
             except Exception as error:  # noqa: BLE001 - whatever happens here, the job runs on
-                self._clock.wait(self._closing, self._failed(error))
+                if not self._closing.is_set():  # else it is not tried again
+                    self._clock.wait(self._closing, self._failed(error))
             else:
                 self._failures.succeeded()
                 self._clock.wait(self._wake, pause_seconds)
