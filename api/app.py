@@ -34,6 +34,7 @@ from api.store.notifications import EpochBell, hearing_others
 from api.store.readiness import Readiness
 from api.streams import endpoints as stream_endpoints
 from api.tokens import endpoints as token_endpoints
+from api.trials.turns import Trials
 from api.unavailability import add_unavailability_handlers
 from api.web.bodies import BodyBudget
 from api.web.connection_limit import ConnectionLimit
@@ -86,6 +87,7 @@ def create_app(settings: Settings, now_ms: Clock = system_clock_ms) -> FastAPI:
         known_tokens=KnownTokens(),
         metrics=Metrics(),
         match_listeners=ConnectionLimit(settings.match_listeners),
+        trials=Trials(settings.trial_processes, settings.trial_seconds, settings.trial_megabytes),
     )
     runtime.metrics.registry.register(JobCollector(database, runtime.readiness, now_ms, settings))
     app = FastAPI(
@@ -118,4 +120,5 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             yield
     finally:
         runtime.bell.close()
+        runtime.trials.close()
         runtime.database.close()

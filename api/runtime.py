@@ -13,6 +13,7 @@ from api.settings import Settings
 from api.store.database import Database
 from api.store.notifications import EpochBell
 from api.store.readiness import Readiness
+from api.trials.turns import Trials
 from api.web.bodies import BodyBudget
 from api.web.connection_limit import ConnectionLimit
 from api.web.known_tokens import KnownTokens
@@ -31,7 +32,8 @@ def system_clock_ms() -> int:
 class Runtime:
     """The parts of one running service.
 
-    `now_ms` is its clock; `writers` are the threads for transactions, `parsers` for long bodies.
+    `now_ms` is its clock; `writers` are the threads for transactions, `parsers` for long bodies,
+    `trials` the processes for rules that are run on given events.
     """
 
     settings: Settings
@@ -46,6 +48,7 @@ class Runtime:
     known_tokens: KnownTokens
     metrics: Metrics
     match_listeners: ConnectionLimit
+    trials: Trials
 
 
 async def runtime_of(connection: HTTPConnection) -> Runtime:

@@ -70,6 +70,13 @@ class Settings(BaseSettings):
     match_listeners: int = Field(
         default=100, ge=0, description="Connections that may listen for matches at once."
     )
+    trial_processes: int = Field(
+        default=2, ge=1, le=64, description="In which rules are tried; so many trials at once."
+    )
+    trial_seconds: float = Field(default=10, gt=0, le=600, description="How long one may take.")
+    trial_megabytes: int = Field(
+        default=500, ge=50, description="Memory that one may take; enforced on Linux only."
+    )
     session_hours: float = Field(
         default=168, gt=0, le=8_760, description="How long a sign-in to the dashboard lasts."
     )

@@ -12,6 +12,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 
 from api.store.unavailable import StoreUnavailable
+from api.trials.processes import Stopping
 from api.web.problems import problem_response
 from api.worker_threads import Overloaded
 
@@ -30,6 +31,7 @@ def add_unavailability_handlers(app: FastAPI) -> None:
     """Answer 503 where the store cannot be used, or too much is under way."""
     app.add_exception_handler(StoreUnavailable, _on_store_unavailable)
     app.add_exception_handler(Overloaded, _on_overloaded)
+    app.add_exception_handler(Stopping, _on_stopping)
 
 
 async def _on_store_unavailable(request: Request, error: Exception) -> JSONResponse:
@@ -43,6 +45,10 @@ async def _on_store_unavailable(request: Request, error: Exception) -> JSONRespo
 
 async def _on_overloaded(request: Request, error: Exception) -> JSONResponse:
     _log.warning("too much is under way", path=request.url.path, reason=str(error))
+    return _try_again(request, f"{error} Nothing was changed; try again.")
+
+
+async def _on_stopping(request: Request, error: Exception) -> JSONResponse:
     return _try_again(request, f"{error} Nothing was changed; try again.")
 
 

@@ -21,7 +21,7 @@ import httpx2
 import typer
 
 from api.access.authentication import Role
-from api.processors.checks import StreamFacts, check_document
+from api.processors.checks import StreamFacts, examine_document
 from api.processors.service import create
 from api.store.database import Database, migrate
 from api.streams.schemas import StreamDocument
@@ -70,7 +70,7 @@ def fill(database_url: str, processors: int) -> str:
         with database.writing() as session:
             writing = Writing(session, "benchmark", time.time_ns() // 1_000_000)
             for number in range(start, min(start + 500, processors)):
-                checked = check_document(document(number), facts, None)
+                checked = examine_document(document(number), facts, None).accepted([])
                 create(writing, checked, paused=False)
     database.close()
     return token

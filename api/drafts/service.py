@@ -1,8 +1,13 @@
-"""A draft is checked as a publish would check it; all problems are reported with their line."""
+"""A draft is checked as a publish would check it; all problems are reported with their line.
 
-from dataclasses import dataclass
+It is tried by a worker (`api.trials`).
+"""
+
+from dataclasses import asdict
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
+
+from starlette.concurrency import run_in_threadpool
 
 from api.access.authentication import Principal
 from api.code.verification import holds_code
@@ -10,41 +15,38 @@ from api.drafts.reading import ReadDraft, Unreadable, read_draft
 from api.drafts.schemas import Draft, DraftReport
 from api.processors.publishing import checked_document
 from api.runtime import Runtime
-from api.streams.service import event_time_column, existing_stream, schema_of
-from api.web.problems import Flaw, Refusal, document_flaws, invalid
+from api.streams.service import ddl_of, event_time_column, existing_stream
+from api.trials.misfits import Unfit
+from api.trials.processes import BeyondLimit
+from api.trials.rule import WrittenRule
+from api.web.problems import Flaw, Refusal, document_flaws, escaped, invalid
 from cep.definition.checking import check_definition
 from cep.definition.document import ProcessorContent
 from cep.expression import Schema
-from cep.pattern import Pattern
 
+_CHEAPER: Final = "Try it on fewer or shorter events, or narrow the conditions."
 _RULE_KEYS: Final = ("pattern", "key_by", "select")
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """The part of a draft that decides what is found, checked against its stream."""
+async def check(draft: Draft, principal: Principal, runtime: Runtime) -> DraftReport:
+    """Return what a draft says and everything that is wrong with it.
 
-    content: ProcessorContent
-    pattern: Pattern
-    schema: Schema
-    event_time_column: str
-
-
-def check(draft: Draft, principal: Principal, runtime: Runtime) -> DraftReport:
-    """Return what a draft says and everything that is wrong with it."""
+    Raises:
+        Overloaded: it has examples, and there was no turn to run them.
+    """
     try:
-        read = read_draft(draft)
+        read = await run_in_threadpool(read_draft, draft)
     except Unreadable as unreadable:
         return DraftReport(document=None, problems=unreadable.problems)
     try:
-        checked = checked_document(read.data, principal, runtime)
+        checked = await checked_document(read.data, principal, runtime)
     except Refusal as refusal:
         return DraftReport(document=read.data, problems=read.problems(_flaws(refusal), ()))
     return DraftReport(document=read.data, problems=read.problems((), checked.warnings))
 
 
-def rule_of(draft: Draft, runtime: Runtime) -> Rule:
-    """Return the rule in a draft; what else stands there may still be unfinished.
+def rule_of(draft: Draft, runtime: Runtime) -> WrittenRule:
+    """Return the rule in a draft, checked; what else stands there may still be unfinished.
 
     Raises:
         Refusal: its pattern, keys or output columns are wrong (422).
@@ -59,22 +61,52 @@ def rule_of(draft: Draft, runtime: Runtime) -> Rule:
         raise invalid("draft", read.placed(_flaws(refusal))) from None
 
 
-def _rule(read: ReadDraft, runtime: Runtime) -> Rule:
+async def tried(runtime: Runtime, task: str, rule: WrittenRule, **more: Any) -> bytes:
+    """Return what a worker answers about a rule, as JSON.
+
+    Args:
+        runtime: the service, whose worker it is.
+        task: one of `api.trials.tasks`.
+        rule: what it is about.
+        more: the other arguments of the task.
+
+    Raises:
+        Refusal: it cannot be tried, or takes more than it may (422).
+        Overloaded: there was no turn for it.
+    """
+    try:
+        return await runtime.trials.run(task, rule=asdict(rule), **more)
+    except Unfit as unfit:
+        flaws = (
+            Flaw(
+                pointer="".join(f"/{escaped(str(part))}" for part in each.place), detail=each.detail
+            )
+            for each in unfit.misfits
+        )
+        raise invalid(unfit.what, flaws) from None
+    except BeyondLimit as beyond:
+        flaw = Flaw(
+            pointer="/events" if "events" in more else "", detail=f"{beyond}", remedy=_CHEAPER
+        )
+        raise invalid(task, [flaw]) from None
+
+
+def _rule(read: ReadDraft, runtime: Runtime) -> WrittenRule:
     stream = read.data.get("stream")
     if not isinstance(stream, str):
         raise invalid("draft", [Flaw(pointer="/stream", detail="stream is missing.")])
     with runtime.database.reading() as session:
         found = existing_stream(session, stream)
-        schema, column = schema_of(session, found), event_time_column(session, found)
+        ddl, column = ddl_of(session, found), event_time_column(session, found)
     given = {key: value for key, value in read.data.items() if key in _RULE_KEYS}
-    checked = check_definition(given, schema, ProcessorContent)
+    checked = check_definition(given, Schema.from_ddl(ddl), ProcessorContent)
     if checked.content is None or checked.pattern is None or checked.problems:
         raise invalid("draft", document_flaws(checked.problems, given))
     if holds_code(given):
         detail = "The pattern has Python conditions, which the service does not run."
         remedy = "Try it out where the code is: `find_matches`."
         raise invalid("draft", [Flaw(pointer="/pattern", detail=detail, remedy=remedy)])
-    return Rule(checked.content, checked.pattern, schema, column)
+    return WrittenRule(given, ddl, column)
 
 
 def _flaws(refusal: Refusal) -> list[Flaw]:

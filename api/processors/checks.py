@@ -1,6 +1,6 @@
 """Checks a processor document before anything is written: its content, code and examples.
 
-    document ─► check_document ─► CheckedDocument ─► service
+    document ─► examine_document ─► examples run by a worker ─► accepted ─► CheckedDocument
 
 Everything that is wrong is reported at once, each with its place in the document.
 """
@@ -11,11 +11,11 @@ from typing import Any
 
 from api.code.verification import code_problems
 from api.web.problems import Flaw, document_flaws, invalid
-from cep.definition.checking import check_definition
+from cep.definition.checking import CheckedDefinition, check_definition
 from cep.definition.document import ProcessorContent, ProcessorDocument
 from cep.expression import Schema
-from cep.matching.examples import example_problems
-from cep.pattern import Pattern
+from cep.matching.examples import WrittenExamples, examples_to_run
+from cep.pattern import Pattern, Problem
 from cep.signing.keys import SigningKeys
 from contract.canonical import canonical_json, content_hash
 
@@ -51,33 +51,56 @@ class CheckedDocument:
         return replace(self, warnings=(*self.warnings, *more))
 
 
-def check_document(
+@dataclass(frozen=True, slots=True)
+class ExaminedDocument:
+    """What a document says and what is wrong with it, beside its examples, which may be to run."""
+
+    document: Mapping[str, Any]
+    stream: StreamFacts | None
+    checked: CheckedDefinition[ProcessorDocument]
+    problems: tuple[Problem, ...]
+    more: tuple[Flaw, ...]
+    examples: WrittenExamples | None
+
+    def accepted(self, examples: Iterable[Problem]) -> CheckedDocument:
+        """Return the document in the forms that are stored.
+
+        Args:
+            examples: what is wrong with its examples.
+
+        Raises:
+            Refusal: with everything that is wrong (422).
+        """
+        flaws = [*document_flaws([*self.problems, *examples], self.document), *self.more]
+        content, pattern = self.checked.content, self.checked.pattern
+        if flaws or self.stream is None or content is None or pattern is None:
+            raise invalid("processor document", flaws)
+        warnings = tuple(document_flaws(self.checked.warnings, self.document))
+        return _stored(content, pattern, self.stream, warnings)
+
+
+def examine_document(
     document: Mapping[str, Any],
     stream: StreamFacts | None,
     keys: SigningKeys | None,
     more: Iterable[Flaw] = (),
-) -> CheckedDocument:
-    """Return a document in the forms that are stored.
+) -> ExaminedDocument:
+    """Return what a document says and what is wrong with it; its examples are not run.
 
     Args:
         document: what was sent.
         stream: what it is checked against; `None` if its stream is not known, which `more` says.
         keys: those its Python code may be signed with.
         more: what is wrong with it beside.
-
-    Raises:
-        Refusal: with everything that is wrong (422).
     """
     schema = None if stream is None else stream.schema
     checked = check_definition(document, schema, ProcessorDocument)
     problems = [*checked.problems, *code_problems(document, keys)]
+    examples = None
     if stream is not None:
-        problems += example_problems(document, checked, stream.event_time_column)
-    flaws = [*document_flaws(problems, document), *more]
-    if flaws or stream is None or checked.content is None or checked.pattern is None:
-        raise invalid("processor document", flaws)
-    warnings = tuple(document_flaws(checked.warnings, document))
-    return _stored(checked.content, checked.pattern, stream, warnings)
+        examples, unfit = examples_to_run(document, checked, stream.event_time_column)
+        problems += unfit
+    return ExaminedDocument(document, stream, checked, tuple(problems), tuple(more), examples)
 
 
 def definition_flaws(definition: dict[str, Any], schema: Schema) -> list[Flaw]:

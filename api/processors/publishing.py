@@ -5,22 +5,31 @@ Checks take milliseconds; done here they do not keep other writers waiting.
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from http import HTTPStatus
 from typing import Annotated, Any
 
 from fastapi import Path
 from pydantic import GetPydanticSchema
 from pydantic_core import core_schema
+from starlette.concurrency import run_in_threadpool
 
 from api.access.authentication import Author, Principal, Publisher, Role
 from api.code.verification import code_problems, holds_code
 from api.processors import repository
-from api.processors.checks import CheckedDocument, StreamFacts, check_document
+from api.processors.checks import (
+    CheckedDocument,
+    ExaminedDocument,
+    StreamFacts,
+    examine_document,
+)
 from api.processors.schemas import Rollback
 from api.runtime import CurrentRuntime, Runtime
 from api.streams.service import event_time_column, existing_stream, schema_of
+from api.trials.processes import BeyondLimit
 from api.web.problems import Flaw, Refusal, document_flaws, invalid
 from cep.definition.document import ProcessorDocument, ProcessorId
+from cep.pattern import Problem
 
 Checked = CheckedDocument
 
@@ -39,18 +48,19 @@ ProcessorBody = Annotated[
 ]
 
 
-def checked_document(
+async def checked_document(
     document: ProcessorBody, principal: Author, runtime: CurrentRuntime
 ) -> CheckedDocument:
     """Return the body, checked against its stream.
 
     Raises:
         Refusal: no such stream (404), a wrong document (422), or code not allowed (403).
+        Overloaded: it has examples, and there was no turn to run them.
     """
-    return _checked(document, principal, runtime)
+    return await _checked(document, principal, runtime)
 
 
-def checked_replacement(
+async def checked_replacement(
     processor_id: Annotated[ProcessorId, Path()],
     document: ProcessorBody,
     principal: Author,
@@ -60,6 +70,7 @@ def checked_replacement(
 
     Raises:
         Refusal: no such stream (404), a wrong document (422), or code not allowed (403).
+        Overloaded: it has examples, and there was no turn to run them.
     """
     name = document.get("id")
     flaw = Flaw(
@@ -68,7 +79,7 @@ def checked_replacement(
         remedy="An id stays; create another processor instead.",
     )
     is_another = isinstance(name, str) and name != processor_id
-    return _checked(document, principal, runtime, [flaw] if is_another else [])
+    return await _checked(document, principal, runtime, [flaw] if is_another else [])
 
 
 def verified_target(
@@ -113,9 +124,23 @@ def _may_send_code(principal: Principal, document: Mapping[str, Any]) -> None:
         )
 
 
-def _checked(
+async def _checked(
     document: Mapping[str, Any], principal: Principal, runtime: Runtime, more: Sequence[Flaw] = ()
 ) -> CheckedDocument:
+    """Return a checked document.
+
+    Turns for its examples are waited for here, on the event loop: threads that wait would be
+    missing for whoever only reads.
+    """
+    examined, unknown = await run_in_threadpool(_examined, document, principal, runtime, more)
+    problems = await _example_problems(examined, runtime)
+    return await run_in_threadpool(_accepted, examined, problems, unknown, runtime)
+
+
+def _examined(
+    document: Mapping[str, Any], principal: Principal, runtime: Runtime, more: Sequence[Flaw]
+) -> tuple[ExaminedDocument, Refusal | None]:
+    """Return a document with what is wrong with it, and the refusal of its stream, if any."""
     _may_send_code(principal, document)
     stream, unknown = None, None
     try:
@@ -123,8 +148,27 @@ def _checked(
     except Refusal as refusal:
         unknown = refusal
         more = [*more, Flaw(pointer="/stream", detail=refusal.detail)]
+    return examine_document(document, stream, runtime.settings.signing_keys, more), unknown
+
+
+async def _example_problems(examined: ExaminedDocument, runtime: Runtime) -> list[Problem]:
+    if examined.examples is None:
+        return []
     try:
-        checked = check_document(document, stream, runtime.settings.signing_keys, more)
+        found = await runtime.trials.run("examples", written=asdict(examined.examples))
+    except BeyondLimit as beyond:
+        return [Problem("examples", f"{beyond}", "Keep examples small; use a backtest for more.")]
+    return [Problem(**each) for each in json.loads(found)]
+
+
+def _accepted(
+    examined: ExaminedDocument,
+    problems: Sequence[Problem],
+    unknown: Refusal | None,
+    runtime: Runtime,
+) -> CheckedDocument:
+    try:
+        checked = examined.accepted(problems)
     except Refusal as refusal:
         # An unknown stream alone has a status of its own; with other problems all are reported.
         if unknown is not None and len(refusal.flaws) == 1:

@@ -47,7 +47,13 @@ def locked_stream(writing: Writing, name: str) -> Stream:
 
 def schema_of(session: Session, stream: Stream) -> Schema:
     """Return the columns of a stream's events."""
-    return Schema.from_ddl(_definition(session, stream)["schema"])
+    return Schema.from_ddl(ddl_of(session, stream))
+
+
+def ddl_of(session: Session, stream: Stream) -> str:
+    """Return the columns of a stream's events as they were written."""
+    ddl: str = _definition(session, stream)["schema"]
+    return ddl
 
 
 def event_time_column(session: Session, stream: Stream) -> str:

@@ -1,12 +1,13 @@
 """Runs the examples of a document: a rule whose own examples fail is not published.
 
-CheckedDefinition + event time column ──► example_problems ──► expected and not found, or not so
+CheckedDefinition ──► examples_to_run ──► run_examples ──► expected and not found, or not so
 """
 
 import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic import TypeAdapter
@@ -24,8 +25,22 @@ MAXIMUM_EVENTS: Final = 2_000
 
 _LIMITS: Final = Limits(partial_matches=2_000, events=10_000)
 _SHOWN: Final = 3
-_NEEDED: Final = re.compile(r"(pattern|key_by|examples)\b")
+# A path of nothing is that of problems which are counted and not told one by one.
+_NEEDED: Final = re.compile(r"(pattern|key_by|examples)\b|$")
 _EXAMPLES: Final = TypeAdapter(list[Example])
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenExamples:
+    """Examples and what they are run on, as data: plain values that JSON can hold.
+
+    `pattern`, `key_by` and `examples` are those of a document; the pattern is valid.
+    """
+
+    pattern: Mapping[str, Any]
+    key_by: Sequence[str]
+    examples: Sequence[Mapping[str, Any]]
+    event_time_column: str
 
 
 def example_problems(
@@ -41,24 +56,44 @@ def example_problems(
         checked: what checking it has found.
         event_time_column: the column that holds the time of an event.
     """
+    written, problems = examples_to_run(document, checked, event_time_column)
+    return problems if written is None else run_examples(written)
+
+
+def examples_to_run(
+    document: Mapping[str, Any], checked: CheckedDefinition[Any], event_time_column: str
+) -> tuple[WrittenExamples | None, list[Problem]]:
+    """Return the examples that can be run, or why they cannot; see `example_problems`."""
     if checked.pattern is None or any(_NEEDED.match(each.path) for each in checked.problems):
-        return []
-    examples = _EXAMPLES.validate_python(document.get("examples", []))
-    if unfit := _unfit(examples, checked.pattern):
-        return [unfit]
-    key_by = _key_function(document["key_by"]) if document.get("key_by") else None
+        return None, []
+    given = document.get("examples") or []
+    if unfit := _unfit(given, checked.pattern):
+        return None, [unfit]
+    if not given:
+        return None, []
+    keys = document.get("key_by") or []
+    return WrittenExamples(document["pattern"], keys, given, event_time_column), []
+
+
+def run_examples(written: WrittenExamples) -> list[Problem]:
+    """Return how examples differ from what their pattern finds.
+
+    What that takes is bounded for one key only: who runs examples of others, bounds it.
+    """
+    pattern = Pattern.from_document(written.pattern)
+    key_by = _key_function(written.key_by) if written.key_by else None
     return [
         problem
-        for index, example in enumerate(examples)
+        for index, example in enumerate(_EXAMPLES.validate_python(written.examples))
         for problem in _problems(
-            example, f"examples[{index}]", checked.pattern, event_time_column, key_by
+            example, f"examples[{index}]", pattern, written.event_time_column, key_by
         )
     ]
 
 
-def _unfit(examples: Sequence[Example], pattern: Pattern) -> Problem | None:
+def _unfit(examples: Sequence[Mapping[str, Any]], pattern: Pattern) -> Problem | None:
     """Return why examples cannot be run at all."""
-    count = sum(len(example.events) for example in examples)
+    count = sum(len(example["events"]) for example in examples)
     if count > MAXIMUM_EVENTS:
         message = f"{count} events; the limit is {MAXIMUM_EVENTS}."
         return Problem("examples", message, "Keep examples small; use a backtest for more.")
@@ -132,7 +167,7 @@ def _listed(texts: list[str]) -> str:
     return ", ".join(texts[:_SHOWN]) + more
 
 
-def _key_function(key_by: list[str]) -> Callable[[Mapping[str, Any]], str]:
+def _key_function(key_by: Sequence[str]) -> Callable[[Mapping[str, Any]], str]:
     columns = [compile_scalar(resolve(Expression.parse(text), ())) for text in key_by]
 
     def key(event: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from api.web.problems import Flaw, escaped, invalid
+from api.trials.misfits import Misfit, Unfit
 from cep.expression import Schema
 from cep.expression.functions.casting import SOURCES, caster
 from cep.expression.types import DataType, Kind
@@ -14,6 +14,7 @@ from cep.instants import instant_ms
 from cep.matching.find_matches import to_time_ms
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_SHOWN: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,28 +32,26 @@ def timed_events(
     """Return events with typed columns, by event time; those of equal time keep their order.
 
     Raises:
-        Refusal: a value does not fit its column, or an event has no time (422).
+        Unfit: a value does not fit its column, or an event has no time.
     """
-    flaws: list[Flaw] = []
+    misfits: list[Misfit] = []
     timed: list[TimedEvent] = []
     types = dict(schema.columns)
     for position, event in enumerate(events):
         columns = dict(event)
         for name, value in event.items():
-            pointer = f"/events/{position}/{escaped(name)}"
             try:
                 columns[name] = _typed(value, types[name]) if name in types else value
             except ValueError as error:
-                flaws.append(Flaw(pointer=pointer, detail=f"{error}."))
+                misfits.append(Misfit(("events", position, name), f"{error}."))
         try:
             time_ms = instant_ms(to_time_ms(columns.get(event_time_column)))
             timed.append(TimedEvent(position, time_ms, columns))
         except ValueError as error:
-            pointer = f"/events/{position}/{escaped(event_time_column)}"
             detail = f"The event time {event_time_column} {error}."
-            flaws.append(Flaw(pointer=pointer, detail=detail))
-    if flaws:
-        raise invalid("list of events", flaws[:20])
+            misfits.append(Misfit(("events", position, event_time_column), detail))
+    if misfits:
+        raise Unfit("list of events", misfits[:_SHOWN])
     return sorted(timed, key=lambda event: event.time_ms)
 
 

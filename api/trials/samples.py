@@ -9,7 +9,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
-from api.drafts.service import Rule
+from api.trials.rule import Rule
 from cep.expression import Expression, Node, resolve
 from cep.expression.rewrite import rebuilt
 from cep.expression.tree import (

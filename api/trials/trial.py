@@ -2,16 +2,16 @@
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, Final
 
-from api.drafts.events import TimedEvent, timed_events, unknown_fields
-from api.drafts.schemas import Trial, TrialReport, TriedMatch, TriedPartialMatch
-from api.drafts.service import Rule
-from api.drafts.tracing import EndedPartialMatch, Trace, Tracer
-from api.web.problems import Flaw, invalid
+from api.trials.events import TimedEvent, timed_events, unknown_fields
+from api.trials.misfits import Misfit, Unfit
+from api.trials.reports import TrialReport, TriedMatch, TriedPartialMatch
+from api.trials.rule import Rule
+from api.trials.tracing import EndedPartialMatch, Trace, Tracer
 from cep.expression import EvaluationError, Expression, compile_scalar, resolve
 from cep.matching.shapes import Detection
 from cep.nfa.errors import MatchingError
@@ -21,23 +21,32 @@ from cep.processor import ProcessContext, SelectExpressions, Steps
 _MOST_LISTED: Final = 200
 
 
-def run_trial(rule: Rule, trial: Trial) -> TrialReport:
-    """Return what a rule finds in the events of a trial.
+def run_trial(
+    rule: Rule, events: Sequence[Mapping[str, Any]], *, let_time_pass: bool
+) -> TrialReport:
+    """Return what a rule finds in events, and how near it came where it found nothing.
+
+    Args:
+        rule: what is tried.
+        events: in any order, with the values that JSON has.
+        let_time_pass: after the last event, advance time until all windows close.
 
     Raises:
-        Refusal: the events do not fit the stream, or cannot be matched (422).
+        Unfit: the events do not fit the stream, or cannot be matched.
     """
-    events = timed_events(trial.events, rule.schema, rule.event_time_column)
+    timed = timed_events(events, rule.schema, rule.event_time_column)
     try:
         key_of = _key_function(rule)
-        keyed = [(key_of(event), event) for event in events]
-        trace = Tracer(rule.pattern, rule.schema).trace(keyed, let_time_pass=trial.let_time_pass)
-        return _report(rule, trial, trace, events)
+        keyed = [(key_of(event), event) for event in timed]
+        trace = Tracer(rule.pattern, rule.schema).trace(keyed, let_time_pass=let_time_pass)
+        report = _report(rule, trace, timed)
     except (MatchingError, EvaluationError) as error:
-        raise invalid("trial", [Flaw(pointer="/events", detail=f"{error}")]) from None
+        raise Unfit("trial", [Misfit(("events",), f"{error}")]) from None
+    report.unknown_fields = unknown_fields(events, rule.schema)
+    return report
 
 
-def _report(rule: Rule, trial: Trial, trace: Trace, events: list[TimedEvent]) -> TrialReport:
+def _report(rule: Rule, trace: Trace, events: list[TimedEvent]) -> TrialReport:
     # The partial match that got farthest is nearest to a match.
     partial_matches = sorted(
         trace.partial_matches, key=lambda each: -len(accepted_events(each.cell))
@@ -53,7 +62,7 @@ def _report(rule: Rule, trial: Trial, trace: Trace, events: list[TimedEvent]) ->
         matches=[_match(each, trace, output_of) for each in matches],
         partial_matches=[_partial_match(each, trace) for each in listed],
         left_out=len(trace.matches) + len(partial_matches) - len(matches) - len(listed),
-        unknown_fields=unknown_fields(trial.events, rule.schema),
+        unknown_fields=[],
     )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from api.drafts.events import TimedEvent
+from api.trials.events import TimedEvent
 from cep.expression import (
     EvaluationError,
     Expression,

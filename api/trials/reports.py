@@ -1,0 +1,57 @@
+"""What a worker answers about a rule and events; clients get it as it is."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field
+
+from cep.instants import Instant
+
+StepEvents = Annotated[
+    dict[str, list[int]], Field(description="Positions of the events it took, by step.")
+]
+
+
+class SampleEvents(BaseModel):
+    """Generated events that might match, as a start for trying out."""
+
+    events: list[dict[str, Any]]
+
+
+class TriedMatch(BaseModel):
+    """A match in a trial."""
+
+    key: list[Any]
+    steps: StepEvents
+    start: Instant = Field(description="Event time of its first event.")
+    at: Instant = Field(description="Event time at which it was found.")
+    output: dict[str, Any] | None = Field(description="What `select` gives; null without one.")
+
+
+class TriedPartialMatch(BaseModel):
+    """A partial match that was not completed: how far it got, and what ended it."""
+
+    key: list[Any]
+    steps: StepEvents
+    start: Instant
+    outcome: Literal["timed_out", "forbidden", "broken", "skipped", "open"] = Field(
+        description="timed_out = its window closed; forbidden = an event came that must not; "
+        "broken = an event that did not fit stood where nothing may; skipped = dropped by a match, "
+        "as after_match_skip says; open = still waiting after the last event."
+    )
+    ended_at: Instant | None = Field(description="Event time at which it ended; null = open.")
+    ended_by: int | None = Field(description="Position of the event that ended it, if one did.")
+    awaited: list[str] = Field(description="The steps it was waiting for.")
+    forbidden: list[str] = Field(description="The steps whose events must not come meanwhile.")
+
+
+class TrialReport(BaseModel):
+    """What a draft finds in events. Events are named by their position in the request."""
+
+    times: list[Instant] = Field(description="The event time of each event.")
+    fits: StepEvents = Field(
+        description="By step the events that meet the part of its condition on the event alone."
+    )
+    matches: list[TriedMatch]
+    partial_matches: list[TriedPartialMatch] = Field(description="Those that came farthest first.")
+    left_out: int = Field(description="How many more were found than are listed.")
+    unknown_fields: list[str] = Field(description="Fields of events that are no column.")
