@@ -276,24 +276,20 @@ def test_a_busy_worker_whose_service_was_killed_ends_by_itself() -> None:
         "while made._idle: pass\n"
         "print(*(each._process.pid for each in made._workers), flush=True)\n"
     )
-    parent = subprocess.Popen(  # noqa: S603 - our own command
-        [sys.executable, "-c", script],
+    command = [sys.executable, "-c", script]
+    longer = TRUE_OF_NONE + " OR " + TRUE_OF_NONE.replace("SUM", "AVG")
+    last = {"name": "z", "contiguity": "followed_by", "where": longer}
+    work = task({"steps": [{"name": "a"}, last]}, SLOW_EVENTS)
+    with subprocess.Popen(  # noqa: S603 - our own command
+        command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         cwd=Path(__file__).parents[2],
-    )
-    try:
+    ) as parent:
         assert parent.stdin is not None
         assert parent.stdout is not None
-        longer = TRUE_OF_NONE + " OR " + TRUE_OF_NONE.replace("SUM", "AVG")
-        last = {"name": "z", "contiguity": "followed_by", "where": longer}
-        work = task({"steps": [{"name": "a"}, last]}, SLOW_EVENTS)
         parent.stdin.write(json.dumps(work).encode())
         parent.stdin.close()
         worker = int(parent.stdout.readline())
         parent.kill()
-        parent.wait()
-        eventually(lambda: not is_running(worker))
-    finally:
-        parent.kill()
-        parent.communicate()
+    eventually(lambda: not is_running(worker))
