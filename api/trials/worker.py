@@ -20,8 +20,6 @@ from api.trials.frames import MAXIMUM_ANSWER_BYTES, Kind, read_frame, write_fram
 from api.trials.misfits import Unfit
 from api.trials.tasks import TASKS
 
-# Less urgent than whatever the service does meanwhile.
-_NICENESS: Final = 10
 _SLACK_SECONDS: Final = 5
 _MEGABYTE: Final = 1_000_000
 
@@ -34,8 +32,6 @@ def main(seconds: float, megabytes: int) -> None:
         megabytes: how much memory one may take; enforced on Linux only.
     """
     tasks, answers = sys.stdin.buffer, _own_output()
-    if hasattr(os, "nice"):
-        os.nice(_NICENESS)
     idle_bytes = _data_bytes()
     _limit_memory(idle_bytes + megabytes * _MEGABYTE)
     write_frame(answers, Kind.READY)

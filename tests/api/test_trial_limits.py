@@ -67,9 +67,9 @@ def children(process_id: int) -> set[int]:
 
 @pytest.fixture
 def limited(migrated_store: Callable[[str], str]) -> Iterator[ListeningService]:
-    """A service whose trials may take a second and 150 MB."""
+    """A service whose trials may take two seconds."""
     url = migrated_store("sqlite")
-    with listening_service(url, trial_seconds=1, trial_megabytes=150) as running:
+    with listening_service(url, trial_seconds=2) as running:
         yield running
 
 
@@ -89,7 +89,7 @@ def test_a_trial_that_takes_too_long_is_refused_and_the_next_one_answered(
     assert answer.status_code == 422
     (flaw,) = answer.json()["errors"]
     assert flaw["pointer"] == "/events"
-    assert flaw["detail"] == "It takes longer than the limit of 1 seconds."
+    assert flaw["detail"] == "It takes longer than the limit of 2 seconds."
     assert "fewer" in flaw["remedy"]
     quick = client.post("/v1/drafts/trial", json=trial_of(QUICK, [{"ts": 1, "action": "fail"}]))
     assert len(quick.json()["matches"]) == 1
@@ -134,7 +134,7 @@ def test_many_trials_at_once_are_answered_or_put_off_and_the_service_lives(
     limited: ListeningService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     turns = limited.service.app.state.runtime.trials._turns
-    monkeypatch.setattr(turns, "_wait_seconds", 2)
+    monkeypatch.setattr(turns, "_wait_seconds", 3)
     headers = dict(limited.service.client.headers)
 
     async def attack() -> tuple[list[httpx2.Response], int]:
