@@ -105,6 +105,15 @@ class Counters(_Report):
     timeouts: Count = 0
     errors: Count = 0
     late: Count = 0
+    left_out: Count = Field(
+        default=0,
+        description="Matches and timeouts that were found and not output, because of a limit.",
+    )
+    dropped: Count = Field(
+        default=0,
+        description="Open partial matches given up when a version was paused, deleted, replaced "
+        "or over.",
+    )
 
 
 class RunningVersion(_Report):

@@ -49,6 +49,8 @@ class BatchLines:
             ("timeouts", totals.timeouts - self._totals.timeouts),
             ("errors", totals.errors - self._totals.errors),
             ("late", totals.late - self._totals.late),
+            ("left out", totals.left_out - self._totals.left_out),
+            ("partial matches dropped", totals.dropped - self._totals.dropped),
         )
         return ", ".join(f"{count:,} {name}" for name, count in told if count)
 

@@ -105,6 +105,18 @@ class JobCollector(Collector):
             jobs,
             lambda job: job.backlog_events,
         )
+        yield _gauge(
+            "left_out_matches",
+            "Matches and timeouts not output because of a limit, since the start of the instance.",
+            jobs,
+            lambda job: job.left_out,
+        )
+        yield _gauge(
+            "dropped_partial_matches",
+            "Partial matches given up where versions ended, since the start of the instance.",
+            jobs,
+            lambda job: job.dropped,
+        )
         discovery = {job.id: discovery_view(job) for job in jobs}
         yield _gauge(
             "discovery_up",

@@ -106,6 +106,8 @@ class RunningInJob(BaseModel):
     partial_matches: int
     state_bytes: int
     errors: int
+    left_out: int = Field(description="Matches and timeouts not output because of a limit.")
+    dropped: int = Field(description="Open partial matches given up where a version ended.")
     error: str
 
 

@@ -16,6 +16,8 @@ class Counted:
     timeouts: Mapped[int] = mapped_column(BigInteger, default=0)
     errors: Mapped[int] = mapped_column(BigInteger, default=0)
     late: Mapped[int] = mapped_column(BigInteger, default=0)
+    left_out: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
+    dropped: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
 
 
 class Job(Counted, Record):

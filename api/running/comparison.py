@@ -135,6 +135,8 @@ def _in_job(joined: _Joined, job: JobSummary, processor_id: str) -> dict[str, An
         "partial_matches": sum(each.partial_matches for each in held),
         "state_bytes": sum(each.state_bytes for each in held),
         "errors": sum(each.errors for each in held),
+        "left_out": sum(each.left_out for each in held),
+        "dropped": sum(each.dropped for each in held),
         "error": telling.error if telling else "",
     }
 

@@ -54,7 +54,7 @@ class _Document(BaseModel):
 
 
 class ProcessorLimits(_Document):
-    """How much a processor may hold; beyond that a job stops it, and it alone."""
+    """How much a processor may hold and output; beyond that a job stops it, and it alone."""
 
     partial_matches_per_key: int | None = Field(
         default=None,
@@ -76,6 +76,35 @@ class ProcessorLimits(_Document):
         le=10**9,
         strict=True,
         description="Open partial matches of all keys of a shard, counted after each batch.",
+    )
+    rows_per_event: int | None = Field(
+        default=None,
+        ge=1,
+        le=10**7,
+        strict=True,
+        description="Rows of output that one event of a key, or one instant at which its windows "
+        "close, may bring.",
+    )
+    rows_per_key: int | None = Field(
+        default=None,
+        ge=1,
+        le=10**8,
+        strict=True,
+        description="Rows of output of one key in one batch.",
+    )
+    rows_per_shard: int | None = Field(
+        default=None,
+        ge=1,
+        le=10**9,
+        strict=True,
+        description="Rows of output of all keys of a shard in one batch.",
+    )
+    bytes_per_row: int | None = Field(
+        default=None,
+        ge=1_000,
+        le=10**9,
+        strict=True,
+        description="Size of one row of output: its key, output and events as JSON.",
     )
 
 

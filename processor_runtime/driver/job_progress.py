@@ -113,6 +113,8 @@ class JobProgress:
         total.matches += counts.matches
         total.timeouts += counts.timeouts
         total.errors += counts.errors
+        total.left_out += counts.left_out
+        total.dropped += counts.dropped
         if counts.last_match_ms is not None:
             total.last_match_ms = max(counts.last_match_ms, total.last_match_ms or BEGINNING_MS)
 
@@ -124,6 +126,8 @@ class JobProgress:
             timeouts=sum(counts.timeouts for counts in rules),
             errors=self._counts.malformed + sum(counts.errors for counts in rules),
             late=self._counts.late,
+            left_out=sum(counts.left_out for counts in rules),
+            dropped=sum(counts.dropped for counts in rules),
         )
 
     def _versions(self, timeline: Timeline) -> Iterable[VersionStatus]:
@@ -195,7 +199,14 @@ class JobProgress:
 
     def _version_totals(self, version: _Version) -> Totals:
         counts = self._rules.get(version, RuleCounts())
-        return Totals(counts.events, counts.matches, counts.timeouts, counts.errors)
+        return Totals(
+            counts.events,
+            counts.matches,
+            counts.timeouts,
+            counts.errors,
+            left_out=counts.left_out,
+            dropped=counts.dropped,
+        )
 
 
 def _state(interval: Interval, newest_ms: int | None) -> RunningState | None:

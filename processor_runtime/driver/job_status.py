@@ -13,13 +13,19 @@ from contract.reports import RunningState
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Counters since this instance of the job started; they never decrease."""
+    """Counters since this instance of the job started; they never decrease.
+
+    `left_out` are matches and timeouts that were found and not output because of a limit, `dropped`
+    the open partial matches given up where a version ended.
+    """
 
     events: int = 0
     matches: int = 0
     timeouts: int = 0
     errors: int = 0
     late: int = 0
+    left_out: int = 0
+    dropped: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,8 @@ def _counters(totals: Totals) -> Counters:
         timeouts=_bounded(totals.timeouts),
         errors=_bounded(totals.errors),
         late=_bounded(totals.late),
+        left_out=_bounded(totals.left_out),
+        dropped=_bounded(totals.dropped),
     )
 
 

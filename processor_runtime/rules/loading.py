@@ -21,6 +21,7 @@ from cep.signing.code import CodeRefused, CodeUse, verify_and_load
 from cep.signing.keys import SigningKeys
 from contract.canonical import canonical_json
 from processor_runtime.rows.key_columns import key_columns
+from processor_runtime.rows.row_limits import RowLimits
 from processor_runtime.schedule.interval import Interval
 
 
@@ -28,13 +29,15 @@ from processor_runtime.schedule.interval import Interval
 class RuleDefaults:
     """What the job says for all its rules.
 
-    `signing_keys` verify Python code; without any, code is refused. `limits`, and how many partial
-    matches there may be in a shard (`None` = any number), hold for rules that say nothing else.
+    `signing_keys` verify Python code; without any, code is refused. `limits`, how many partial
+    matches there may be in a shard (`None` = any number), and `row_limits` hold for rules that say
+    nothing else.
     """
 
     signing_keys: SigningKeys | None = None
     limits: Limits = field(default_factory=Limits)
     partial_matches_per_shard: int | None = None
+    row_limits: RowLimits = field(default_factory=RowLimits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,7 @@ class LoadedRule:
     `id` is the `rule_id` of the interval, `digest` its digest. Without a `function` a match is
     output as its events alone. `shard_limit` is how many partial matches all keys of a shard may
     hold, `None` = any number. `key_by` are the expressions of the key, none for one global key.
+    `row_limits` is how much it may output.
     """
 
     id: str
@@ -69,6 +73,7 @@ class LoadedRule:
     limits: WrittenLimits
     shard_limit: int | None = None
     key_by: tuple[str, ...] = ()
+    row_limits: RowLimits = field(default_factory=RowLimits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +125,17 @@ def _load(interval: Interval, schema: Schema, defaults: RuleDefaults) -> LoadedR
         WrittenLimits(given.partial_matches_per_key, given.events_per_key),
         given.partial_matches_per_shard or defaults.partial_matches_per_shard,
         key_by,
+        row_limits(given, defaults.row_limits),
+    )
+
+
+def row_limits(given: ProcessorLimits, otherwise: RowLimits) -> RowLimits:
+    """Return how much a rule may output: as it says, or as is said otherwise."""
+    return RowLimits(
+        given.rows_per_event or otherwise.per_event,
+        given.rows_per_key or otherwise.per_key,
+        given.rows_per_shard or otherwise.per_shard,
+        given.bytes_per_row or otherwise.row_bytes,
     )
 
 

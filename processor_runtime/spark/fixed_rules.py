@@ -16,6 +16,7 @@ from cep.nfa.limits import Limits
 from cep.pattern import Pattern
 from cep.processor import SelectExpressions
 from contract.snapshot import StreamDefinition
+from processor_runtime.rows.row_limits import NO_ROW_LIMITS
 from processor_runtime.rules.compiled_group import CompiledGroup
 from processor_runtime.rules.loading import LoadedRule, RuleDefaults, WrittenLimits
 from processor_runtime.rules.rule_set import RuleSet, SelectorGroup
@@ -88,6 +89,7 @@ class FixedRules:
             None if columns is None else SelectExpressions(columns, pattern),
             WrittenLimits(),
             key_by=self.key_by,
+            row_limits=NO_ROW_LIMITS,
         )
 
 

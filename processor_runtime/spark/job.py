@@ -35,7 +35,8 @@ from processor_runtime.driver.pinning import BatchPins
 from processor_runtime.job_file.consistency import misfits, stream_of_job
 from processor_runtime.job_file.job import JobFile
 from processor_runtime.reporting import JobReporter, ReportingJob, RuleService
-from processor_runtime.rules.loading import RuleDefaults
+from processor_runtime.rows.row_limits import RowLimits
+from processor_runtime.rules.loading import RuleDefaults, row_limits
 from processor_runtime.spark.checkpoint_files import CheckpointFiles
 from processor_runtime.spark.job_query import JobQuery, StreamWatch
 from processor_runtime.spark.micro_batches import BatchDone, MicroBatches
@@ -169,6 +170,7 @@ class StreamingJob:
                 job_file.signing_keys(self.environment),
                 _limits(job_file),
                 job_file.limits.partial_matches_per_shard,
+                row_limits(job_file.limits, RowLimits()),
             ),
             discovery=discovery,
             outputs=stack.enter_context(create_sinks(job_file.outputs, surroundings)),

@@ -5,7 +5,7 @@
 Source: FLIP-200, "CEP.pattern() keeps working"; Flink CEP, `CEP.pattern(input, pattern)`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from cep.pattern import Pattern
 from cep.pattern.problems import did_you_mean
 from contract.snapshot import StreamDefinition
 from processor_runtime.rows.event_order import order_of_equal_times
+from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.schedule.interval import END_MS
 from processor_runtime.spark.fixed_rules import FixedRules
 from processor_runtime.spark.plan.block_rows import DDL, Received
@@ -140,9 +141,11 @@ def _static(timed: DataFrame, rules: FixedRules, final_watermark_ms: int | None)
     task = KeyStageTask(rules, KeyStageSettings(shards, wanted), tuple(range(shards)))
     final_ms = END_MS if final_watermark_ms is None else final_watermark_ms
 
-    def shard_rows(key: tuple[Any, ...], blocks: pd.DataFrame) -> pd.DataFrame:
-        received = Received(blocks.itertuples(index=False, name=None))
-        return rows_as_pandas(_shard_rows(int(key[0]), received, rules, final_ms))
+    def shard_rows(key: tuple[Any, ...], blocks: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        received = Received(
+            row for frame in blocks for row in frame.itertuples(index=False, name=None)
+        )
+        yield from map(rows_as_pandas, _shard_rows(int(key[0]), received, rules, final_ms))
 
     # The watermark of a static frame means nothing, and applyInPandas takes none.
     return timed.mapInArrow(task, DDL).groupBy("shard").applyInPandas(shard_rows, OUTPUT_DDL)
@@ -162,17 +165,15 @@ class _Memory(dict[str, bytes]):
 
 def _shard_rows(
     shard: int, received: Received, rules: FixedRules, final_watermark_ms: int
-) -> list[Any]:
+) -> Iterator[list[OutputRow]]:
     """Match all events of a shard: first they wait, then time comes to the end."""
     state = _Memory()
     settings = MatchSettings(frozenset({"match", "timeout"}), fails_on_error=True)
     clock, rule_set = rules.current()
-    ShardMatcher(shard, rule_set, state, clock, settings).match(received.blocks)
+    yield from ShardMatcher(shard, rule_set, state, clock, settings).match(received.blocks)
     newest_ms = max((block.until_ms for block in received.blocks), default=final_watermark_ms)
     at_the_end = replace(clock, watermark_ms=max(newest_ms, final_watermark_ms))
-    matcher = ShardMatcher(shard, rule_set, state, at_the_end, settings)
-    matcher.match(())
-    return matcher.rows
+    yield from ShardMatcher(shard, rule_set, state, at_the_end, settings).match(())
 
 
 def _found(rows: DataFrame, kind: str) -> DataFrame:

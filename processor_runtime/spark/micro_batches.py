@@ -30,7 +30,7 @@ from processor_runtime.spark.plan.stages import STATUS
 from processor_runtime.spark.plan.worker_rules import PROPERTY, PinnedBatch
 from processor_runtime.spark.shipped_files import ShippedFiles
 from processor_runtime.spark.sources.backlog import unread_events
-from processor_runtime.stages.shard_matcher import RuleFailed
+from processor_runtime.stages.rule_errors import RuleFailed
 from processor_runtime.stages.shard_status import ShardStatus, read_status
 
 _log = logging.getLogger("percept.job")

@@ -65,15 +65,19 @@ class GroupMatcher:
         self.header.stopped = known
         self._compiled.matcher.stop([rule.rule_id for rule in known])
 
-    def match(self, arrived: Iterable[EventBlock], watermark_ms: int) -> list[Detection]:
-        """Match what the watermark has passed; return what was found, in order of event time."""
+    def match(self, arrived: Iterable[EventBlock], watermark_ms: int) -> Iterator[list[Detection]]:
+        """Match what the watermark has passed; yield what was found, in order of event time.
+
+        Each list is what one event, or one advance of time, has brought. Rules may be stopped in
+        between. All else here holds once the last has been taken.
+        """
         events = self._usable(self._waiting.take(watermark_ms, arrived, self.order_by))
         if events is not None and events.columns != [TIME, *self._compiled.columns]:
             events = self._with_columns(events)
         parts = [] if events is None else list(relevant_events(self.group, events))
         self._count_events(parts)
         self._restore(parts, watermark_ms)
-        return list(self._detections(parts, watermark_ms))
+        yield from self._detections(parts, watermark_ms)
 
     def save(self, watermark_ms: int, stopped: Iterable[StoppedRule]) -> None:
         """Keep the state for the next batch, and empty the matcher for the next shard."""
@@ -133,30 +137,33 @@ class GroupMatcher:
 
     def _detections(
         self, parts: Sequence[RelevantEvents], watermark_ms: int
-    ) -> Iterator[Detection]:
+    ) -> Iterator[list[Detection]]:
         matcher = self._compiled.matcher
         current = self.group.phases.at(self.header.processed_ms)
         for part in parts:
             yield from self._enter_phases(current, part.phase)
             current = part.phase
             for failing in part.failing:
-                yield from matcher.advance_to(failing.time_ms)
+                if found := matcher.advance_to(failing.time_ms):
+                    yield found
                 matcher.fail(failing.rule, failing.error, failing.key, failing.event)
             advance_to, process = matcher.advance_to, matcher.process
             for time_ms, key, kind, event in zip(
                 part.times, part.keys, part.kinds, part.events, strict=True
             ):
                 if found := advance_to(time_ms):
-                    yield from found
+                    yield found
                 if found := process(key, kind.transitions, event, time_ms):
-                    yield from found
+                    yield found
         last = max(current, self.group.phases.at(watermark_ms))
         yield from self._enter_phases(current, last)
-        yield from matcher.advance_to(watermark_ms)
+        if found := matcher.advance_to(watermark_ms):
+            yield found
 
-    def _enter_phases(self, current: int, target: int) -> Iterator[Detection]:
+    def _enter_phases(self, current: int, target: int) -> Iterator[list[Detection]]:
         for number in range(current + 1, target + 1):
-            yield from self._compiled.matcher.advance_to(self.group.phases[number].from_ms)
+            if found := self._compiled.matcher.advance_to(self.group.phases[number].from_ms):
+                yield found
             self._compiled.matcher.keep_only(self.group.going_on(number))
 
     # Keys

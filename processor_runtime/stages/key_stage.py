@@ -18,7 +18,7 @@ import polars as pl
 from cep.expression import EvaluationError, working_parts
 from processor_runtime.rows.event_block import TIME, Arrival, EventBlock, encode_events
 from processor_runtime.rows.key_hashing import key_bytes, key_hash, shard_of
-from processor_runtime.rows.output_rows import OutputRow
+from processor_runtime.rows.row_chunks import RowChunks
 from processor_runtime.rules.compiled_group import CompiledGroup
 from processor_runtime.rules.rule_set import RuleSet, SelectorGroup
 from processor_runtime.schedule.batch_clock import BatchClock
@@ -80,7 +80,7 @@ class KeyStage:
     settings: KeyStageSettings
     clock: BatchClock
     counts: EventCounts = field(default_factory=EventCounts)
-    rows: list[OutputRow] = field(default_factory=list)
+    rows: RowChunks = field(default_factory=RowChunks)
 
     def blocks(self, events: pl.DataFrame, position: int) -> Iterator[tuple[int, EventBlock]]:
         """Yield the blocks of some events with their shards; other rows collect in `rows`.
@@ -113,7 +113,7 @@ class KeyStage:
         bad = events.filter(is_unusable)
         self.counts.malformed += len(bad)
         if "error" in self.settings.wanted:
-            self.rows += unusable_rows(bad, self.rules.stream.event_time_column)
+            self.rows.add(unusable_rows(bad, self.rules.stream.event_time_column))
         return plain.filter(~is_unusable)
 
     def _on_time(self, events: pl.DataFrame) -> pl.DataFrame:
@@ -123,7 +123,7 @@ class KeyStage:
             return events
         self.counts.late += len(late)
         if "late" in self.settings.wanted:
-            self.rows += late_rows(late)
+            self.rows.add(late_rows(late))
         return events.filter(pl.col(TIME) > watermark_ms)
 
     def _relevant(self, group: SelectorGroup, events: pl.DataFrame) -> pl.DataFrame:

@@ -22,6 +22,7 @@ from processor_runtime.rows.json_text import json_text
 from processor_runtime.rows.output_rows import MatchIds, OutputRow, RowKind
 from processor_runtime.rules.loading import LoadedRule
 from processor_runtime.schedule.batch_clock import BatchClock
+from processor_runtime.stages.row_budget import RowBudget, check_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +53,13 @@ class MatchRows:
         columns: the columns of the stream; an event is the tuple of its time and their values.
         clock: the time of the batch.
         wanted: the kinds of rows that some output takes; others are not made.
+        budget: what the rules have brought in this batch.
     """
 
     columns: Sequence[str]
     clock: BatchClock
     wanted: frozenset[str]
+    budget: RowBudget = field(default_factory=RowBudget)
     _ids: MatchIds = field(default_factory=MatchIds.fresh)
     _newest: _MatchedEvents | None = None
 
@@ -71,8 +74,10 @@ class MatchRows:
         """Yield the rows of one match or timed-out partial match; ask `wants` first.
 
         Raises:
+            RowLimitExceeded: the rule brings too many, or too large a one; those before are good.
             Exception: whatever the process function raises.
         """
+        self.budget.check(rule.row_limits, found)
         matched = self._matched_events(found)
         kind: RowKind = "timeout" if found.is_timeout else "match"
         key = json_text(found.key)
@@ -83,10 +88,11 @@ class MatchRows:
         for output in self._outputs(
             rule.function, _GivenMatch(steps, found.time_ms, found.is_timeout)
         ):
+            self.budget.count(rule.row_limits, found)
             row_kind: RowKind = kind if output.tag is None else "side"
             if row_kind not in self.wanted:
                 continue
-            yield OutputRow(
+            row = OutputRow(
                 kind=row_kind,
                 tag=output.tag,
                 processor_id=rule.processor_id,
@@ -99,6 +105,8 @@ class MatchRows:
                 output=None if output.value is None else json_text(output.value),
                 events=matched.events_json,
             )
+            check_size(rule.row_limits, row)
+            yield row
 
     def _matched_events(self, found: Detection) -> _MatchedEvents:
         """Return the events of a match; rules that find the same come one after the other."""

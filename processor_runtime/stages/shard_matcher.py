@@ -1,6 +1,6 @@
 """The second stage: one micro-batch of one shard, all selector groups, from blocks to rows.
 
-    blocks of the key stage ──per group──► GroupMatcher ──► MatchRows ──► rows, status, next timer
+    blocks of the key stage ──per group──► GroupMatcher ──► GivingOut ──► rows, status, next timer
 
 A rule that raises, breaks its limits, or cannot be loaded is stopped in this shard and reported;
 the others go on as if it had never been. Spark is not known here: state comes as `KeyedState`.
@@ -8,39 +8,25 @@ the others go on as if it had never been. Spark is not known here: state comes a
 Source: FLIP-200, "pattern matching operator".
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import polars as pl
 
 from cep.matching.batch import no_cycle_collection
-from cep.matching.shapes import Detection, RuleFailure
 from cep.nfa.codec import pack, unpack
-from cep.nfa.errors import (
-    ConditionFailed,
-    KeyFailed,
-    LimitExceeded,
-    SkipTargetMissing,
-    error_message,
-)
-from processor_runtime.rows.event_block import (
-    TIME,
-    EventBlock,
-    EventTuple,
-    decode_events,
-    encode_events,
-    event_fields,
-    event_time_ms,
-)
-from processor_runtime.rows.json_text import json_text
-from processor_runtime.rows.output_rows import OutputRow, error_json, traceback_text
+from cep.nfa.errors import LimitExceeded
+from processor_runtime.rows.event_block import TIME, EventBlock, decode_events, encode_events
+from processor_runtime.rows.output_rows import OutputRow
+from processor_runtime.rows.row_chunks import RowChunks
 from processor_runtime.rules.rule_set import RuleSet, SelectorGroup
 from processor_runtime.schedule.batch_clock import BatchClock
-from processor_runtime.schedule.interval import EndReason, Interval
+from processor_runtime.schedule.interval import EndReason
+from processor_runtime.stages.giving_out import GivingOut
 from processor_runtime.stages.group_matcher import GroupMatcher
 from processor_runtime.stages.match_rows import MatchRows
+from processor_runtime.stages.rule_errors import RuleErrors
 from processor_runtime.stages.shard_status import ShardStatus
 from processor_runtime.stages.unusable_events import LATEST_MS, late_rows, unusable_rows
 from processor_runtime.state.group_header import StoppedRule, read_header
@@ -49,10 +35,6 @@ from processor_runtime.state.keyed_state import KeyedState, StateUnder
 _DIRECTORY = "groups"
 _TAKEN_OUT = frozenset({EndReason.PAUSED, EndReason.REMOVED, EndReason.QUARANTINED})
 """What ended so has been taken out as a whole: that it failed before is no news to the driver."""
-
-
-class RuleFailed(RuntimeError):
-    """A rule failed in a job that is set to fail then (`on_error: fail`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +66,28 @@ class ShardMatcher:
     state: KeyedState
     clock: BatchClock
     settings: MatchSettings = field(default_factory=MatchSettings)
-    rows: list[OutputRow] = field(default_factory=list)
+    rows: RowChunks = field(default_factory=RowChunks)
     status: ShardStatus = field(init=False)
     next_wake_ms: int | None = None
     _match_rows: MatchRows = field(init=False)
+    _errors: RuleErrors = field(init=False)
 
     def __post_init__(self) -> None:
         self.status = ShardStatus(self.shard)
         self._match_rows = MatchRows(self.rules.columns, self.clock, self.settings.wanted)
+        self._errors = RuleErrors(
+            self.clock,
+            self.rules.columns,
+            self.rows if "error" in self.settings.wanted else None,
+            self.status,
+            end_job=self.settings.fails_on_error,
+        )
 
-    def match(self, arrived: Iterable[EventBlock]) -> None:
+    def match(self, arrived: Iterable[EventBlock]) -> Iterator[list[OutputRow]]:
         """Take the blocks that came in this batch and match what the watermark has passed.
 
-        Rows collect in `rows`; `next_wake_ms` is the watermark at which the shard wants to be
+        Yields rows of output in chunks, those that waited in `rows` first. Once all are taken,
+        `status` is complete, and `next_wake_ms` is the watermark at which the shard wants to be
         called even if nothing comes.
 
         Raises:
@@ -105,6 +96,7 @@ class ShardMatcher:
         blocks: dict[str, list[EventBlock]] = defaultdict(list)
         for block in arrived:
             blocks[block.group] += self._on_time(block)
+            yield from self.rows.full()
         known = self._known_groups()
         for group_id in known:
             if group_id not in self.rules.groups:
@@ -116,7 +108,7 @@ class ShardMatcher:
                 continue
             held.append(group_id)
             with no_cycle_collection():
-                wake_ms = self._match_group(group, blocks[group_id])
+                wake_ms = yield from self._match_group(group, blocks[group_id])
             if wake_ms is not None:
                 wakes.append(wake_ms)
         if held != known:
@@ -125,12 +117,13 @@ class ShardMatcher:
         for refused in self.rules.refused:
             if refused.interval.end_reason in _TAKEN_OUT:
                 continue
-            self.status.stopped.append(self._failed(refused.interval, "code", refused.error))
+            self.status.stopped.append(self._errors.failed(refused.interval, "code", refused.error))
         # No watermark ever comes to where the window of a rule may end, such as in a million years.
         self.next_wake_ms = min(
             (time_ms for time_ms in wakes if time_ms <= LATEST_MS), default=None
         )
-        self.status.row_kinds = dict(Counter(row.kind for row in self.rows))
+        yield from self.rows.rest()
+        self.status.row_kinds = dict(self.rows.kinds)
 
     def _on_time(self, block: EventBlock) -> list[EventBlock]:
         """Return a block without late events; where the key stage knew the time it has none."""
@@ -140,14 +133,14 @@ class ShardMatcher:
         late = events.filter(pl.col(TIME) <= self.clock.watermark_ms)
         self.status.counts.late += len(late)
         if "late" in self.settings.wanted:
-            self.rows += late_rows(late)
+            self.rows.add(late_rows(late))
         rest = events.filter(pl.col(TIME) > self.clock.watermark_ms)
         return [encode_events(block.group, block.arrival, rest)] if len(rest) else []
 
     def _reject(self, events: pl.DataFrame) -> None:
         self.status.counts.malformed += len(events)
         if "error" in self.settings.wanted:
-            self.rows += unusable_rows(events, self.rules.stream.event_time_column)
+            self.rows.add(unusable_rows(events, self.rules.stream.event_time_column))
 
     def _known_groups(self) -> list[str]:
         data = self.state.get(_DIRECTORY)
@@ -168,14 +161,21 @@ class ShardMatcher:
     def _state_of(self, group_id: str) -> KeyedState:
         return StateUnder(self.state, f"{group_id}/")
 
-    def _match_group(self, group: SelectorGroup, arrived: Sequence[EventBlock]) -> int | None:
+    def _match_group(
+        self, group: SelectorGroup, arrived: Sequence[EventBlock]
+    ) -> Generator[list[OutputRow], None, int | None]:
         group.compiled.matcher.clear()
         matcher = GroupMatcher(group, self._state_of(group.compiled.id), self.rules.stream.order_by)
-        detections = matcher.match(arrived, self.clock.watermark_ms)
+        given = GivingOut(group, self._match_rows, self.rows, self.status, self._errors)
+        for detections in matcher.match(arrived, self.clock.watermark_ms):
+            yield from given.chunks(detections)
         if matcher.unusable is not None:
             self._reject(matcher.unusable)
-        stopped = [self._stopped(group, failure) for failure in group.compiled.take_failures()]
-        stopped += self._give_out(group, detections)
+        stopped = [
+            self._errors.failure(group.intervals[failure.rule], failure)
+            for failure in group.compiled.take_failures()
+        ]
+        stopped += given.stopped()
         stopped += self._limited(group, matcher, {rule.rule_id for rule in stopped})
         matcher.save(self.clock.watermark_ms, stopped)
         for rule_id, count in matcher.events_by_rule.items():
@@ -191,31 +191,6 @@ class ShardMatcher:
         self.status.state_bytes += matcher.size_bytes
         return matcher.next_wake_ms
 
-    def _give_out(self, group: SelectorGroup, detections: Iterable[Detection]) -> list[StoppedRule]:
-        """Make the rows of what was found; return the rules whose process function failed."""
-        failed: dict[str, StoppedRule] = {}
-        for found in detections:
-            if found.rule in failed:
-                continue
-            rule, is_timeout = group.compiled.rules[found.rule], found.is_timeout
-            try:
-                if self._match_rows.wants(rule, is_timeout=is_timeout):
-                    self.rows += list(self._match_rows.rows(rule, found))
-            except Exception as error:  # noqa: BLE001 - user code, which fails alone
-                site = _FailureSite(found.key, found.time_ms)
-                failed[found.rule] = self._failed(
-                    group.intervals[found.rule], "function", error, site
-                )
-                group.compiled.matcher.stop([found.rule])
-                continue
-            counts = self.status.rule(found.rule)
-            if is_timeout:
-                counts.timeouts += 1
-            else:
-                counts.matches += 1
-                counts.last_match_ms = found.time_ms
-        return list(failed.values())
-
     def _limited(
         self, group: SelectorGroup, matcher: GroupMatcher, out: Collection[str]
     ) -> list[StoppedRule]:
@@ -228,69 +203,6 @@ class ShardMatcher:
             if limit is not None and count > limit and rule_id not in out:
                 remedy = "narrow the conditions, or add within, so that partial matches end"
                 error = LimitExceeded("partial matches of one shard", count, limit, remedy)
-                stopped.append(self._failed(group.intervals[rule_id], "limit", error))
+                stopped.append(self._errors.failed(group.intervals[rule_id], "limit", error))
         group.compiled.matcher.stop([rule.rule_id for rule in stopped])
         return stopped
-
-    def _stopped(self, group: SelectorGroup, failure: RuleFailure) -> StoppedRule:
-        time_ms = self.clock.watermark_ms if failure.event is None else event_time_ms(failure.event)
-        return self._failed(
-            group.intervals[failure.rule],
-            _reason(failure.error),
-            failure.error,
-            _FailureSite(failure.key, time_ms, failure.event),
-        )
-
-    def _failed(
-        self, interval: Interval, reason: str, error: Exception, site: "_FailureSite | None" = None
-    ) -> StoppedRule:
-        if self.settings.fails_on_error:
-            raise RuleFailed(
-                f"processor {interval.processor_id}, version {interval.version}: "
-                f"{error_message(error)}"
-            ) from error
-        self.status.rule(interval.rule_id).errors += 1
-        time_ms = self.clock.watermark_ms if site is None else site.time_ms
-        if "error" in self.settings.wanted:
-            self.rows.append(
-                OutputRow(
-                    kind="error",
-                    processor_id=interval.processor_id,
-                    version=interval.version,
-                    epoch=self.clock.epoch,
-                    key=None if site is None or site.key is None else json_text(site.key),
-                    end_ms=time_ms,
-                    events=None if site is None else self._event_json(site.event),
-                    error=error_json(reason, error),
-                )
-            )
-        text = f"{type(error).__name__}: {error_message(error)}"
-        return StoppedRule(interval.rule_id, text, time_ms, traceback_text(error))
-
-    def _event_json(self, event: EventTuple | None) -> str | None:
-        if event is None:
-            return None
-        return json_text(event_fields(event, self.rules.columns))
-
-
-@dataclass(frozen=True, slots=True)
-class _FailureSite:
-    """Where a rule failed: on which key and event, and when in event time."""
-
-    key: Any
-    time_ms: int
-    event: EventTuple | None = None
-
-
-def _reason(error: Exception) -> str:
-    match error:
-        case LimitExceeded():
-            return "limit"
-        case ConditionFailed():
-            return "condition"
-        case KeyFailed():
-            return "key"
-        case SkipTargetMissing():
-            return "skip"
-        case _:
-            return "matching"

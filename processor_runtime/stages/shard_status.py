@@ -13,12 +13,18 @@ from processor_runtime.state.group_header import StoppedRule
 
 @dataclass(slots=True)
 class RuleCounts:
-    """Counts of one rule in one batch. `last_match_ms` is the event time of its newest match."""
+    """Counts of one rule in one batch. `last_match_ms` is the event time of its newest match.
+
+    `left_out` are matches and timeouts not output because of a limit, `dropped` open partial
+    matches given up where the rule ended.
+    """
 
     events: int = 0
     matches: int = 0
     timeouts: int = 0
     errors: int = 0
+    left_out: int = 0
+    dropped: int = 0
     last_match_ms: int | None = None
 
 

@@ -268,9 +268,11 @@ def test_published_and_running_are_joined_through_the_life_of_a_processor(
     assert switched["partial_matches"] == 8
     assert [each["state"] for each in switched["versions"]] == ["draining", "active"]
 
-    job.beat(running(version=2, state="quarantined", error="boom", counters={"errors": 1}))
+    counters = {"errors": 1, "left_out": 5, "dropped": 2}
+    job.beat(running(version=2, state="quarantined", error="boom", counters=counters))
     broken = joined(with_stream)
     assert (broken["state"], broken["error"], broken["errors"]) == ("quarantined", "boom", 1)
+    assert (broken["left_out"], broken["dropped"]) == (5, 2)
     assert broken["live_version"] is None
 
     path = "/v1/processors/failed-logins"
@@ -463,6 +465,7 @@ def test_what_is_worth_an_alert_is_a_metric(
         watermark_ms=START_MS,
         backlog_events=9,
         discovery=told,
+        counters={"left_out": 7, "dropped": 3},
     )
     label = 'stream="logins"'
     found = set(metrics(with_stream))
@@ -471,6 +474,8 @@ def test_what_is_worth_an_alert_is_a_metric(
     assert f'backlog_events{{job="main",{label}}} 9.0' in found
     assert f'watermark_timestamp_seconds{{job="main",{label}}} 1.8e+09' in found
     assert f'versions{{job="main",state="quarantined",{label}}} 1.0' in found
+    assert f'left_out_matches{{job="main",{label}}} 7.0' in found
+    assert f'dropped_partial_matches{{job="main",{label}}} 3.0' in found
     assert f'discovery_up{{job="main",{label}}} 0.0' in found
     assert f'discovery_unreadable_rules{{job="main",{label}}} 2.0' in found
 

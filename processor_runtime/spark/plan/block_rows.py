@@ -85,13 +85,13 @@ class Received:
 
     def __init__(self, rows: Iterable[tuple[Any, ...]]) -> None:
         self.blocks: list[EventBlock] = []
-        self.rows: list[OutputRow] = []
+        self._output: list[bytes] = []
         self.counts = EventCounts()
         for _, kind, batch_id, position, from_ms, until_ms, row_count, data in rows:
             if kind == _COUNTS:
                 self.counts.add(EventCounts(**from_json(data)))
             elif kind == _ROWS:
-                self.rows += [OutputRow(*row) for row in from_json(data)]
+                self._output.append(bytes(data))
             else:
                 arrival = Arrival(int(batch_id), int(position))
                 group = kind.removeprefix(_EVENTS)
@@ -100,6 +100,11 @@ class Received:
                         group, arrival, int(from_ms), int(until_ms), int(row_count), bytes(data)
                     )
                 )
+
+    def output_rows(self) -> Iterator[list[OutputRow]]:
+        """Yield the finished rows of output, as many at a time as came together."""
+        for data in self._output:
+            yield [OutputRow(*row) for row in from_json(data)]
 
 
 def frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pl.DataFrame]:

@@ -20,7 +20,6 @@ from pyspark.sql.streaming.stateful_processor import (
 
 from processor_runtime.rows.output_rows import SCHEMA, OutputRow
 from processor_runtime.spark.plan.block_rows import (
-    BlockRow,
     Received,
     counts_row,
     event_row,
@@ -54,11 +53,12 @@ class KeyStageTask:
     shard_keys: tuple[int, ...]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield blocks, then rows of output and counts, as `block_rows.SCHEMA`."""
+        """Yield blocks and rows of output, then counts, as `block_rows.SCHEMA`."""
         stage: KeyStage | None = None
         context = TaskContext.get()
         partition = 0 if context is None else context.partitionId()
         position = partition * _POSITIONS_PER_PARTITION
+        own_shard = self.shard_keys[partition % len(self.shard_keys)]
         for events in frames(batches):
             if stage is None:
                 clock, rules = self.rules.current()
@@ -67,18 +67,12 @@ class KeyStageTask:
                 event_row(self.shard_keys[shard], block)
                 for shard, block in stage.blocks(events, position)
             ]
+            rows += [output_row(own_shard, chunk) for chunk in stage.rows.rest()]
             position += len(events)
             if rows:
                 yield record_batch(rows)
         if stage is not None:
-            yield record_batch(self._rest(stage, partition))
-
-    def _rest(self, stage: KeyStage, partition: int) -> list[BlockRow]:
-        shard = self.shard_keys[partition % len(self.shard_keys)]
-        rows = [counts_row(shard, stage.counts)]
-        if stage.rows:
-            rows.append(output_row(shard, stage.rows))
-        return rows
+            yield record_batch([counts_row(own_shard, stage.counts)])
 
 
 class SparkState:
@@ -128,7 +122,7 @@ class ShardProcessor(StatefulProcessor):
         received = Received(
             row for frame in rows for row in frame.itertuples(index=False, name=None)
         )
-        yield self._batch(int(key[0]), received, timerValues)
+        yield from self._batch(int(key[0]), received, timerValues)
 
     def handleExpiredTimer(  # noqa: N802 - Spark's name
         self,
@@ -138,22 +132,23 @@ class ShardProcessor(StatefulProcessor):
     ) -> Iterator[pd.DataFrame]:
         """Match what the watermark has passed in a shard without new events."""
         del expiredTimerInfo
-        yield self._batch(int(key[0]), Received(()), timerValues)
+        yield from self._batch(int(key[0]), Received(()), timerValues)
 
     def close(self) -> None:
         """Do nothing: no resources are held."""
 
-    def _batch(self, shard: int, received: Received, timers: TimerValues) -> pd.DataFrame:
+    def _batch(self, shard: int, received: Received, timers: TimerValues) -> Iterator[pd.DataFrame]:
+        """Yield rows as they are found, some thousand at a time, and at last the status."""
         clock, rules = self._rules.current(timers.getCurrentWatermarkInMs())
         matcher = ShardMatcher(shard, rules, SparkState(self._values), clock, self._settings)
-        matcher.rows += received.rows
-        matcher.match(received.blocks)
+        for rows in received.output_rows():
+            matcher.rows.add(rows)
+            yield from map(rows_as_pandas, matcher.rows.full())
+        yield from map(rows_as_pandas, matcher.match(received.blocks))
         matcher.status.counts.add(received.counts)
         self._wake_at(matcher.next_wake_ms, clock.watermark_ms)
         status: Any = STATUS
-        return rows_as_pandas(
-            [*matcher.rows, OutputRow(kind=status, output=write_status(matcher.status))]
-        )
+        yield rows_as_pandas([OutputRow(kind=status, output=write_status(matcher.status))])
 
     def _wake_at(self, wake_ms: int | None, watermark_ms: int) -> None:
         """Make Spark call the shard in the first batch whose watermark has reached `wake_ms`."""

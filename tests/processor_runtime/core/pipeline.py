@@ -208,7 +208,8 @@ class Pipeline:
         blocks = [sent for _, sent_blocks in stages for sent in sent_blocks]
         Random(self.batch_id).shuffle(blocks)  # noqa: S311 - as a shuffle of Spark: in any order
         for stage, _ in stages:
-            rows += stage.rows
+            for chunk in stage.rows.rest():
+                rows += chunk
         called = self._shards(pin, clock, blocks, rows)
         if stages and 0 not in called:
             called[0] = ShardStatus(0)
@@ -280,8 +281,8 @@ class Pipeline:
             if not arrived and (wake_ms is None or wake_ms > clock.watermark_ms):
                 continue
             matcher = ShardMatcher(shard, self._rules(pin), state, clock, self.options.matching)
-            matcher.match(arrived)
-            rows += matcher.rows
+            for chunk in matcher.match(arrived):
+                rows += chunk
             self._wakes[shard] = matcher.next_wake_ms
             called[shard] = read_status(write_status(matcher.status))
         return called

@@ -21,7 +21,8 @@ from processor_runtime.rules import rule_set
 from processor_runtime.rules.compiled_group import CompiledGroup
 from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.rules.rule_set import compile_rules
-from processor_runtime.stages.shard_matcher import MatchSettings, RuleFailed
+from processor_runtime.stages.rule_errors import RuleFailed
+from processor_runtime.stages.shard_matcher import MatchSettings
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     Document,

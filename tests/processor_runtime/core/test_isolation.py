@@ -16,7 +16,8 @@ from processor_runtime.rows.key_hashing import key_bytes, key_hash, shard_of
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rules.compiled_group import group_id
 from processor_runtime.rules.loading import RuleDefaults
-from processor_runtime.stages.shard_matcher import MatchSettings, RuleFailed
+from processor_runtime.stages.rule_errors import RuleFailed
+from processor_runtime.stages.shard_matcher import MatchSettings
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     Document,

@@ -225,8 +225,8 @@ def test_a_shard_knows_late_events_too() -> None:
     (group,) = rules.groups
     block = encode_events(group, Arrival(3, 0), events)
     shard = ShardMatcher(0, rules, DictState(), BatchClock(3, 1, 1_005, 0))
-    shard.match([block])
-    assert [(row.kind, row.start_ms) for row in shard.rows] == [("late", 1_000)]
+    rows = [row for chunk in shard.match([block]) for row in chunk]
+    assert [(row.kind, row.start_ms) for row in rows] == [("late", 1_000)]
     assert (shard.status.counts.late, shard.status.waiting_events) == (1, 1)
 
 

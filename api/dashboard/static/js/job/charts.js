@@ -20,6 +20,7 @@ const CHARTS = [
   { title: "State", series: [["state", "state_bytes"]], format: bytes },
   { title: "Waiting at the source", series: [["events", "backlog_events"]] },
   { title: "Errors a minute", series: [["errors", "errors"]] },
+  { title: "Left out and dropped a minute", series: [["matches left out", "left_out"], ["partial matches dropped", "dropped"]] },
 ];
 
 /** @param {{jobId: string}} properties */
@@ -65,7 +66,7 @@ function HistoryChart({ chart, history }) {
 
 // A counter of the minute that has not ended would look like a fall; gauges are as they are.
 function whole(values, name) {
-  const isCounter = ["events", "matches", "timeouts", "errors", "late"].includes(name);
+  const isCounter = ["events", "matches", "timeouts", "errors", "late", "left_out", "dropped"].includes(name);
   return isCounter ? values.slice(0, -1).concat([null]) : values;
 }
 

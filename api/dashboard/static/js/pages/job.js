@@ -90,6 +90,12 @@ function Figures({ job }) {
       kind=${job.counters.errors ? "bad" : ""}
       note=${`${shortCount(job.counters.late)} late events`}
     />
+    <${Figure}
+      name="Matches left out since its start"
+      value=${shortCount(job.counters.left_out)}
+      kind=${job.counters.left_out ? "bad" : ""}
+      note=${`${plural(job.counters.dropped, "partial match", "partial matches")} dropped by changes`}
+    />
   </div>`;
 }
 

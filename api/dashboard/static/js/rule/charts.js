@@ -27,6 +27,9 @@ export function RuleCharts({ id, running }) {
     <${Card} title="Timeouts, errors and late events">
       <${Counted} history=${history} title="Timeouts, errors and late events per five minutes" names=${["timeouts", "errors", "late"]} />
     <//>
+    <${Card} title="Left out and dropped">
+      <${Counted} history=${history} title="Matches left out because of a limit, and partial matches dropped, per five minutes" names=${["left_out", "dropped"]} />
+    <//>
     <${Card} title="Held now">
       <dl class="held">
         <dt>Partial matches</dt>

@@ -23,6 +23,8 @@ export function JobsTable({ running }) {
     { key: "partial", label: "Partial matches", right: true, cell: (line) => count(line.partial_matches) },
     { key: "memory", label: "Memory", right: true, cell: (line) => bytes(line.state_bytes || null) },
     { key: "errors", label: "Errors", right: true, cell: (line) => count(line.errors) },
+    { key: "left-out", label: "Left out", right: true, cell: (line) => count(line.left_out) },
+    { key: "dropped", label: "Dropped", right: true, cell: (line) => count(line.dropped) },
     { key: "job-state", label: "Job is", cell: ({ job }) => html`<${State} name=${job.state} />` },
   ];
   return html`<${Table}

@@ -1,0 +1,47 @@
+"""Rows of output on their way out of a worker: in chunks, so that few are in memory at once.
+
+OutputRow, … ──add──► RowChunks ──full, rest──► lists of rows, each one Arrow batch
+"""
+
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from processor_runtime.rows.output_rows import OutputRow
+
+ROWS_PER_CHUNK: Final = 5_000
+CHARACTERS_PER_CHUNK: Final = 16_000_000
+
+
+@dataclass(slots=True)
+class RowChunks:
+    """The rows that wait to be sent, and how many of each kind there have been."""
+
+    kinds: Counter[str] = field(default_factory=Counter)
+    _full: deque[list[OutputRow]] = field(default_factory=deque)
+    _rows: list[OutputRow] = field(default_factory=list)
+    _characters: int = 0
+
+    def add(self, rows: Iterable[OutputRow]) -> None:
+        """Let rows wait."""
+        for row in rows:
+            self.kinds[row.kind] += 1
+            self._rows.append(row)
+            texts = (row.key, row.output, row.events, row.error)
+            self._characters += sum(len(text) for text in texts if text is not None)
+            if len(self._rows) >= ROWS_PER_CHUNK or self._characters >= CHARACTERS_PER_CHUNK:
+                self._full.append(self._rows)
+                self._rows, self._characters = [], 0
+
+    def full(self) -> Iterator[list[OutputRow]]:
+        """Yield the chunks that are full; they are given away."""
+        while self._full:
+            yield self._full.popleft()
+
+    def rest(self) -> Iterator[list[OutputRow]]:
+        """Yield everything that waits."""
+        yield from self.full()
+        if self._rows:
+            rows, self._rows, self._characters = self._rows, [], 0
+            yield rows

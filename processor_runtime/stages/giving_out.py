@@ -1,0 +1,124 @@
+"""What one selector group finds in a batch, given out within the limits of each rule.
+
+    Detection, … ──GivingOut──► MatchRows ──► RowChunks · counts · rules that stop or are cut short
+
+A rule that brings more at one event than it may, or a larger row, does so however events come: it
+is stopped. What a batch brings also depends on how much is read at once: a rule that brings all it
+may in a batch goes on, and the rest of the batch is left out. Both are counted and told.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from cep.matching.shapes import Detection
+from processor_runtime.rows.output_rows import OutputRow
+from processor_runtime.rows.row_chunks import RowChunks
+from processor_runtime.rows.row_limits import RowLimitExceeded
+from processor_runtime.rules.rule_set import SelectorGroup
+from processor_runtime.stages.match_rows import MatchRows
+from processor_runtime.stages.rule_errors import FailureSite, RuleErrors
+from processor_runtime.stages.shard_status import ShardStatus
+from processor_runtime.state.group_header import StoppedRule
+
+
+@dataclass(slots=True)
+class _Cut:
+    """How many finds are left out, and the first of them."""
+
+    left_out: int
+    site: FailureSite
+    error: RowLimitExceeded
+
+
+@dataclass(slots=True)
+class GivingOut:
+    """The finds of one group in one batch of one shard.
+
+    Args:
+        group: the rules; those that fail are stopped in its matcher.
+        match_rows: makes rows of finds.
+        rows: where they go.
+        status: where finds are counted.
+        errors: told of rules that fail.
+    """
+
+    group: SelectorGroup
+    match_rows: MatchRows
+    rows: RowChunks
+    status: ShardStatus
+    errors: RuleErrors
+    _stopped: dict[str, StoppedRule] = field(default_factory=dict)
+    _cut: dict[str, _Cut] = field(default_factory=dict)
+
+    def chunks(self, detections: Sequence[Detection]) -> Iterator[list[OutputRow]]:
+        """Give out what one event, or one advance of time, has brought; yield full chunks of rows.
+
+        Raises:
+            RuleFailed: a rule failed, and the job is set to fail then.
+        """
+        self.match_rows.budget.begin_event()
+        for place, found in enumerate(detections):
+            if found.rule in self._stopped:
+                continue
+            rows: list[OutputRow] = []
+            try:
+                self._make_rows(found, rows)
+            except RowLimitExceeded as error:
+                self.rows.add(rows)
+                if error.is_of_batch:
+                    self._cut_short(found, error)
+                else:
+                    self._stop_at(found, detections[place:], error)
+            except Exception as error:  # noqa: BLE001 - user code, which fails alone
+                self._stop(found, "function", error)
+            else:
+                self.rows.add(rows)
+                self._count(found)
+            yield from self.rows.full()
+
+    def stopped(self) -> Iterable[StoppedRule]:
+        """Return the rules that were stopped, and tell of those that were cut short.
+
+        Raises:
+            RuleFailed: there is one, and the job is set to fail then.
+        """
+        for rule_id, cut in self._cut.items():
+            error = cut.error.telling(cut.left_out)
+            self.errors.tell(self.group.intervals[rule_id], "limit", error, cut.site)
+        return self._stopped.values()
+
+    def _make_rows(self, found: Detection, rows: list[OutputRow]) -> None:
+        rule = self.group.compiled.rules[found.rule]
+        if self.match_rows.wants(rule, is_timeout=found.is_timeout):
+            for row in self.match_rows.rows(rule, found):
+                rows.append(row)  # noqa: PERF402 - those before an error are wanted
+
+    def _count(self, found: Detection) -> None:
+        counts = self.status.rule(found.rule)
+        if found.is_timeout:
+            counts.timeouts += 1
+        else:
+            counts.matches += 1
+            counts.last_match_ms = found.time_ms
+
+    def _cut_short(self, found: Detection, error: RowLimitExceeded) -> None:
+        self.status.rule(found.rule).left_out += 1
+        if (cut := self._cut.get(found.rule)) is not None:
+            cut.left_out += 1
+        else:
+            self._cut[found.rule] = _Cut(1, FailureSite(found.key, found.time_ms), error)
+
+    def _stop_at(
+        self, found: Detection, rest: Sequence[Detection], error: RowLimitExceeded
+    ) -> None:
+        # Of the same instant only: what the rule would have found later is not known.
+        same = (found.rule, found.time_ms)
+        left_out = sum(1 for each in rest if (each.rule, each.time_ms) == same)
+        self.status.rule(found.rule).left_out += left_out
+        self._stop(found, "limit", error.telling(left_out))
+
+    def _stop(self, found: Detection, reason: str, error: Exception) -> None:
+        site = FailureSite(found.key, found.time_ms)
+        interval = self.group.intervals[found.rule]
+        self._stopped[found.rule] = self.errors.failed(interval, reason, error, site)
+        self.group.compiled.matcher.stop([found.rule])
