@@ -2,6 +2,8 @@
 
 expression/     SQL expressions over an event and over the events accepted so far
 pattern/        the pattern tree; builder, document and printed form; validation
+row_pattern/    MATCH_RECOGNIZE of the SQL standard: text, tree, names and types
+row_search/     the search for row patterns, and the rows it outputs
 nfa/            from a tree to a program, and the machine that runs it
 matching/       matchers: one pattern over a list of events, or many rules over many keys
 definition/     the document of a processor, and all its checks
@@ -14,6 +16,7 @@ from cep.expression import Schema
 from cep.matching.batch import BatchMatcher
 from cep.matching.find_matches import Match, MatchResult, TimedOutMatch, find_matches, iter_matches
 from cep.matching.keyed import KeyedMatcher
+from cep.matching.match_recognize import RecognizedRows, match_recognize
 from cep.matching.shapes import Detection
 from cep.nfa import Limits
 from cep.pattern import AfterMatchSkip, Pattern, PatternError
@@ -28,10 +31,13 @@ from cep.processor import (
     process,
     select,
 )
+from cep.row_pattern.errors import ClauseError
+from cep.row_search.errors import RowPatternFailure
 
 __all__ = [
     "AfterMatchSkip",
     "BatchMatcher",
+    "ClauseError",
     "Detection",
     "KeyedMatcher",
     "Limits",
@@ -43,6 +49,8 @@ __all__ = [
     "PatternProcessFunction",
     "PatternProcessor",
     "ProcessContext",
+    "RecognizedRows",
+    "RowPatternFailure",
     "Schema",
     "SelectExpressions",
     "TimedOutMatch",
@@ -50,6 +58,7 @@ __all__ = [
     "find_matches",
     "flat_select",
     "iter_matches",
+    "match_recognize",
     "process",
     "select",
 ]

@@ -2,6 +2,7 @@
 
     patterns       Pattern, AfterMatchSkip, WithinType, Schema
     matching       find_matches, iter_matches; KeyedMatcher, BatchMatcher and their state as bytes
+    row patterns   match_recognize: MATCH_RECOGNIZE of the SQL standard, over a list of rows
     matches        PatternProcessFunction, select, flat_select, SelectExpressions, process
     Spark          match_patterns, on any DataFrame        (extra `spark`)
     rule service   Client and its errors                   (extra `client`); `percept.client`
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from cep import (
         AfterMatchSkip,
         BatchMatcher,
+        ClauseError,
         Detection,
         KeyedMatcher,
         Limits,
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
         PatternProcessFunction,
         PatternProcessor,
         ProcessContext,
+        RecognizedRows,
+        RowPatternFailure,
         Schema,
         SelectExpressions,
         TimedOutMatch,
@@ -39,6 +43,7 @@ if TYPE_CHECKING:
         find_matches,
         flat_select,
         iter_matches,
+        match_recognize,
         process,
         select,
     )
@@ -76,6 +81,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AfterMatchSkip",
     "BatchMatcher",
+    "ClauseError",
     "Client",
     "CodeNotLoaded",
     "CodeRefused",
@@ -106,6 +112,8 @@ __all__ = [
     "PatternProcessor",
     "PatternTooLarge",
     "ProcessContext",
+    "RecognizedRows",
+    "RowPatternFailure",
     "Schema",
     "SelectExpressions",
     "ServiceError",
@@ -125,6 +133,7 @@ __all__ = [
     "flat_select",
     "iter_matches",
     "match_patterns",
+    "match_recognize",
     "process",
     "restore_matcher",
     "select",
@@ -133,10 +142,11 @@ __all__ = [
 # The same as the imports for type checkers above; a test compares them.
 _NAMES: Final = {
     "cep": """
-        AfterMatchSkip BatchMatcher Detection KeyedMatcher Limits Match MatchResult Output
-        Pattern PatternError PatternProcessFunction PatternProcessor ProcessContext Schema
-        SelectExpressions TimedOutMatch TimedOutPartialMatchHandler find_matches flat_select
-        iter_matches process select
+        AfterMatchSkip BatchMatcher ClauseError Detection KeyedMatcher Limits Match MatchResult
+        Output Pattern PatternError PatternProcessFunction PatternProcessor ProcessContext
+        RecognizedRows RowPatternFailure Schema SelectExpressions TimedOutMatch
+        TimedOutPartialMatchHandler find_matches flat_select iter_matches match_recognize process
+        select
     """,
     "cep.expression": "EvaluationError ExpressionError ExpressionTooLarge",
     "cep.matching.matcher_state": "encode_matcher restore_matcher",

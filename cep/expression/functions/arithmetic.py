@@ -22,6 +22,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal, DecimalException
 
+from cep.expression.errors import EvaluationError
 from cep.expression.temporal import MAX_INTERVAL, naive_utc, parse_timestamp, shifted
 from cep.expression.values import (
     EXACT,
@@ -30,6 +31,7 @@ from cep.expression.values import (
     Value,
     bigint,
     bounded,
+    equal,
     group_of,
     to_double,
 )
@@ -105,6 +107,47 @@ def modulo(left: Value, right: Value) -> Value:
         dividend, divisor = to_double(left), to_double(right)
         return math.nan if math.isinf(dividend) else math.fmod(dividend, divisor)
     return _decimal(EXACT.remainder, left, right)
+
+
+def iso_divide(left: Value, right: Value) -> Value:
+    """Return the quotient as the SQL standard has it: of two integers, truncated towards zero.
+
+    Raises:
+        EvaluationError: the divisor is zero.
+    """
+    _require_numbers(left, right)
+    if right == 0:
+        raise EvaluationError("division by zero")
+    if _both(int, left, right):
+        return bigint(abs(left) // abs(right) * (1 if (left < 0) is (right < 0) else -1))
+    return divide(left, right)
+
+
+def iso_modulo(left: Value, right: Value) -> Value:
+    """Return the remainder with the sign of `left`.
+
+    Raises:
+        EvaluationError: the divisor is zero.
+    """
+    _require_numbers(left, right)
+    if right == 0:
+        raise EvaluationError("division by zero")
+    return modulo(left, right)
+
+
+def array_equals(left: Value, right: Value) -> Value:
+    """Return whether two arrays have equal elements; NULL where an element makes it unknown."""
+    if group_of(left) is not Group.ARRAY or group_of(right) is not Group.ARRAY:
+        raise Mismatch
+    if len(left) != len(right):
+        return False
+    known: bool | None = True
+    for one, other in zip(left, right, strict=True):
+        same = None if one is None or other is None else equal(one, other)
+        if same is False:
+            return False
+        known = known if same else None
+    return known
 
 
 def negate(value: Value) -> Value:

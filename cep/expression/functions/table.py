@@ -15,8 +15,10 @@ from cep.expression.functions import arithmetic, columnar, text
 from cep.expression.functions.operands import Column
 from cep.expression.functions.typing_rules import (
     array_contains,
+    arrays,
     date_part,
     difference,
+    iso_quotient,
     number,
     numeric,
     product,
@@ -57,6 +59,9 @@ FUNCTIONS: dict[str, Function] = {
     "*": Function(2, 2, product, arithmetic.multiply, columnar.multiply),
     "/": Function(2, 2, quotient, arithmetic.divide, columnar.divide),
     "%": Function(2, 2, numeric, arithmetic.modulo, columnar.modulo),
+    "ISO_DIVIDE": Function(2, 2, iso_quotient, arithmetic.iso_divide),
+    "ISO_MODULO": Function(2, 2, numeric, arithmetic.iso_modulo),
+    "ARRAY_EQUALS": Function(2, 2, arrays, arithmetic.array_equals),
     "NEGATE": Function(1, 1, signed, arithmetic.negate, columnar.negate),
     "ABS": Function(1, 1, number, arithmetic.absolute, columnar.absolute),
     "ROUND": Function(1, 2, rounded, arithmetic.round_half_up, columnar.round_half_up),
@@ -79,6 +84,9 @@ FUNCTIONS: dict[str, Function] = {
 }
 
 OPERATORS = frozenset({"+", "-", "*", "/", "%"})
+"""What is written between its operands."""
+UNWRITTEN = frozenset({"NEGATE", "ISO_DIVIDE", "ISO_MODULO", "ARRAY_EQUALS"})
+"""What has a name here only: operators of one side, and what they mean in MATCH_RECOGNIZE."""
 
 ALIASES = {
     "LCASE": "LOWER",

@@ -132,6 +132,23 @@ def quotient(types: Types) -> DataType:
     return DOUBLE if result.kind is Kind.BIGINT else result
 
 
+def iso_quotient(types: Types) -> DataType:
+    """`/` of the SQL standard: BIGINT for two integers."""
+    result = quotient(types)
+    return BIGINT if all(of_side.kind is Kind.BIGINT for of_side in types) else result
+
+
+def arrays(types: Types) -> DataType:
+    """`=` of two arrays."""
+    left, right = types
+    if left.is_open or right.is_open:
+        return BOOLEAN
+    elements = [side.element for side in types if side.element is not None]
+    if len(elements) < len(types) or not comparable(*elements):
+        raise TypeMismatch(f"cannot compare {left} with {right}", "")
+    return BOOLEAN
+
+
 def _sum(types: Types) -> DataType:
     return _numbers(types, lambda w1, s1, w2, s2: (max(w1, w2) + 1, max(s1, s2)))
 

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from cep.expression import tree
 from cep.expression.errors import ExpressionError, near_name
-from cep.expression.functions.table import ALIASES, DATE_PARTS, FUNCTIONS, OPERATORS
+from cep.expression.functions.table import ALIASES, DATE_PARTS, FUNCTIONS, OPERATORS, UNWRITTEN
 from cep.expression.functions.text_pattern import TextPatternError, like_pattern, regex
 from cep.expression.parsing.syntax import MAX_BRACKET_DEPTH, read_sql, refusal, too_large, unescaped
 from cep.expression.rewrite import without_step
@@ -34,7 +34,7 @@ MAX_NODES = 10_000
 MAX_PATTERNS_SIZE = 10_000
 MAX_DIGITS = 38
 
-_FUNCTION_NAMES = sorted({*FUNCTIONS, "COALESCE", "NULLIF", "IF"} - OPERATORS - {"NEGATE"})
+_FUNCTION_NAMES = sorted({*FUNCTIONS, "COALESCE", "NULLIF", "IF"} - OPERATORS - UNWRITTEN)
 _ALLOWED = (
     "allowed are comparisons, AND OR NOT, IN, BETWEEN, LIKE, RLIKE, IS NULL, CASE, CAST, INTERVAL, "
     "arithmetic, SUM COUNT AVG MIN MAX FIRST LAST over a step, and the functions "
@@ -409,7 +409,7 @@ class _Translation:
         known: Container[str],
     ) -> tree.Call:
         name = ALIASES.get(written, written)
-        if name not in known:
+        if name not in known or name in UNWRITTEN:
             names = [*_FUNCTION_NAMES, *ALIASES, *AggregateFunction]
             hint = near_name(written, names) or None
             raise self._refused(parsed, f"there is no function {written}", hint)

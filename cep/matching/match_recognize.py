@@ -1,0 +1,166 @@
+"""MATCH_RECOGNIZE over a list of rows: for tests, documentation and history.
+
+    clause + rows ──► partitions, sorted ──RowPatternSearch──► RowOutput ──► RecognizedRows
+
+Source: ISO/IEC 9075-2 feature R010.
+"""
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any, Final
+
+from cep.expression import Schema, compile_predicate, row_reader
+from cep.expression.types import DataType
+from cep.nfa.limits import Limits
+from cep.row_pattern.analysis.analyse import analyse
+from cep.row_pattern.bound import BoundClause
+from cep.row_pattern.errors import ClauseError, Mistake, refusal
+from cep.row_pattern.parsing.clauses import read_query
+from cep.row_search.output import RowOutput
+from cep.row_search.partition import Partition
+from cep.row_search.search import RowPatternSearch
+
+Row = Sequence[Any] | Mapping[str, Any]
+Columns = Schema | Mapping[str, str] | str
+_NEVER: Final = 2**62
+"""The time of a row without one: NULLs come last, and no match reaches from a time to NULL."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecognizedRows:
+    """The result of a query: the names of its columns, and its rows as tuples.
+
+    Rows are in the order of their partitions' first rows, then of the matches.
+    """
+
+    columns: tuple[str, ...]
+    rows: list[tuple[Any, ...]]
+
+    def dicts(self) -> list[dict[str, Any]]:
+        """Return the rows as dicts by column."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+
+def match_recognize(
+    clause: str, rows: Iterable[Row], *, schema: Columns, limits: Limits | None = None
+) -> RecognizedRows:
+    """Return the result of `SELECT * FROM rows MATCH_RECOGNIZE (...)`.
+
+    Args:
+        clause: the clause alone, or a whole `SELECT ... FROM name MATCH_RECOGNIZE (...)`.
+        rows: sequences in the order of the schema, or mappings; a missing column is NULL. Within a
+            partition they are sorted by ORDER BY; ties keep their order, NULLs come last.
+        schema: the columns: a `Schema`, a mapping from name to type, or a text in DDL. Values of
+            TIMESTAMP are datetimes, or integers as milliseconds since 1970 in UTC.
+        limits: how many candidates, and rows, a partition may hold.
+
+    Raises:
+        ClauseError: the clause is not well formed, or does not fit the schema.
+        RowPatternFailure: the query fails on these rows.
+        LimitExceeded: a partition would hold too much.
+    """
+    known = _schema(schema)
+    query = read_query(clause)
+    bound = analyse(query.clause, known)
+    names = tuple(name for name, _ in known.columns)
+    reader = row_reader(names)
+    search = RowPatternSearch(bound, reader, limits)
+    output = RowOutput(bound, reader)
+    tests = [None if node is None else compile_predicate(node, reader) for node in search.row_tests]
+    recognized: list[tuple[Any, ...]] = []
+    for ordered in _partitions(bound, names, rows):
+        partition = Partition()
+        for row, time_ms in ordered:
+            passed = [test is None or test(row, ()) for test in tests]
+            partition.append(row, time_ms, *search.row_bits(passed))
+        for found in search.run(partition, is_ended=True):
+            recognized.extend(output.rows(found))
+    columns = tuple(name for name, _ in bound.columns)
+    return _selected(query.columns, clause, columns, recognized)
+
+
+def _schema(columns: Columns) -> Schema:
+    if isinstance(columns, Schema):
+        return columns
+    if isinstance(columns, str):
+        return Schema.from_ddl(columns)
+    types: list[tuple[str, DataType]] = []
+    for name, data_type in columns.items():
+        ((_, found),) = Schema.from_ddl(f"c {data_type}").columns
+        types.append((name, found))
+    return Schema(tuple(types))
+
+
+def _partitions(
+    clause: BoundClause, names: tuple[str, ...], rows: Iterable[Row]
+) -> Iterator[list[tuple[tuple[Any, ...], int]]]:
+    """Yield the rows of each partition in order, with their times in milliseconds."""
+    key = [names.index(name) for name in clause.partition_by]
+    partitions: dict[Hashable, list[tuple[Any, ...]]] = {}
+    for row in rows:
+        values = tuple(row.get(n) for n in names) if isinstance(row, Mapping) else tuple(row)
+        if len(values) != len(names):
+            raise ValueError(f"a row has {len(values)} values, the schema {len(names)} columns")
+        partitions.setdefault(tuple(values[place] for place in key), []).append(values)
+    time = names.index(clause.order_by[0][0]) if clause.within_ms is not None else None
+    for partition in partitions.values():
+        for name, is_descending in reversed(clause.order_by):
+            _sort(partition, names.index(name), is_descending=is_descending)
+        if time is None:
+            yield [(row, 0) for row in partition]
+        else:
+            times = (_NEVER if row[time] is None else time_ms_of(row[time]) for row in partition)
+            yield list(zip(partition, times, strict=True))
+
+
+def _sort(rows: list[tuple[Any, ...]], place: int, *, is_descending: bool) -> None:
+    """Sort by a column, stable also where descending; NULLs come last."""
+    present = [row for row in rows if row[place] is not None]
+    absent = [row for row in rows if row[place] is None]
+    present.sort(key=lambda row: row[place], reverse=is_descending)
+    rows[:] = present + absent
+
+
+def time_ms_of(value: Any) -> int:
+    """Return a value of a column of time in milliseconds since 1970.
+
+    Raises:
+        TypeError: it is neither a datetime, a date nor a whole number.
+    """
+    match value:
+        case datetime():
+            instant = value if value.tzinfo else value.replace(tzinfo=UTC)
+            return int(instant.timestamp() * 1000)
+        case date():
+            return int(datetime(value.year, value.month, value.day, tzinfo=UTC).timestamp() * 1000)
+        case int() if not isinstance(value, bool):
+            return value
+        case _:
+            raise TypeError(f"{value!r} is no time: a datetime or milliseconds are needed")
+
+
+def _selected(
+    selected: tuple[tuple[Any, Any], ...] | None,
+    text: str,
+    columns: tuple[str, ...],
+    rows: list[tuple[Any, ...]],
+) -> RecognizedRows:
+    """Return the columns that the SELECT in front of the clause names; all for `*`."""
+    if selected is None:
+        return RecognizedRows(columns, rows)
+    places = []
+    for column, _ in selected:
+        same = [p for p, name in enumerate(columns) if name.casefold() == column.text.casefold()]
+        if not same:
+            raise _no_output(text, column.span, column.text, columns)
+        places.append(same[0])
+    names = tuple(name.text for _, name in selected)
+    return RecognizedRows(names, [tuple(row[place] for place in places) for row in rows])
+
+
+def _no_output(
+    text: str, span: tuple[int, int], name: str, columns: tuple[str, ...]
+) -> ClauseError:
+    hint = f"the clause outputs: {', '.join(columns)}"
+    return refusal(text, span, Mistake.UNKNOWN_COLUMN, f"there is no column {name}", hint)

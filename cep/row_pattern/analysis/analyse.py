@@ -1,0 +1,142 @@
+"""The whole clause: every rule of the standard that can be checked before a row is seen."""
+
+from cep.expression import DataType, Schema
+from cep.expression.errors import near_name
+from cep.expression.types import BOOLEAN, UNKNOWN
+from cep.row_pattern.analysis.expressions import Where, bind
+from cep.row_pattern.analysis.names import Names, names_of
+from cep.row_pattern.bound import BoundClause, BoundExpression, Variables
+from cep.row_pattern.clause import Clause, Exclusion, RowsPerMatch, walk
+from cep.row_pattern.errors import Mistake, refusal
+
+
+def analyse(clause: Clause, schema: Schema | None) -> BoundClause:
+    """Return what a clause means for rows of a schema; without one, types are not checked.
+
+    Raises:
+        ClauseError: it breaks a rule of the standard, or does not fit the schema.
+    """
+    names = names_of(clause, schema)
+    conditions = _conditions(clause, names)
+    if clause.rows_per_match is RowsPerMatch.WITH_UNMATCHED:
+        _refuse_exclusions(clause)
+    skip_variables = _skip_variables(clause, names)
+    measures = tuple(
+        (measure.name.text, bind(names, measure.expression, Where(None)))
+        for measure in clause.measures
+    )
+    partition_by = tuple(names.column((name,), name.span)[0][0] for name in clause.partition_by)
+    order_by = tuple(
+        (names.column((order.column,), order.column.span)[0][0], order.is_descending)
+        for order in clause.order_by
+    )
+    others = _other_columns(clause, schema, partition_by, order_by)
+    bound = BoundClause(
+        clause=clause,
+        pattern=clause.pattern,
+        variables=names.primary,
+        conditions=conditions,
+        measures=measures,
+        partition_by=partition_by,
+        order_by=order_by,
+        rows_per_match=clause.rows_per_match,
+        skip_to=clause.skip.to,
+        skip_variables=skip_variables,
+        within_ms=clause.within_ms,
+        row_columns=others,
+        columns=_columns(schema, partition_by, order_by, measures, others, clause.rows_per_match),
+    )
+    if not bound.columns and schema is not None:
+        message = "the query has no output columns"
+        raise refusal(clause.text, (0, 15), Mistake.NO_COLUMNS, message, "add MEASURES")
+    _check_within(bound, schema)
+    return bound
+
+
+def _conditions(clause: Clause, names: Names) -> tuple[BoundExpression | None, ...]:
+    found: dict[int, BoundExpression] = {}
+    for definition in clause.definitions:
+        variable = definition.variable
+        if variable.folded not in names.primary:
+            is_union = variable.folded in names.unions
+            what = "is a union variable" if is_union else "is not in the pattern"
+            hint = near_name(variable.folded, names.primary) or names.known_variables()
+            message = f"{variable.folded} {what}, so it cannot be defined"
+            raise refusal(clause.text, variable.span, Mistake.DEFINE, message, hint)
+        number = names.primary.index(variable.folded)
+        if number in found:
+            message = f"{variable.folded} is defined twice"
+            raise refusal(clause.text, variable.span, Mistake.DEFINE, message)
+        bound = bind(names, definition.condition, Where(number))
+        if bound.data_type != BOOLEAN and not bound.data_type.is_open:
+            message = f"a condition is needed, this is a {bound.data_type}"
+            span = definition.condition.span
+            raise refusal(clause.text, span, Mistake.TYPE, message, "compare it with something")
+        found[number] = bound
+    return tuple(found.get(number) for number in range(len(names.primary)))
+
+
+def _refuse_exclusions(clause: Clause) -> None:
+    for part in walk(clause.pattern):
+        if isinstance(part, Exclusion):
+            message = "{- -} cannot be used together with WITH UNMATCHED ROWS"
+            raise refusal(clause.text, part.span, Mistake.EXCLUSION_WITH_UNMATCHED, message)
+
+
+def _skip_variables(clause: Clause, names: Names) -> Variables:
+    variable = clause.skip.variable
+    if variable is None:
+        return None
+    variables = names.variables(variable)
+    if variables is None:
+        message = f"there is no variable {variable.folded} to skip to"
+        hint = near_name(variable.folded, names.primary) or names.known_variables()
+        raise refusal(clause.text, variable.span, Mistake.SKIP_TO_UNKNOWN_VARIABLE, message, hint)
+    return variables
+
+
+def _other_columns(
+    clause: Clause,
+    schema: Schema | None,
+    partition_by: tuple[str, ...],
+    order_by: tuple[tuple[str, bool], ...],
+) -> tuple[str, ...]:
+    """Return the columns of the input that ALL ROWS outputs last."""
+    if clause.rows_per_match is RowsPerMatch.ONE_ROW or schema is None:
+        return ()
+    before = {*partition_by, *(name for name, _ in order_by)}
+    return tuple(name for name, _ in schema.columns if name not in before)
+
+
+def _columns(  # noqa: PLR0913, PLR0917 - the parts of the output in order
+    schema: Schema | None,
+    partition_by: tuple[str, ...],
+    order_by: tuple[tuple[str, bool], ...],
+    measures: tuple[tuple[str, BoundExpression], ...],
+    others: tuple[str, ...],
+    rows_per_match: RowsPerMatch,
+) -> tuple[tuple[str, DataType], ...]:
+    def typed(name: str) -> tuple[str, DataType]:
+        return name, (schema.type_of((name,)) if schema else None) or UNKNOWN
+
+    ordering = [] if rows_per_match is RowsPerMatch.ONE_ROW else [name for name, _ in order_by]
+    leading = dict.fromkeys([*partition_by, *ordering])
+    return (
+        *(typed(name) for name in leading),
+        *((name, expression.data_type) for name, expression in measures),
+        *(typed(name) for name in others),
+    )
+
+
+def _check_within(bound: BoundClause, schema: Schema | None) -> None:
+    if bound.within_ms is None or schema is None:
+        return
+    name, is_descending = bound.order_by[0]
+    data_type = schema.type_of((name,)) or UNKNOWN
+    is_time = (
+        data_type.is_temporal or data_type.is_open or data_type.computed.kind.value == "BIGINT"
+    )
+    if is_descending or not is_time:
+        message = f"WITHIN needs a column of time first in ORDER BY, ascending; {name} is not one"
+        text = bound.clause.text
+        raise refusal(text, (0, 15), Mistake.WITHIN, message)

@@ -1,0 +1,279 @@
+"""The clause around row pattern and expressions, and the query around the clause.
+
+Source: ISO/IEC 19075-5, 4.2; `WITHIN` as in Flink SQL.
+"""
+
+from typing import Final
+
+from cep.expression.tree import Span
+from cep.row_pattern.clause import (
+    Clause,
+    Definition,
+    Measure,
+    Name,
+    Ordering,
+    Query,
+    RowsPerMatch,
+    Scalar,
+    Skip,
+    SkipTo,
+    Subset,
+)
+from cep.row_pattern.errors import Mistake, refusal
+from cep.row_pattern.parsing.expressions import read_scalar
+from cep.row_pattern.parsing.patterns import read_pattern
+from cep.row_pattern.parsing.words import Kind, WordReader
+
+_ORDER: Final = (
+    "PARTITION BY, ORDER BY, MEASURES, ONE ROW or ALL ROWS PER MATCH, AFTER MATCH SKIP, "
+    "PATTERN, WITHIN, SUBSET, DEFINE"
+)
+_SECTIONS: Final = frozenset(
+    {"PARTITION", "ORDER", "MEASURES", "ONE", "ALL", "AFTER", "INITIAL", "SEEK", "PATTERN"}
+    | {"WITHIN", "SUBSET", "DEFINE"}
+)
+_UNITS: Final = {
+    "MILLISECOND": 1,
+    "SECOND": 1_000,
+    "MINUTE": 60_000,
+    "HOUR": 3_600_000,
+    "DAY": 86_400_000,
+    "WEEK": 604_800_000,
+}
+_MAX_WITHIN_MS: Final = 2**53
+
+
+def read_query(text: str) -> Query:
+    """Return the tree of a `MATCH_RECOGNIZE (...)` clause, or of a query with one.
+
+    Raises:
+        ClauseError: it is not well formed; with line, column and a hint.
+    """
+    try:
+        return _ClauseReader(text).query()
+    except RecursionError:
+        message = "the clause is nested too deeply"
+        raise refusal(text[:80], (0, 1), Mistake.TOO_LARGE, message) from None
+
+
+class _ClauseReader:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._reader = WordReader(text)
+
+    def query(self) -> Query:
+        reader = self._reader
+        columns: tuple[tuple[Name, Name], ...] | None = None
+        source: Name | None = None
+        if reader.takes("SELECT"):
+            columns = self._output_columns()
+            reader.expect("FROM")
+            source = reader.name("the name of a stream or table")
+        reader.expect("MATCH_RECOGNIZE", hint="write MATCH_RECOGNIZE ( ... )")
+        reader.expect_symbol("(")
+        clause = self._clause()
+        reader.expect_symbol(")", f"the parts come in this order: {_ORDER}")
+        if source is not None and reader.next.kind is not Kind.END:
+            reader.takes("AS")
+            if reader.next.kind in {Kind.NAME, Kind.QUOTED_NAME} and (
+                reader.next.keyword not in {"WHERE", "GROUP", "ORDER", "LIMIT", "JOIN", "UNION"}
+            ):
+                reader.take()
+        reader.takes_symbol(";")
+        if reader.next.kind is not Kind.END:
+            hint = "only SELECT columns FROM name MATCH_RECOGNIZE ( ... ) is read"
+            raise reader.unexpected("the end of the text is expected", hint)
+        return Query(columns, source, clause)
+
+    def _output_columns(self) -> tuple[tuple[Name, Name], ...] | None:
+        reader = self._reader
+        if reader.takes_symbol("*"):
+            return None
+        columns = []
+        while True:
+            column = name = reader.name("* or the name of a column")
+            if reader.next.is_symbol("."):
+                reader.take()
+                column = name = reader.name("the name of a column")
+            if reader.takes("AS"):
+                name = reader.name("a name for the column")
+            columns.append((column, name))
+            if not reader.takes_symbol(","):
+                return tuple(columns)
+
+    def _clause(self) -> Clause:
+        partition_by = self._partition_by()
+        order_by = self._order_by()
+        measures = self._measures()
+        rows_per_match = self._rows_per_match()
+        skip = self._skip()
+        if self._reader.next.keyword in {"INITIAL", "SEEK"}:
+            word = self._reader.next
+            message = f"{word.keyword} is not allowed here"
+            raise refusal(self._text, word.span, Mistake.SEARCH_MODE_NOT_ALLOWED, message)
+        hint = f"the parts come in this order: {_ORDER}"
+        self._reader.expect("PATTERN", hint=hint)
+        self._reader.expect_symbol("(")
+        pattern = read_pattern(self._reader)
+        self._reader.expect_symbol(")")
+        return Clause(
+            text=self._text,
+            partition_by=partition_by,
+            order_by=order_by,
+            measures=measures,
+            rows_per_match=rows_per_match,
+            skip=skip,
+            pattern=pattern,
+            within_ms=self._within(order_by),
+            subsets=self._subsets(),
+            definitions=self._definitions(),
+        )
+
+    def _column(self) -> Name:
+        """Take the name of a column; PARTITION BY and ORDER BY take nothing else."""
+        word = self._reader.next
+        is_name = word.kind in {Kind.NAME, Kind.QUOTED_NAME}
+        behind = self._reader.ahead(1)
+        may_follow = behind.kind in {Kind.NAME, Kind.QUOTED_NAME} or behind.text in {",", ")"}
+        if not is_name or not may_follow:
+            message = "PARTITION BY and ORDER BY take names of columns only"
+            hint = "compute the value before, as a column of the input"
+            raise refusal(self._text, word.span, Mistake.COLUMN_EXPECTED, message, hint)
+        return self._reader.take().name()
+
+    def _partition_by(self) -> tuple[Name, ...]:
+        if not self._reader.takes("PARTITION", "BY"):
+            return ()
+        columns = [self._column()]
+        while self._reader.takes_symbol(","):
+            columns.append(self._column())
+        return tuple(columns)
+
+    def _order_by(self) -> tuple[Ordering, ...]:
+        if not self._reader.takes("ORDER", "BY"):
+            return ()
+        orderings = [self._ordering()]
+        while self._reader.takes_symbol(","):
+            orderings.append(self._ordering())
+        return tuple(orderings)
+
+    def _ordering(self) -> Ordering:
+        column = self._column()
+        if self._reader.takes("DESC"):
+            return Ordering(column, is_descending=True)
+        self._reader.takes("ASC")
+        return Ordering(column)
+
+    def _measures(self) -> tuple[Measure, ...]:
+        if not self._reader.takes("MEASURES"):
+            return ()
+        measures = []
+        while True:
+            expression = self._scalar("AS")
+            self._reader.expect("AS", hint="a measure is written: expression AS name")
+            measures.append(Measure(expression, self._reader.name("the name of a measure")))
+            if not self._reader.takes_symbol(","):
+                return tuple(measures)
+
+    def _scalar(self, *ends: str) -> Scalar:
+        """Take an expression, up to one of these keywords, a comma or the bracket that closes."""
+        words = []
+        depth = 0
+        while self._reader.next.kind is not Kind.END:
+            word = self._reader.next
+            if not depth and (word.keyword in ends or word.text in {",", ")"}):
+                break
+            depth += word.nesting
+            words.append(self._reader.take())
+        if not words:
+            raise self._reader.unexpected("an expression is expected")
+        return read_scalar(self._text, words)
+
+    def _rows_per_match(self) -> RowsPerMatch:
+        reader = self._reader
+        if reader.takes("ONE"):
+            reader.expect("ROW", "PER", "MATCH")
+            return RowsPerMatch.ONE_ROW
+        if not reader.takes("ALL"):
+            return RowsPerMatch.ONE_ROW
+        reader.expect("ROWS", "PER", "MATCH")
+        if reader.takes("OMIT"):
+            reader.expect("EMPTY", "MATCHES")
+            return RowsPerMatch.OMIT_EMPTY
+        if reader.takes("WITH"):
+            reader.expect("UNMATCHED", "ROWS")
+            return RowsPerMatch.WITH_UNMATCHED
+        if reader.takes("SHOW"):
+            reader.expect("EMPTY", "MATCHES")
+        return RowsPerMatch.SHOW_EMPTY
+
+    def _skip(self) -> Skip:
+        reader = self._reader
+        if not reader.takes("AFTER"):
+            return Skip()
+        reader.expect("MATCH", "SKIP")
+        if reader.takes("PAST", "LAST", "ROW"):
+            return Skip(SkipTo.PAST_LAST_ROW)
+        reader.expect("TO", hint="write PAST LAST ROW, TO NEXT ROW, TO FIRST A, or TO LAST A")
+        if reader.takes("NEXT", "ROW"):
+            return Skip(SkipTo.NEXT_ROW)
+        to = SkipTo.LAST
+        is_side = reader.next.keyword in {"FIRST", "LAST"}
+        if is_side and reader.ahead(1).kind in {Kind.NAME, Kind.QUOTED_NAME}:
+            is_variable = reader.ahead(1).keyword in _SECTIONS and not reader.ahead(2).is_symbol(
+                "("
+            )
+            if reader.ahead(1).keyword not in _SECTIONS or is_variable:
+                to = SkipTo.FIRST if reader.take().keyword == "FIRST" else SkipTo.LAST
+        return Skip(to, reader.name("a variable of the pattern"))
+
+    def _within(self, order_by: tuple[Ordering, ...]) -> int | None:
+        reader = self._reader
+        start = reader.next.start
+        if not reader.takes("WITHIN"):
+            return None
+        hint = f"write WITHIN INTERVAL '10' MINUTE; units are {', '.join(_UNITS)}"
+        reader.expect("INTERVAL", hint=hint)
+        amount = reader.next
+        if amount.kind is not Kind.TEXT or not amount.text[1:-1].strip().isdecimal():
+            raise reader.unexpected("a whole number in single quotes is expected", hint)
+        reader.take()
+        unit = reader.next.keyword.removesuffix("S") if reader.next.keyword else ""
+        if unit not in _UNITS:
+            raise reader.unexpected("a unit of time is expected", hint)
+        span: Span = (start, reader.take().end)
+        digits = amount.text[1:-1].strip()
+        within_ms = int(digits[:20]) * _UNITS[unit]
+        if not 0 < within_ms <= _MAX_WITHIN_MS:
+            message = "the interval of WITHIN must be positive, and below 285,000 years"
+            raise refusal(self._text, span, Mistake.WITHIN, message)
+        if not order_by:
+            message = "WITHIN needs ORDER BY, with a column of time first"
+            raise refusal(self._text, span, Mistake.WITHIN, message)
+        return within_ms
+
+    def _subsets(self) -> tuple[Subset, ...]:
+        if not self._reader.takes("SUBSET"):
+            return ()
+        subsets = []
+        while True:
+            name = self._reader.name("the name of a union variable")
+            self._reader.expect_symbol("=")
+            self._reader.expect_symbol("(")
+            members = [self._reader.name("a variable")]
+            while self._reader.takes_symbol(","):
+                members.append(self._reader.name("a variable"))
+            self._reader.expect_symbol(")")
+            subsets.append(Subset(name, tuple(members)))
+            if not self._reader.takes_symbol(","):
+                return tuple(subsets)
+
+    def _definitions(self) -> tuple[Definition, ...]:
+        self._reader.expect("DEFINE", hint="DEFINE is mandatory: DEFINE A AS condition")
+        definitions = []
+        while True:
+            variable = self._reader.name("a variable")
+            self._reader.expect("AS")
+            definitions.append(Definition(variable, self._scalar()))
+            if not self._reader.takes_symbol(","):
+                return tuple(definitions)

@@ -1,0 +1,1 @@
+"""A row pattern as instructions, and the states that a search walks along them."""

@@ -1,0 +1,112 @@
+"""The state of one partition between two rows: rows in use, the candidates of a start, outputs due.
+
+Source: conformance notes, "What bounds the state?".
+"""
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+from cep.row_search.automaton.states import State
+from cep.row_search.memory import Memory
+
+Path = tuple[Any, int]
+"""The rows of a candidate, linked from the last one back: `(path before or None, code)`."""
+
+Candidate = tuple[State, Path | None, Memory]
+"""A way to match that is still open: where it is, its rows so far, what it remembers of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A match that is decided, whose output waits for the rows up to index `until`."""
+
+    kind: int
+    start: int
+    codes: tuple[int, ...]
+    number: int
+    until: int
+
+
+class Partition:
+    """The rows of a partition that can still be asked for, and the search among them.
+
+    Rows are known by index, from 0 at the first row of the partition; `base` is that of `rows[0]`.
+    `known` and `true` say per row of which variables it is known whether it can be one, and of
+    which it can, as bits. `start` is where the search is, `cursor` the next row it looks at,
+    `candidates` what is open, preferred ones first; `has_found` tells of a match that all of those
+    are preferred to, `found` is its path. Rows before `covered` belong to matches.
+    """
+
+    __slots__ = (
+        "base",
+        "candidates",
+        "covered",
+        "cursor",
+        "due",
+        "found",
+        "has_begun",
+        "has_found",
+        "known",
+        "matches",
+        "rows",
+        "start",
+        "times",
+        "true",
+    )
+
+    def __init__(self) -> None:
+        self.rows: list[Any] = []
+        self.times: list[int] = []
+        self.known: list[int] = []
+        self.true: list[int] = []
+        self.base = 0
+        self.start = 0
+        self.cursor = 0
+        self.has_begun = False
+        self.candidates: list[Candidate] = []
+        self.has_found = False
+        self.found: Path | None = None
+        self.matches = 0
+        self.covered = 0
+        self.due: deque[Due] = deque()
+
+    @property
+    def end(self) -> int:
+        """The index behind the last row there is."""
+        return self.base + len(self.rows)
+
+    def row(self, index: int) -> Any:
+        """Return the row at an index; `None` if the partition has none there (yet)."""
+        place = index - self.base
+        return self.rows[place] if 0 <= place < len(self.rows) else None
+
+    def append(self, row: Any, time_ms: int, known: int, true: int) -> None:
+        """Add a row behind all others."""
+        self.rows.append(row)
+        self.times.append(time_ms)
+        self.known.append(known)
+        self.true.append(true)
+
+    def forget_before(self, index: int) -> None:
+        """Forget the rows before an index."""
+        count = min(index, self.end) - self.base
+        if count > 0:
+            del self.rows[:count], self.times[:count], self.known[:count], self.true[:count]
+            self.base += count
+
+    def waits_since_ms(self) -> int | None:
+        """Return the time of the first row of the open start; `None` if no search is open."""
+        if not self.has_begun or self.start >= self.end:
+            return None
+        return self.times[self.start - self.base]
+
+
+def codes_of(path: Path | None) -> tuple[int, ...]:
+    """Return the codes of the rows of a path, in order."""
+    codes: list[int] = []
+    while path is not None:
+        path, code = path
+        codes.append(code)
+    codes.reverse()
+    return tuple(codes)

@@ -1,0 +1,76 @@
+"""The incremental search, row by row, its state written and read behind each of them."""
+
+from collections.abc import Mapping
+from operator import itemgetter
+from typing import Any
+
+from cep.expression import Schema, compile_predicate, row_reader
+from cep.matching.match_recognize import time_ms_of
+from cep.nfa.codec import pack_values, unpack_values
+from cep.row_pattern.analysis.analyse import analyse
+from cep.row_pattern.parsing.clauses import read_query
+from cep.row_search.codec import partition_of_payload, partition_payload
+from cep.row_search.output import RowOutput
+from cep.row_search.partition import Partition
+from cep.row_search.search import RowPatternSearch
+
+
+class IncrementalRun:
+    """One clause over rows that come one by one; `rows` is what has been output so far.
+
+    Args:
+        clause: the text.
+        columns: the columns of the rows and their types.
+        is_encoded: write and read the state of the partition behind every row.
+    """
+
+    def __init__(self, clause: str, columns: Mapping[str, str], *, is_encoded: bool) -> None:
+        schema = Schema.from_ddl(", ".join(f"`{name}` {kind}" for name, kind in columns.items()))
+        self._names = [name for name, _ in schema.columns]
+        self._clause = analyse(read_query(clause).clause, schema)
+        reader = row_reader(self._names)
+        self.search = RowPatternSearch(self._clause, reader)
+        self._output = RowOutput(self._clause, reader)
+        self._tests = [
+            None if test is None else compile_predicate(test, reader)
+            for test in self.search.row_tests
+        ]
+        self._is_encoded = is_encoded
+        self.partitions: dict[Any, Partition] = {}
+        self.rows: list[tuple[Any, ...]] = []
+
+    def process(self, row: tuple[Any, ...]) -> None:
+        """Take the next row of its partition."""
+        key = tuple(row[self._names.index(name)] for name in self._clause.partition_by)
+        partition = self.partitions.setdefault(key, Partition())
+        time_ms = 0
+        if self._clause.within_ms is not None:
+            time_ms = time_ms_of(row[self._names.index(self._clause.order_by[0][0])])
+        passed = [test is None or test(row, ()) for test in self._tests]
+        partition.append(row, time_ms, *self.search.row_bits(passed))
+        self._run(key, is_ended=False)
+
+    def end(self) -> None:
+        """End every partition."""
+        for key in self.partitions:
+            self._run(key, is_ended=True)
+
+    def _run(self, key: Any, *, is_ended: bool) -> None:
+        for found in self.search.run(self.partitions[key], is_ended=is_ended):
+            self.rows.extend(self._output.rows(found))
+        if self._is_encoded:
+            data = pack_values(partition_payload(self.partitions[key]))
+            self.partitions[key] = partition_of_payload(unpack_values(data), self.search)
+
+
+def sorted_rows(rows: tuple[tuple[Any, ...], ...], names: list[str], query: str) -> list[Any]:
+    """Return rows in the order of the first ORDER BY column; ties and NULLs as they come, last."""
+    clause = read_query(query).clause
+    ordered = list(rows)
+    for order in reversed(clause.order_by):
+        place = [name.casefold() for name in names].index(order.column.text.casefold())
+        present = [row for row in ordered if row[place] is not None]
+        absent = [row for row in ordered if row[place] is None]
+        present.sort(key=itemgetter(place), reverse=order.is_descending)
+        ordered = present + absent
+    return ordered
