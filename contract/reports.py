@@ -22,6 +22,7 @@ EVENTS_BYTES: Final = 64_000
 
 RunningState = Literal["pending", "active", "draining", "paused", "quarantined", "superseded"]
 DiscoveryStatus = Literal["unknown", "ok", "failing"]
+TimeMode = Literal["events", "events_or_clock", "processing"]
 MatchKind = Literal["match", "timeout"]
 
 
@@ -172,6 +173,7 @@ class Heartbeat(_Report):
                     "batch_id": 120,
                     "watermark_ms": 1800000000000,
                     "newest_event_ms": 1800000005000,
+                    "time_mode": "events",
                     "events_per_second": 48211.5,
                     "batch_duration_ms": 1830,
                     "backlog_events": 0,
@@ -201,7 +203,19 @@ class Heartbeat(_Report):
     batch_id: Count | None = None
     watermark_ms: EventTimeMs | None = None
     newest_event_ms: EventTimeMs | None = Field(
-        default=None, description="The newest event time that was read."
+        default=None,
+        description="The newest event time that was read, or that came by the clock.",
+    )
+    time_mode: TimeMode | None = Field(
+        default=None,
+        description="What makes event time go on. events = new events only: after the last one, "
+        "windows stay open. events_or_clock = the clock, too, once the source has been silent for "
+        "a time. processing = the time at which an event is read counts.",
+    )
+    silent_since_ms: EventTimeMs | None = Field(
+        default=None,
+        description="Since when the source is silent, by the clock of the job, as long as event "
+        "time follows the clock.",
     )
     events_per_second: float = Field(default=0, ge=0, le=1e12)
     batch_duration_ms: Count | None = None

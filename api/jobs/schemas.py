@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 from api.processors.schemas import PublishedVersion, State
 from cep.instants import Instant
-from contract.reports import Counters, DiscoveryStatus, RunningState
+from contract.reports import Counters, DiscoveryStatus, RunningState, TimeMode
 
 JobState = Literal["starting", "running", "stale", "stopped"]
 
@@ -46,6 +46,13 @@ class JobView(JobSummary):
     newest_epoch: int = Field(description="The newest epoch of its stream.")
     batch_id: int | None
     newest_event_time: Instant | None
+    time_mode: TimeMode | None = Field(
+        description="What makes event time go on: events; events, or the clock while the source is "
+        "silent; processing time. null = not told by the job."
+    )
+    silent_since: Instant | None = Field(
+        description="Since when its source is silent, as long as event time follows the clock."
+    )
     events_per_second: float
     batch_duration_ms: int | None
     backlog_events: int | None

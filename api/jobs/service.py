@@ -40,6 +40,8 @@ _REPORTED = (
     "batch_id",
     "watermark_ms",
     "newest_event_ms",
+    "time_mode",
+    "silent_since_ms",
     "events_per_second",
     "batch_duration_ms",
     "backlog_events",

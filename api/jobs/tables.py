@@ -44,6 +44,8 @@ class Job(Counted, Record):
     batch_id: Mapped[int | None] = mapped_column(BigInteger)
     watermark_ms: Mapped[int | None] = mapped_column(BigInteger)
     newest_event_ms: Mapped[int | None] = mapped_column(BigInteger)
+    time_mode: Mapped[str | None] = mapped_column(String(20))
+    silent_since_ms: Mapped[int | None] = mapped_column(BigInteger)
     events_per_second: Mapped[float] = mapped_column(Float, default=0)
     batch_duration_ms: Mapped[int | None] = mapped_column(BigInteger)
     backlog_events: Mapped[int | None] = mapped_column(BigInteger)

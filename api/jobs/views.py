@@ -126,6 +126,8 @@ def _view(session: Session, job: Job, now_ms: int, settings: Settings) -> dict[s
         "newest_epoch": existing_stream(session, job.stream).epoch,
         "batch_id": job.batch_id,
         "newest_event_time": job.newest_event_ms,
+        "time_mode": job.time_mode,
+        "silent_since": job.silent_since_ms,
         "events_per_second": job.events_per_second,
         "batch_duration_ms": job.batch_duration_ms,
         "backlog_events": job.backlog_events,

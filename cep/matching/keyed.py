@@ -7,7 +7,7 @@ Rules of equal shape run together in one machine (see `cep.nfa.machine`). Window
 of their deadlines, on every key, without a later event on that key.
 """
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
 from types import MappingProxyType
@@ -263,6 +263,28 @@ class KeyedMatcher:
                 )
                 detections.extend(found)
         return detections
+
+    def end(self) -> Iterator[list[Detection]]:
+        """Forget all partial matches, as no event comes any more; yield the matches this frees.
+
+        Close the windows before (`advance_to`). The matches of a key come together, with the time
+        to which it was advanced.
+        """
+        for shape in self.shapes:
+            while shape.keys:
+                key, runs = next(iter(shape.keys.items()))
+                try:
+                    emitted = shape.machine.end(runs)
+                except MatchingError as error:
+                    self._stop(shape, error, key, None)
+                    continue
+                self.settle(shape, key, runs)
+                if emitted:
+                    yield [
+                        found
+                        for rules, cell in emitted
+                        for found in shape.detections(rules, key, cell, self.time_ms or 0)
+                    ]
 
     def stop(self, rules: Collection[str]) -> None:
         """Let these rules start nothing more and give up what they have started."""

@@ -271,6 +271,24 @@ class Machine:
             key.bound_rules()
             raise
 
+    def end(self, key: KeyRuns) -> list[Emitted]:
+        """Tell a key that no event comes any more: what is not complete never will be.
+
+        Returns the matches that this frees. An error leaves the key as it was.
+
+        Raises:
+            SkipTargetMissing: see `emit`.
+        """
+        runs, waiting = key.runs, key.waiting
+        key.runs = []
+        key.bound_rules()
+        try:
+            return emit(self.program.skip, key, [])
+        except SkipTargetMissing:
+            key.runs, key.waiting = runs, waiting
+            key.bound_rules()
+            raise
+
     def _split_at(self, runs: list[Run], time_ms: int) -> tuple[list[Run], list[Run]]:
         """Return the partial matches with a window closed by `time_ms`, and the others."""
         expired: list[Run] = []

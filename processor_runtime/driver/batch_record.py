@@ -39,7 +39,8 @@ class BatchRecord:
     """The epoch and the time of one micro-batch, and where its rules are.
 
     `newest_ms` is the newest event time read before this batch, `None` before the first event.
-    `timeline` and `snapshot` name files of the checkpoint.
+    `timeline` and `snapshot` name files of the checkpoint. A batch that `closes` ends everything
+    that is open when its events have been matched.
     """
 
     batch_id: int
@@ -49,11 +50,15 @@ class BatchRecord:
     processing_time_ms: int
     timeline: str
     snapshot: str
+    closes: bool = False
 
 
 def write_record(record: BatchRecord) -> bytes:
     """Return a record as JSON."""
-    return to_json({"format": _FORMAT, **asdict(record)})
+    written = asdict(record)
+    if not record.closes:  # as programs wrote it that knew of no such batch
+        del written["closes"]
+    return to_json({"format": _FORMAT, **written})
 
 
 def read_record(data: bytes) -> BatchRecord:

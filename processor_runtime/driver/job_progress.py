@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from contract.reports import RunningState
+from contract.reports import RunningState, TimeMode
 from processor_runtime.driver.batch_record import BatchRecord
 from processor_runtime.driver.job_status import JobStatus, Totals, VersionStatus
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS
@@ -33,9 +33,11 @@ class JobProgress:
 
     Args:
         shards: how many shards there are.
+        time_mode: what makes the time of the job go on.
     """
 
     shards: int
+    time_mode: TimeMode | None = None
     newest_ms: int | None = None
     _counts: EventCounts = field(default_factory=EventCounts)
     _rules: dict[_Version, RuleCounts] = field(default_factory=dict)
@@ -92,6 +94,7 @@ class JobProgress:
             batch_id=record.batch_id,
             watermark_ms=record.watermark_ms if is_known else None,
             newest_event_ms=self.newest_ms,
+            time_mode=self.time_mode,
             totals=self._totals(),
             partial_matches=sum(
                 sum(size.partial_matches.values()) for size in self._sizes.values()

@@ -8,7 +8,7 @@ it into heartbeats.
 
 from dataclasses import dataclass, field
 
-from contract.reports import RunningState
+from contract.reports import RunningState, TimeMode
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +54,18 @@ class VersionStatus:
 class JobStatus:
     """The job after its newest micro-batch.
 
-    `watermark_ms` and `newest_event_ms` are event times, `backlog_events` is the number of unread
-    events at the source (`None` = not known), `versions` has every version the job holds, in any
-    order, and as superseded those that ran since it started and no longer do.
+    `watermark_ms` and `newest_event_ms` are event times; `time_mode` is what makes them go on, and
+    `silent_since_ms` since when the source is silent while they follow the clock. `backlog_events`
+    is the number of unread events at the source (`None` = not known), `versions` has every version
+    the job holds, in any order, and as superseded those that ran since it started and no longer do.
     """
 
     epoch: int | None = None
     batch_id: int | None = None
     watermark_ms: int | None = None
     newest_event_ms: int | None = None
+    time_mode: TimeMode | None = None
+    silent_since_ms: int | None = None
     events_per_second: float = 0.0
     batch_duration_ms: int | None = None
     backlog_events: int | None = None

@@ -17,8 +17,10 @@ from cep.expression import Schema
 from cep.nfa.errors import error_message
 from contract.snapshot import Snapshot, StreamDefinition, read_snapshot, snapshot_json
 from processor_runtime.driver.batch_record import BatchRecord, BatchRecords, Files
+from processor_runtime.driver.offset_log import BatchStart
+from processor_runtime.driver.silence import Silence
 from processor_runtime.rules.loading import RuleDefaults, load_rules
-from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS
+from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
 from processor_runtime.schedule.interval import END_MS, Interval
 from processor_runtime.schedule.pruning import without_ended
 from processor_runtime.schedule.timeline import Quarantine, Timeline, resolve
@@ -32,23 +34,29 @@ RECORDS_KEPT: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """What a batch runs with: its record, the rules, and their document for the workers."""
+    """What a batch runs with: its record, the rules, and their document for the workers.
+
+    `calls_every_shard` is whether shards have something to do that Spark knows nothing of. While
+    event time follows the clock, `silent_since_ms` is since when the source is silent.
+    """
 
     record: BatchRecord
     timeline: Timeline
     document: bytes
+    calls_every_shard: bool = False
+    silent_since_ms: int | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class BatchStart:
-    """What Spark has decided about a batch: its number, the watermark, when it was planned.
-
-    `watermark_ms` is `NO_WATERMARK_MS` before the first event.
-    """
-
-    batch_id: int
-    watermark_ms: int
-    processing_time_ms: int
+    @property
+    def clock(self) -> BatchClock:
+        """The time of the batch, as its tasks are told."""
+        return BatchClock(
+            self.record.batch_id,
+            self.record.epoch,
+            self.record.watermark_ms,
+            self.record.processing_time_ms,
+            closes=self.record.closes,
+            calls_every_shard=self.calls_every_shard,
+        )
 
 
 class BatchPins:
@@ -59,19 +67,27 @@ class BatchPins:
         defaults: what the job says for all its rules.
         stream: what the events look like that the query reads.
         watermark_delay_ms: how far the watermark is behind the newest event.
+        idle_after_ms: event time follows the clock once the source has been silent for so long;
+            `None` = never.
+        closes: whether new batches close everything that is open at the end of them.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a job is told of its time, by name
         self,
         files: Files,
         defaults: RuleDefaults,
         stream: StreamDefinition,
         watermark_delay_ms: int,
+        *,
+        idle_after_ms: int | None = None,
+        closes: bool = False,
     ) -> None:
         self._records = BatchRecords(files)
         self._defaults = defaults
         self._stream = stream
         self._delay_ms = watermark_delay_ms
+        self._silence = Silence(idle_after_ms)
+        self._closes = closes
         self._timeline = Timeline()
         self._document = b""
         self._is_of_stream = False
@@ -138,14 +154,22 @@ class BatchPins:
             self._decide(start, newest)
         if self._last is None:
             raise AssertionError("a batch has just been pinned")
-        return Pin(self._last, self._timeline, self._document)
+        # Spark's timers call shards by its own watermark, which knows events alone.
+        is_ahead = self._last.watermark_ms > start.watermark_ms
+        return Pin(
+            self._last,
+            self._timeline,
+            self._document,
+            calls_every_shard=is_ahead or self._last.closes,
+            silent_since_ms=self._silence.since_ms,
+        )
 
     def _all_failures(self) -> list[Quarantine]:
         return [*self._timeline.quarantined, *self._failures]
 
     def _decide(self, start: BatchStart, newest: Snapshot) -> None:
         processed_ms = NO_WATERMARK_MS if self._last is None else self._last.watermark_ms
-        newest_ms = self._newest_event_ms(start.watermark_ms)
+        watermark_ms, newest_ms = self._event_time(start)
         timeline = without_ended(self._timeline, processed_ms, self._idle)
         is_new = newest is not self._snapshot and newest != self._snapshot
         if is_new or self._failures:
@@ -163,17 +187,35 @@ class BatchPins:
         record = BatchRecord(
             start.batch_id,
             newest.epoch,
-            start.watermark_ms,
+            watermark_ms,
             newest_ms,
             start.processing_time_ms,
             timeline_name,
             snapshot_name,
+            self._closes,
         )
         self._records.write(record)
         self._last, self._timeline, self._snapshot = record, timeline, newest
         self._newest_ms = newest_ms
         if start.batch_id % RECORDS_KEPT == 0:
             self._records.forget_before(start.batch_id - RECORDS_KEPT)
+
+    def _event_time(self, start: BatchStart) -> tuple[int, int | None]:
+        """Return the watermark of a new batch and the newest event time before it.
+
+        Both come from the events read, or from the clock while there are none; neither goes back.
+        """
+        newest_ms = self._newest_event_ms(start.watermark_ms)
+        watermark_ms = start.watermark_ms
+        if self._last is not None:
+            watermark_ms = max(watermark_ms, self._last.watermark_ms)
+            if self._last.closes and newest_ms is not None:
+                watermark_ms = max(watermark_ms, newest_ms)
+        clock_ms = self._silence.event_time_ms(start)
+        if clock_ms is not None:
+            newest_ms = clock_ms if newest_ms is None else max(newest_ms, clock_ms)
+            watermark_ms = max(watermark_ms, clock_ms - self._delay_ms)
+        return watermark_ms, newest_ms
 
     def _newest_event_ms(self, watermark_ms: int) -> int | None:
         """Return the newest event time read so far: Spark's watermark gives it exactly."""

@@ -11,8 +11,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from cep.definition.document import ProcessorLimits
+from cep.nfa.limits import Limits
 from cep.signing.keys import SigningKeys
-from contract.reports import JobName
+from contract.reports import JobName, TimeMode
 from processor_runtime.job_file.field_types import (
     DurationMs,
     EnvironmentName,
@@ -70,6 +71,45 @@ class JobFile(JobFilePart):
         if self.signing_keys_file is not None and self.signing_keys_env is not None:
             raise ValueError("give either signing_keys_file or signing_keys_env")
         return self
+
+    @model_validator(mode="after")
+    def _has_time_for_silence(self) -> Self:
+        if self.time.idle_after_ms is not None and self.trigger.processing_time_ms is None:
+            raise ValueError(
+                "time.idle_after: this job ends when everything has been read, and waits for "
+                "nothing. Leave it out; trigger.close_at_end: true ends what is open"
+            )
+        return self
+
+    @property
+    def time_mode(self) -> TimeMode:
+        """What makes its time go on."""
+        if self.time.by == "processing":
+            return "processing"
+        return "events" if self.time.idle_after_ms is None else "events_or_clock"
+
+    @property
+    def has_ticks(self) -> bool:
+        """Whether batches must run, or shards be called, without an event."""
+        return self.trigger.close_at_end or (
+            self.trigger.processing_time_ms is not None and self.time_mode != "events"
+        )
+
+    @property
+    def row_kinds(self) -> frozenset[str]:
+        """The kinds of rows that some output takes."""
+        kinds = {kind for output in self.outputs for kind in output.row_kinds}
+        has_tags = any(output.side_tags for output in self.outputs)
+        return frozenset({*kinds, "side"} if has_tags else kinds)
+
+    @property
+    def limits_per_key(self) -> Limits:
+        """What a processor without limits of its own may hold for one key."""
+        given, usual = self.limits, Limits()
+        return Limits(
+            given.partial_matches_per_key or usual.partial_matches,
+            given.events_per_key or usual.events,
+        )
 
     @property
     def packages(self) -> list[str]:

@@ -41,6 +41,8 @@ def heartbeat(
         batch_id=_count(status.batch_id),
         watermark_ms=_event_time(status.watermark_ms),
         newest_event_ms=_event_time(status.newest_event_ms),
+        time_mode=status.time_mode,
+        silent_since_ms=_event_time(status.silent_since_ms),
         events_per_second=rate if 0 <= rate <= _FASTEST else 0,
         batch_duration_ms=_count(status.batch_duration_ms),
         backlog_events=_count(status.backlog_events),

@@ -12,10 +12,14 @@ class BatchClock:
     """The time of one micro-batch.
 
     Events up to `watermark_ms` that arrive in this batch are late; waiting ones up to it are
-    matched. `processing_time_ms` is the wall clock at which the batch was planned.
+    matched. `processing_time_ms` is the wall clock at which the batch was planned. A batch that
+    `closes` matches everything and then ends what is open, as if no event ever came after it.
+    `calls_every_shard` is whether shards are called even if nothing comes for them.
     """
 
     batch_id: int
     epoch: int
     watermark_ms: int
     processing_time_ms: int
+    closes: bool = False
+    calls_every_shard: bool = False

@@ -21,7 +21,6 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from cep.nfa.limits import Limits
 from cep.pattern import Problem
 from contract.snapshot import Snapshot, StreamDefinition
 from discoverers.background import BackgroundDiscovery, NoSnapshotError
@@ -31,9 +30,11 @@ from processor_runtime.driver.batch_record import last_snapshot, unfinished_stre
 from processor_runtime.driver.checkpoint_identity import CheckpointIdentity, checkpoint_identity
 from processor_runtime.driver.job_progress import JobProgress
 from processor_runtime.driver.job_status import JobStatus
+from processor_runtime.driver.offset_log import fit_sources
 from processor_runtime.driver.pinning import BatchPins
 from processor_runtime.job_file.consistency import misfits, stream_of_job
 from processor_runtime.job_file.job import JobFile
+from processor_runtime.job_file.timing import Trigger
 from processor_runtime.reporting import JobReporter, ReportingJob, RuleService
 from processor_runtime.rows.row_limits import RowLimits
 from processor_runtime.rules.loading import RuleDefaults, row_limits
@@ -113,9 +114,9 @@ class StreamingJob:
             newest = self._first_snapshot(parts.discovery)
             if newest is None:
                 return
-            # A batch that was cut off is run again as it was, whatever has changed since.
-            while self._runs_again(parts, unfinished_stream(parts.files) or newest.stream):
-                newest = parts.discovery.latest() or newest
+            self._run_queries(parts, newest, closes=False)
+            if self.job_file.trigger.close_at_end and not self.is_stopping:
+                self._run_queries(parts, parts.discovery.latest() or newest, closes=True)
 
     @property
     def is_stopping(self) -> bool:
@@ -168,13 +169,13 @@ class StreamingJob:
             identity=identity,
             defaults=RuleDefaults(
                 job_file.signing_keys(self.environment),
-                _limits(job_file),
+                job_file.limits_per_key,
                 job_file.limits.partial_matches_per_shard,
                 row_limits(job_file.limits, RowLimits()),
             ),
             discovery=discovery,
             outputs=stack.enter_context(create_sinks(job_file.outputs, surroundings)),
-            progress=JobProgress(identity.shards),
+            progress=JobProgress(identity.shards, job_file.time_mode),
             reporter=None
             if service is None
             else stack.enter_context(self._reporter(service, discovery)),
@@ -208,14 +209,35 @@ class StreamingJob:
         _log.warning("the job ends: %s", reason)
         threading.Thread(target=self.stop, name="percept-stop", daemon=True).start()
 
-    def _runs_again(self, parts: _Parts, defined: StreamDefinition) -> bool:
-        """Run one query; return whether another should follow, as the stream has changed."""
+    def _run_queries(self, parts: _Parts, newest: Snapshot, *, closes: bool) -> None:
+        """Run a query to its end, and another one as often as the stream has changed."""
+        # A batch that was cut off is run again as it was, whatever has changed since.
+        while self._runs_again(
+            parts, unfinished_stream(parts.files) or newest.stream, closes=closes
+        ):
+            newest = parts.discovery.latest() or newest
+
+    def _runs_again(self, parts: _Parts, defined: StreamDefinition, *, closes: bool) -> bool:
+        """Run one query; return whether another should follow, as the stream has changed.
+
+        Args:
+            parts: what lasts.
+            defined: the stream as the query reads it.
+            closes: run one batch, which ends everything that is open.
+        """
         if problems := list(misfits(self.job_file, defined)):
             raise StreamMismatch(problems)
         stream = stream_of_job(self.job_file, defined)
         time = self._time_rules(stream)
         watch = StreamWatch(parts.discovery.latest, defined)
-        pins = BatchPins(parts.files, parts.defaults, stream, time.watermark_delay_ms)
+        pins = BatchPins(
+            parts.files,
+            parts.defaults,
+            stream,
+            time.watermark_delay_ms,
+            idle_after_ms=self.job_file.time.idle_after_ms,
+            closes=closes,
+        )
         _report_start(parts, pins)
         batches = MicroBatches(
             spark=self.spark,
@@ -227,7 +249,9 @@ class StreamingJob:
             progress=parts.progress,
             on_batch=lambda done: self._done(parts, done),
             fails_on_error=self.job_file.on_error == "fail",
+            has_ticks=self.job_file.has_ticks,
         )
+        fit_sources(parts.files, has_ticks=self.job_file.has_ticks)
         self.spark.conf.set("spark.sql.shuffle.partitions", str(parts.identity.shards))
         self._query = JobQuery(
             rows=self._rows(parts, stream, time),
@@ -235,7 +259,7 @@ class StreamingJob:
             watch=watch,
             name=f"{self.job_file.stream}/{self.job_file.name}",
             checkpoint=self.job_file.checkpoint,
-            trigger=self.job_file.trigger,
+            trigger=Trigger(once=True) if closes else self.job_file.trigger,
         )
         if not self.is_stopping:
             self._query.run()
@@ -243,13 +267,13 @@ class StreamingJob:
 
     def _rows(self, parts: _Parts, stream: StreamDefinition, time: TimeRules) -> DataFrame:
         events = read_source(self.spark, self.job_file.source, stream)
-        if time.column is None and self.job_file.trigger.processing_time_ms is not None:
-            events = with_ticks(events)
+        if self.job_file.has_ticks:
+            events = with_ticks(events, self.job_file.trigger)
         plan = StagePlan(
             rules=PinnedRules(parts.defaults),
             shard_keys=spread_shard_keys(self.spark, parts.identity.shards),
             matching=MatchSettings(
-                _wanted(self.job_file), fails_on_error=self.job_file.on_error == "fail"
+                self.job_file.row_kinds, fails_on_error=self.job_file.on_error == "fail"
             ),
         )
         return output_rows(timed_events(events, time), plan)
@@ -273,21 +297,7 @@ def _report_start(parts: _Parts, pins: BatchPins) -> None:
     """Tell what runs before the first batch, which may take a while; an empty source has none."""
     if parts.reporter is None:
         return
-    status = JobStatus()
+    status = JobStatus(time_mode=parts.progress.time_mode)
     if pins.record is not None:
         status = parts.progress.resumed(pins.record, pins.timeline)
     parts.reporter.update(status)
-
-
-def _limits(job_file: JobFile) -> Limits:
-    given, usual = job_file.limits, Limits()
-    return Limits(
-        given.partial_matches_per_key or usual.partial_matches,
-        given.events_per_key or usual.events,
-    )
-
-
-def _wanted(job_file: JobFile) -> frozenset[str]:
-    kinds = {kind for output in job_file.outputs for kind in output.row_kinds}
-    has_tags = any(output.side_tags for output in job_file.outputs)
-    return frozenset({*kinds, "side"} if has_tags else kinds)

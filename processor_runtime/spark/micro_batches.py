@@ -10,11 +10,10 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from pydantic_core import from_json
 from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation has it
@@ -22,8 +21,8 @@ from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documen
 from contract.snapshot import Snapshot
 from processor_runtime.driver.job_progress import JobProgress
 from processor_runtime.driver.job_status import JobStatus
-from processor_runtime.driver.pinning import BatchPins, BatchStart, Pin, failed_versions
-from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
+from processor_runtime.driver.offset_log import planned_batch
+from processor_runtime.driver.pinning import BatchPins, Pin, failed_versions
 from processor_runtime.schedule.timeline import Timeline
 from processor_runtime.spark.checkpoint_files import CheckpointFiles
 from processor_runtime.spark.plan.stages import STATUS
@@ -66,6 +65,7 @@ class MicroBatches:
         progress: what is added up.
         on_batch: told of each batch when it is done.
         fails_on_error: whether a processor that cannot run ends the job.
+        has_ticks: whether the query has a source of ticks.
     """
 
     spark: SparkSession
@@ -77,6 +77,7 @@ class MicroBatches:
     progress: JobProgress
     on_batch: Callable[[BatchDone], None]
     fails_on_error: bool = False
+    has_ticks: bool = False
 
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
         """Run a batch.
@@ -104,6 +105,7 @@ class MicroBatches:
         job_status = self.progress.add(
             pin.record, pin.timeline, statuses, duration_ms, self._backlog()
         )
+        job_status = replace(job_status, silent_since_ms=pin.silent_since_ms)
         self._learn(pin, statuses)
         self.on_batch(BatchDone(job_status, before, pin.timeline))
 
@@ -111,27 +113,15 @@ class MicroBatches:
         newest = self.latest() or self.pins.snapshot
         if newest is None:
             raise AssertionError("a job starts with a first snapshot")
-        return self.pins.pin(self._start(batch_id), newest)
-
-    def _start(self, batch_id: int) -> BatchStart:
-        """Return what Spark has written about the batch before it called this."""
-        data = self.files.read(f"offsets/{batch_id}")
-        if data is None:
-            raise LookupError(f"the checkpoint has no offsets/{batch_id}")
-        metadata = from_json(data.split(b"\n")[1])
-        # Spark begins with 0, which may be the time of an event.
-        watermark_ms = metadata["batchWatermarkMs"] or NO_WATERMARK_MS
-        return BatchStart(batch_id, watermark_ms, metadata["batchTimestampMs"])
+        start = planned_batch(self.files, batch_id, has_ticks=self.has_ticks)
+        return self.pins.pin(start, newest)
 
     def _announce(self, pin: Pin) -> None:
         """Let the tasks of the batch know their time and rules."""
-        record = pin.record
-        name = f"percept-{Path(record.timeline).name}"
+        name = f"percept-{Path(pin.record.timeline).name}"
         self.shipped.ship(name, pin.document)
-        clock = BatchClock(
-            record.batch_id, record.epoch, record.watermark_ms, record.processing_time_ms
-        )
-        self.spark.sparkContext.setLocalProperty(PROPERTY, PinnedBatch(clock, name).to_property())
+        batch = PinnedBatch(pin.clock, name)
+        self.spark.sparkContext.setLocalProperty(PROPERTY, batch.to_property())
 
     def _backlog(self) -> int | None:
         """Return what the source held unread when the batch before this one was planned."""

@@ -18,7 +18,7 @@ import polars as pl
 from cep.matching.key_state import KeyRestorer, encode_key, layout
 from cep.matching.shapes import Detection, Shape
 from cep.nfa.codec import pack, unpack
-from cep.nfa.runs import RUN_RULES
+from cep.nfa.runs import CELL_EVENT, RUN_RULES
 from processor_runtime.rows.event_block import TIME, EventBlock, EventTuple, event_time_ms
 from processor_runtime.rows.key_hashing import key_bytes, key_values
 from processor_runtime.rules.compiled_group import CompiledGroup
@@ -65,19 +65,29 @@ class GroupMatcher:
         self.header.stopped = known
         self._compiled.matcher.stop([rule.rule_id for rule in known])
 
-    def match(self, arrived: Iterable[EventBlock], watermark_ms: int) -> Iterator[list[Detection]]:
+    def match(
+        self, arrived: Iterable[EventBlock], watermark_ms: int, *, closes: bool = False
+    ) -> Iterator[list[Detection]]:
         """Match what the watermark has passed; yield what was found, in order of event time.
 
         Each list is what one event, or one advance of time, has brought. Rules may be stopped in
         between. All else here holds once the last has been taken.
+
+        Args:
+            arrived: the blocks that came in this batch.
+            watermark_ms: how far events are complete.
+            closes: no event comes after these: partial matches that are open then are given up, and
+                the matches found by that, each with the time of its last event, come at the end.
         """
         events = self._usable(self._waiting.take(watermark_ms, arrived, self.order_by))
         if events is not None and events.columns != [TIME, *self._compiled.columns]:
             events = self._with_columns(events)
         parts = [] if events is None else list(relevant_events(self.group, events))
         self._count_events(parts)
-        self._restore(parts, watermark_ms)
+        self._restore(parts, watermark_ms, every_key=closes)
         yield from self._detections(parts, watermark_ms)
+        if closes:
+            yield from self._freed_at_the_end()
 
     def save(self, watermark_ms: int, stopped: Iterable[StoppedRule]) -> None:
         """Keep the state for the next batch, and empty the matcher for the next shard."""
@@ -160,6 +170,10 @@ class GroupMatcher:
         if found := matcher.advance_to(watermark_ms):
             yield found
 
+    def _freed_at_the_end(self) -> Iterator[list[Detection]]:
+        for found in self._compiled.matcher.end():
+            yield [match._replace(time_ms=event_time_ms(match.cell[CELL_EVENT])) for match in found]
+
     def _enter_phases(self, current: int, target: int) -> Iterator[list[Detection]]:
         for number in range(current + 1, target + 1):
             if found := self._compiled.matcher.advance_to(self.group.phases[number].from_ms):
@@ -168,7 +182,9 @@ class GroupMatcher:
 
     # Keys
 
-    def _restore(self, parts: Sequence[RelevantEvents], watermark_ms: int) -> None:
+    def _restore(
+        self, parts: Sequence[RelevantEvents], watermark_ms: int, *, every_key: bool
+    ) -> None:
         """Put the keys this batch is about into the matcher."""
         matcher = self._compiled.matcher
         matcher.time_ms = self.header.processed_ms
@@ -176,7 +192,11 @@ class GroupMatcher:
             self._keys[key] = key_bytes(key)
         restorers: dict[int, KeyRestorer] = {}
         entries = self.buckets.take(
-            self._keys.values(), watermark_ms, self._layout_number(), _BUCKETS_SWEPT
+            self._keys.values(),
+            watermark_ms,
+            self._layout_number(),
+            _BUCKETS_SWEPT,
+            every_key=every_key,
         )
         for encoded_key, entry in entries:
             key = key_values(encoded_key)

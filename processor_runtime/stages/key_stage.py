@@ -31,7 +31,7 @@ from processor_runtime.stages.unusable_events import (
 )
 
 TICK: Final = "_tick"
-"""Column that is not 0 where a row is no event, but makes time go on; not there in event time."""
+"""Column that is not 0 where a row is no event, but lets time go on without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,7 @@ class KeyStage:
     clock: BatchClock
     counts: EventCounts = field(default_factory=EventCounts)
     rows: RowChunks = field(default_factory=RowChunks)
+    has_tick: bool = False
 
     def blocks(self, events: pl.DataFrame, position: int) -> Iterator[tuple[int, EventBlock]]:
         """Yield the blocks of some events with their shards; other rows collect in `rows`.
@@ -91,7 +92,9 @@ class KeyStage:
             position: where in the batch they are, rising along the partition.
         """
         if TICK in events.columns:
+            given = len(events)
             events = events.filter(pl.col(TICK) == 0).drop(TICK)
+            self.has_tick |= len(events) < given
         self.counts.events += len(events)
         usable = self._on_time(self._usable(events))
         if not len(usable):

@@ -167,7 +167,8 @@ class ShardMatcher:
         group.compiled.matcher.clear()
         matcher = GroupMatcher(group, self._state_of(group.compiled.id), self.rules.stream.order_by)
         given = GivingOut(group, self._match_rows, self.rows, self.status, self._errors)
-        for detections in matcher.match(arrived, self.clock.watermark_ms):
+        until_ms = LATEST_MS if self.clock.closes else self.clock.watermark_ms
+        for detections in matcher.match(arrived, until_ms, closes=self.clock.closes):
             yield from given.chunks(detections)
         if matcher.unusable is not None:
             self._reject(matcher.unusable)

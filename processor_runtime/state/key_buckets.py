@@ -58,7 +58,13 @@ class KeyBuckets:
     _changed: set[int] = field(default_factory=set)
 
     def take(
-        self, keys: Iterable[bytes], due_ms: int, older_than_layout: int, sweep: int
+        self,
+        keys: Iterable[bytes],
+        due_ms: int,
+        older_than_layout: int,
+        sweep: int,
+        *,
+        every_key: bool = False,
     ) -> Iterator[tuple[bytes, KeyEntry]]:
         """Yield the entries of these keys, of keys with windows due, and of some with old layouts.
 
@@ -68,6 +74,7 @@ class KeyBuckets:
             older_than_layout: entries under older layouts are included, a few buckets at a time, so
                 that the state of removed rules is freed eventually.
             sweep: the largest number of buckets for that.
+            every_key: all keys are included.
         """
         wanted: dict[int, list[bytes]] = {}
         for key in keys:
@@ -77,9 +84,12 @@ class KeyBuckets:
             is_old = summary.oldest_layout is not None and summary.oldest_layout < older_than_layout
             is_swept = is_old and sweep > 0
             sweep -= is_swept
-            if not is_due and not is_swept and number not in wanted:
+            if not is_due and not is_swept and not every_key and number not in wanted:
                 continue
             entries = self._entries(number)
+            if every_key:
+                yield from list(entries.items())
+                continue
             chosen = dict.fromkeys(key for key in wanted.get(number, ()) if key in entries)
             if is_due or is_swept:
                 chosen |= dict.fromkeys(

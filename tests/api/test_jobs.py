@@ -103,6 +103,22 @@ def test_a_job_starts_runs_goes_stale_and_stops(
     assert job.view()["stop_reason"] == "deployed"
 
 
+def test_a_job_tells_what_makes_its_time_go_on(job: ReportingJob) -> None:
+    found = []
+    for told in (
+        {},
+        {"time_mode": "events_or_clock", "silent_since_ms": START_MS},
+        {"time_mode": "events_or_clock"},
+    ):
+        job.beat(epoch=1, **told)
+        found.append((job.view()["time_mode"], job.view()["silent_since"]))
+    assert found == [
+        (None, None),
+        ("events_or_clock", "2027-01-15T08:00:00.000Z"),
+        ("events_or_clock", None),
+    ]
+
+
 def test_a_job_that_never_reports_goes_stale(
     with_stream: ServiceUnderTest, job: ReportingJob
 ) -> None:

@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation has it
 from pyspark.sql.types import LongType, TimestampNTZType
 
+from processor_runtime.job_file.timing import Trigger
 from processor_runtime.rows.event_block import TIME
 from processor_runtime.spark.plan.block_rows import DDL
 from processor_runtime.spark.plan.stages import OUTPUT_DDL, KeyStageTask, ShardProcessor
@@ -88,14 +89,19 @@ def timed_events(events: DataFrame, time: TimeRules) -> DataFrame:
     return with_time.withWatermark(_EVENT_TIME, delay).drop(_EVENT_TIME)
 
 
-def with_ticks(events: DataFrame) -> DataFrame:
-    """Return events by processing time with a tick a second, so that time goes on without them.
+def with_ticks(events: DataFrame, trigger: Trigger) -> DataFrame:
+    """Return events with ticks, so that batches run, and time goes on, without events.
 
-    A tick is a row without a time of its own that the first stage takes for nothing else.
+    A tick is a row without a time of its own that the first stage takes for nothing else. There is
+    one a second, or, where the job ends by itself, one at the beginning of each query.
     """
-    ticks = events.sparkSession.readStream.format("rate").option("rowsPerSecond", 1).load()
+    ticks = events.sparkSession.readStream
+    if trigger.processing_time_ms is not None:
+        ticks = ticks.format("rate").option("rowsPerSecond", 1)
+    else:
+        ticks = ticks.format("rate-micro-batch").option("rowsPerBatch", 1)
     empty = [F.lit(None).cast(field.dataType).alias(field.name) for field in events.schema]
-    marked = ticks.select(*empty, F.lit(1).alias(TICK))
+    marked = ticks.load().select(*empty, F.lit(1).alias(TICK))
     return events.withColumn(TICK, F.lit(0)).unionByName(marked)
 
 

@@ -20,6 +20,7 @@ from pyspark.sql.streaming.stateful_processor import (
 
 from processor_runtime.rows.output_rows import SCHEMA, OutputRow
 from processor_runtime.spark.plan.block_rows import (
+    BlockRow,
     Received,
     counts_row,
     event_row,
@@ -28,7 +29,7 @@ from processor_runtime.spark.plan.block_rows import (
     record_batch,
 )
 from processor_runtime.spark.plan.worker_rules import RuleSource
-from processor_runtime.stages.key_stage import KeyStage, KeyStageSettings
+from processor_runtime.stages.key_stage import EventCounts, KeyStage, KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings, ShardMatcher
 from processor_runtime.stages.shard_status import write_status
 
@@ -72,7 +73,14 @@ class KeyStageTask:
             if rows:
                 yield record_batch(rows)
         if stage is not None:
-            yield record_batch([counts_row(own_shard, stage.counts)])
+            yield record_batch(self._counts(stage, own_shard))
+
+    def _counts(self, stage: KeyStage, own_shard: int) -> list[BlockRow]:
+        rows = [counts_row(own_shard, stage.counts)]
+        if stage.has_tick and stage.clock.calls_every_shard:
+            # A count of nothing calls a shard.
+            rows += [counts_row(each, EventCounts()) for each in self.shard_keys]
+        return rows
 
 
 class SparkState:

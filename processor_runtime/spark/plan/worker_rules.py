@@ -6,7 +6,7 @@ Source: DESIGN, "one micro-batch sees exactly one epoch, in every task".
 """
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -35,16 +35,7 @@ class PinnedBatch:
 
     def to_property(self) -> str:
         """Return it as the text of the local property."""
-        clock = self.clock
-        return to_json(
-            [
-                clock.batch_id,
-                clock.epoch,
-                clock.watermark_ms,
-                clock.processing_time_ms,
-                self.timeline,
-            ]
-        ).decode()
+        return to_json([*astuple(self.clock), self.timeline]).decode()
 
     @classmethod
     def of_property(cls, text: str) -> "PinnedBatch":

@@ -18,7 +18,8 @@ from cep.expression.types import to_polars
 from contract.snapshot import Snapshot, SnapshotProcessor, StreamDefinition
 from processor_runtime.driver.job_progress import JobProgress
 from processor_runtime.driver.job_status import JobStatus
-from processor_runtime.driver.pinning import BatchPins, BatchStart, Pin, failed_versions
+from processor_runtime.driver.offset_log import BatchStart
+from processor_runtime.driver.pinning import BatchPins, Pin, failed_versions
 from processor_runtime.rows.event_block import TIME, EventBlock
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rules.loading import RuleDefaults
@@ -84,6 +85,7 @@ class Options:
     matching: MatchSettings = field(default_factory=MatchSettings)
     takes_over: bool = True
     """Whether a rule set is made from the one before, as far as nothing has changed."""
+    idle_after_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,8 @@ class _Checkpoint:
     events: "Events"
     partitions: int
     rows: int
+    clock_ms: int
+    has_tick: bool
 
 
 class Pipeline:
@@ -124,14 +128,21 @@ class Pipeline:
         self.snapshot = Snapshot(format=1, epoch=0, stream=stream, processors=[])
         self._start()
 
-    def _start(self) -> None:
+    def _start(self, *, closes: bool = False) -> None:
         """Start a process: it knows what the checkpoint says."""
         delay_ms = self.stream.allowed_delay_ms + 1
         self.columns: dict[str, pl.DataType] = {
             name: _stored_as(data_type)
             for name, data_type in Schema.from_ddl(self.stream.ddl).columns
         }
-        self._pins = BatchPins(self._files, self.options.defaults, self.stream, delay_ms)
+        self._pins = BatchPins(
+            self._files,
+            self.options.defaults,
+            self.stream,
+            delay_ms,
+            idle_after_ms=self.options.idle_after_ms,
+            closes=closes,
+        )
         self._progress = JobProgress(self.options.shards)
         self._rule_sets: dict[str, RuleSet] = {}
 
@@ -147,9 +158,17 @@ class Pipeline:
         )
 
     def batch(
-        self, events: Iterable[Event] | pl.DataFrame = (), *, partitions: int = 1
+        self,
+        events: Iterable[Event] | pl.DataFrame = (),
+        *,
+        partitions: int = 1,
+        clock_ms: int | None = None,
+        has_tick: bool = False,
     ) -> list[OutputRow]:
-        """Run a micro-batch of these events, in order of arrival; return its rows of output."""
+        """Run a micro-batch of these events, in order of arrival; return its rows of output.
+
+        It is planned at `clock_ms`; by default each is a millisecond after the one before.
+        """
         self._before = _Checkpoint(
             self.batch_id,
             self.watermark_ms,
@@ -159,8 +178,19 @@ class Pipeline:
             events if isinstance(events, pl.DataFrame) else list(events),
             partitions,
             len(self.rows),
+            1_000 + self.batch_id if clock_ms is None else clock_ms,
+            has_tick,
         )
-        return self._run(self._before.events, partitions)
+        return self._run(self._before)
+
+    def tick(self, clock_ms: int) -> list[OutputRow]:
+        """Run a batch without events, in which there is a tick."""
+        return self.batch(clock_ms=clock_ms, has_tick=True)
+
+    def close(self, events: Iterable[Event] = ()) -> list[OutputRow]:
+        """Let another process run one batch that ends everything; then another one goes on."""
+        self._start(closes=True)
+        return self.batch(events, has_tick=True)
 
     def advance(self, time_ms: int) -> list[OutputRow]:
         """Let the watermark come to a time, as events that concern nobody would; run that batch."""
@@ -187,30 +217,33 @@ class Pipeline:
         self._wakes = list(before.wakes)
         del self.rows[before.rows :]
         self._start()
-        return self._run(before.events, before.partitions)
+        return self._run(before)
 
     # One micro-batch
 
-    def _run(self, events: Events, partitions: int) -> list[OutputRow]:
+    def _run(self, batch: _Checkpoint) -> list[OutputRow]:
         if self.newest_ms is not None:
             # Spark begins with 0, which the runtime takes for no watermark.
             watermark_ms = self.newest_ms - self.stream.allowed_delay_ms - 1
             if watermark_ms > 0:
                 self.watermark_ms = max(self.watermark_ms, watermark_ms)
-        start = BatchStart(self.batch_id, self.watermark_ms, 1_000 + self.batch_id)
-        pin = self._pins.pin(start, self.snapshot)
-        record = pin.record
-        clock = BatchClock(
-            record.batch_id, record.epoch, record.watermark_ms, record.processing_time_ms
+        start = BatchStart(
+            self.batch_id,
+            self.watermark_ms,
+            batch.clock_ms,
+            reads_events=len(batch.events) > 0,
+            has_tick=batch.has_tick,
         )
+        pin = self._pins.pin(start, self.snapshot)
+        clock = pin.clock
         rows: list[OutputRow] = []
-        stages = list(self._key_stages(self._rules(pin), clock, events, partitions))
+        stages = list(self._key_stages(self._rules(pin), clock, batch))
         blocks = [sent for _, sent_blocks in stages for sent in sent_blocks]
         Random(self.batch_id).shuffle(blocks)  # noqa: S311 - as a shuffle of Spark: in any order
         for stage, _ in stages:
             for chunk in stage.rows.rest():
                 rows += chunk
-        called = self._shards(pin, clock, blocks, rows)
+        called = self._shards(pin, batch, blocks, rows)
         if stages and 0 not in called:
             called[0] = ShardStatus(0)
         for stage, _ in stages:
@@ -234,12 +267,13 @@ class Pipeline:
         return self._rule_sets[name]
 
     def _key_stages(
-        self, rules: RuleSet, clock: BatchClock, events: Events, partitions: int
+        self, rules: RuleSet, clock: BatchClock, batch: _Checkpoint
     ) -> Iterator[tuple[KeyStage, list[tuple[int, EventBlock]]]]:
         """Run the first stage on each partition of the events, in two frames each."""
         settings = KeyStageSettings(
             self.options.shards, self.options.matching.wanted, self.options.filters
         )
+        events, partitions = batch.events, batch.partitions
         size = -(-len(events) // partitions)
         for partition in range(partitions if len(events) else 0):
             part = events[partition * size : (partition + 1) * size]
@@ -270,15 +304,19 @@ class Pipeline:
     def _shards(
         self,
         pin: Pin,
-        clock: BatchClock,
+        batch: _Checkpoint,
         blocks: Sequence[tuple[int, EventBlock]],
         rows: list[OutputRow],
     ) -> dict[int, ShardStatus]:
         called = {}
+        clock = pin.clock
+        calls_all = batch.has_tick and clock.calls_every_shard
         for shard, state in enumerate(self.states):
             arrived = [block for number, block in blocks if number == shard]
             wake_ms = self._wakes[shard]
-            if not arrived and (wake_ms is None or wake_ms > clock.watermark_ms):
+            # A timer is Spark's, which knows only the watermark that it has from events.
+            is_due = wake_ms is not None and wake_ms <= self.watermark_ms
+            if not arrived and not is_due and not calls_all:
                 continue
             matcher = ShardMatcher(shard, self._rules(pin), state, clock, self.options.matching)
             for chunk in matcher.match(arrived):

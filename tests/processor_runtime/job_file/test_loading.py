@@ -189,6 +189,13 @@ def test_values_from_the_environment_are_in_no_message_and_no_text_of_the_job(
         ({"trigger": {}}, "give one of processing_time, available_now"),
         ({"trigger": {"once": True, "available_now": True}}, "give one of processing_time"),
         ({"time": {"by": "processing", "delay": "1 s"}}, "by processing time no event is late"),
+        ({"time": {"by": "processing", "idle_after": "1 s"}}, "always follows the clock"),
+        ({"time": {"idle_after": "999 ms"}}, "time.idle_after"),
+        (
+            {"time": {"idle_after": "1 s"}, "trigger": {"once": True}},
+            "trigger.close_at_end: true ends what is open",
+        ),
+        ({"trigger": {"processing_time": 0, "close_at_end": True}}, "processing_time has no end"),
         ({"outputs": []}, "outputs"),
         ({"outputs": [{"type": "service"}]}, "Add `service:` with its url"),
         ({"outputs": [{"type": "console"}, {"type": "console"}]}, "outputs[1].name"),
@@ -279,6 +286,26 @@ def test_a_job_file_may_say_another_delay_and_order(tmp_path: Path) -> None:
     job = loaded(tmp_path, minimal(time={"delay": "1 minute", "order_by": ["o"]}))
     used = stream_of_job(job, stream(order_by=["user"]))
     assert (used.allowed_delay_ms, used.order_by) == (60_000, ["ts", "o"])
+
+
+@pytest.mark.parametrize(
+    ("keys", "mode", "has_ticks"),
+    [
+        ({}, "events", False),
+        ({"time": {"idle_after": "1 minute"}}, "events_or_clock", True),
+        ({"time": {"by": "processing"}}, "processing", True),
+        ({"time": {"by": "processing"}, "trigger": {"once": True}}, "processing", False),
+        ({"trigger": {"available_now": True, "close_at_end": True}}, "events", True),
+    ],
+)
+def test_ticks_are_there_where_time_goes_on_without_events(
+    keys: dict[str, Any],
+    mode: str,
+    has_ticks: bool,  # noqa: FBT001 - a parameter
+    tmp_path: Path,
+) -> None:
+    job = loaded(tmp_path, minimal(**keys))
+    assert (job.time_mode, job.has_ticks) == (mode, has_ticks)
 
 
 def test_by_processing_time_nothing_is_late(tmp_path: Path) -> None:

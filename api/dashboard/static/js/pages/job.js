@@ -78,6 +78,7 @@ function Figures({ job }) {
       value=${lag === null ? "–" : duration(lag < 10_000 ? lag : Math.round(lag / 1000) * 1000)}
       note=${html`<${Time} at=${job.watermark} none="no event yet" />`}
     />
+    <${Figure} name="Time goes on by" value=${TIME[job.time_mode] ?? "–"} note=${timeNote(job)} />
     <${Figure} name="Events" value=${shortCount(job.events_per_second)} unit="/s" note=${`${shortCount(job.counters.events)} since its start`} />
     <${Figure} name="Batch time" value=${duration(job.batch_duration_ms)} note=${`batch ${count(job.batch_id)}`} />
     <${Figure} name="Waiting at the source" value=${shortCount(job.backlog_events)} unit=${job.backlog_events === null ? "" : "events"} note=${job.backlog_events === null ? "not told by it" : ""} />
@@ -97,6 +98,15 @@ function Figures({ job }) {
       note=${`${plural(job.counters.dropped, "partial match", "partial matches")} dropped by changes`}
     />
   </div>`;
+}
+
+const TIME = { events: "events", events_or_clock: "events or the clock", processing: "the clock" };
+
+function timeNote(job) {
+  if (job.silent_since) return html`the clock: the source is silent since <${Time} at=${job.silent_since} />`;
+  if (job.time_mode === "events") return "after the last event, open windows wait for the next";
+  if (job.time_mode === "events_or_clock") return "events, as the source is not silent";
+  return job.time_mode === "processing" ? "the time at which an event is read counts" : "not told by it";
 }
 
 const DISCOVERY = { ok: "ok", failing: "failing", unknown: "–" };

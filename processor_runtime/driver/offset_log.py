@@ -1,0 +1,91 @@
+"""What Spark has written in the checkpoint about a batch before it runs it.
+
+    <checkpoint>/offsets/<batch id> ──planned_batch──► BatchStart ──► pin
+    number of sources of a plan     ──fit_sources────► the newest files name as many
+
+A file is a line with a version, a line with the time, and a line with the position of each source,
+in the order of the plan: events first, then ticks, if the plan has any.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic_core import from_json
+
+from processor_runtime.driver.batch_record import Files
+from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS
+
+_BEFORE_SOURCES: Final = 2
+_NO_POSITION: Final = b"-"
+_READ_AT_A_START: Final = 2
+"""Spark starts from the positions in the newest file, and in the one before."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchStart:
+    """What Spark has decided about a batch: its number, the watermark, when it was planned.
+
+    `watermark_ms` is `NO_WATERMARK_MS` before the first event. `reads_events` and `has_tick` say
+    which sources the batch reads something from.
+    """
+
+    batch_id: int
+    watermark_ms: int
+    processing_time_ms: int
+    reads_events: bool = True
+    has_tick: bool = False
+
+
+def planned_batch(files: Files, batch_id: int, *, has_ticks: bool) -> BatchStart:
+    """Return what Spark has written about a batch.
+
+    Args:
+        files: the checkpoint.
+        batch_id: the batch.
+        has_ticks: whether the plan has a source of ticks.
+
+    Raises:
+        LookupError: it has written nothing.
+    """
+    lines = _lines(files, batch_id)
+    if lines is None:
+        raise LookupError(f"the checkpoint has no offsets/{batch_id}")
+    metadata = from_json(lines[1])
+    before = _lines(files, batch_id - 1)
+    positions = lines[_BEFORE_SOURCES:]
+    known = [] if before is None else before[_BEFORE_SOURCES:]
+    moved = [now != then for now, then in zip(positions, known, strict=False)]
+    moved += [now != _NO_POSITION for now in positions[len(known) :]]
+    return BatchStart(
+        batch_id,
+        # Spark begins with 0, which may be the time of an event.
+        metadata["batchWatermarkMs"] or NO_WATERMARK_MS,
+        metadata["batchTimestampMs"],
+        reads_events=any(moved[:-1] if has_ticks else moved),
+        has_tick=has_ticks and moved[-1],
+    )
+
+
+def fit_sources(files: Files, *, has_ticks: bool) -> None:
+    """Let a query with ticks continue from a checkpoint without, and the other way round.
+
+    Spark refuses a checkpoint with another number of sources than the query. A source of ticks has
+    nothing that could be lost: its position is forgotten, or it has none yet.
+
+    Args:
+        files: the checkpoint, which no query runs on.
+        has_ticks: whether the plan of the next query has a source of ticks.
+    """
+    count = _BEFORE_SOURCES + (2 if has_ticks else 1)
+    numbers = sorted(int(name) for name in files.names("offsets") if name.isdecimal())
+    for number in numbers[-_READ_AT_A_START:]:
+        lines = _lines(files, number)
+        if lines is None or len(lines) == count:
+            continue
+        fitting = [*lines, _NO_POSITION][:count]
+        files.write(f"offsets/{number}", b"\n".join(fitting))
+
+
+def _lines(files: Files, batch_id: int) -> list[bytes] | None:
+    data = files.read(f"offsets/{batch_id}")
+    return None if data is None else data.rstrip(b"\n").split(b"\n")

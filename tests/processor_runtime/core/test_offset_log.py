@@ -1,0 +1,75 @@
+"""What is read from Spark's offset log, and what is changed in it: only sources of ticks."""
+
+import pytest
+
+from processor_runtime.driver.offset_log import fit_sources, planned_batch
+from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS
+from tests.processor_runtime.core.pipeline import DictFiles
+
+TIME = b'{"batchWatermarkMs":900,"batchTimestampMs":1000,"conf":{}}'
+
+
+def offsets(*batches: bytes) -> DictFiles:
+    """Return a checkpoint with the positions of these batches, sources parted by blanks."""
+    files = DictFiles()
+    for number, positions in enumerate(batches):
+        content = b"\n".join([b"v1", TIME, *positions.split(b" ")])
+        files.write(f"offsets/{number}", content)
+    return files
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "reads_events", "has_tick"),
+    [
+        (b'{"logOffset":1} 7', b'{"logOffset":2} 7', True, False),
+        (b'{"logOffset":1} 7', b'{"logOffset":1} 8', False, True),
+        (b'{"logOffset":1} 7', b'{"logOffset":2} 8', True, True),
+        (b'{"logOffset":1} 7', b'{"logOffset":1} 7', False, False),
+        (b"- -", b"- 7", False, True),
+        (b"- 7", b'{"logOffset":0} 7', True, False),
+    ],
+)
+def test_a_source_is_read_where_its_position_moves(
+    before: bytes,
+    now: bytes,
+    reads_events: bool,  # noqa: FBT001 - a parameter
+    has_tick: bool,  # noqa: FBT001 - a parameter
+) -> None:
+    start = planned_batch(offsets(before, now), 1, has_ticks=True)
+    assert (start.reads_events, start.has_tick) == (reads_events, has_tick)
+    assert (start.batch_id, start.watermark_ms, start.processing_time_ms) == (1, 900, 1_000)
+
+
+def test_the_first_batch_reads_what_has_a_position() -> None:
+    assert planned_batch(offsets(b"- 0"), 0, has_ticks=True).reads_events is False
+    assert planned_batch(offsets(b"0 -"), 0, has_ticks=True).reads_events
+    assert planned_batch(offsets(b"0"), 0, has_ticks=False).reads_events
+    assert planned_batch(offsets(b"0"), 0, has_ticks=False).has_tick is False
+
+
+def test_before_the_first_event_there_is_no_watermark() -> None:
+    files = offsets(b"0")
+    files["offsets/0"] = files["offsets/0"].replace(b"900", b"0")
+    assert planned_batch(files, 0, has_ticks=False).watermark_ms == NO_WATERMARK_MS
+
+
+def test_a_batch_that_is_not_planned_is_told() -> None:
+    with pytest.raises(LookupError, match="no offsets/3"):
+        planned_batch(offsets(b"0"), 3, has_ticks=False)
+
+
+def test_only_what_spark_reads_at_a_start_is_changed_and_only_by_the_ticks() -> None:
+    files = offsets(b"a", b"b", b"c")
+    fit_sources(files, has_ticks=True)
+    assert files == offsets(b"a", b"b -", b"c -")
+    fit_sources(files, has_ticks=True)
+    assert files == offsets(b"a", b"b -", b"c -")
+    files = offsets(b"a 1", b"b 2", b"c 3")
+    fit_sources(files, has_ticks=False)
+    assert files == offsets(b"a 1", b"b", b"c")
+
+
+def test_a_new_checkpoint_stays_empty() -> None:
+    files = DictFiles()
+    fit_sources(files, has_ticks=True)
+    assert files == {}
