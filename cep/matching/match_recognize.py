@@ -5,18 +5,21 @@
 Source: ISO/IEC 9075-2 feature R010.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from operator import itemgetter
 from typing import Any, Final
 
-from cep.expression import Schema, compile_predicate, row_reader
+from cep.expression import EvaluationError, Schema, compile_predicate, row_reader
 from cep.expression.types import DataType
 from cep.nfa.limits import Limits
 from cep.row_pattern.analysis.analyse import analyse
 from cep.row_pattern.bound import BoundClause
 from cep.row_pattern.errors import ClauseError, Mistake, refusal
 from cep.row_pattern.parsing.clauses import read_query
+from cep.row_search.errors import failure_of
 from cep.row_search.output import RowOutput
 from cep.row_search.partition import Partition
 from cep.row_search.search import RowPatternSearch
@@ -72,7 +75,10 @@ def match_recognize(
     for ordered in _partitions(bound, names, rows):
         partition = Partition()
         for row, time_ms in ordered:
-            passed = [test is None or test(row, ()) for test in tests]
+            try:
+                passed = [test is None or test(row, ()) for test in tests]
+            except EvaluationError as error:
+                raise failure_of(error, "a condition in DEFINE") from error
             partition.append(row, time_ms, *search.row_bits(passed))
         for found in search.run(partition, is_ended=True):
             recognized.extend(output.rows(found))
@@ -102,7 +108,7 @@ def _partitions(
         values = tuple(row.get(n) for n in names) if isinstance(row, Mapping) else tuple(row)
         if len(values) != len(names):
             raise ValueError(f"a row has {len(values)} values, the schema {len(names)} columns")
-        partitions.setdefault(tuple(values[place] for place in key), []).append(values)
+        partitions.setdefault(tuple(_same_nan(values[p]) for p in key), []).append(values)
     time = names.index(clause.order_by[0][0]) if clause.within_ms is not None else None
     for partition in partitions.values():
         for name, is_descending in reversed(clause.order_by):
@@ -115,11 +121,23 @@ def _partitions(
 
 
 def _sort(rows: list[tuple[Any, ...]], place: int, *, is_descending: bool) -> None:
-    """Sort by a column, stable also where descending; NULLs come last."""
+    """Sort by a column, stable also where descending; NULLs come last, NaN is the greatest."""
     present = [row for row in rows if row[place] is not None]
     absent = [row for row in rows if row[place] is None]
-    present.sort(key=lambda row: row[place], reverse=is_descending)
+    key: Callable[[tuple[Any, ...]], Any] = itemgetter(place)
+    if any(_is_nan(row[place]) for row in present):
+        key = lambda row: (_is_nan(row[place]), row[place])  # noqa: E731
+    present.sort(key=key, reverse=is_descending)
     rows[:] = present + absent
+
+
+def _is_nan(value: Any) -> bool:
+    return type(value) is float and value != value  # noqa: PLR0124 - only NaN differs from itself
+
+
+def _same_nan(value: Any) -> Any:
+    """Return a value, NaN as one object: as a key it equals itself, as in Spark."""
+    return math.nan if _is_nan(value) else value
 
 
 def time_ms_of(value: Any) -> int:

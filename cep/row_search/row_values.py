@@ -5,8 +5,8 @@ Used by the conditions of DEFINE, which fold row by row, and by MEASURES.
 Source: ISO/IEC 19075-5, 5.8.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from typing import Any
 
 from cep.expression import (
@@ -87,7 +87,7 @@ def _distinct(fold: Fold, evaluate: RowValue, function: _Function) -> CompiledFo
     def one_more(state: State, row: Any, known: tuple[str | None, int]) -> State:
         seen, inner = state
         value = evaluate(row, known)
-        mark = tuple(value) if isinstance(value, list) else value
+        mark = _hashable(value)
         if mark in seen or (value is None and not keeps_null):
             return state
         return seen | {mark}, step(inner, value)
@@ -104,11 +104,34 @@ def _as_is(state: State) -> Any:
     return state
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """An array or a structure in a state: states are compared and hashed, lists cannot be."""
+
+    mark: Hashable
+    value: Any = field(compare=False)
+
+
+def _kept(value: Any) -> Any:
+    return _Kept(_hashable(value), value) if isinstance(value, list | dict) else value
+
+
+def _collected(state: State) -> list[Any] | None:
+    return [item.value if isinstance(item, _Kept) else item for item in state] or None
+
+
+def _hashable(value: Any) -> Any:
+    """Return a value that equals another one's where the values are equal, and can be hashed."""
+    if isinstance(value, dict):
+        return tuple((name, _hashable(inner)) for name, inner in value.items())
+    return tuple(map(_hashable, value)) if isinstance(value, list) else value
+
+
 def _function(name: str) -> _Function:
     """Return initial state, step and result of an aggregate over values that are not NULL."""
     match name:
         case "ARRAY_AGG":
-            return (), lambda state, value: (*state, value), lambda s: list(s) if s else None
+            return (), lambda state, value: (*state, _kept(value)), _collected
         case "BOOL_OR":
             return None, lambda state, value: bool(state) or bool(value), _as_is
         case "BOOL_AND":

@@ -186,7 +186,7 @@ class RowPatternSearch:
                     continue
                 target = self.states.at(step.place)
                 taken: Path = (path, step.code)
-                future = self._future(target, after, taken)
+                future = self._future(target, after)
                 if future in seen:
                     continue
                 seen.add(future)
@@ -205,14 +205,15 @@ class RowPatternSearch:
         partition.candidates = moved
         partition.cursor += 1
 
-    def _future(self, state: State, memory: Memory, path: Path) -> Any:
+    def _future(self, state: State, memory: Memory) -> Any:
         """Return what decides everything that can become of a candidate.
 
         Of two that are equal in this only the preferred one can become the match: the same rows
-        will be accepted by both, in the same ways.
+        will be accepted by both, in the same ways. Where a condition can ask for the variable of
+        any row, nothing equals it.
         """
         if self._sees_path:
-            return id(path)
+            return object()
         if not memory:
             return state
         live = self._live_items(state.variables)

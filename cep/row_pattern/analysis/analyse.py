@@ -1,12 +1,12 @@
 """The whole clause: every rule of the standard that can be checked before a row is seen."""
 
-from cep.expression import DataType, Schema
+from cep.expression import DataType, Kind, Schema
 from cep.expression.errors import near_name
 from cep.expression.types import BOOLEAN, UNKNOWN
 from cep.row_pattern.analysis.expressions import Where, bind
 from cep.row_pattern.analysis.names import Names, names_of
 from cep.row_pattern.bound import BoundClause, BoundExpression, Variables
-from cep.row_pattern.clause import Clause, Exclusion, RowsPerMatch, walk
+from cep.row_pattern.clause import Clause, Exclusion, Name, RowsPerMatch, walk
 from cep.row_pattern.errors import Mistake, refusal
 
 
@@ -25,9 +25,9 @@ def analyse(clause: Clause, schema: Schema | None) -> BoundClause:
         (measure.name.text, bind(names, measure.expression, Where(None)))
         for measure in clause.measures
     )
-    partition_by = tuple(names.column((name,), name.span)[0][0] for name in clause.partition_by)
+    partition_by = tuple(_ordered_column(names, name, "a key") for name in clause.partition_by)
     order_by = tuple(
-        (names.column((order.column,), order.column.span)[0][0], order.is_descending)
+        (_ordered_column(names, order.column, "an order"), order.is_descending)
         for order in clause.order_by
     )
     others = _other_columns(clause, schema, partition_by, order_by)
@@ -51,6 +51,16 @@ def analyse(clause: Clause, schema: Schema | None) -> BoundClause:
         raise refusal(clause.text, (0, 15), Mistake.NO_COLUMNS, message, "add MEASURES")
     _check_within(bound, schema)
     return bound
+
+
+def _ordered_column(names: Names, name: Name, what: str) -> str:
+    """Return a column whose values can be looked up and ordered."""
+    (column, *_), data_type = names.column((name,), name.span)
+    if data_type.kind in {Kind.ARRAY, Kind.STRUCT, Kind.OTHER}:
+        message = f"{column} is of type {data_type}, which cannot be {what}"
+        hint = "name a plain column"
+        raise refusal(names.text, name.span, Mistake.TYPE, message, hint)
+    return column
 
 
 def _conditions(clause: Clause, names: Names) -> tuple[BoundExpression | None, ...]:
