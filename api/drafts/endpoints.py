@@ -48,6 +48,7 @@ async def make_samples(draft: Draft, _principal: Author, runtime: CurrentRuntime
 @router.post("/text")
 def write_draft(rewriting: Rewriting, _principal: Viewer) -> Rewritten:
     """Return a document as text, keys in the order in which people write them."""
+    service.require_draft_size(rewriting.document)
     document = in_usual_order(rewriting.document)
     write = json_text if rewriting.format == "json" else yaml_text
     return Rewritten(text=write([document]))

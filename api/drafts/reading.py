@@ -6,6 +6,7 @@ text ─► read_draft ─► data ─► checks ─► flaws ─► placed ─�
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from cep.pattern import PatternError
 from cep.pattern.document.text import SourceDocument, read_json_text, read_yaml_documents
 
 _INTEGER_LIMIT = 2**63
+_MOST_TOLD = 20
 
 
 class Unreadable(Exception):
@@ -81,7 +83,7 @@ def read_draft(draft: Draft) -> ReadDraft:
     (source,) = sources
     if not isinstance(source.data, dict):
         raise Unreadable([_whole("It is no mapping.", "Begin with keys such as id and pattern.")])
-    if flaws := list(_unfit(source.data)):
+    if flaws := list(islice(_unfit(source.data), _MOST_TOLD)):
         raise Unreadable(ReadDraft(source.data, source).problems(flaws, ()))
     return ReadDraft(source.data, source)
 

@@ -7,9 +7,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from api.web.problems import Flaw
 
 MAXIMUM_EVENTS = 2_000
+MAXIMUM_CHARACTERS = 100_000
 
 TextFormat = Literal["yaml", "json"]
-Text = Annotated[str, Field(max_length=100_000, description="The draft, as it was typed.")]
+Text = Annotated[
+    str, Field(max_length=MAXIMUM_CHARACTERS, description="The draft, as it was typed.")
+]
 
 
 class Draft(BaseModel):

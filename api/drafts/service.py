@@ -3,6 +3,8 @@
 It is tried by a worker (`api.trials`).
 """
 
+import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from http import HTTPStatus
 from typing import Any, Final
@@ -12,7 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from api.access.authentication import Principal
 from api.code.verification import holds_code
 from api.drafts.reading import ReadDraft, Unreadable, read_draft
-from api.drafts.schemas import Draft, DraftReport
+from api.drafts.schemas import MAXIMUM_CHARACTERS, Draft, DraftReport
 from api.processors.publishing import checked_document
 from api.runtime import Runtime
 from api.streams.service import ddl_of, event_time_column, existing_stream
@@ -59,6 +61,19 @@ def rule_of(draft: Draft, runtime: Runtime) -> WrittenRule:
         return _rule(read, runtime)
     except Refusal as refusal:
         raise invalid("draft", read.placed(_flaws(refusal))) from None
+
+
+def require_draft_size(document: Mapping[str, Any]) -> None:
+    """Accept a document that may be a draft once it is written as text.
+
+    Raises:
+        Refusal: it is too long (422).
+    """
+    length = len(json.dumps(document))
+    if length > MAXIMUM_CHARACTERS:
+        detail = f"{length} characters of JSON; the limit of a draft is {MAXIMUM_CHARACTERS}."
+        flaw = Flaw(pointer="/document", detail=detail, remedy="Leave examples out.")
+        raise invalid("draft", [flaw])
 
 
 async def tried(runtime: Runtime, task: str, rule: WrittenRule, **more: Any) -> bytes:

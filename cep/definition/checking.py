@@ -30,6 +30,10 @@ from cep.signing.code import SignedCode
 
 Content = TypeVar("Content", bound=ProcessorContent)
 
+MAXIMUM_EXPRESSION_CHARACTERS: Final = 50_000
+"""In keys and output columns together, the names of these included."""
+
+_MOST_TOLD: Final = 100
 _INNER_MODELS: Final[Mapping[str, type[BaseModel]]] = {
     "examples": Example,
     "function": SignedCode,
@@ -75,10 +79,13 @@ def check_definition(
     if isinstance(given.get("pattern"), Mapping) and not any(map(_is_in_pattern, wrong)):
         examined = examine_document(given["pattern"], schema)
     problems += map(_in_pattern, examined.problems)
-    problems += _key_problems(given, wrong, schema)
-    problems += _select_problems(given, wrong, schema, examined)
+    if too_long := list(_too_long(given)):
+        problems += too_long
+    else:
+        problems += _key_problems(given, wrong, schema)
+        problems += _select_problems(given, wrong, schema, examined)
     pattern = None if examined.tree is None else Pattern(examined.tree)
-    return CheckedDefinition(tuple(problems), content, pattern)
+    return CheckedDefinition(tuple(_told(problems)), content, pattern)
 
 
 def read_definition(
@@ -131,6 +138,37 @@ def _known_ms(time: Any) -> int | None:
         return instant_ms(time)
     except ValueError:
         return None
+
+
+# --- sizes
+
+
+def _too_long(given: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield that keys and outputs are too long together, before any is parsed."""
+    keys, columns = given.get("key_by"), given.get("select")
+    in_keys = sum(map(_length, keys)) if isinstance(keys, list) else 0
+    in_columns = 0
+    if isinstance(columns, Mapping):
+        in_columns = sum(_length(name) + _length(text) for name, text in columns.items())
+    if in_keys + in_columns > MAXIMUM_EXPRESSION_CHARACTERS:
+        yield Problem(
+            "select" if in_columns > in_keys else "key_by",
+            f"{in_keys + in_columns} characters in key_by and select together; the limit is "
+            f"{MAXIMUM_EXPRESSION_CHARACTERS}.",
+            "Shorten them, or give out fewer columns.",
+        )
+
+
+def _length(text: Any) -> int:
+    return len(text) if isinstance(text, str) else 0
+
+
+def _told(problems: list[Problem]) -> Iterator[Problem]:
+    """Yield the first problems, and how many more there are."""
+    yield from problems[:_MOST_TOLD]
+    if len(problems) > _MOST_TOLD:
+        more = len(problems) - _MOST_TOLD
+        yield Problem("", f"there are {more} more problems.", "Mend these first.")
 
 
 # --- expressions

@@ -7,14 +7,22 @@ evaluators raise `EvaluationError`.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Final
+
+_SHOWN_AROUND: Final = 200
+"""Characters of a line that are shown before a mistake, and from it on."""
+
+_LONGEST_NAME: Final = 100
+"""Comparing names takes the product of their lengths; nobody misspells longer ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One mistake in an expression.
 
-    `line` and `column` count from 1 and point at the first wrong character; `snippet` is that line
-    with carets below the wrong part. `hint` says how to fix it and may be empty.
+    `line` and `column` count from 1 and point at the first wrong character; `snippet` is that line,
+    or 200 characters on both sides of it, with carets below the wrong part. `hint` says how to fix
+    it and may be empty.
     """
 
     message: str
@@ -75,14 +83,24 @@ def problem_at(text: str, span: tuple[int, int], message: str, hint: str = "") -
     source = text[line_start : len(text) if line_end < 0 else line_end]
     column = start - line_start + 1
     width = max(1, min(end - start, len(source) - column + 1))
-    # A tab must stay a tab, or the caret would be in another column.
-    indent = "".join("\t" if character == "\t" else " " for character in source[: column - 1])
-    snippet = f"  {source}\n  {indent}{'^' * width}"
+    snippet = _snippet(source, column - 1, width)
     return Problem(message, hint, text.count("\n", 0, start) + 1, column, snippet)
+
+
+def _snippet(line: str, start: int, width: int) -> str:
+    """Return a line with carets below its wrong part; of a long one, what is around that."""
+    first, last = max(start - _SHOWN_AROUND, 0), start + _SHOWN_AROUND
+    before = ("…" if first else "") + line[first:start]
+    after = line[start:last] + ("…" if last < len(line) else "")
+    # A tab must stay a tab, or the caret would be in another column.
+    indent = "".join("\t" if character == "\t" else " " for character in before)
+    return f"  {before}{after}\n  {indent}{'^' * min(width, _SHOWN_AROUND)}"
 
 
 def near_name(name: str, known: Iterable[str]) -> str:
     """Return "did you mean ...?" for the nearest known names, or an empty text."""
-    spellings = {candidate.casefold(): candidate for candidate in known}
+    if len(name) > _LONGEST_NAME:
+        return ""
+    spellings = {each.casefold(): each for each in known if len(each) <= _LONGEST_NAME}
     near = get_close_matches(name.casefold(), spellings, n=3, cutoff=0.6)
     return f"did you mean {' or '.join(spellings[match] for match in near)}?" if near else ""

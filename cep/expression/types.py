@@ -130,9 +130,11 @@ class Schema:
         """
         try:
             struct = sqlglot.parse_one(f"STRUCT<{ddl}>", into=exp.DataType, dialect="spark")
+            columns = tuple(_named_types(struct, ddl))
         except sqlglot.errors.SqlglotError:
             raise _bad_ddl(ddl, "this is not a list of columns and types") from None
-        columns = tuple(_named_types(struct, ddl))
+        except RecursionError:
+            raise _bad_ddl(ddl, "the types are nested too deeply") from None
         names = [name for name, _ in columns]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise _bad_ddl(ddl, f"the column {twice} is there twice")

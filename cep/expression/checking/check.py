@@ -25,7 +25,7 @@ def check(  # noqa: PLR0913 - keyword options with defaults
     allow_columns: bool = True,
     has_other_steps: bool = False,
 ) -> list[Problem]:
-    """Return all mistakes of an expression, in the order of the text.
+    """Return the mistakes of an expression in the order of the text; all, or twenty.
 
     Args:
         expression: what to check.
@@ -39,6 +39,8 @@ def check(  # noqa: PLR0913 - keyword options with defaults
     problems: list[Problem] = []
 
     def report(node: Node, message: str, hint: str) -> None:
+        if len(problems) == _MOST_TOLD:
+            return
         span = (0, len(expression.text)) if node.span == NOWHERE else node.span
         problem = problem_at(expression.text, span, message, hint)
         if problem not in problems:
@@ -48,6 +50,8 @@ def check(  # noqa: PLR0913 - keyword options with defaults
     if has_other_steps and any(_may_name_a_step(node, schema, steps) for node in walk(root)):
         return []
     for node in walk(root):
+        if len(problems) == _MOST_TOLD:
+            break
         if isinstance(node, Aggregate) and node.step not in steps:
             hint = near_name(node.step, steps) or f"there are: {', '.join(steps) or 'none'}"
             report(node, f"there is no step {node.step}", hint)
@@ -59,6 +63,9 @@ def check(  # noqa: PLR0913 - keyword options with defaults
     if expects is not None and found.kind is not expects.kind and not found.is_open:
         report(root, f"a {expects} is needed, this is a {found}", "compare it with something")
     return sorted(problems, key=lambda problem: (problem.line, problem.column))
+
+
+_MOST_TOLD: Final = 20
 
 
 def key_problem(expression: Expression, schema: Schema) -> Problem | None:

@@ -14,6 +14,10 @@ from cep.pattern.tree import Group, PatternTree, Step
 MAXIMUM_STEPS: Final = 200
 MAXIMUM_DEPTH: Final = 16
 MAXIMUM_STATES: Final = 10_000
+MAXIMUM_CHARACTERS: Final = 100_000
+"""In names and conditions together."""
+
+_TEXT_KEYS: Final = ("name", "where", "until", "subtype")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +29,8 @@ class PatternTooLarge(Problem):
 
 
 def written_size_problems(document: Any) -> Iterator[PatternTooLarge]:
-    """Yield that a document has too many steps, before anything is made of it."""
-    steps, todo, seen = 0, [document], set[int]()
+    """Yield what a document has too much of, before anything is made of it."""
+    steps, characters, todo, seen = 0, 0, [document], set[int]()
     while todo:
         holder = todo.pop()
         if id(holder) in seen:
@@ -34,12 +38,34 @@ def written_size_problems(document: Any) -> Iterator[PatternTooLarge]:
         seen.add(id(holder))
         elements = holder.get("steps") if isinstance(holder, Mapping) else None
         for element in elements if isinstance(elements, list) else ():
+            if isinstance(element, Mapping):
+                characters += sum(_characters(element.get(key)) for key in _TEXT_KEYS)
             if isinstance(element, Mapping) and "group" in element:
                 todo.append(element["group"])
             else:
                 steps += 1
     if steps > MAXIMUM_STEPS:
         yield _too_large("steps", steps, MAXIMUM_STEPS, "Split the pattern.")
+    elif characters > MAXIMUM_CHARACTERS:
+        what = "characters in all names and conditions together"
+        remedy = "Shorten the conditions, or split the pattern."
+        yield _too_large(what, characters, MAXIMUM_CHARACTERS, remedy)
+
+
+def _characters(value: Any) -> int:
+    """Return how long a text is, or all texts in a condition, Python code aside."""
+    count, todo = 0, [value]
+    while todo:
+        match todo.pop():
+            case str() as text:
+                count += len(text)
+            case Mapping() as parts:
+                todo += [inner for key, inner in parts.items() if key != "python"]
+            case list() as parts:
+                todo += parts
+            case _:
+                continue
+    return count
 
 
 def size_problems(tree: PatternTree) -> Iterator[PatternTooLarge]:
