@@ -21,15 +21,23 @@ class IncrementalRun:
     Args:
         clause: the text.
         columns: the columns of the rows and their types.
-        is_encoded: write and read the state of the partition behind every row.
+        is_encoded: write and read the state of the partition behind every run.
+        search_type: the search, or one that differs in what a test is about.
     """
 
-    def __init__(self, clause: str, columns: Mapping[str, str], *, is_encoded: bool) -> None:
+    def __init__(
+        self,
+        clause: str,
+        columns: Mapping[str, str],
+        *,
+        is_encoded: bool,
+        search_type: type[RowPatternSearch] = RowPatternSearch,
+    ) -> None:
         schema = Schema.from_ddl(", ".join(f"`{name}` {kind}" for name, kind in columns.items()))
         self._names = [name for name, _ in schema.columns]
         self._clause = analyse(read_query(clause).clause, schema)
         reader = row_reader(self._names)
-        self.search = RowPatternSearch(self._clause, reader)
+        self.search = search_type(self._clause, reader)
         self._output = RowOutput(self._clause, reader)
         self._tests = [
             None if test is None else compile_predicate(test, reader)
@@ -40,7 +48,11 @@ class IncrementalRun:
         self.rows: list[tuple[Any, ...]] = []
 
     def process(self, row: tuple[Any, ...]) -> None:
-        """Take the next row of its partition."""
+        """Take the next row of its partition and search."""
+        self._run(self.append(row), is_ended=False)
+
+    def append(self, row: tuple[Any, ...]) -> Any:
+        """Take the next row of its partition; return the key of the partition."""
         key = tuple(row[self._names.index(name)] for name in self._clause.partition_by)
         partition = self.partitions.setdefault(key, Partition())
         time_ms = 0
@@ -48,15 +60,25 @@ class IncrementalRun:
             time_ms = time_ms_of(row[self._names.index(self._clause.order_by[0][0])])
         passed = [test is None or test(row, ()) for test in self._tests]
         partition.append(row, time_ms, *self.search.row_bits(passed))
-        self._run(key, is_ended=False)
+        return key
+
+    def pass_time(self, time_ms: int) -> None:
+        """Search every partition, knowing that no row before this time can come any more."""
+        for key in self.partitions:
+            self._run(key, is_ended=False, time_ms=time_ms)
+
+    def search_all(self) -> None:
+        """Search every partition."""
+        for key in self.partitions:
+            self._run(key, is_ended=False)
 
     def end(self) -> None:
         """End every partition."""
         for key in self.partitions:
             self._run(key, is_ended=True)
 
-    def _run(self, key: Any, *, is_ended: bool) -> None:
-        for found in self.search.run(self.partitions[key], is_ended=is_ended):
+    def _run(self, key: Any, *, is_ended: bool, time_ms: int | None = None) -> None:
+        for found in self.search.run(self.partitions[key], time_ms=time_ms, is_ended=is_ended):
             self.rows.extend(self._output.rows(found))
         if self._is_encoded:
             data = pack_values(partition_payload(self.partitions[key]))

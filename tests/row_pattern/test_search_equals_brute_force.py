@@ -1,0 +1,120 @@
+"""The incremental search against brute force, on random clauses and rows, however they come.
+
+More examples: PERCEPT_EXAMPLES=100000 pytest tests/row_pattern/test_search_equals_brute_force.py
+"""
+
+import os
+from collections.abc import Sequence
+from operator import itemgetter
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, assume, event, given, settings
+from hypothesis import strategies as st
+
+from cep.matching.match_recognize import match_recognize
+from cep.row_search.errors import RowPatternFailure
+from cep.row_search.search import RowPatternSearch
+from tests.row_pattern.brute_force.expressions import NotCovered
+from tests.row_pattern.brute_force.matching import Answer, brute_force
+from tests.row_pattern.brute_force.strategies import COLUMNS, Query, queries
+from tests.row_pattern.cases import by_partition, is_same
+from tests.row_pattern.searching import IncrementalRun
+
+EXAMPLES = int(os.environ.get("PERCEPT_EXAMPLES", "100"))
+thorough = settings(
+    max_examples=EXAMPLES,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+
+
+class WithoutMerging(RowPatternSearch):
+    """The search that follows every candidate, also those that cannot differ any more."""
+
+    def _future(self, *_: Any) -> Any:
+        return object()
+
+
+def answer_of(query: Query) -> Answer:
+    try:
+        return brute_force(query.text, query.rows, COLUMNS)
+    except NotCovered:
+        assume(condition=False)
+        raise
+
+
+def check(query: Query, expected: Answer, rows: Sequence[Sequence[Any]]) -> None:
+    key = "PARTITION BY" in query.text
+    assert is_same(by_partition(rows, key), by_partition(expected.rows, key)), (query, rows)
+
+
+def check_failed(expected: Answer, failure: RowPatternFailure) -> None:
+    """Rows of several partitions that come one by one may fail in another order."""
+    assert expected.error is not None, failure
+
+
+@thorough
+@given(queries())
+def test_search_finds_what_brute_force_finds(query: Query) -> None:
+    expected = answer_of(query)
+    event(expected.error or ("rows" if expected.rows else "nothing"))
+    if expected.error is not None:
+        with pytest.raises(RowPatternFailure) as failed:
+            match_recognize(query.text, query.rows, schema=COLUMNS)
+        assert failed.value.code == expected.error
+        return
+    result = match_recognize(query.text, query.rows, schema=COLUMNS)
+    assert [name.upper() for name in result.columns] == list(expected.columns)
+    check(query, expected, result.rows)
+
+
+@thorough
+@given(queries(), st.data())
+def test_any_parts_with_the_state_written_in_between(query: Query, data: st.DataObject) -> None:
+    expected = answer_of(query)
+    run = IncrementalRun(query.text, COLUMNS, is_encoded=True)
+    try:
+        for row in query.rows:
+            run.append(row)
+            if data.draw(st.booleans()):
+                run.search_all()
+        run.end()
+    except RowPatternFailure as failure:
+        check_failed(expected, failure)
+        return
+    assert expected.error is None
+    check(query, expected, run.rows)
+
+
+@thorough
+@given(queries())
+def test_candidates_that_are_merged_could_not_have_won(query: Query) -> None:
+    expected = answer_of(query)
+    run = IncrementalRun(query.text, COLUMNS, is_encoded=False, search_type=WithoutMerging)
+    try:
+        for row in query.rows:
+            run.process(row)
+        run.end()
+    except RowPatternFailure as failure:
+        check_failed(expected, failure)
+        return
+    assert expected.error is None
+    check(query, expected, run.rows)
+
+
+@thorough
+@given(queries(), st.data())
+def test_time_that_passes_between_rows_changes_nothing(query: Query, data: st.DataObject) -> None:
+    expected = answer_of(query)
+    run = IncrementalRun(query.text, COLUMNS, is_encoded=True)
+    times = [*map(itemgetter(1), query.rows), 10**9]
+    try:
+        for row, now_ms, next_ms in zip(query.rows, times, times[1:], strict=False):
+            run.process(row)
+            run.pass_time(data.draw(st.integers(now_ms, min(next_ms, now_ms + 10_000))))
+        run.end()
+    except RowPatternFailure as failure:
+        check_failed(expected, failure)
+        return
+    assert expected.error is None
+    check(query, expected, run.rows)
