@@ -6,7 +6,7 @@
     matches        PatternProcessFunction, select, flat_select, SelectExpressions, process
     Spark          match_patterns, on any DataFrame        (extra `spark`)
     rule service   Client and its errors                   (extra `client`); `percept.client`
-    Python code    SigningKey, SigningKeys, CodeRefused
+    Python code    SigningKey, SigningKeys, CodePlace, CodeRefused
     discoverers    `percept.discoverers`, for custom discoverers
 
 A name is imported on first use, so `import percept` is fast and needs no extra.
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from cep.nfa.errors import CodeNotLoaded
     from cep.pattern import PatternTooLarge, SkipStrategy, WithinType
     from cep.processor import Steps
-    from cep.signing.code import CodeRefused
+    from cep.signing.code import CodePlace, CodeRefused
     from cep.signing.keys import SigningKey, SigningKeys
     from percept.client import (
         Client,
@@ -84,6 +84,7 @@ __all__ = [
     "ClauseError",
     "Client",
     "CodeNotLoaded",
+    "CodePlace",
     "CodeRefused",
     "ConditionFailed",
     "Conflict",
@@ -157,7 +158,7 @@ _NAMES: Final = {
     "cep.nfa.errors": "CodeNotLoaded",
     "cep.pattern": "PatternTooLarge SkipStrategy WithinType",
     "cep.processor": "Steps",
-    "cep.signing.code": "CodeRefused",
+    "cep.signing.code": "CodePlace CodeRefused",
     "cep.signing.keys": "SigningKey SigningKeys",
     "percept.client": """
         Client Conflict Flaw Invalid NotAllowed NotFound NotRunning Outdated ServiceError

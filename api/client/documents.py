@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 
 from cep.pattern import Pattern
 from cep.processor import PatternProcessFunction
-from cep.signing.code import CodeUse, sign
+from cep.signing.code import CodePlace, CodeUse, sign
 from cep.signing.keys import SigningKeys
 
 Moment = datetime | str | int
@@ -58,15 +58,16 @@ def processor_document(
         ValueError: there is a function and no key to sign it.
     """
     modules = parts.get("modules", ())
+    place = CodePlace(stream=stream, processor=processor_id)
     document: dict[str, Any] = {
         "id": processor_id,
         "stream": stream,
-        "pattern": _pattern_document(pattern, modules, keys),
+        "pattern": _pattern_document(pattern, modules, keys, place),
     }
     for key, value in parts.items():
         match value:
             case PatternProcessFunction():
-                document[key] = _function_document(value, modules, keys)
+                document[key] = _function_document(value, modules, keys, place)
             case datetime():
                 document[key] = value.isoformat()
             case _ if key == "function":
@@ -83,16 +84,20 @@ def _pattern_document(
     pattern: Pattern | Mapping[str, Any],
     modules: Sequence[ModuleType],
     keys: SigningKeys | None,
+    place: CodePlace,
 ) -> dict[str, Any]:
     if not isinstance(pattern, Pattern):
         return dict(pattern)
-    signed = pattern if keys is None else pattern.sign_code(keys, modules)
+    signed = pattern if keys is None else pattern.sign_code(keys, modules, place)
     return signed.to_document()
 
 
 def _function_document(
-    function: PatternProcessFunction, modules: Sequence[ModuleType], keys: SigningKeys | None
+    function: PatternProcessFunction,
+    modules: Sequence[ModuleType],
+    keys: SigningKeys | None,
+    place: CodePlace,
 ) -> dict[str, Any]:
     if keys is None:
         raise ValueError("a function must be signed: give the client signing_keys")
-    return sign(function, keys.newest, CodeUse.FUNCTION, modules).to_document()
+    return sign(function, keys.newest, CodeUse.FUNCTION, modules, place=place).to_document()

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from cep.pattern.problems import Problem
-from cep.signing.code import CodeRefused, CodeUse, SignedCode, verify
+from cep.signing.code import CodePlace, CodeRefused, CodeUse, SignedCode, verify
 from cep.signing.keys import SigningKeys
 
 _NO_KEYS = "Ask the operator to set PERCEPT_SIGNING_KEYS, or write it in SQL."
@@ -21,20 +21,33 @@ def holds_code(document: Mapping[str, Any]) -> bool:
     return any(True for _ in _codes(document))
 
 
-def code_problems(document: Mapping[str, Any], keys: SigningKeys | None) -> list[Problem]:
-    """Return a problem for each piece of code that was not signed with one of the keys.
+def place_of(document: Mapping[str, Any]) -> CodePlace | None:
+    """Return which rule a document is of, `None` if it does not say."""
+    try:
+        return CodePlace.model_validate(
+            {"stream": document.get("stream"), "processor": document.get("id")}
+        )
+    except ValidationError:
+        return None
+
+
+def code_problems(
+    document: Mapping[str, Any], keys: SigningKeys | None, place: CodePlace | None
+) -> list[Problem]:
+    """Return a problem for each piece of code that was not signed for this with one of the keys.
 
     Code of the wrong shape is skipped; the check of the document reports it.
 
     Args:
         document: what a version is to hold.
         keys: those of the service; without any, all code is refused.
+        place: the rule the document is of.
     """
     remedy = _NO_KEYS if keys is None else _NOT_VERIFIED
     return [
         Problem(path, reason, remedy)
         for path, code, use in _codes(document)
-        if (reason := _refusal(code, keys, use))
+        if (reason := _refusal(code, keys, use, place))
     ]
 
 
@@ -57,9 +70,9 @@ def _codes(document: Mapping[str, Any]) -> Iterator[tuple[str, Any, CodeUse]]:
         yield "function", document["function"], CodeUse.FUNCTION
 
 
-def _refusal(code: Any, keys: SigningKeys | None, use: CodeUse) -> str:
+def _refusal(code: Any, keys: SigningKeys | None, use: CodeUse, place: CodePlace | None) -> str:
     try:
-        verify(SignedCode.model_validate(code), keys, use)
+        verify(SignedCode.model_validate(code), keys, use, place)
     except ValidationError:
         return ""
     except CodeRefused as refusal:

@@ -30,6 +30,7 @@ from api.trials.processes import BeyondLimit
 from api.web.problems import Flaw, Refusal, document_flaws, invalid
 from cep.definition.document import ProcessorDocument, ProcessorId
 from cep.pattern import Problem
+from cep.signing.code import CodePlace
 
 Checked = CheckedDocument
 
@@ -95,8 +96,12 @@ def verified_target(
     """
     with runtime.database.reading() as session:
         version = repository.version_of(session, processor_id, target.version)
-    definition = json.loads(version.definition) if version else {}
-    if problems := code_problems(definition, runtime.settings.signing_keys):
+        processor = repository.processor_of(session, processor_id)
+    if version is None or processor is None:
+        return target  # which is found out again, with the right answer
+    definition = json.loads(version.definition)
+    place = CodePlace(stream=processor.stream, processor=processor.id)
+    if problems := code_problems(definition, runtime.settings.signing_keys, place):
         raise invalid("version to roll back to", document_flaws(problems, definition))
     return target
 

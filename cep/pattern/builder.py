@@ -38,6 +38,7 @@ from cep.pattern.tree import (
 )
 from cep.pattern.validation.element_rules import element_problems
 from cep.pattern.validation.validate import problems, warnings
+from cep.signing.code import CodePlace
 from cep.signing.keys import SigningKeys
 
 Duration = int | str | timedelta
@@ -280,25 +281,33 @@ class Pattern:
 
     # --- Python code
 
-    def sign_code(self, keys: SigningKeys, modules: Sequence[ModuleType] = ()) -> Self:
+    def sign_code(
+        self, keys: SigningKeys, modules: Sequence[ModuleType] = (), place: CodePlace | None = None
+    ) -> Self:
         """Return the pattern with its Python callables signed, so that it can be a document.
 
         Args:
             keys: the newest signs.
             modules: modules the callables use that their readers do not have; they travel, too.
+            place: the rule the pattern is of, which alone will accept it; `None` = any.
 
         Raises:
-            PatternError: a callable cannot be pickled, or is too large.
+            PatternError: a callable cannot be pickled, is too large, or the key wants a place.
         """
-        return type(self)(code.signed(self.tree, keys, modules))
+        return type(self)(code.signed(self.tree, keys, modules, place))
 
-    def load_code(self, keys: SigningKeys | None) -> Self:
+    def load_code(self, keys: SigningKeys | None, place: CodePlace | None = None) -> Self:
         """Return the pattern with its signed code verified and loaded, so that it can run.
 
+        Args:
+            keys: one of them must have signed it.
+            place: the rule the pattern is of; code for one rule is loaded for that only.
+
         Raises:
-            PatternError: code is refused: signed with no key of these, changed, of another Python.
+            PatternError: code is refused: signed with no key of these or for another rule, changed,
+                of another Python.
         """
-        return type(self)(code.loaded(self.tree, keys))
+        return type(self)(code.loaded(self.tree, keys, place))
 
     # --- other forms
 

@@ -19,27 +19,34 @@ from cep.pattern.tree import (
     Step,
 )
 from cep.pattern.validation.places import places
-from cep.signing.code import CodeRefused, CodeUse, SignedCode, sign, verify_and_load
+from cep.signing.code import CodePlace, CodeRefused, CodeUse, SignedCode, sign, verify_and_load
 from cep.signing.keys import SigningKeys
 
 
-def signed(tree: PatternTree, keys: SigningKeys, modules: Sequence[ModuleType] = ()) -> PatternTree:
-    """Return a tree with its callables as signed code.
+def signed(
+    tree: PatternTree,
+    keys: SigningKeys,
+    modules: Sequence[ModuleType] = (),
+    place: CodePlace | None = None,
+) -> PatternTree:
+    """Return a tree with its callables as signed code, for one rule if its place is given.
 
     Raises:
-        PatternError: a callable cannot be pickled, or is too large.
+        PatternError: a callable cannot be pickled, is too large, or the key wants a place.
     """
 
     def sign_one(condition: Condition) -> Condition:
         if not isinstance(condition, PythonCondition):
             return condition
-        code = sign(condition.function, keys.newest, CodeUse.CONDITION, modules)
+        code = sign(condition.function, keys.newest, CodeUse.CONDITION, modules, place=place)
         return SignedCondition(code)
 
     return _Rewriter(sign_one).tree(tree)
 
 
-def loaded(tree: PatternTree, keys: SigningKeys | None) -> PatternTree:
+def loaded(
+    tree: PatternTree, keys: SigningKeys | None, place: CodePlace | None = None
+) -> PatternTree:
     """Return a tree with its signed code verified and loaded.
 
     Raises:
@@ -49,7 +56,7 @@ def loaded(tree: PatternTree, keys: SigningKeys | None) -> PatternTree:
     def load_one(condition: Condition) -> Condition:
         if not isinstance(condition, SignedCondition):
             return condition
-        function = verify_and_load(condition.code, keys, CodeUse.CONDITION)
+        function = verify_and_load(condition.code, keys, CodeUse.CONDITION, place)
         if not callable(function):
             raise CodeRefused(f"{condition} is no callable")
         return PythonCondition(function)

@@ -4,7 +4,9 @@
 
 Unpickling runs arbitrary code from the payload, so only data signed with a key of the reader is
 unpickled. The service verifies and never loads. The signature covers the payload, the format, the
-use (a condition is not accepted as a process function), the Python version and the name.
+use (a condition is not accepted as a process function), the Python version and the name; in format
+2 also the rule and the stream the code is for, so that nobody can move it to another. Code of
+format 1 is for any; a key may refuse it.
 
 Source: Python documentation, module `pickle`, the warning at its top; cloudpickle README, "can only
 be used to send objects between the exact same version of Python".
@@ -21,10 +23,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from types import ModuleType
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self
 
 import cloudpickle
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    WithJsonSchema,
+    model_validator,
+)
 
 from cep.signing.keys import KEY_ID, SigningKey, SigningKeys
 
@@ -32,6 +42,8 @@ MAXIMUM_PAYLOAD_BYTES: Final = 256 * 1024
 PYTHON_VERSION: Final = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 _PURPOSE: Final = b"percept signed code"
+_WITHOUT_PLACE: Final = 1
+_WITH_PLACE: Final = 2
 
 # Stored code refers to what it uses by module; these modules have been moved since.
 _MOVED_MODULES: Final = {
@@ -76,12 +88,24 @@ Payload = Annotated[
 ]
 
 
+class CodePlace(BaseModel):
+    """The rule that code is for."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+    stream: str = Field(max_length=200)
+    processor: str = Field(max_length=200, description="Its id.")
+
+    def __str__(self) -> str:
+        return f"rule '{self.processor}' of stream '{self.stream}'"
+
+
 class SignedCode(BaseModel):
     """Pickled code with its signature; safe to store and to send, because it is only data."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
-    format: Literal[1] = Field(description="Version of this format.")
+    format: Literal[1, 2] = Field(description="Version of this format; 2 has `place`.")
     name: str = Field(max_length=200, description="What its author called it, for messages.")
     python_version: str = Field(
         pattern=r"^3\.[0-9]{1,2}$",
@@ -95,17 +119,31 @@ class SignedCode(BaseModel):
         pattern="^[0-9a-f]{64}$", repr=False, description="HMAC-SHA256, hexadecimal."
     )
     payload: Payload = Field(repr=False, description="What cloudpickle wrote, in base64.")
+    place: CodePlace | None = Field(
+        default=None, description="The rule it is for; left out in format 1: any."
+    )
+
+    @model_validator(mode="after")
+    def _has_its_place(self) -> Self:
+        if (self.place is not None) != (self.format > _WITHOUT_PLACE):
+            raise ValueError("code of format 2 has a place, code of format 1 has none")
+        return self
 
     def __str__(self) -> str:
         return self.name
 
     def to_document(self) -> dict[str, Any]:
         """Return it as plain JSON data; `SignedCode.model_validate` reads it back."""
-        return self.model_dump(mode="json")
+        return self.model_dump(mode="json", exclude_none=True)
 
 
 def sign(
-    code: Any, key: SigningKey, use: CodeUse, modules: Sequence[ModuleType] = ()
+    code: Any,
+    key: SigningKey,
+    use: CodeUse,
+    modules: Sequence[ModuleType] = (),
+    *,
+    place: CodePlace | None = None,
 ) -> SignedCode:
     """Return an object as signed code.
 
@@ -115,10 +153,15 @@ def sign(
         use: what it is for.
         modules: modules the code uses that the readers do not have; they are included in it.
             Otherwise a function from an importable module is pickled by name only.
+        place: the rule it is for, which alone will accept it; `None` = any.
 
     Raises:
-        CodeRefused: it cannot be pickled, or is too large.
+        CodeRefused: it cannot be pickled, is too large, or the key wants a place.
     """
+    if place is None and key.needs_place:
+        raise CodeRefused(
+            f"the key '{key.id}' signs code for one rule only; say for which: place=CodePlace(…)"
+        )
     try:
         with _travelling(modules):
             payload = cloudpickle.dumps(code)
@@ -130,21 +173,33 @@ def sign(
             "it probably holds data, which it should look up instead"
         )
     unsigned = SignedCode(
-        format=1,
+        format=_WITHOUT_PLACE if place is None else _WITH_PLACE,
         name=_name(code),
         python_version=PYTHON_VERSION,
         key_id=key.id,
         signature="0" * 64,
         payload=payload,
+        place=place,
     )
     return unsigned.model_copy(update={"signature": _signature(unsigned, key, use)})
 
 
-def verify(code: SignedCode, keys: SigningKeys | None, use: CodeUse) -> None:
-    """Do nothing if code was signed for this use with one of the keys; nothing is unpickled.
+def verify(
+    code: SignedCode, keys: SigningKeys | None, use: CodeUse, place: CodePlace | None = None
+) -> None:
+    """Do nothing if code was signed for this use and rule with one of the keys.
+
+    Nothing is unpickled.
+
+    Args:
+        code: what is to be used.
+        keys: those of the reader.
+        use: what it is to be used for.
+        place: the rule it stands in; `None` if that is not known: code for one rule is refused.
 
     Raises:
-        CodeRefused: there are no keys, the key is unknown, or code or signature has been changed.
+        CodeRefused: there are no keys, the key is unknown, code or signature has been changed, or
+            it was signed for another rule, or for any and the key does not allow that.
     """
     if keys is None:
         raise CodeRefused(f"no signing keys are set here, so Python code ({code.name}) is refused")
@@ -156,15 +211,25 @@ def verify(code: SignedCode, keys: SigningKeys | None, use: CodeUse) -> None:
             f"{code.name} does not have the signature of key '{code.key_id}' as a {use.value}: "
             "it was changed, or signed with another key or for another use"
         )
+    if code.place is None and key.needs_place:
+        raise CodeRefused(
+            f"{code.name} is signed for any rule, which the key '{key.id}' does not allow; publish "
+            "it again"
+        )
+    if code.place is not None and code.place != place:
+        here = "it is not known which rule this is" if place is None else f"this is {place}"
+        raise CodeRefused(f"{code.name} is signed for {code.place}, and {here}; sign it for it")
 
 
-def verify_and_load(code: SignedCode, keys: SigningKeys | None, use: CodeUse) -> Any:
-    """Return the object in signed code, once its signature has been verified.
+def verify_and_load(
+    code: SignedCode, keys: SigningKeys | None, use: CodeUse, place: CodePlace | None = None
+) -> Any:
+    """Return the object in signed code, once its signature has been verified; see `verify`.
 
     Raises:
         CodeRefused: `verify` refuses it, it is of another Python version, or does not load.
     """
-    verify(code, keys, use)
+    verify(code, keys, use, place)
     if code.python_version != PYTHON_VERSION:
         raise CodeRefused(
             f"{code.name} was pickled by Python {code.python_version} and this is Python "
@@ -194,6 +259,11 @@ def _signature(code: SignedCode, key: SigningKey, use: CodeUse) -> str:
         code.python_version.encode(),
         code.name.encode(),
         code.payload,
+        *(
+            ()
+            if code.place is None
+            else (code.place.stream.encode(), code.place.processor.encode())
+        ),
     )
     # Each part is prefixed with its length, so that no two lists of parts have the same bytes.
     message = b"".join(len(part).to_bytes(8, "big") + part for part in parts)

@@ -237,7 +237,9 @@ class BatchPins:
             if known.get((interval.processor_id, interval.version)) != interval.definition
         ]
         since_ms = END_MS if newest_ms is None else newest_ms + 1
-        _, refused = load_rules(unchecked, Schema.from_ddl(self._stream.ddl), self._defaults)
+        _, refused = load_rules(
+            unchecked, self._stream, Schema.from_ddl(self._stream.ddl), self._defaults
+        )
         for item in refused:
             _log.warning(
                 "processor %s, version %d cannot run: %s",

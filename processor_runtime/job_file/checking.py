@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from cep.definition.document import ProcessorContent
 from cep.pattern import Pattern, PatternError, Problem
 from cep.pattern.code import signed_codes
-from cep.signing.code import CodeRefused, CodeUse, verify
+from cep.signing.code import CodePlace, CodeRefused, CodeUse, verify
 from cep.signing.keys import SigningKeys
 from contract.service_access import token_reader
 from contract.snapshot import SnapshotVersion
@@ -164,19 +164,20 @@ def _output_problems(
 def _code_problems(snapshot: Snapshot, keys: SigningKeys | None) -> Iterator[ProcessorProblem]:
     """Yield processors with Python code that this job refuses to load."""
     for processor in snapshot.processors:
+        place = CodePlace(stream=snapshot.stream.name, processor=processor.id)
         for version in processor.versions:
             try:
-                _verify_code(version, keys)
+                _verify_code(version, keys, place)
             except (CodeRefused, PatternError, ValidationError) as error:
                 yield ProcessorProblem(f"version {version.version}", str(error), processor.id)
 
 
-def _verify_code(version: SnapshotVersion, keys: SigningKeys | None) -> None:
+def _verify_code(version: SnapshotVersion, keys: SigningKeys | None, place: CodePlace) -> None:
     content = ProcessorContent.model_validate(version.definition)
     for _, code in signed_codes(Pattern.from_document(content.pattern).tree):
-        verify(code, keys, CodeUse.CONDITION)
+        verify(code, keys, CodeUse.CONDITION, place)
     if content.function is not None:
-        verify(content.function, keys, CodeUse.FUNCTION)
+        verify(content.function, keys, CodeUse.FUNCTION, place)
 
 
 def _discoverer_problem(line: str) -> Problem:

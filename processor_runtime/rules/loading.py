@@ -17,9 +17,10 @@ from cep.expression import Schema
 from cep.nfa.limits import Limits
 from cep.pattern import Pattern
 from cep.processor import PatternProcessFunction, SelectExpressions
-from cep.signing.code import CodeRefused, CodeUse, verify_and_load
+from cep.signing.code import CodePlace, CodeRefused, CodeUse, verify_and_load
 from cep.signing.keys import SigningKeys
 from contract.canonical import canonical_json
+from contract.snapshot import StreamDefinition
 from processor_runtime.rows.key_columns import key_columns
 from processor_runtime.rows.row_limits import RowLimits
 from processor_runtime.schedule.interval import Interval
@@ -86,6 +87,7 @@ class RefusedRule:
 
 def load_rules(
     intervals: Iterable[Interval],
+    stream: StreamDefinition,
     schema: Schema,
     defaults: RuleDefaults,
     loaded: Mapping[tuple[str, str], LoadedRule] = MappingProxyType({}),
@@ -94,7 +96,8 @@ def load_rules(
 
     Args:
         intervals: the versions.
-        schema: the columns of the stream.
+        stream: what they are on.
+        schema: its columns.
         defaults: what the job says for all its rules.
         loaded: rules that are ready already, by id and digest, for the same schema and defaults.
     """
@@ -103,25 +106,28 @@ def load_rules(
     for interval in intervals:
         try:
             known = loaded.get((interval.rule_id, interval.digest))
-            rules.append(known or _load(interval, schema, defaults))
+            rules.append(known or _load(interval, stream, schema, defaults))
         except Exception as error:  # noqa: BLE001 - one bad rule never stops the others
             refused.append(RefusedRule(interval, error))
     return rules, refused
 
 
-def _load(interval: Interval, schema: Schema, defaults: RuleDefaults) -> LoadedRule:
+def _load(
+    interval: Interval, stream: StreamDefinition, schema: Schema, defaults: RuleDefaults
+) -> LoadedRule:
     content = ProcessorContent.model_validate(interval.definition)
     pattern = _patterns[canonical_json(interval.definition["pattern"]), schema]
     key_by = tuple(content.key_by or ())
     key_columns(key_by, schema)
     given, keys = content.limits or ProcessorLimits(), defaults.signing_keys
+    place = CodePlace(stream=stream.name, processor=interval.processor_id)
     return LoadedRule(
         interval.rule_id,
         interval.processor_id,
         interval.version,
         interval.digest,
-        pattern.load_code(keys),
-        _function(content, pattern, keys),
+        pattern.load_code(keys, place),
+        _function(content, pattern, keys, place),
         WrittenLimits(given.partial_matches_per_key, given.events_per_key),
         given.partial_matches_per_shard or defaults.partial_matches_per_shard,
         key_by,
@@ -149,10 +155,10 @@ _patterns = BoundedCache(_parsed, capacity=4_000_000, size_of=lambda key, _patte
 
 
 def _function(
-    content: ProcessorContent, pattern: Pattern, keys: SigningKeys | None
+    content: ProcessorContent, pattern: Pattern, keys: SigningKeys | None, place: CodePlace
 ) -> PatternProcessFunction | None:
     if content.function is not None:
-        loaded = verify_and_load(content.function, keys, CodeUse.FUNCTION)
+        loaded = verify_and_load(content.function, keys, CodeUse.FUNCTION, place)
         function = loaded() if isinstance(loaded, type) else loaded
         if not isinstance(function, PatternProcessFunction):
             raise CodeRefused(f"{content.function.name} is no PatternProcessFunction")

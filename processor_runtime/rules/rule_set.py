@@ -136,7 +136,7 @@ def compile_rules(
         (kept for kept in earlier if (kept.schema, kept.defaults) == (schema, defaults)),
         RuleSet(stream, schema, defaults, {}),
     )
-    rules, refused = load_rules(timeline.intervals, schema, defaults, before.loaded)
+    rules, refused = load_rules(timeline.intervals, stream, schema, defaults, before.loaded)
     by_key: dict[tuple[str, ...], list[LoadedRule]] = {}
     for rule in rules:
         by_key.setdefault(rule.key_by, []).append(rule)

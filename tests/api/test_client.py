@@ -23,7 +23,7 @@ from api.client import (
 )
 from api.client.retries import ATTEMPTS, RetryingTransport
 from cep import Pattern, PatternError, find_matches, select
-from cep.signing.code import CodeUse, SignedCode, verify_and_load
+from cep.signing.code import CodePlace, CodeUse, SignedCode, verify_and_load
 from cep.signing.keys import SigningKeys
 from contract.snapshot import Snapshot
 from tests.api.documents import PATTERN, STREAM, processor_document
@@ -94,6 +94,9 @@ def test_a_processor_may_be_created_paused(client: Client) -> None:
     assert client.publish("logins", ID, pattern=PATTERN, paused=True).is_paused
 
 
+PLACE = CodePlace(stream="logins", processor=ID)
+
+
 def test_python_code_runs_where_the_job_is(client: Client, listening: ListeningService) -> None:
     limit = 5
     pattern = Pattern.begin("a").where("action = 'pay'").where(lambda e, _c: e["amount"] > limit)
@@ -102,11 +105,11 @@ def test_python_code_runs_where_the_job_is(client: Client, listening: ListeningS
 
     answer = listening.service.client.get("/v1/streams/logins/snapshot")
     definition = Snapshot.model_validate(answer.json()).processors[0].versions[0].definition
-    loaded = Pattern.from_document(definition["pattern"]).load_code(KEYS)
+    loaded = Pattern.from_document(definition["pattern"]).load_code(KEYS, PLACE)
     events = [{"ts": ts, "action": "pay", "amount": amount} for ts, amount in enumerate([4, 6])]
     (match,) = find_matches(loaded, events, time_field="ts").matches
     code = SignedCode.model_validate(definition["function"])
-    processor = verify_and_load(code, KEYS, CodeUse.FUNCTION)
+    processor = verify_and_load(code, KEYS, CodeUse.FUNCTION, PLACE)
 
     assert list(processor.process_match(match.steps, None)) == [12]
 

@@ -1,6 +1,8 @@
 """Signed code: nothing is unpickled, published or run that was not signed with a known key."""
 
 import base64
+import hashlib
+import hmac
 import importlib
 import pickle
 import sys
@@ -21,6 +23,8 @@ from cep.nfa.errors import CodeNotLoaded
 from cep.signing import code as signed_code_module
 from cep.signing.code import (
     MAXIMUM_PAYLOAD_BYTES,
+    PYTHON_VERSION,
+    CodePlace,
     CodeRefused,
     CodeUse,
     SignedCode,
@@ -185,6 +189,86 @@ def test_modules_travel_if_they_are_named(
         verify_and_load(by_name, KEYS, CodeUse.CONDITION)
 
 
+# --- one rule only
+
+HERE = CodePlace(stream="logins", processor="failed-logins")
+ELSEWHERE = {
+    "another rule": CodePlace(stream="logins", processor="other"),
+    "another stream": CodePlace(stream="payments", processor="failed-logins"),
+    # One text after the other would be the same as that of HERE.
+    "parts moved": CodePlace(stream="loginsfailed", processor="-logins"),
+}
+BOUND = SigningKey("new", NEW.secret, needs_place=True)
+
+
+def test_code_for_one_rule_loads_there() -> None:
+    code = sign(len, NEW, CodeUse.FUNCTION, place=HERE)
+    assert verify_and_load(code, KEYS, CodeUse.FUNCTION, HERE) is len
+    assert SignedCode.model_validate(code.to_document()) == code
+
+
+@pytest.mark.parametrize("where", [*ELSEWHERE, None])
+def test_code_for_one_rule_is_refused_elsewhere_and_not_unpickled(
+    where: str | None, canary: Canary
+) -> None:
+    code = sign(canary, NEW, CodeUse.FUNCTION, place=HERE)
+    with pytest.raises(CodeRefused, match="is signed for rule 'failed-logins' of stream 'logins'"):
+        verify_and_load(code, KEYS, CodeUse.FUNCTION, ELSEWHERE[where] if where else None)
+    assert not canary.file.exists()
+
+
+@pytest.mark.parametrize("where", [*ELSEWHERE, None])
+def test_the_rule_that_code_is_for_cannot_be_rewritten(where: str | None, canary: Canary) -> None:
+    code = sign(canary, NEW, CodeUse.FUNCTION, place=HERE)
+    place = ELSEWHERE[where] if where else None
+    moved = code.model_copy(update={"place": place, "format": 2 if where else 1})
+    with pytest.raises(CodeRefused, match="does not have the signature"):
+        verify_and_load(moved, KEYS, CodeUse.FUNCTION, place)
+    assert not canary.file.exists()
+
+
+@pytest.mark.parametrize(("number", "place"), [(1, HERE), (2, None)])
+def test_a_format_that_does_not_have_what_it_says_is_refused(
+    number: int, place: CodePlace | None
+) -> None:
+    document = sign(len, NEW, CodeUse.FUNCTION, place=place).to_document() | {"format": number}
+    with pytest.raises(ValidationError, match="format 2 has a place"):
+        SignedCode.model_validate(document)
+
+
+def test_a_key_may_refuse_code_for_any_rule(canary: Canary) -> None:
+    code = sign(canary, NEW, CodeUse.FUNCTION)
+    with pytest.raises(CodeRefused, match="signed for any rule, which the key 'new' does not"):
+        verify_and_load(code, SigningKeys((BOUND,)), CodeUse.FUNCTION, HERE)
+    assert not canary.file.exists()
+    with pytest.raises(CodeRefused, match="signs code for one rule only"):
+        sign(len, BOUND, CodeUse.FUNCTION)
+    bound = sign(len, BOUND, CodeUse.FUNCTION, place=HERE)
+    assert verify_and_load(bound, SigningKeys((BOUND,)), CodeUse.FUNCTION, HERE) is len
+
+
+def test_code_as_it_was_signed_before_there_were_places_still_loads() -> None:
+    document = {
+        "format": 1,
+        "name": "len",
+        "python_version": PYTHON_VERSION,
+        "key_id": "new",
+        "payload": base64.b64encode(pickle.dumps(len, protocol=4)).decode(),
+        "signature": signature_of_format_1("len", pickle.dumps(len, protocol=4)),
+    }
+    code = SignedCode.model_validate(document)
+    assert verify_and_load(code, KEYS, CodeUse.FUNCTION, HERE) is len
+    assert code.to_document() == document
+
+
+def signature_of_format_1(name: str, payload: bytes) -> str:
+    """Return what was signed before there was format 2."""
+    texts = ("percept signed code", "1", "function", "new", PYTHON_VERSION, name)
+    parts = [*(text.encode() for text in texts), payload]
+    message = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
+    return hmac.new(NEW.secret, message, hashlib.sha256).hexdigest()
+
+
 # --- keys
 
 
@@ -193,6 +277,10 @@ def test_keys_are_read_from_the_text_they_are_written_as() -> None:
     text = ", ".join(key.to_text() for key in keys)
     assert SigningKeys.from_text(text) == SigningKeys(keys)
     assert SigningKeys.from_text(text.replace("=", "")).newest == keys[0]
+    assert all(key.needs_place for key in keys)
+    assert not any(
+        key.needs_place for key in SigningKeys.from_text(text.replace(":bound", "")).keys
+    )
 
 
 BAD_KEYS = {
@@ -200,6 +288,10 @@ BAD_KEYS = {
     "no id": (":c2VjcmV0", "signing key 1 is not of the form id:secret"),
     "second without id": (f"{NEW.to_text()},c2VjcmV0", "signing key 2 is not of the form"),
     "no base64": ("k:se%ret", "secret of signing key 1 is not base64"),
+    "neither bound nor not": (
+        f"{NEW.to_text()}:bond",
+        "not of the form id:secret or id:secret:bou",
+    ),
     "short": ("k:c2VjcmV0", "key 1 has 6 bytes; at least 32 are needed"),
     "one id twice": (f"{NEW.to_text()},{STRANGER.to_text()}", "two signing keys have the same id"),
 }
@@ -406,6 +498,44 @@ def test_code_of_a_known_key_is_stored_and_never_unpickled(
     assert client.post(f"{path}/rollback", json=body, headers={"If-Match": "*"}).is_success
     assert client.get(f"{path}/comparison?old=1&new=2").is_success
     assert not canary.file.exists()
+
+
+@pytest.mark.parametrize("use", CodeUse)
+def test_the_service_takes_code_for_one_rule_there_and_nowhere_else(
+    use: CodeUse, signing_on_sqlite: ServiceUnderTest, canary: Canary
+) -> None:
+    write, pointer = PLACES[use]
+    client = signing_on_sqlite.client
+    document = write(sign(canary, NEW, use, place=HERE))
+    assert client.post("/v1/streams", json=STREAM | {"name": "other-stream"}).is_success
+    for moved in ({"id": "moved"}, {"stream": "other-stream"}):
+        answer = client.post("/v1/processors", json=document | moved)
+        assert answer.status_code == 422
+        (error,) = answer.json()["errors"]
+        assert error["pointer"] == pointer
+        assert "is signed for rule 'failed-logins' of stream 'logins', and" in error["detail"]
+    assert is_empty(signing_on_sqlite)
+
+    assert client.post("/v1/processors", json=document).status_code == 201
+    path = f"/v1/processors/{document['id']}"
+    assert client.put(path, json=processor_document(), headers={"If-Match": "*"}).is_success
+    body = {"version": 1}
+    assert client.post(f"{path}/rollback", json=body, headers={"If-Match": "*"}).is_success
+    assert not canary.file.exists()
+
+
+@pytest.mark.parametrize("use", CodeUse)
+def test_a_service_whose_keys_need_a_rule_refuses_code_for_any(
+    use: CodeUse, sqlite_url: str
+) -> None:
+    write, pointer = PLACES[use]
+    with running_service(sqlite_url, signing_keys=SigningKeys((BOUND,))) as service:
+        service.client.post("/v1/streams", json=STREAM).raise_for_status()
+        answer = service.client.post("/v1/processors", json=write(sign(len, NEW, use)))
+        assert answer.status_code == 422
+        (error,) = answer.json()["errors"]
+        assert error["pointer"] == pointer
+        assert "signed for any rule" in error["detail"]
 
 
 @pytest.mark.parametrize("use", CodeUse)

@@ -9,8 +9,14 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from cep import Limits, Pattern, PatternError
+from cep.definition.checking import MAXIMUM_EXPRESSION_CHARACTERS
 from cep.pattern.document.schema import document_json_schema
-from cep.pattern.validation.size_limits import MAXIMUM_DEPTH, MAXIMUM_STATES, MAXIMUM_STEPS
+from cep.pattern.validation.size_limits import (
+    MAXIMUM_CHARACTERS,
+    MAXIMUM_DEPTH,
+    MAXIMUM_STATES,
+    MAXIMUM_STEPS,
+)
 from tests.docs.fences import ROOT, Fence, fences, rows
 from tests.docs.notation import found
 from tests.docs.sessions import run_sessions
@@ -86,6 +92,8 @@ def test_the_limits_of_the_page_are_those_in_force() -> None:
         MAXIMUM_STEPS,
         MAXIMUM_DEPTH,
         MAXIMUM_STATES,
+        MAXIMUM_CHARACTERS,
+        MAXIMUM_EXPRESSION_CHARACTERS,
     ]
     (paragraph,) = re.findall(r"^\*\*Limits\.\*\*[^#]*", (ROOT / PAGE).read_text(), re.MULTILINE)
 

@@ -9,7 +9,7 @@ from pydantic_core import from_json
 from cep import Pattern, PatternProcessFunction, ProcessContext, TimedOutPartialMatchHandler
 from cep.nfa import Limits
 from cep.processor import Steps
-from cep.signing.code import CodeUse, sign
+from cep.signing.code import CodePlace, CodeUse, sign
 from cep.signing.keys import SigningKey, SigningKeys
 from contract.snapshot import SnapshotProcessor
 from processor_runtime.rows.key_hashing import key_bytes, key_hash, shard_of
@@ -198,6 +198,19 @@ def test_a_rule_that_has_failed_stays_out_until_its_quarantine_is_lifted() -> No
     job.batch(letters("ab", 1_500))
     job.advance(1_600)
     assert spelled(job.rows[before:]) == ["failing2 match a1500 b1501"]
+
+
+def test_code_signed_for_one_rule_runs_there_and_in_no_other() -> None:
+    place = CodePlace(stream=stream().name, processor="mine")
+    code = sign(Fussy, KEY, CodeUse.FUNCTION, place=place).to_document()
+    condition = Pattern.begin("a").where(lambda event, _context: event["name"] == "a")
+    pattern = condition.sign_code(KEYS, place=place).to_document()
+    mine = version(1, pattern, function=code)
+    job = run([processor("mine", mine), processor("moved", mine)], letters("ab", 1_000))
+    assert spelled(job.rows_of("match")) == ["mine1 match a1000"]
+    (quarantine,) = job.timeline.quarantined
+    assert quarantine.processor_id == "moved"
+    assert "this is rule 'moved' of stream 'letters'" in quarantine.reason
 
 
 def test_pausing_and_resuming_lifts_a_quarantine_even_while_old_events_wait() -> None:

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
-from cep.signing.code import CodeUse, sign
+from cep.signing.code import CodePlace, CodeUse, sign
 from cep.signing.keys import SigningKey
 from processor_runtime.commands import job_app
 from tests.processor_runtime.job_file.job_files import minimal, written
@@ -131,7 +131,7 @@ def test_connecting_counts_what_would_run(tmp_path: Path) -> None:
 
 
 def test_processors_that_cannot_run_are_told(tmp_path: Path) -> None:
-    code = sign(len, SigningKey.new("2026"), CodeUse.CONDITION).to_document()
+    code = sign(len, SigningKey("k", b"k" * 32), CodeUse.CONDITION).to_document()
     steps = [{"name": "step", "where": {"python": code}}]
     found = rules(
         tmp_path,
@@ -143,6 +143,31 @@ def test_processors_that_cannot_run_are_told(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "processor bad: " in result.stderr
     assert "processor coded: no signing keys are set here" in result.stderr
+
+
+def test_code_that_is_signed_for_another_rule_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = SigningKey.new("k")
+    monkeypatch.setenv("KEYS", key.to_text())
+    stream = minimal()["stream"]
+    code = {
+        name: sign(len, key, CodeUse.CONDITION, place=CodePlace(stream=stream, processor="good"))
+        for name in ("good", "bad")
+    }
+    found = rules(
+        tmp_path,
+        *(
+            rule(name, pattern={"steps": [{"name": "a", "where": {"python": each.to_document()}}]})
+            for name, each in code.items()
+        ),
+    )
+    document = minimal(discoverer=found, signing_keys_env="KEYS")
+    result = check(written(tmp_path, document), "--connect")
+    assert result.exit_code == 1
+    assert "processor bad: " in result.stderr
+    assert f"is signed for rule 'good' of stream '{stream}'" in result.stderr
+    assert "processor good: " not in result.stderr
 
 
 def test_a_job_file_that_does_not_fit_its_stream_is_refused_with_places(tmp_path: Path) -> None:
