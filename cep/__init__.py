@@ -1,6 +1,7 @@
 """Percept's pattern language and matcher: what one pattern means, with neither Spark nor a service.
 
 expression/     SQL expressions over an event and over the events accepted so far
+events/         files of events as tables, JSON values as those of columns
 pattern/        the pattern tree; builder, document and printed form; validation
 row_pattern/    MATCH_RECOGNIZE of the SQL standard: text, tree, names and types
 row_search/     the search for row patterns, and the rows it outputs

@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from cep.match_command import match
+from cep.sql_command import sql
 
 
 class PackageCommands(TyperGroup):
@@ -61,6 +62,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("match")(match)
+app.command("sql")(sql)
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it with the option's value

@@ -2,18 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from api.trials.misfits import Misfit, Unfit
+from cep.events.values import typed
 from cep.expression import Schema
-from cep.expression.functions.casting import SOURCES, caster
-from cep.expression.types import DataType, Kind
-from cep.expression.values import Group
 from cep.instants import instant_ms
 from cep.matching.find_matches import to_time_ms
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SHOWN: Final = 20
 
 
@@ -41,7 +37,7 @@ def timed_events(
         columns = dict(event)
         for name, value in event.items():
             try:
-                columns[name] = _typed(value, types[name]) if name in types else value
+                columns[name] = typed(value, types[name]) if name in types else value
             except ValueError as error:
                 misfits.append(Misfit(("events", position, name), f"{error}."))
         try:
@@ -59,27 +55,3 @@ def unknown_fields(events: Sequence[Mapping[str, Any]], schema: Schema) -> list[
     """Return the fields of events that are not columns of the stream, each once."""
     names = dict.fromkeys(name for event in events for name in event)
     return [name for name in names if name not in dict(schema.columns)]
-
-
-def _typed(value: Any, data_type: DataType) -> Any:
-    """Return a JSON value converted to the type of a column.
-
-    Raises:
-        ValueError: it does not fit.
-    """
-    is_time = data_type.kind in {Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ}
-    if is_time and isinstance(value, int) and not isinstance(value, bool):
-        try:
-            moment = _EPOCH + timedelta(milliseconds=value)
-        except OverflowError:
-            raise ValueError(f"{value} is no time in milliseconds") from None
-        return moment if data_type.kind is Kind.TIMESTAMP else moment.replace(tzinfo=None)
-    is_read = data_type.kind is not Kind.STRING and Group.TEXT in SOURCES.get(
-        data_type.kind, frozenset()
-    )
-    if isinstance(value, str) and is_read:
-        typed = caster(data_type)(value)
-        if typed is None:
-            raise ValueError(f"'{value[:80]}' is no {data_type}")
-        return typed
-    return value

@@ -6,13 +6,14 @@ Source: ISO/IEC 9075-2 feature R010.
 """
 
 import math
+import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from operator import itemgetter
 from typing import Any, Final
 
-from cep.expression import EvaluationError, Schema, compile_predicate, row_reader
+from cep.expression import EvaluationError, Predicate, Schema, compile_predicate, row_reader
 from cep.expression.types import DataType
 from cep.nfa.limits import Limits
 from cep.row_pattern.analysis.analyse import analyse
@@ -20,6 +21,7 @@ from cep.row_pattern.bound import BoundClause
 from cep.row_pattern.errors import ClauseError, Mistake, refusal
 from cep.row_pattern.parsing.clauses import read_query
 from cep.row_search.errors import failure_of
+from cep.row_search.matched import Found
 from cep.row_search.output import RowOutput
 from cep.row_search.partition import Partition
 from cep.row_search.search import RowPatternSearch
@@ -34,11 +36,17 @@ _NEVER: Final = 2**62
 class RecognizedRows:
     """The result of a query: the names of its columns, and its rows as tuples.
 
-    Rows are in the order of their partitions' first rows, then of the matches.
+    Rows are in the order of their partitions' first rows, then of the matches. `matches` counts
+    those, empty ones included; `open_at_end` those that only the end of the rows has decided: with
+    later rows they could be others. `never` are variables that no row can be, whatever is matched
+    before it.
     """
 
     columns: tuple[str, ...]
     rows: list[tuple[Any, ...]]
+    matches: int = 0
+    open_at_end: int = 0
+    never: tuple[str, ...] = ()
 
     def dicts(self) -> list[dict[str, Any]]:
         """Return the rows as dicts by column."""
@@ -56,7 +64,7 @@ def match_recognize(
             partition they are sorted by ORDER BY; ties keep their order, NULLs come last.
         schema: the columns: a `Schema`, a mapping from name to type, or a text in DDL. Values of
             TIMESTAMP are datetimes, or integers as milliseconds since 1970 in UTC.
-        limits: how many candidates, and rows, a partition may hold.
+        limits: how many candidates a partition may hold; the rows are all there in any case.
 
     Raises:
         ClauseError: the clause is not well formed, or does not fit the schema.
@@ -68,22 +76,38 @@ def match_recognize(
     bound = analyse(query.clause, known)
     names = tuple(name for name, _ in known.columns)
     reader = row_reader(names)
-    search = RowPatternSearch(bound, reader, limits)
+    search = RowPatternSearch(bound, reader, replace(limits or Limits(), events=sys.maxsize))
     output = RowOutput(bound, reader)
     tests = [None if node is None else compile_predicate(node, reader) for node in search.row_tests]
     recognized: list[tuple[Any, ...]] = []
-    for ordered in _partitions(bound, names, rows):
+    matches = open_at_end = 0
+    possible = [False] * len(tests)
+    partitions = list(_partitions(bound, names, rows))
+    times = (time_ms for rows in partitions for _, time_ms in rows if time_ms != _NEVER)
+    newest_ms = max(times, default=None)
+    for ordered in partitions:
         partition = Partition()
         for row, time_ms in ordered:
-            try:
-                passed = [test is None or test(row, ()) for test in tests]
-            except EvaluationError as error:
-                raise failure_of(error, "a condition in DEFINE") from error
+            passed = _passed(tests, row)
+            possible = [before or holds for before, holds in zip(possible, passed, strict=True)]
             partition.append(row, time_ms, *search.row_bits(passed))
-        for found in search.run(partition, is_ended=True):
+        decided = search.run(partition, time_ms=newest_ms)
+        at_end = search.run(partition, is_ended=True)
+        matches += partition.matches
+        open_at_end += sum(found.kind is Found.MATCH for found in at_end)
+        for found in (*decided, *at_end):
             recognized.extend(output.rows(found))
-    columns = tuple(name for name, _ in bound.columns)
-    return _selected(query.columns, clause, columns, recognized)
+    columns, recognized = _selected(query.columns, clause, bound.columns, recognized)
+    possible = possible if partitions else [True] * len(tests)
+    never = (name for name, can_be in zip(bound.variables, possible, strict=True) if not can_be)
+    return RecognizedRows(columns, recognized, matches, open_at_end, tuple(never))
+
+
+def _passed(tests: Sequence[Predicate | None], row: tuple[Any, ...]) -> list[bool]:
+    try:
+        return [test is None or test(row, ()) for test in tests]
+    except EvaluationError as error:
+        raise failure_of(error, "a condition in DEFINE") from error
 
 
 def _schema(columns: Columns) -> Schema:
@@ -161,12 +185,13 @@ def time_ms_of(value: Any) -> int:
 def _selected(
     selected: tuple[tuple[Any, Any], ...] | None,
     text: str,
-    columns: tuple[str, ...],
+    output: tuple[tuple[str, DataType], ...],
     rows: list[tuple[Any, ...]],
-) -> RecognizedRows:
+) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
     """Return the columns that the SELECT in front of the clause names; all for `*`."""
+    columns = tuple(name for name, _ in output)
     if selected is None:
-        return RecognizedRows(columns, rows)
+        return columns, rows
     places = []
     for column, _ in selected:
         same = [p for p, name in enumerate(columns) if name.casefold() == column.text.casefold()]
@@ -174,7 +199,7 @@ def _selected(
             raise _no_output(text, column.span, column.text, columns)
         places.append(same[0])
     names = tuple(name.text for _, name in selected)
-    return RecognizedRows(names, [tuple(row[place] for place in places) for row in rows])
+    return names, [tuple(row[place] for place in places) for row in rows]
 
 
 def _no_output(

@@ -1,0 +1,208 @@
+"""Files of events as tables, which a query over all of them needs: columns with types, and rows.
+
+    JSON Lines, CSV, Parquet ──► EventTable: Schema, rows
+
+Types are those that the values show, or those of a schema that is given.
+"""
+
+import gzip
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import repeat
+from typing import Any, Final
+
+import polars as pl
+
+from cep.events.values import typed
+from cep.expression import DataType, Kind, Schema
+from cep.expression.types import TIMESTAMP
+
+_TIME: Final = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}.*)?")
+_SUFFIXES: Final = {
+    "jsonl": "JSON Lines",
+    "ndjson": "JSON Lines",
+    "json": "JSON Lines",
+    "csv": "CSV",
+    "parquet": "Parquet",
+}
+
+
+class UnreadableEvents(Exception):
+    """What was given is no file of events, or a value does not fit its column."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventTable:
+    """Events as rows in the order they came in; each has its values in the order of the schema."""
+
+    schema: Schema
+    rows: list[tuple[Any, ...]]
+
+    def column(self, name: str) -> list[Any]:
+        """Return the values of a column, given as the schema spells it."""
+        place = self._names.index(name)
+        return [row[place] for row in self.rows]
+
+    def with_times(self, names: Iterable[str]) -> "EventTable":
+        """Return the table with TIMESTAMP for columns of text that are ISO 8601 throughout.
+
+        Args:
+            names: the columns to look at, in any case.
+        """
+        wanted = {name.casefold() for name in names}
+        table = self
+        for name, data_type in self.schema.columns:
+            if data_type.kind is Kind.STRING and name.casefold() in wanted:
+                values = self.column(name)
+                if any(values) and all(value is None or reads_as_time(value) for value in values):
+                    table = table._with_times(name)
+        return table
+
+    @property
+    def _names(self) -> list[str]:
+        return [name for name, _ in self.schema.columns]
+
+    def _with_times(self, name: str) -> "EventTable":
+        place = self._names.index(name)
+        types = tuple((n, TIMESTAMP if n == name else kind) for n, kind in self.schema.columns)
+        rows = [
+            (*row[:place], _typed(row[place], name, TIMESTAMP, number), *row[place + 1 :])
+            for number, row in enumerate(self.rows, start=1)
+        ]
+        return replace(self, schema=Schema(types), rows=rows)
+
+
+def reads_as_time(text: str) -> bool:
+    """Return whether a text is a day or a time in ISO 8601."""
+    if _TIME.fullmatch(text) is None:
+        return False
+    try:
+        typed(text, TIMESTAMP)
+    except ValueError:
+        return False
+    return True
+
+
+def read_events(content: bytes, name: str, schema: Schema | None = None) -> EventTable:
+    """Return the events in a file.
+
+    Args:
+        content: the bytes of the file; they may be compressed by gzip.
+        name: its name, whose suffix tells the format; else its first bytes do.
+        schema: the columns to read; by default all, with types as their values show.
+
+    Raises:
+        UnreadableEvents: says in which line, row or column.
+    """
+    if content.startswith(b"\x1f\x8b"):
+        try:
+            content = gzip.decompress(content)
+        except (OSError, EOFError) as error:
+            raise UnreadableEvents(f"cannot decompress: {error}") from error
+    read = _format(content, name)
+    if read == "JSON Lines":
+        events = list(_objects(content))
+        if schema is not None:
+            columns = {name: [event.get(name) for event in events] for name, _ in schema.columns}
+            return _of_schema(columns, len(events), schema)
+        frame = _frame_of(events)
+    else:
+        frame = _frame_in(content, read, is_typed=schema is None or read == "Parquet")
+        if schema is not None:
+            return _of_schema(frame.to_dict(as_series=False), len(frame), schema)
+    if not frame.width:
+        raise UnreadableEvents("there are no events, so no columns; give a schema")
+    return EventTable(Schema.from_polars(frame.schema), frame.rows())
+
+
+def _format(content: bytes, name: str) -> str:
+    found = _SUFFIXES.get(name.lower().removesuffix(".gz").rpartition(".")[2])
+    if found is None and content.startswith(b"PAR1"):
+        return "Parquet"
+    return found or ("JSON Lines" if content.lstrip()[:1] in {b"{", b"[", b""} else "CSV")
+
+
+def _objects(content: bytes) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            event = json.loads(line)
+        except json.JSONDecodeError as error:
+            place = f"line {number}, column {error.colno}"
+            message = f"{place}: not JSON ({error.msg}); one object per line is needed"
+            raise UnreadableEvents(message) from error
+        except (UnicodeDecodeError, RecursionError) as error:
+            raise UnreadableEvents(f"line {number}: cannot read: {error}") from error
+        if not isinstance(event, dict):
+            raise UnreadableEvents(f"line {number}: an event must be a JSON object")
+        yield event
+
+
+def _frame_of(events: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """Return objects as a frame; a value that would have to change its kind is refused."""
+    if not events:
+        return pl.DataFrame()
+    try:
+        frame = pl.from_dicts(events, infer_schema_length=None)
+    except (pl.exceptions.PolarsError, TypeError, OverflowError) as error:
+        raise UnreadableEvents(_first_line(error)) from error
+    for name in frame.columns:
+        for number, (event, value) in enumerate(zip(events, frame[name], strict=True), start=1):
+            if not _is_kept(event.get(name), value):
+                kind = Schema.from_polars({name: frame.schema[name]}).columns[0][1]
+                raise UnreadableEvents(
+                    f"row {number}: {name} is {json.dumps(event[name])[:80]}, with the other rows "
+                    f"it would be a {kind}; give them one type, or a schema"
+                )
+    return frame
+
+
+def _is_kept(given: Any, value: Any) -> bool:
+    """Return whether a value is in a frame what it was; a whole number may be a DOUBLE."""
+    match given:
+        case dict():
+            return value is not None and all(_is_kept(v, value[k]) for k, v in given.items())
+        case list():
+            return value is not None and all(map(_is_kept, given, value))
+        case None:
+            return value is None
+        case int() if isinstance(value, float):
+            return not isinstance(given, bool)
+        case _:
+            return type(given) is type(value)
+
+
+def _frame_in(content: bytes, read: str, *, is_typed: bool) -> pl.DataFrame:
+    try:
+        if read == "Parquet":
+            return pl.read_parquet(content)
+        return pl.read_csv(content, infer_schema=is_typed, infer_schema_length=None)
+    except pl.exceptions.NoDataError:
+        return pl.DataFrame()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise UnreadableEvents(f"cannot read as {read}: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
+
+
+def _of_schema(columns: Mapping[str, Sequence[Any]], count: int, schema: Schema) -> EventTable:
+    """Return values as rows of a schema; a column that is not there is NULL throughout."""
+    values = [
+        [_typed(value, name, kind, number) for number, value in enumerate(columns[name], start=1)]
+        if name in columns
+        else repeat(None, count)
+        for name, kind in schema.columns
+    ]
+    return EventTable(schema, list(zip(*values, strict=True)))
+
+
+def _typed(value: Any, name: str, data_type: DataType, number: int) -> Any:
+    try:
+        return typed(value, data_type)
+    except ValueError as error:
+        raise UnreadableEvents(f"row {number}: {name}: {error}") from error
