@@ -39,7 +39,7 @@ from api.unavailability import add_unavailability_handlers
 from api.web.bodies import BodyBudget
 from api.web.connection_limit import ConnectionLimit
 from api.web.known_tokens import KnownTokens
-from api.web.openapi import describe
+from api.web.openapi import describe, operation_id
 from api.web.problems import add_problem_handlers
 from api.web.rate_limits import RateLimits
 from api.worker_threads import WorkerThreads
@@ -95,6 +95,7 @@ def create_app(settings: Settings, now_ms: Clock = system_clock_ms) -> FastAPI:
         version=version("percept"),
         summary="Versioned rules over live event streams.",
         lifespan=_lifespan,
+        generate_unique_id_function=operation_id,
         docs_url=None,
         redoc_url=None,
         openapi_url="/openapi.json",

@@ -1,14 +1,43 @@
-"""Adds to the OpenAPI document the errors that every route may answer."""
+"""Completes the OpenAPI document: names of operations, errors every route may answer, headers.
+
+An operation is called as its function is; programs that are generated from the document keep these
+names, so functions of routes are not renamed lightly.
+"""
 
 import warnings
-from typing import Any
+from typing import Any, Final
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 
 from api.web.problems import Problem, documented
 
-_OPEN_PATHS = {"/healthz", "/readyz"}
+_OPEN_PATHS: Final = {"/healthz", "/readyz"}
+_STORELESS_PATHS: Final = {"/healthz"}
+_NOT_NOW: Final = (
+    "The store is away, or too much is under way. With Retry-After nothing was changed."
+)
+_TEXT: Final = {"type": "string"}
+_RETRY_AFTER: Final = {
+    "Retry-After": {
+        "description": "Seconds until it may be tried again.",
+        "schema": {"type": "string", "pattern": "^[0-9]+$"},
+    }
+}
+_ETAG: Final = {"ETag": {"description": "Names the state as it is.", "schema": _TEXT}}
+_HEADERS: Final[dict[str, dict[str, Any]]] = {
+    "304": _ETAG,
+    "401": {"WWW-Authenticate": {"description": "How to sign in.", "schema": _TEXT}},
+    "412": _ETAG,
+    "429": _RETRY_AFTER,
+    "503": _RETRY_AFTER,
+}
+
+
+def operation_id(route: APIRoute) -> str:
+    """Return what an operation is called."""
+    return route.name
 
 
 def describe(app: FastAPI) -> None:
@@ -43,15 +72,22 @@ def _described(app: FastAPI) -> dict[str, Any]:
     for path, operations in schema["paths"].items():
         operations.pop("head", None)  # wherever there is a GET, and like it
         for operation in operations.values():
-            _add_refusals(operation, is_open=path in _OPEN_PATHS)
+            _add_refusals(operation, path)
     return schema
 
 
-def _add_refusals(operation: dict[str, Any], *, is_open: bool) -> None:
-    statuses = [413, 422] if is_open else [401, 403, 413, 422, 429]
+def _add_refusals(operation: dict[str, Any], path: str) -> None:
+    statuses = [413, 422] if path in _OPEN_PATHS else [401, 403, 413, 422, 429]
     if "requestBody" in operation:
-        statuses.append(400)
+        statuses += [400, 408]
+    if path not in _STORELESS_PATHS:
+        statuses.append(503)
     answers = operation["responses"]
     answers.pop("422", None)
     for status, answer in documented(*statuses).items():
         answers.setdefault(str(status), answer)
+    if "503" in answers:
+        answers["503"]["description"] = _NOT_NOW
+    for status, headers in _HEADERS.items():
+        if status in answers:
+            answers[status].setdefault("headers", headers)
