@@ -116,6 +116,7 @@ def create_app(settings: Settings, now_ms: Clock = system_clock_ms) -> FastAPI:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     runtime: Runtime = app.state.runtime
     runtime.bell.start(asyncio.get_running_loop())
+    runtime.trials.open()
     try:
         async with hearing_others(runtime.database, runtime.bell):
             yield

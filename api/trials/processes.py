@@ -88,6 +88,10 @@ class TrialProcesses:
             return self._read(kind, answer)
         raise BeyondLimit("It ended the process it ran in, twice: it probably takes all memory.")
 
+    def open(self) -> None:
+        """Take tasks again after `close`."""
+        self._is_closed = False
+
     def close(self) -> None:
         """End all workers, also those at work."""
         with self._lock:

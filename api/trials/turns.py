@@ -35,6 +35,10 @@ class Trials:
         work: Callable[[], bytes] = partial(self._processes.run, task, arguments)
         return await self._turns.run(work)
 
+    def open(self) -> None:
+        """Take tasks again after `close`."""
+        self._processes.open()
+
     def close(self) -> None:
         """End all workers."""
         self._processes.close()

@@ -1,6 +1,7 @@
 """Requests made from the service's own description find no failure and no undocumented answer."""
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -60,3 +61,29 @@ def test_every_answer_is_documented(
         case.call_and_validate(headers=authorization, excluded_checks=UNFIT_CHECKS)
 
     requests()
+
+
+def test_operations_have_short_names_of_their_own() -> None:
+    names = [operation["operationId"] for _, _, operation in operations()]
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch(r"[a-z]+(_[a-z]+)*", name) for name in names)
+    assert {"list_processors", "create_processor", "try_draft"} <= set(names)
+
+
+def test_what_may_be_tried_again_says_when() -> None:
+    for path, _, operation in operations():
+        answers = operation["responses"]
+        assert ("503" in answers) == (path != "/healthz")
+        for status in {"429", "503"} & set(answers):
+            assert "Retry-After" in answers[status]["headers"]
+        if "ETag" in answers.get("200", {}).get("headers", {}) and "304" in answers:
+            assert "ETag" in answers["304"]["headers"]
+        if "requestBody" in operation:
+            assert "408" in answers
+
+
+def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield path, method and description of every operation."""
+    for path, item in DESCRIPTION["paths"].items():
+        for method, operation in item.items():
+            yield path, method, operation

@@ -234,6 +234,8 @@ def test_closing_ends_workers_that_are_busy(processes: TrialProcesses) -> None:
     assert worker._process.poll() is not None
     with pytest.raises(Stopping):
         processes.run("trial", task(QUICK, []))
+    processes.open()
+    assert b"matches" in processes.run("trial", task(QUICK, []))
 
 
 def test_workers_know_no_secrets(
