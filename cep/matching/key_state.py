@@ -9,7 +9,7 @@ pattern, as in `cep.matching.matcher_state`.
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from cep.matching.keyed import KeyedMatcher
 from cep.matching.shapes import Shape
@@ -26,23 +26,37 @@ def layout(matcher: KeyedMatcher) -> Layout:
     return [[[member.rule, member.digest] for member in shape.members] for shape in matcher.shapes]
 
 
-def encode_key(matcher: KeyedMatcher, key: Hashable) -> tuple[bytes, int | None] | None:
-    """Return the state of a key and when its next window closes; `None` if it holds nothing.
+class EncodedKey(NamedTuple):
+    """The state of one key.
+
+    `deadline_ms` is when its next window closes; `holds_back` whether there are finished matches
+    that wait for a partial match.
+    """
+
+    data: bytes
+    deadline_ms: int | None
+    holds_back: bool
+
+
+def encode_key(matcher: KeyedMatcher, key: Hashable) -> EncodedKey | None:
+    """Return the state of a key; `None` if it holds nothing.
 
     Raises:
         StateEncodingError: an event holds a value that cannot be written.
     """
     parts = []
     deadline_ms: int | None = None
+    holds_back = False
     for number, shape in enumerate(matcher.shapes):
         runs = shape.keys.get(key)
         if runs is None:
             continue
         parts.append([number, runs_payload(runs)])
+        holds_back = holds_back or bool(runs.waiting)
         closes_ms = shape.machine.next_deadline_ms(runs)
         if closes_ms is not None and (deadline_ms is None or closes_ms < deadline_ms):
             deadline_ms = closes_ms
-    return (pack_values(parts), deadline_ms) if parts else None
+    return EncodedKey(pack_values(parts), deadline_ms, holds_back) if parts else None
 
 
 class KeyRestorer:

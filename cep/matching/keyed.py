@@ -153,6 +153,28 @@ class KeyedMatcher:
                 runs.keep_only(kept)
                 self.settle(shape, key, runs)
 
+    def release(self, rules: Selection, time_ms: int) -> list[Detection]:
+        """Give up the partial matches of rules that hold back matches; return those matches.
+
+        A complete match waits while a partial match of its rule with an earlier start is open. Here
+        it comes out as if those had ended at `time_ms` without a match.
+        """
+        detections: list[Detection] = []
+        for shape, given in zip(self.shapes, rules, strict=True):
+            for key, runs in list(shape.keys.items()) if given else ():
+                emitted: list[Emitted] = []
+                while chosen := given & ~shape.machine.stopped & runs.held_back_rules():
+                    try:
+                        emitted = shape.machine.release(runs, chosen)
+                        break
+                    except MatchingError as error:
+                        self._stop(shape, error, key, None)
+                if emitted:
+                    self.settle(shape, key, runs)
+                for of_rules, cell in emitted:
+                    detections.extend(shape.detections(of_rules, key, cell, time_ms))
+        return detections
+
     def process(self, key: Hashable, kind: EventKind, event: Any, time_ms: int) -> list[Detection]:
         """Process one event of a key; events of a key come in order of time.
 
@@ -274,7 +296,7 @@ class KeyedMatcher:
             while shape.keys:
                 key, runs = next(iter(shape.keys.items()))
                 try:
-                    emitted = shape.machine.end(runs)
+                    emitted = shape.machine.release(runs, shape.machine.all_rules)
                 except MatchingError as error:
                     self._stop(shape, error, key, None)
                     continue

@@ -23,7 +23,7 @@ def encode_matcher(matcher: KeyedMatcher) -> bytes:
     """
     keys = dict.fromkeys(key for shape in matcher.shapes for key in shape.keys)
     encoded = ((key, encode_key(matcher, key)) for key in keys)
-    states = [[key, state[0]] for key, state in encoded if state is not None]
+    states = [[key, state.data] for key, state in encoded if state is not None]
     return pack([matcher.time_ms, layout(matcher), states])
 
 

@@ -271,17 +271,18 @@ class Machine:
             key.bound_rules()
             raise
 
-    def end(self, key: KeyRuns) -> list[Emitted]:
-        """Tell a key that no event comes any more: what is not complete never will be.
+    def release(self, key: KeyRuns, rules: int) -> list[Emitted]:
+        """Give up the partial matches of some rules; return the matches that they held back.
 
-        Returns the matches that this frees. An error leaves the key as it was.
+        Those come out as if the partial matches before them had ended without a match, so that the
+        skip strategy holds among them. Other rules are not touched. An error leaves the key as it
+        was.
 
         Raises:
             SkipTargetMissing: see `emit`.
         """
         runs, waiting = key.runs, key.waiting
-        key.runs = []
-        key.bound_rules()
+        key.give_up_runs(rules)
         try:
             return emit(self.program.skip, key, [])
         except SkipTargetMissing:

@@ -87,15 +87,19 @@ class KeyRuns:
         for run in self.runs:
             self.rules |= run[RUN_RULES]
 
-    def keep_only(self, kept: int) -> None:
-        """Give up what belongs to other rules than those in the set `kept`."""
+    def give_up_runs(self, given_up: int) -> None:
+        """Give up the partial matches of some rules, but not what they hold back."""
         self.runs = [
             (run[RUN_STATE], rules, *run[RUN_START:])
             for run in self.runs
-            if (rules := run[RUN_RULES] & kept)
+            if (rules := run[RUN_RULES] & ~given_up)
         ]
-        self.waiting = [(rules, queue) for given, queue in self.waiting if (rules := given & kept)]
         self.bound_rules()
+
+    def keep_only(self, kept: int) -> None:
+        """Give up what belongs to other rules than those in the set `kept`."""
+        self.give_up_runs(~kept)
+        self.waiting = [(rules, queue) for given, queue in self.waiting if (rules := given & kept)]
 
     @property
     def is_idle(self) -> bool:
@@ -109,6 +113,13 @@ class KeyRuns:
     def held_back_count(self) -> int:
         """Return the number of finished matches held back, over all rules."""
         return sum(rules.bit_count() * len(queue) for rules, queue in self.waiting)
+
+    def held_back_rules(self) -> int:
+        """Return the rules with finished matches held back."""
+        held_back = 0
+        for rules, _ in self.waiting:
+            held_back |= rules
+        return held_back
 
     def cells(self) -> Iterator[Cell]:
         """Yield every cell in use once: later events first along each partial match."""

@@ -4,7 +4,7 @@ frame of events ──encode_events──► EventBlock ──► shuffle, state
 """
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -65,3 +65,20 @@ def event_time_ms(event: EventTuple) -> int:
 def event_fields(event: EventTuple, columns: Sequence[str]) -> dict[str, Any]:
     """Return the values of an event by the columns of its stream."""
     return dict(zip(columns, event[1:], strict=True))
+
+
+def translation(
+    written: Sequence[str], columns: Sequence[str]
+) -> Callable[[EventTuple], EventTuple] | None:
+    """Return how an event of a stream with other columns is read; `None` if they are the same.
+
+    An event is the tuple of its time and its columns; one that it does not have is NULL.
+    """
+    if list(written) == list(columns):
+        return None
+    places = {name: place for place, name in enumerate(written, start=1)}
+    chosen = [places.get(name) for name in columns]
+    return lambda event: (
+        event_time_ms(event),
+        *(None if place is None else event[place] for place in chosen),
+    )

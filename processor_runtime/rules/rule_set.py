@@ -19,7 +19,7 @@ from cep.nfa.transition_table import kinds_capacity
 from contract.snapshot import StreamDefinition
 from processor_runtime.rules.compiled_group import CompiledGroup, group_id
 from processor_runtime.rules.loading import LoadedRule, RefusedRule, RuleDefaults, load_rules
-from processor_runtime.schedule.interval import Interval
+from processor_runtime.schedule.interval import END_MS, Interval
 from processor_runtime.schedule.phases import Phases
 from processor_runtime.schedule.timeline import Timeline
 
@@ -48,6 +48,7 @@ class SelectorGroup:
         self.intervals = {interval.rule_id: interval for interval in intervals}
         self.phases = Phases(intervals, past_ms)
         self.past_ms = past_ms
+        self.first_end_ms = min((item.given_up_ms for item in intervals), default=END_MS)
         self._selections: dict[int, tuple[Selection, Selection]] = {}
         self._kinds = BoundedCache(self._kind, kinds_capacity(len(compiled.matcher.tests)), _parts)
 
@@ -63,6 +64,11 @@ class SelectorGroup:
     def going_on(self, phase: int) -> Selection:
         """Return the rules that may have partial matches in a phase."""
         return self._selected(phase)[1]
+
+    def ending(self, phase: int) -> frozenset[str]:
+        """Return the rules that may have partial matches up to a phase, but not in it."""
+        ended = self.phases[phase - 1].going_on - self.phases[phase].going_on
+        return ended & self.compiled.rules.keys()
 
     def _selected(self, phase: int) -> tuple[Selection, Selection]:
         """Return the rules that may begin partial matches, and those that may have some."""
@@ -100,6 +106,13 @@ class RuleSet:
     defaults: RuleDefaults
     groups: Mapping[str, SelectorGroup]
     refused: tuple[RefusedRule, ...] = ()
+
+    def has_ended_by(self, time_ms: int) -> bool:
+        """Whether there are rules over by an event time, of which shards may still hold something.
+
+        Once all shards have been called after that, such rules are in no timeline any more.
+        """
+        return any(group.first_end_ms <= time_ms for group in self.groups.values())
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -152,9 +165,18 @@ def compile_rules(
             of_rules = [interval for interval in of_rules if interval.rule_id not in wrong]
             if compiled is None:
                 continue
-            group = SelectorGroup(compiled, of_rules, timeline.processed_ms)
-        groups[name] = group.with_intervals(of_rules, timeline.processed_ms)
+            group = SelectorGroup(compiled, of_rules, _past_ms(of_rules, timeline))
+        groups[name] = group.with_intervals(of_rules, _past_ms(of_rules, timeline))
     return RuleSet(stream, schema, defaults, groups, tuple(refused))
+
+
+def _past_ms(intervals: Iterable[Interval], timeline: Timeline) -> int:
+    """Return up to where time need not be divided any more.
+
+    A shard that was not called since still has to give up what rules had that are over.
+    """
+    ends_ms = (interval.given_up_ms - 1 for interval in intervals)
+    return min(timeline.processed_ms, min(ends_ms, default=timeline.processed_ms))
 
 
 def _compiled(

@@ -48,6 +48,11 @@ class Interval:
         """The unique name of this interval of this version."""
         return f"{self.processor_id}@{self.version}@{self.active_from_ms}"
 
+    @property
+    def given_up_ms(self) -> int:
+        """The event time at which its last partial matches are given up, if it is not over then."""
+        return self.drains_until_ms if self.drains else self.active_until_ms
+
     def is_same_version(self, other: "Interval") -> bool:
         """Whether it is of the same version with the same content."""
         return (self.processor_id, self.version, self.digest) == (

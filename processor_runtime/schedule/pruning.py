@@ -23,26 +23,22 @@ def without_ended(
     Args:
         timeline: the timeline.
         processed_ms: up to here all events have been processed and all windows closed.
-        idle_rules: rules (`Interval.rule_id`) without partial matches in any shard.
+        idle_rules: rules (`Interval.rule_id`) without partial matches in any shard. The partial
+            matches of a rule that is over are given up by each shard when it is next called.
     """
     kept = tuple(
         interval
         for interval in timeline.intervals
         if interval.active_until_ms > processed_ms
-        or (
-            interval.drains
-            and interval.rule_id not in idle_rules
-            and processed_ms < _drained_ms(interval)
-        )
+        or (interval.rule_id not in idle_rules and processed_ms < _closed_ms(interval))
     )
     return timeline if len(kept) == len(timeline.intervals) else replace(timeline, intervals=kept)
 
 
-def _drained_ms(interval: Interval) -> int:
-    """Return when the last partial match begun in an interval must have ended, if anything says."""
+def _closed_ms(interval: Interval) -> int:
+    """Return when the last window begun in an interval has closed; a shard is called for that."""
     window_ms = _windows_ms[canonical_json(interval.definition.get("pattern"))]
-    closed_ms = interval.active_until_ms + window_ms if window_ms else END_MS
-    return min(closed_ms, interval.drains_until_ms)
+    return interval.active_until_ms + window_ms if window_ms else END_MS
 
 
 def _window_ms(pattern: str) -> int:

@@ -4,12 +4,12 @@
                                                                    └──► detections, keys kept
 
 Time goes from the watermark of the batch before to that of this one. Where a phase ends on the way,
-windows are closed up to that instant, then rules that are out lose their partial matches, and only
-then events of the next phase are matched.
+windows are closed up to that instant, then rules that are out lose their partial matches, matches
+that were only held back by these come out, and only then events of the next phase are matched.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -19,14 +19,16 @@ from cep.matching.key_state import KeyRestorer, encode_key, layout
 from cep.matching.shapes import Detection, Shape
 from cep.nfa.codec import pack, unpack
 from cep.nfa.runs import CELL_EVENT, RUN_RULES
-from processor_runtime.rows.event_block import TIME, EventBlock, EventTuple, event_time_ms
+from cep.pattern.tree import SkipKind
+from processor_runtime.rows.event_block import TIME, EventBlock, event_time_ms, translation
 from processor_runtime.rows.key_hashing import key_bytes, key_values
 from processor_runtime.rules.compiled_group import CompiledGroup
 from processor_runtime.rules.rule_set import SelectorGroup
+from processor_runtime.schedule.interval import EndReason, Interval
 from processor_runtime.stages.relevant_events import RelevantEvents, relevant_events
 from processor_runtime.stages.unusable_events import unusable
 from processor_runtime.state.group_header import GroupHeader, StoppedRule, read_header, write_header
-from processor_runtime.state.key_buckets import KeyBuckets, KeyEntry
+from processor_runtime.state.key_buckets import AlsoTaken, KeyBuckets, KeyEntry
 from processor_runtime.state.keyed_state import KeyedState
 from processor_runtime.state.waiting_events import WaitingEvents
 
@@ -51,10 +53,12 @@ class GroupMatcher:
     buckets: KeyBuckets = field(init=False)
     unusable: pl.DataFrame | None = None
     events_by_rule: Counter[str] = field(default_factory=Counter)
+    dropped: Counter[str] = field(default_factory=Counter)
     _compiled: CompiledGroup = field(init=False)
     _waiting: WaitingEvents = field(init=False)
     _keys: dict[tuple[Any, ...], bytes] = field(default_factory=dict)
     _counts_before: Counter[str] = field(default_factory=Counter)
+    _ended: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self._compiled = self.group.compiled
@@ -98,8 +102,9 @@ class GroupMatcher:
             if encoded is None:
                 self.buckets.put(encoded_key, None)
             else:
-                data, deadline_ms = encoded
-                self.buckets.put(encoded_key, KeyEntry(deadline_ms, number, data))
+                data, deadline_ms, holds_back = encoded
+                entry = KeyEntry(deadline_ms, number, data, holds_back)
+                self.buckets.put(encoded_key, entry)
         self.buckets.save()
         self._forget_layouts()
         self.header.partial_matches = self.partial_matches()
@@ -175,10 +180,43 @@ class GroupMatcher:
             yield [match._replace(time_ms=event_time_ms(match.cell[CELL_EVENT])) for match in found]
 
     def _enter_phases(self, current: int, target: int) -> Iterator[list[Detection]]:
+        matcher = self._compiled.matcher
         for number in range(current + 1, target + 1):
-            if found := self._compiled.matcher.advance_to(self.group.phases[number].from_ms):
+            from_ms = self.group.phases[number].from_ms
+            if found := matcher.advance_to(from_ms):
                 yield found
-            self._compiled.matcher.keep_only(self.group.going_on(number))
+            ending = self.group.ending(number)
+            if ending and (found := self._give_up(ending, from_ms)):
+                yield found
+            matcher.keep_only(self.group.going_on(number))
+
+    def _give_up(self, ending: Collection[str], time_ms: int) -> list[Detection]:
+        """Count the partial matches that end with their rules; return what they held back.
+
+        Of a rule that has failed nothing more is wanted.
+        """
+        given_up = [rule for rule in ending if not _has_failed(self.group.intervals[rule])]
+        still_open = self.partial_matches()
+        self.dropped.update({rule: still_open.get(rule, 0) for rule in given_up})
+        matcher = self._compiled.matcher
+        found = matcher.release(matcher.select(given_up), time_ms)
+        self._ended.update(ending)
+        return found
+
+    def _held_keys(self, watermark_ms: int) -> AlsoTaken:
+        """Return whether rules end in this batch that may hold back matches, on any key."""
+        phases = self.group.phases
+        first, last = phases.at(self.header.processed_ms), phases.at(watermark_ms)
+        ending = {
+            rule for number in range(first + 1, last + 1) for rule in self.group.ending(number)
+        }
+        do_hold_back = any(
+            member.rule in ending and self.header.partial_matches.get(member.rule)
+            for shape in self._compiled.matcher.shapes
+            if shape.machine.program.skip.kind is not SkipKind.NO_SKIP
+            for member in shape.members
+        )
+        return "holding back" if do_hold_back else "none"
 
     # Keys
 
@@ -196,7 +234,7 @@ class GroupMatcher:
             watermark_ms,
             self._layout_number(),
             _BUCKETS_SWEPT,
-            every_key=every_key,
+            also="all" if every_key else self._held_keys(watermark_ms),
         )
         for encoded_key, entry in entries:
             key = key_values(encoded_key)
@@ -214,7 +252,7 @@ class GroupMatcher:
         if data is None:
             raise LookupError(f"the state has lost the layout {number} of its keys")
         columns, written = unpack(data)
-        translate = _translation(columns, self._compiled.columns)
+        translate = translation(columns, self._compiled.columns)
         return KeyRestorer(self._compiled.matcher, written, translate)
 
     def _layout_number(self) -> int:
@@ -242,7 +280,7 @@ class GroupMatcher:
 
     def partial_matches(self) -> dict[str, int]:
         """Return how many partial matches are open by rule, from what has changed in this batch."""
-        out = {rule.rule_id for rule in self.header.stopped}
+        out = {rule.rule_id for rule in self.header.stopped} | self._ended
         counts = Counter(self.header.partial_matches)
         counts.update(self._count())
         counts.subtract(self._counts_before)
@@ -259,21 +297,8 @@ class GroupMatcher:
         return counts
 
 
-def _translation(
-    written: Sequence[str], columns: Sequence[str]
-) -> Callable[[EventTuple], EventTuple] | None:
-    """Return how an event of a stream with other columns is read; `None` if they are the same.
-
-    An event is the tuple of its time and its columns; one that it does not have is NULL.
-    """
-    if list(written) == list(columns):
-        return None
-    places = {name: place for place, name in enumerate(written, start=1)}
-    chosen = [places.get(name) for name in columns]
-    return lambda event: (
-        event_time_ms(event),
-        *(None if place is None else event[place] for place in chosen),
-    )
+def _has_failed(interval: Interval) -> bool:
+    return interval.end_reason is EndReason.QUARANTINED
 
 
 def _open_by_rule(shape: Shape) -> Counter[str]:

@@ -108,6 +108,12 @@ class KeyStage:
                 for shard, part in self._by_shard(group.compiled, relevant):
                     yield shard, encode_events(group.compiled.id, arrival, part)
 
+    @property
+    def calls_every_shard(self) -> bool:
+        """Whether shards without an event are called as well: time or a change may concern them."""
+        is_time = self.has_tick and self.clock.calls_every_shard
+        return is_time or self.rules.has_ended_by(self.clock.watermark_ms)
+
     def _usable(self, events: pl.DataFrame) -> pl.DataFrame:
         is_unusable = unusable(events)
         plain = events.drop(MALFORMED, FUTURE)

@@ -181,6 +181,8 @@ class ShardMatcher:
         matcher.save(self.clock.watermark_ms, stopped)
         for rule_id, count in matcher.events_by_rule.items():
             self.status.rule(rule_id).events += count
+        for rule_id, count in matcher.dropped.items():
+            self.status.rule(rule_id).dropped += count
         self.status.partial_matches |= matcher.header.partial_matches
         self.status.stopped += [
             rule

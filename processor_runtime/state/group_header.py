@@ -17,7 +17,9 @@ from processor_runtime.state.waiting_events import (
 )
 
 _NAME = "header"
-_FORMAT = 1
+_FORMAT = 2
+_READABLE = (1, 2)
+"""Format 1 did not tell which keys hold matches back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +59,10 @@ def read_header(state: KeyedState) -> GroupHeader:
     if data is None:
         return GroupHeader()
     written_format, *content = unpack(data)
-    if written_format != _FORMAT:
+    if written_format not in _READABLE:
         raise StateEncodingError(
-            f"the state of a shard has format {written_format}, this version of Percept reads "
-            f"{_FORMAT}; upgrade it"
+            f"the state of a shard has format {written_format}, this version of Percept reads up "
+            f"to {_FORMAT}; upgrade it"
         )
     processed_ms, waiting, buckets, layouts, partial_matches, stopped = content
     return GroupHeader(

@@ -9,7 +9,7 @@ due, so that no scan over all keys is needed.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from cep.nfa.codec import pack, unpack
 from processor_runtime.rows.key_hashing import bucket_of, key_hash
@@ -18,17 +18,22 @@ from processor_runtime.state.keyed_state import KeyedState
 KEYS_PER_BUCKET: Final = 256
 """If the average exceeds twice this number, the number of buckets is doubled."""
 
+AlsoTaken = Literal["none", "holding back", "all"]
+"""Keys that a batch may want beside its own: those in which finished matches wait, or all."""
+
 
 class KeyEntry(NamedTuple):
     """One encoded key.
 
     `deadline_ms` is when its next window closes, `layout` the number of the layout it was written
-    under (see `cep.matching.key_state`).
+    under (see `cep.matching.key_state`). `holds_back` tells whether finished matches wait in it;
+    an entry written before this was known may do so.
     """
 
     deadline_ms: int | None
     layout: int
     data: bytes
+    holds_back: bool = True
 
 
 @dataclass(slots=True)
@@ -39,6 +44,7 @@ class BucketSummary:
     oldest_layout: int | None = None
     keys: int = 0
     size_bytes: int = 0
+    holds_back: bool = True
 
 
 @dataclass(slots=True)
@@ -64,7 +70,7 @@ class KeyBuckets:
         older_than_layout: int,
         sweep: int,
         *,
-        every_key: bool = False,
+        also: AlsoTaken = "none",
     ) -> Iterator[tuple[bytes, KeyEntry]]:
         """Yield the entries of these keys, of keys with windows due, and of some with old layouts.
 
@@ -74,7 +80,7 @@ class KeyBuckets:
             older_than_layout: entries under older layouts are included, a few buckets at a time, so
                 that the state of removed rules is freed eventually.
             sweep: the largest number of buckets for that.
-            every_key: all keys are included.
+            also: keys that are included beside these.
         """
         wanted: dict[int, list[bytes]] = {}
         for key in keys:
@@ -84,19 +90,21 @@ class KeyBuckets:
             is_old = summary.oldest_layout is not None and summary.oldest_layout < older_than_layout
             is_swept = is_old and sweep > 0
             sweep -= is_swept
-            if not is_due and not is_swept and not every_key and number not in wanted:
+            is_held = also == "holding back" and summary.holds_back
+            if not (is_due or is_swept or is_held or also == "all" or number in wanted):
                 continue
             entries = self._entries(number)
-            if every_key:
+            if also == "all":
                 yield from list(entries.items())
                 continue
             chosen = dict.fromkeys(key for key in wanted.get(number, ()) if key in entries)
-            if is_due or is_swept:
+            if is_due or is_swept or is_held:
                 chosen |= dict.fromkeys(
                     key
                     for key, entry in entries.items()
                     if (entry.deadline_ms is not None and entry.deadline_ms <= due_ms)
                     or (is_swept and entry.layout < older_than_layout)
+                    or (is_held and entry.holds_back)
                 )
             yield from [(key, entries[key]) for key in chosen]
 
@@ -162,6 +170,7 @@ class KeyBuckets:
             min((entry.layout for entry in entries), default=None),
             len(entries),
             self.index[number].size_bytes,
+            any(entry.holds_back for entry in entries),
         )
 
     def _grow(self) -> None:

@@ -20,7 +20,6 @@ from pyspark.sql.streaming.stateful_processor import (
 
 from processor_runtime.rows.output_rows import SCHEMA, OutputRow
 from processor_runtime.spark.plan.block_rows import (
-    BlockRow,
     Received,
     counts_row,
     event_row,
@@ -73,14 +72,10 @@ class KeyStageTask:
             if rows:
                 yield record_batch(rows)
         if stage is not None:
-            yield record_batch(self._counts(stage, own_shard))
-
-    def _counts(self, stage: KeyStage, own_shard: int) -> list[BlockRow]:
-        rows = [counts_row(own_shard, stage.counts)]
-        if stage.has_tick and stage.clock.calls_every_shard:
             # A count of nothing calls a shard.
-            rows += [counts_row(each, EventCounts()) for each in self.shard_keys]
-        return rows
+            called = self.shard_keys if stage.calls_every_shard else ()
+            counts = [counts_row(each, EventCounts()) for each in called]
+            yield record_batch([counts_row(own_shard, stage.counts), *counts])
 
 
 class SparkState:

@@ -243,9 +243,11 @@ class Pipeline:
         for stage, _ in stages:
             for chunk in stage.rows.rest():
                 rows += chunk
-        called = self._shards(pin, batch, blocks, rows)
-        if stages and 0 not in called:
-            called[0] = ShardStatus(0)
+        # What the first stage has counted is sent to the first shard.
+        wanted = set(range(1 if stages else 0))
+        if any(stage.calls_every_shard for stage, _ in stages):
+            wanted = set(range(self.options.shards))
+        called = self._shards(pin, wanted, blocks, rows)
         for stage, _ in stages:
             called[0].counts.add(stage.counts)
         self._learn(pin, list(called.values()))
@@ -274,6 +276,8 @@ class Pipeline:
             self.options.shards, self.options.matching.wanted, self.options.filters
         )
         events, partitions = batch.events, batch.partitions
+        if batch.has_tick:
+            yield KeyStage(rules, settings, clock, has_tick=True), []
         size = -(-len(events) // partitions)
         for partition in range(partitions if len(events) else 0):
             part = events[partition * size : (partition + 1) * size]
@@ -304,19 +308,18 @@ class Pipeline:
     def _shards(
         self,
         pin: Pin,
-        batch: _Checkpoint,
+        wanted: set[int],
         blocks: Sequence[tuple[int, EventBlock]],
         rows: list[OutputRow],
     ) -> dict[int, ShardStatus]:
         called = {}
         clock = pin.clock
-        calls_all = batch.has_tick and clock.calls_every_shard
         for shard, state in enumerate(self.states):
             arrived = [block for number, block in blocks if number == shard]
             wake_ms = self._wakes[shard]
             # A timer is Spark's, which knows only the watermark that it has from events.
             is_due = wake_ms is not None and wake_ms <= self.watermark_ms
-            if not arrived and not is_due and not calls_all:
+            if not (arrived or is_due or shard in wanted):
                 continue
             matcher = ShardMatcher(shard, self._rules(pin), state, clock, self.options.matching)
             for chunk in matcher.match(arrived):

@@ -33,6 +33,19 @@ def numbered(count: int) -> list[bytes]:
     return [key_bytes((number,)) for number in range(count)]
 
 
+def test_keys_in_which_matches_wait_are_found_on_demand() -> None:
+    waiting, plain = KeyEntry(None, 1, b"w", True), KeyEntry(None, 1, b"p", False)  # noqa: FBT003
+    buckets = saved(DictState(), {b"k": plain, b"l": waiting})
+    assert dict(buckets.take([], 0, 1, 0, also="holding back")) == {b"l": waiting}
+    assert dict(buckets.take([], 0, 1, 0)) == {}
+    state = DictState()
+    saved(state, {b"k": plain})
+    buckets = KeyBuckets("g", state, index_in(state))
+    before = state.accesses
+    assert dict(buckets.take([], 0, 1, 0, also="holding back")) == {}
+    assert state.accesses == before
+
+
 def test_a_key_comes_back_as_it_was_put() -> None:
     buckets = saved(DictState(), {b"k": KeyEntry(77, 3, b"state"), b"l": entry()})
     taken_entries = dict(buckets.take([b"k", b"stranger"], 0, 0, 0))

@@ -101,7 +101,8 @@ def test_restarts_and_replays_change_nothing(
         if number in restarts:
             shaken.restart()
         steady.batch(batch)
-        assert shaken.states == steady.states
+        # When a version that is over is forgotten depends on what a process has been told.
+        assert shaken.rows == steady.rows
     steady.advance(2_000)
     shaken.advance(2_000)
     assert shaken.rows == steady.rows

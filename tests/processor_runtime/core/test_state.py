@@ -41,7 +41,7 @@ def test_a_header_of_a_newer_format_is_not_misread() -> None:
     state = DictState()
     write_header(state, GroupHeader())
     content = unpack(state["header"])
-    state.put("header", pack([2, *content[1:], "more"]))
+    state.put("header", pack([3, *content[1:], "more"]))
     with pytest.raises(StateEncodingError, match="upgrade"):
         read_header(state)
 

@@ -384,10 +384,12 @@ def test_the_first_reason_of_a_quarantine_is_kept() -> None:
 # Pruning
 
 
-def test_an_interval_goes_when_all_its_events_are_processed() -> None:
+def test_an_interval_goes_when_its_events_are_processed_and_no_shard_holds_any_of_it() -> None:
     timeline = after((100, [V1]), (500, [V2]))
-    assert without_ended(timeline, 500) is timeline
-    assert [item.version for item in without_ended(timeline, 501).intervals] == [2]
+    idle = frozenset({timeline.intervals[0].rule_id})
+    assert without_ended(timeline, 500, idle) is timeline
+    assert without_ended(timeline, 501) is timeline
+    assert [item.version for item in without_ended(timeline, 501, idle).intervals] == [2]
 
 
 def test_a_draining_interval_stays_until_no_shard_has_partial_matches_of_it() -> None:

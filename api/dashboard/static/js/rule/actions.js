@@ -62,7 +62,7 @@ function Pause({ rule, refresh, onClose }) {
     refresh();
   };
   return html`<${Confirm} title=${`Pause ${rule.id}?`} verb="Pause" act=${act} onClose=${onClose}>
-    <p>Jobs stop it with their next batch. Matches that have begun are dropped. Its versions stay.</p>
+    <p>Jobs stop it with their next batch. Matches that have begun are dropped; complete ones that wait for these are output. Its versions stay.</p>
   <//>`;
 }
 
