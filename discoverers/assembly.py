@@ -32,6 +32,7 @@ from discoverers.found import (
     ProcessorProblem,
     definition_problems,
     document_problems,
+    label_problems,
 )
 
 
@@ -140,7 +141,7 @@ def _definition_problems(
     versions: Iterable[FoundVersion], schema: Schema
 ) -> Iterator[ProcessorProblem]:
     for version in versions:
-        if wrong := definition_problems(version, schema):
+        if wrong := label_problems(version) or definition_problems(version, schema):
             yield ProcessorProblem(version.origin, wrong, version.processor_id)
 
 

@@ -8,14 +8,20 @@ columns of its stream, so `assembly` asks for it.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, Field, ValidationError
 
 from cep.definition.checking import check_definition, read_definition
-from cep.definition.document import ProcessorContent, ProcessorFile
+from cep.definition.document import ProcessorContent, ProcessorFile, ProcessorId
 from cep.expression import Schema
 from cep.pattern.document.text import SourceDocument
-from contract.problem_text import placed
+from contract.problem_text import placed, problem_text
 from contract.snapshot import StreamDefinition
+
+# The years 1 to 9999.
+_InstantMs = Annotated[int, Field(ge=-62_135_596_800_000, le=253_402_300_799_999)]
+_SHOWN_OF_ID: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +41,9 @@ class ProcessorProblem:
     document: SourceDocument | None = None
 
     def __str__(self) -> str:
-        name = "" if self.processor_id is None else f"processor {self.processor_id}: "
+        name = (
+            "" if self.processor_id is None else f"processor {self.processor_id[:_SHOWN_OF_ID]}: "
+        )
         return f"{self.origin}: {name}{self.message}"
 
 
@@ -131,6 +139,30 @@ def document_problems(document: SourceDocument, schema: Schema | None) -> str:
     """
     problems = check_definition(document.data, schema, ProcessorFile).problems
     return "\n".join(placed(problems, document))
+
+
+class _Labels(BaseModel):
+    """What is said of a version beside its definition, as far as a job can carry it."""
+
+    id: ProcessorId
+    version: Annotated[int, Field(ge=1, lt=2**31)] | None
+    effective_from_ms: _InstantMs | None
+    effective_until_ms: _InstantMs | None
+
+
+def label_problems(found: FoundVersion) -> str:
+    """Return what is wrong with the id, the number or the times of a version; empty if nothing."""
+    given = {
+        "id": found.processor_id,
+        "version": found.version,
+        "effective_from_ms": found.effective_from_ms,
+        "effective_until_ms": found.effective_until_ms,
+    }
+    try:
+        _Labels.model_validate(given)
+    except ValidationError as error:
+        return problem_text(error, _Labels)
+    return ""
 
 
 def definition_problems(found: FoundVersion, schema: Schema) -> str:

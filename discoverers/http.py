@@ -12,11 +12,18 @@ import ssl
 from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self
 from urllib.parse import quote
 
 import httpx2
-from pydantic import BaseModel, Field, HttpUrl, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    Field,
+    HttpUrl,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from contract.problem_text import problem_text
 from contract.service_access import (
@@ -30,9 +37,16 @@ from discoverers.discoverer import DiscovererSurroundings, PatternProcessorDisco
 from discoverers.found import FoundProcessors, FoundVersion, ProcessorProblem
 from discoverers.health import HealthStatus
 from discoverers.periodic import PeriodicPatternProcessorDiscoverer
+from discoverers.stream_options import LONGEST_DELAY_MS, check_columns
 
 # Prevents a tight loop if a proxy answers at once, regardless of the wait.
 _INTERVAL_SECONDS = 0.2
+LARGEST_BYTES: Final = 256 * 1024 * 1024
+"""A snapshot of ten thousand rules has a tenth of it; more comes from something else."""
+_LONGEST_ASKED_SECONDS: Final = 300.0
+_MOST: Final = 2**53
+_BYTES_AT_ONCE: Final = 65_536
+_OF_TRANSFER: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 
 
 class SnapshotRefused(Exception):
@@ -99,6 +113,7 @@ class HttpDiscoverer(PeriodicPatternProcessorDiscoverer):
             clock=surroundings.clock,
         )
         name = quote(surroundings.stream, safe="")
+        self._stream = surroundings.stream
         self._url = f"{str(options.url).rstrip('/')}/v1/streams/{name}/snapshot"
         self._wait_seconds = options.wait_seconds
         self._timeout_seconds = options.timeout_seconds
@@ -127,6 +142,11 @@ class HttpDiscoverer(PeriodicPatternProcessorDiscoverer):
         if answer.status_code != HTTPStatus.OK:
             raise _refusal(answer)
         found = read_answer(answer.content, self._url)
+        if found.stream.name != self._stream:
+            raise SnapshotRefused(
+                f"{self._url} answered with the stream '{found.stream.name}', not "
+                f"'{self._stream}': is the URL right?"
+            )
         self._etag = answer.headers.get("ETag")
         return found
 
@@ -158,15 +178,36 @@ class HttpDiscoverer(PeriodicPatternProcessorDiscoverer):
                 wait_seconds = self._wait_seconds
             # The limit applies to the whole answer; that of httpx2 would apply to each part of it.
             async with asyncio.timeout(wait_seconds + self._timeout_seconds):
-                return await self._connected().get(
-                    self._url, headers=headers, params={"wait": f"{wait_seconds:.3f}s"}
-                )
+                return await self._answer(headers, wait_seconds)
         except TimeoutError:
             raise SnapshotRefused(
                 f"{self._url} gave no answer within {self._timeout_seconds:g} s"
             ) from None
         finally:
             self._request = None
+
+    async def _answer(self, headers: dict[str, str], wait_seconds: float) -> httpx2.Response:
+        """Return an answer whose body has been read, as far as it is not too large."""
+        params = {"wait": f"{wait_seconds:.3f}s"}
+        async with self._connected().stream(
+            "GET", self._url, headers=headers, params=params
+        ) as answer:
+            body = bytearray()
+            async for part in answer.aiter_bytes(_BYTES_AT_ONCE):
+                body += part
+                if len(body) > LARGEST_BYTES:
+                    raise SnapshotRefused(
+                        f"{self._url} answered with more than {LARGEST_BYTES:,} bytes, which is no "
+                        "snapshot"
+                    )
+        return httpx2.Response(
+            answer.status_code,
+            headers=[
+                (name, value) for name, value in answer.headers.items() if name not in _OF_TRANSFER
+            ],
+            content=bytes(body),
+            request=answer.request,
+        )
 
     def _connected(self) -> httpx2.AsyncClient:
         if self._client is None:
@@ -183,9 +224,17 @@ class _Answer(BaseModel):
     """A snapshot whose processors are not parsed yet, so that one cannot affect the others."""
 
     format: Literal[1]
-    epoch: int
+    epoch: int = Field(ge=0, lt=_MOST)
     stream: StreamDefinition
     processors: list[Any]
+
+    @field_validator("stream")
+    @classmethod
+    def _can_be_read(cls, stream: StreamDefinition) -> StreamDefinition:
+        check_columns(stream.ddl, stream.event_time_column, stream.order_by)
+        if not 0 <= stream.allowed_delay_ms <= LONGEST_DELAY_MS:
+            raise ValueError(f"allowed_delay_ms: {stream.allowed_delay_ms} is no length of time")
+        return stream
 
 
 def read_answer(body: bytes, origin: str) -> FoundProcessors:
@@ -237,4 +286,4 @@ def _versions(processor: SnapshotProcessor, origin: str) -> list[FoundVersion]:
 
 def _refusal(answer: httpx2.Response) -> SnapshotRefused:
     said = refusal_text(answer, f"{answer.url} answered")
-    return SnapshotRefused(said, retry_after_seconds(answer))
+    return SnapshotRefused(said, min(retry_after_seconds(answer), _LONGEST_ASKED_SECONDS))

@@ -1,6 +1,7 @@
 """The overview and the page of a job show what jobs report."""
 
 from collections.abc import Callable
+from typing import Any
 
 from playwright.sync_api import Page, expect
 
@@ -95,6 +96,23 @@ def test_the_page_of_a_job_shows_what_it_runs_and_its_history(
     rows.get_by_text("ValueError: no", exact=True).click()
     expect(admin_page.get_by_label("Traceback")).to_contain_text("Traceback …")
     expect(admin_page.get_by_role("row").filter(has_text="failed-logins")).to_have_count(0)
+
+
+def test_the_page_of_a_job_says_what_makes_its_time_go_on(
+    admin_page: Page, reporting_job: ReportingJob
+) -> None:
+    def go_on(text: str, **told: Any) -> None:
+        reporting_job.run_batch(**told)
+        admin_page.goto("/streams/logins/jobs/main")
+        figure = admin_page.locator(".figure").filter(has_text="Time goes on by")
+        expect(figure).to_contain_text(text)
+
+    go_on("not told by it")
+    go_on("eventsalone: after the last one, open windows wait", time_mode="events")
+    go_on("eventsor the clock, once its source is silent", time_mode="events_or_clock")
+    silent_ms = reporting_job.now_ms() - 90_000
+    go_on("clockits source is silent since", time_mode="events_or_clock", silent_since_ms=silent_ms)
+    go_on("clockan event has the time", time_mode="processing")
 
 
 def test_a_publisher_forgets_a_job_that_has_stopped(

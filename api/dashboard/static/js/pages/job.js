@@ -78,7 +78,7 @@ function Figures({ job }) {
       value=${lag === null ? "–" : duration(lag < 10_000 ? lag : Math.round(lag / 1000) * 1000)}
       note=${html`<${Time} at=${job.watermark} none="no event yet" />`}
     />
-    <${Figure} name="Time goes on by" value=${TIME[job.time_mode] ?? "–"} note=${timeNote(job)} />
+    <${Figure} name="Time goes on by" value=${timeDriver(job)} note=${timeNote(job)} />
     <${Figure} name="Events" value=${shortCount(job.events_per_second)} unit="/s" note=${`${shortCount(job.counters.events)} since its start`} />
     <${Figure} name="Batch time" value=${duration(job.batch_duration_ms)} note=${`batch ${count(job.batch_id)}`} />
     <${Figure} name="Waiting at the source" value=${shortCount(job.backlog_events)} unit=${job.backlog_events === null ? "" : "events"} note=${job.backlog_events === null ? "not told by it" : ""} />
@@ -100,13 +100,16 @@ function Figures({ job }) {
   </div>`;
 }
 
-const TIME = { events: "events", events_or_clock: "events or the clock", processing: "the clock" };
+function timeDriver(job) {
+  if (!job.time_mode) return "–";
+  return job.time_mode === "processing" || job.silent_since ? "clock" : "events";
+}
 
 function timeNote(job) {
-  if (job.silent_since) return html`the clock: the source is silent since <${Time} at=${job.silent_since} />`;
-  if (job.time_mode === "events") return "after the last event, open windows wait for the next";
-  if (job.time_mode === "events_or_clock") return "events, as the source is not silent";
-  return job.time_mode === "processing" ? "the time at which an event is read counts" : "not told by it";
+  if (job.silent_since) return html`its source is silent since <${Time} at=${job.silent_since} />`;
+  if (job.time_mode === "events") return "alone: after the last one, open windows wait";
+  if (job.time_mode === "events_or_clock") return "or the clock, once its source is silent";
+  return job.time_mode === "processing" ? "an event has the time at which it is read" : "not told by it";
 }
 
 const DISCOVERY = { ok: "ok", failing: "failing", unknown: "–" };
