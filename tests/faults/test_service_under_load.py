@@ -1,33 +1,42 @@
 """A service that everything goes wrong for at once still answers, and loses nothing.
 
-Five hundred clients that never finish their request, sixty-four writers, readers, and a database
-whose connections are cut again and again. What is asked for: no status but those documented, a
-`/healthz` that answers, epochs without gaps, every accepted rule there afterwards.
+Five hundred clients that never finish their request, sixty-four writers, readers, ten trials that
+take all the time they may, and a database whose connections are cut, or that is restarted and
+crashes. What is asked for: no status but those documented, a `/healthz` that answers, epochs
+without gaps, every accepted rule there afterwards.
 """
 
 import asyncio
 import resource
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, Final, Literal
 
 import httpx2
 import pytest
 from sqlalchemy import make_url
 
+from api.store.database import Database, migrate
 from tests.api.documents import processor_document
 from tests.api.forwarding import Forwarder, forwarder_to
 from tests.api.listening import ListeningService, listening_service
+from tests.api.test_trial_limits import SLOW, SLOW_EVENTS, trial_of
+from tests.faults.private_postgresql import PrivatePostgresql, private_postgresql
 
 pytestmark = pytest.mark.faults
 
 SLOW_CLIENTS = 500
 WRITERS = 64
 WRITES = 4
+TRIALS = 10
 CUTS = 3
+RESTARTS: Final[tuple[Literal["fast", "immediate"], ...]] = ("fast", "immediate", "fast")
+TRIAL_SECONDS = 2.0
+SLOW_TRIAL = trial_of(SLOW, SLOW_EVENTS)
 HALF_A_REQUEST = b"POST /v1/processors HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\nX-Slow: "
 
 
@@ -59,6 +68,7 @@ class Load:
     client: httpx2.AsyncClient
     statuses: Counter[int] = field(default_factory=Counter)
     health: Counter[int] = field(default_factory=Counter)
+    trials: Counter[int] = field(default_factory=Counter)
     accepted: set[str] = field(default_factory=set)
     slowest_seconds: float = 0.0
 
@@ -83,6 +93,13 @@ class Load:
             self.statuses[answer.status_code] += 1
             await asyncio.sleep(0.02)
 
+    async def try_rules(self) -> None:
+        """Try a rule that takes longer than a trial may, again and again."""
+        while True:
+            answer = await self.client.post("/v1/drafts/trial", json=SLOW_TRIAL)
+            self.trials[answer.status_code] += 1
+            await asyncio.sleep(0.1)
+
     async def look_after(self, work: asyncio.Future[Any]) -> None:
         """Ask whether the service is alive until the work is done."""
         while not work.done():
@@ -101,48 +118,74 @@ async def cut_again_and_again(way: Forwarder) -> None:
         await asyncio.to_thread(way.mend)
 
 
-async def under_load(listening: ListeningService, way: Forwarder | None) -> Load:
+async def restart_again_and_again(cluster: PrivatePostgresql) -> None:
+    for mode in RESTARTS:
+        await asyncio.sleep(1.0)
+        await asyncio.to_thread(cluster.restart, mode)
+
+
+Fault = Callable[[], Coroutine[Any, Any, None]]
+
+
+async def under_load(listening: ListeningService, fault: Fault | None) -> Load:
     async with (
         slow_clients(listening.address, SLOW_CLIENTS),
         listening.asynchronous_client(WRITERS + 20) as client,
     ):
         load = Load(client)
-        readers = [asyncio.create_task(load.read()) for _ in range(10)]
-        cuts = [] if way is None else [cut_again_and_again(way)]
-        await load.look_after(asyncio.gather(*cuts, *map(load.write, range(WRITERS))))
-        for task in readers:
+        others = [asyncio.create_task(load.read()) for _ in range(10)]
+        others += [asyncio.create_task(load.try_rules()) for _ in range(TRIALS)]
+        faults = [] if fault is None else [fault()]
+        await load.look_after(asyncio.gather(*faults, *map(load.write, range(WRITERS))))
+        for task in others:
             task.cancel()
-        await asyncio.gather(*readers, return_exceptions=True)
+        ended = await asyncio.gather(*others, return_exceptions=True)
+    assert all(isinstance(each, asyncio.CancelledError) for each in ended), ended
     return load
 
 
-@pytest.mark.parametrize("store", ["sqlite", "postgresql", "postgresql, cut again and again"])
+@pytest.mark.parametrize("store", ["sqlite", "postgresql"])
 def test_a_service_under_load_answers_and_loses_nothing(
     store: str,
     migrated_store: Callable[[str], str],
     record_property: Callable[[str, object], None],
 ) -> None:
-    url = migrated_store(store.partition(",")[0])
-    if "cut" not in store:
-        with listening_service(url) as listening:
-            check(listening, None, record_property)
-        return
-    target = make_url(url)
+    with listening_service(migrated_store(store), trial_seconds=TRIAL_SECONDS) as listening:
+        check(listening, None, record_property)
+
+
+def test_a_service_whose_database_is_cut_off_again_and_again(
+    migrated_store: Callable[[str], str], record_property: Callable[[str, object], None]
+) -> None:
+    target = make_url(migrated_store("postgresql"))
     with forwarder_to(target.host or "", target.port or 5432) as way:
         through = target.set(port=way.port).render_as_string(hide_password=False)
-        with listening_service(through) as listening:
-            check(listening, way, record_property)
+        with listening_service(through, trial_seconds=TRIAL_SECONDS) as listening:
+            check(listening, partial(cut_again_and_again, way), record_property)
+
+
+def test_a_service_whose_database_is_restarted_and_crashes(
+    record_property: Callable[[str, object], None],
+) -> None:
+    with private_postgresql() as cluster:
+        database = Database(cluster.url)
+        migrate(database.engine)
+        database.close()
+        with listening_service(cluster.url, trial_seconds=TRIAL_SECONDS) as listening:
+            check(listening, partial(restart_again_and_again, cluster), record_property)
 
 
 def check(
     listening: ListeningService,
-    way: Forwarder | None,
+    fault: Fault | None,
     record_property: Callable[[str, object], None],
 ) -> None:
-    load = asyncio.run(under_load(listening, way))
+    load = asyncio.run(under_load(listening, fault))
     record_property("statuses", dict(load.statuses))
+    record_property("trials", dict(load.trials))
     record_property("slowest /healthz", f"{load.slowest_seconds:.2f} s of {load.health.total()}")
-    assert set(load.statuses) <= {200, 201, 503} | ({409} if way else set()), load.statuses
+    assert set(load.statuses) <= {200, 201, 503} | ({409} if fault else set()), load.statuses
+    assert set(load.trials) <= {422, 429, 503}, load.trials
     assert set(load.health) == {200}
     client = listening.service.client
     there: set[str] = set()
