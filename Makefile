@@ -37,10 +37,10 @@ PYTEST := $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 test: setup ## Tests, minutes (ARGS="-k name" for some)
 	$(PYTEST) -m "not long and not faults" $(ARGS)
 
-test-long: setup ## Long tests: kills, a cluster, the demo, all vectors on Spark
+test-long: setup ## Long tests: older checkpoints, the demo, all vectors on Spark
 	$(PYTEST) -m long $(ARGS)
 
-test-faults: setup ## Faults injected into service and job, one after the other
+test-faults: setup ## Faults: kills, a cluster, databases, disks, clients, rule sources
 	$(BIN)/pytest -m faults -n 0 $(ARGS)
 
 bench: setup ## Benchmarks; prints ratios measured in one run

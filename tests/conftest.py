@@ -5,6 +5,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.conformance.outcome import Agreement
 from tests.conformance.totals import Verdict, table
+from tests.faults.summary import write_summary
 
 # How long an example takes says how busy the machine is.
 settings.register_profile(
@@ -14,8 +15,8 @@ settings.load_profile("untimed")
 
 MARKERS = (
     "spark: needs Java, and seconds to start a local Spark",
-    "long: takes minutes (kills, a cluster, the demo, thousands of cases on Spark): make test-long",
-    "faults: breaks what a service or a job stands on, on purpose: make test-faults",
+    "long: takes minutes (old checkpoints, the demo, thousands of cases on Spark): make test-long",
+    "faults: breaks what a service or a job stands on, on purpose, or kills it: make test-faults",
 )
 
 
@@ -25,6 +26,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    write_summary(terminalreporter)
     properties = [
         dict(report.user_properties)
         for reports in terminalreporter.stats.values()

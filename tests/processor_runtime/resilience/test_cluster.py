@@ -28,7 +28,7 @@ from tests.processor_runtime.resilience.ssh_auth_stream import AT_FIRST, STREAM,
 from tests.processor_runtime.spark.finished_job import job
 from tests.processor_runtime.written_rows import Row, written
 
-pytestmark = [pytest.mark.spark, pytest.mark.long]
+pytestmark = [pytest.mark.spark, pytest.mark.faults]
 
 BATCHES = 6
 

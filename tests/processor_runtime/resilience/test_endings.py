@@ -18,7 +18,7 @@ from tests.processor_runtime.resilience.job_process import (
 )
 from tests.processor_runtime.written_rows import written
 
-pytestmark = [pytest.mark.spark, pytest.mark.long]
+pytestmark = [pytest.mark.spark, pytest.mark.faults]
 
 STREAM = {
     "name": "numbers",

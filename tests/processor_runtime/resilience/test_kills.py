@@ -36,7 +36,7 @@ from tests.processor_runtime.resilience.ssh_auth_stream import (
 )
 from tests.processor_runtime.written_rows import Row, written
 
-pytestmark = [pytest.mark.spark, pytest.mark.long]
+pytestmark = [pytest.mark.spark, pytest.mark.faults]
 
 SEED = int(os.environ.get("PERCEPT_SEED") or randbelow(1_000_000))
 KILLS = int(os.environ.get("PERCEPT_KILLS") or ("3" if os.environ.get("CI") else "5"))

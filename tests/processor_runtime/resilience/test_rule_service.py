@@ -6,7 +6,7 @@ import pytest
 
 from tests.processor_runtime.resilience.service_job import STREAM, ServiceJob, sequence
 
-pytestmark = [pytest.mark.spark, pytest.mark.long]
+pytestmark = [pytest.mark.spark, pytest.mark.faults]
 
 
 @pytest.fixture
