@@ -88,7 +88,7 @@ def test_the_page_of_a_job_shows_what_it_runs_and_its_history(
     admin_page.goto("/streams/logins/jobs/main")
 
     expect(admin_page.get_by_role("row")).to_have_count(2 + 1 + 1 + 1)  # heads; rules; start
-    expect(admin_page.locator("figure.chart canvas")).to_have_count(8)
+    expect(admin_page.locator("figure.chart canvas")).to_have_count(9)
     admin_page.get_by_role("button", name="1 quarantined").click()
     expect(admin_page).to_have_url(f"{dashboard.url}/streams/logins/jobs/main?state=quarantined")
     rows = admin_page.get_by_role("row").filter(has_text="broken")
