@@ -75,7 +75,7 @@ def sql(
     """Run one query with MATCH_RECOGNIZE over EVENTS.
 
     The end of the events is the end of every partition. Text in a column of ORDER BY that is
-    ISO 8601 throughout is read as TIMESTAMP.
+    ISO 8601 throughout is read as TIMESTAMP, or as DATE.
 
     Exit code 0 = the query ran, 2 = the query or the events are not usable.
     """

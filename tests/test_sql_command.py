@@ -122,6 +122,15 @@ def test_columns_of_nested_values_are_read(tmp_path: Path) -> None:
     assert row == {"p": [{"tags": ["x"], "n": None}, {"tags": [], "n": 3}]}
 
 
+def test_days_are_an_order_of_time(tmp_path: Path) -> None:
+    path = tmp_path / "events.csv"
+    path.write_text("day\n2026-01-09\n2026-01-03\n2026-01-01\n")
+    clause = """MATCH_RECOGNIZE (ORDER BY day MEASURES FIRST(day) AS day, COUNT(*) AS n
+        PATTERN (a+) WITHIN INTERVAL '3' DAY DEFINE a AS day < DATE '2026-02-01')"""
+    found = rows(run(clause, "-e", path, "-f", "jsonl"))
+    assert found == [{"day": "2026-01-01", "n": 2}, {"day": "2026-01-09", "n": 1}]
+
+
 def test_the_query_can_come_from_a_file(events: Path, tmp_path: Path) -> None:
     query = tmp_path / "paid.sql"
     query.write_text("-- the first payment\n" + PAID + ";\n")

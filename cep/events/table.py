@@ -17,9 +17,10 @@ import polars as pl
 
 from cep.events.values import typed
 from cep.expression import DataType, Kind, Schema
-from cep.expression.types import TIMESTAMP
+from cep.expression.types import DATE, TIMESTAMP
 
-_TIME: Final = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}.*)?")
+_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+_TIME: Final = re.compile(rf"{_DAY.pattern}(?:[T ]\d{{2}}:\d{{2}}.*)?")
 _SUFFIXES: Final = {
     "jsonl": "JSON Lines",
     "ndjson": "JSON Lines",
@@ -46,7 +47,7 @@ class EventTable:
         return [row[place] for row in self.rows]
 
     def with_times(self, names: Iterable[str]) -> "EventTable":
-        """Return the table with TIMESTAMP for columns of text that are ISO 8601 throughout.
+        """Return the table with DATE or TIMESTAMP for columns of text that are so throughout.
 
         Args:
             names: the columns to look at, in any case.
@@ -56,19 +57,21 @@ class EventTable:
         for name, data_type in self.schema.columns:
             if data_type.kind is Kind.STRING and name.casefold() in wanted:
                 values = self.column(name)
-                if any(values) and all(value is None or reads_as_time(value) for value in values):
-                    table = table._with_times(name)
+                texts = [value for value in values if value is not None]
+                if texts and all(map(reads_as_time, texts)):
+                    are_days = all(map(_DAY.fullmatch, texts))
+                    table = table._converted(name, DATE if are_days else TIMESTAMP)
         return table
 
     @property
     def _names(self) -> list[str]:
         return [name for name, _ in self.schema.columns]
 
-    def _with_times(self, name: str) -> "EventTable":
+    def _converted(self, name: str, data_type: DataType) -> "EventTable":
         place = self._names.index(name)
-        types = tuple((n, TIMESTAMP if n == name else kind) for n, kind in self.schema.columns)
+        types = tuple((n, data_type if n == name else kind) for n, kind in self.schema.columns)
         rows = [
-            (*row[:place], _typed(row[place], name, TIMESTAMP, number), *row[place + 1 :])
+            (*row[:place], _typed(row[place], name, data_type, number), *row[place + 1 :])
             for number, row in enumerate(self.rows, start=1)
         ]
         return replace(self, schema=Schema(types), rows=rows)

@@ -14,7 +14,14 @@ from processor_runtime.job_file.loading import load_job_file
 from tests.docs.fences import ROOT, fences, links
 from tests.docs.sessions import commands, run_sessions
 
-PAGES = ["README.md", "docs/patterns.md", "docs/expressions.md", "examples/ssh_auth/README.md"]
+PAGES = [
+    "README.md",
+    "docs/patterns.md",
+    "docs/expressions.md",
+    "docs/sql.md",
+    "examples/ssh_auth/README.md",
+    "examples/ticker/README.md",
+]
 
 
 PERCEPT = [
