@@ -99,6 +99,23 @@ def test_all_formats_of_events_give_the_same(events: Path, tmp_path: Path) -> No
         assert rows(found) == [PAID_ROW]
 
 
+@pytest.mark.parametrize("name", ["t", "db.events", '"a b"."events.jsonl"', "a.b.c"])
+def test_the_name_of_the_events_is_free(events: Path, name: str) -> None:
+    query = PAID.replace("FROM payments", f"FROM {name}")
+    assert rows(run(query, "-e", events, "-f", "jsonl")) == [PAID_ROW]
+
+
+def test_empty_lines_and_marks_of_other_systems_are_no_events(tmp_path: Path) -> None:
+    clause = "MATCH_RECOGNIZE (ORDER BY ts MEASURES COUNT(*) AS n PATTERN (a+) DEFINE a AS TRUE)"
+    for name, text in (
+        ("e.csv", "\ufeffts,x\r\n1,2\r\n\r\n2,\r\n\r\n"),
+        ("e.jsonl", '\ufeff{"ts": 1}\r\n\r\n{"ts": 2}\r\n\r\n'),
+    ):
+        path = tmp_path / name
+        path.write_bytes(text.encode())
+        assert rows(run(clause, "-e", path, "-f", "jsonl")) == [{"n": 2}]
+
+
 @pytest.mark.parametrize("end", ["jsonl", "csv"])
 def test_a_schema_says_what_the_columns_are(tmp_path: Path, end: str) -> None:
     path = tmp_path / f"events.{end}"
@@ -145,6 +162,7 @@ def test_the_query_can_come_from_a_file(events: Path, tmp_path: Path) -> None:
     ("query", "message"),
     [
         ("SELECT", "the query: line 1, column 6: "),
+        ("", "the query: line 1, column 1: MATCH_RECOGNIZE is expected"),
         (
             PAID.replace("kind = 'pay'", "sort = 'pay'"),
             "line 6, column 38: there is no column sort",

@@ -182,7 +182,10 @@ def _frame_in(content: bytes, read: str, *, is_typed: bool) -> pl.DataFrame:
     try:
         if read == "Parquet":
             return pl.read_parquet(content)
-        return pl.read_csv(content, infer_schema=is_typed, infer_schema_length=None)
+        frame = pl.read_csv(content, infer_schema=is_typed, infer_schema_length=None)
+        # An empty line is read as a row without values.
+        is_empty = pl.all_horizontal(pl.all().is_null())
+        return frame.filter(~is_empty) if frame.width > 1 else frame
     except pl.exceptions.NoDataError:
         return pl.DataFrame()
     except (pl.exceptions.PolarsError, OSError) as error:

@@ -68,7 +68,7 @@ class _ClauseReader:
         if reader.takes("SELECT"):
             columns = self._output_columns()
             reader.expect("FROM")
-            source = reader.name("the name of a stream or table")
+            source = self._source()
         reader.expect("MATCH_RECOGNIZE", hint="write MATCH_RECOGNIZE ( ... )")
         reader.expect_symbol("(")
         clause = self._clause()
@@ -84,6 +84,17 @@ class _ClauseReader:
             hint = "only SELECT columns FROM name MATCH_RECOGNIZE ( ... ) is read"
             raise reader.unexpected("the end of the text is expected", hint)
         return Query(columns, source, clause)
+
+    def _source(self) -> Name:
+        """Take the name behind FROM, which may be qualified: `catalog.schema.table`."""
+        what = "the name of a stream or table"
+        source = self._reader.name(what)
+        while self._reader.takes_symbol("."):
+            part = self._reader.name(what)
+            span = (source.span[0], part.span[1])
+            quoted = source.is_quoted or part.is_quoted
+            source = Name(f"{source.text}.{part.text}", quoted, span)
+        return source
 
     def _output_columns(self) -> tuple[tuple[Name, Name], ...] | None:
         reader = self._reader

@@ -185,5 +185,6 @@ class WordReader:
     def unexpected(self, message: str, hint: str = "") -> ClauseError:
         """Return the error for the next word, which should be something else."""
         word = self.next
-        span = word.span if word.kind is not Kind.END else (word.start - 1, word.start)
+        end = max(word.start, 1)
+        span = word.span if word.kind is not Kind.END else (end - 1, end)
         return refusal(self.text, span, Mistake.SYNTAX, f"{message}, not {word.shown}", hint)
