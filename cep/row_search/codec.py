@@ -44,7 +44,8 @@ def partition_payload(partition: Partition) -> list[Any]:
         partition.times,
         partition.known,
         partition.true,
-        [partition.base, partition.start, partition.cursor, partition.matches, partition.covered],
+        [partition.base, partition.start, partition.cursor],
+        [partition.matches, partition.covered, partition.debt],
         [partition.has_begun, partition.has_found],
         paths,
         candidates,
@@ -77,15 +78,16 @@ def partition_of_payload(
 def _partition(
     payload: list[Any], search: RowPatternSearch, translate: Callable[[Any], Any] | None
 ) -> Partition:
-    rows, are_tuples, times, known, true, numbers, flags, paths, candidates, found, due = payload
+    rows, are_tuples, times, known, true, places, counts, flags, paths, candidates, found, due = (
+        payload
+    )
     partition = Partition()
     if are_tuples:
         rows = [tuple(row) for row in rows]
     partition.rows = rows if translate is None else [translate(row) for row in rows]
     partition.times, partition.known, partition.true = times, known, true
-    partition.base, partition.start, partition.cursor, partition.matches, partition.covered = (
-        numbers
-    )
+    partition.base, partition.start, partition.cursor = places
+    partition.matches, partition.covered, partition.debt = counts
     partition.has_begun, partition.has_found = flags
     restored = _restored_paths(paths, partition, search)
     partition.candidates = [

@@ -36,6 +36,7 @@ class Partition:
     which it can, as bits. `start` is where the search is, `cursor` the next row it looks at,
     `candidates` what is open, preferred ones first; `has_found` tells of a match that all of those
     are preferred to, `found` is its path. Rows before `covered` belong to matches.
+    `debt` counts what the search has tried beyond what its rows and starts pay for.
     """
 
     __slots__ = (
@@ -43,6 +44,7 @@ class Partition:
         "candidates",
         "covered",
         "cursor",
+        "debt",
         "due",
         "found",
         "has_begun",
@@ -69,6 +71,7 @@ class Partition:
         self.found: Path | None = None
         self.matches = 0
         self.covered = 0
+        self.debt = 0
         self.due: deque[Due] = deque()
 
     @property

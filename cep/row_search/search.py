@@ -18,8 +18,11 @@ from cep.nfa.limits import Limits
 from cep.row_pattern.bound import BoundClause, ValueAt, references_of
 from cep.row_pattern.clause import RowsPerMatch, SkipTo
 from cep.row_search.automaton.instructions import compile_pattern
+from cep.row_search.automaton.length import fewest_rows
 from cep.row_search.automaton.states import State, States, Step
 from cep.row_search.conditions import CompiledCondition, Tentative, compile_condition
+from cep.row_search.dead_ends import DeadEnds
+from cep.row_search.effort import owe, pay_for_row, pay_for_start
 from cep.row_search.errors import RowPatternFailure, failure_of
 from cep.row_search.matched import Found, MatchedRows
 from cep.row_search.memory import Memory, MemoryLayout
@@ -53,6 +56,7 @@ class RowPatternSearch:
         self._within_ms = clause.within_ms
         instructions = compile_pattern(clause.clause.text, clause.pattern, clause.variables)
         self.states = States(instructions)
+        self._fewest_rows = fewest_rows(clause.pattern)
         self.layout = MemoryLayout(clause.conditions, clause.variables, field_reader)
         self.conditions = [
             compile_condition(condition, clause.variables, self.layout, field_reader)
@@ -110,7 +114,8 @@ class RowPatternSearch:
             LimitExceeded: the partition holds too much.
         """
         found: list[MatchedRows] = []
-        while self._advance(partition, found, time_ms, is_ended=is_ended):
+        dead_ends = DeadEnds()
+        while self._advance(partition, found, dead_ends, time_ms, is_ended=is_ended):
             pass
         self._put_out(partition, found, is_ended=is_ended)
         self._forget(partition)
@@ -122,6 +127,7 @@ class RowPatternSearch:
         self,
         partition: Partition,
         found: list[MatchedRows],
+        dead_ends: DeadEnds,
         time_ms: int | None,
         *,
         is_ended: bool,
@@ -130,28 +136,38 @@ class RowPatternSearch:
         if partition.start >= partition.end:
             return False
         if not partition.has_begun:
-            self._begin(partition)
+            self._begin(partition, is_ended=is_ended)
         while partition.candidates and partition.cursor < partition.end:
             if self._is_over(partition, partition.times[partition.cursor - partition.base]):
                 self._time_out(partition)
+                dead_ends.start_ran_out_of_time()
                 break
             if not is_ended and partition.cursor + self._lookahead(partition) >= partition.end:
                 return False
-            self._take_row(partition)
+            self._take_row(partition, dead_ends)
         if partition.candidates:
             if is_ended:
                 self._end(partition)
             elif time_ms is not None and self._is_over(partition, time_ms):
                 self._time_out(partition)
+                dead_ends.start_ran_out_of_time()
             else:
                 return False
+        if partition.has_found:
+            dead_ends.start_ended()
+        else:
+            dead_ends.start_failed()
         self._decide(partition)
         self._put_out(partition, found, is_ended=is_ended)
         return True
 
-    def _begin(self, partition: Partition) -> None:
+    def _begin(self, partition: Partition, *, is_ended: bool) -> None:
         partition.has_begun = True
         partition.cursor = partition.start
+        pay_for_start(partition)
+        is_too_late = is_ended and partition.end - partition.start < self._fewest_rows
+        if is_too_late and not self._shows_timeouts:
+            return
         state = self.states.initial(is_first_row=partition.start == 0)
         partition.candidates = [(state, None, self.layout.initial)] if state.is_open else []
         partition.has_found, partition.found = state.accepts, None
@@ -174,35 +190,33 @@ class RowPatternSearch:
             default=0,
         )
 
-    def _take_row(self, partition: Partition) -> None:
+    def _take_row(self, partition: Partition, dead_ends: DeadEnds) -> None:
         """Let every candidate take the next row in each way it can, preferred ways first."""
+        pay_for_row(partition)
         moved: list[Candidate] = []
         seen: set[Any] = set()
+        dead = dead_ends.at(partition.cursor)
         row = _RowUnderTest(self, partition)
-        for state, path, memory in partition.candidates:
+        candidates, partition.candidates = partition.candidates, moved
+        for state, path, memory in candidates:
             for step in state.steps:
                 after = row.tested(step, path, memory)
                 if after is None:
                     continue
                 target = self.states.at(step.place)
-                taken: Path = (path, step.code)
                 future = self._future(target, after)
-                if future in seen:
+                if future in seen or future in dead:
                     continue
                 seen.add(future)
+                owe(partition, self.limits, len(target.steps), self.states.walked(step.place))
+                taken: Path = (path, step.code)
                 if target.is_open:
                     moved.append((target, taken, after))
                 if target.accepts:
                     partition.has_found, partition.found = True, taken
-                    partition.candidates = moved
                     partition.cursor += 1
                     return
-        if len(moved) > self.limits.partial_matches:
-            remedy = "add WITHIN, lower the bounds of quantifiers, or simplify DEFINE"
-            raise LimitExceeded(
-                "candidates at one row", len(moved), self.limits.partial_matches, remedy
-            )
-        partition.candidates = moved
+        dead_ends.tried(partition.cursor, seen)
         partition.cursor += 1
 
     def _future(self, state: State, memory: Memory) -> Any:

@@ -37,6 +37,7 @@ permutation is a set of parts as bits, shifted likewise.
 
 _MAX_WAYS: Final = 20_000
 _STATES_KEPT: Final = 50_000
+_STEPS_KEPT: Final = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,8 @@ class States:
     def __init__(self, instructions: Instructions) -> None:
         self._instructions = instructions
         self._by_place: dict[Place, State] = {}
+        self._walked: dict[Place, int] = {}
+        self._steps_kept = 0
         self._by_content: dict[tuple[object, ...], State] = {}
         self._reachable = _reachable_variables(instructions)
         self._initial: dict[bool, State] = {}
@@ -95,17 +98,27 @@ class States:
         """
         found = self._by_place.get(place)
         if found is None:
-            if len(self._by_place) >= _STATES_KEPT:
-                self._by_place.clear()
-                self._by_content.clear()
+            if len(self._by_place) >= _STATES_KEPT or self._steps_kept >= _STEPS_KEPT:
+                self._clear()
             found = self._closure(place, is_first_row=False)
+            self._steps_kept += len(found.steps)
             content = (found.steps, found.accepts, found.accepts_at_end, found.awaits_end)
             found = self._by_place[place] = self._by_content.setdefault(content, found)
         return found
 
+    def walked(self, place: Place) -> int:
+        """Return how many places had to be looked at to find the state at a place."""
+        return self._walked[place]
+
+    def _clear(self) -> None:
+        self._by_place.clear()
+        self._by_content.clear()
+        self._walked.clear()
+        self._steps_kept = 0
+
     def _closure(self, place: Place, *, is_first_row: bool) -> State:
         walk = _Walk(self._instructions, is_first_row=is_first_row)
-        walk.run(place)
+        self._walked[place] = walk.run(place)
         return State(
             place,
             tuple(walk.steps),
@@ -129,7 +142,8 @@ class _Walk:
         self.accepts = False
         self.awaits_end = False
 
-    def run(self, start: Place) -> None:
+    def run(self, start: Place) -> int:
+        """Walk on from a place; return how many places have been looked at."""
         stack: list[tuple[Place, bool]] = [(start, False)]
         seen: set[tuple[Place, bool]] = set()
         known_steps: set[Step] = set()
@@ -146,7 +160,7 @@ class _Walk:
             if isinstance(instruction, Accept):
                 if not at_end:
                     self.accepts = True
-                    return
+                    break
                 self.awaits_end = True
             elif isinstance(instruction, Take):
                 if not at_end:
@@ -157,6 +171,7 @@ class _Walk:
             else:
                 followers, ends = self._followers(place)
                 stack.extend((follower, at_end or ends) for follower in reversed(followers))
+        return len(seen)
 
     def _followers(  # noqa: PLR0911 - one line per instruction
         self, place: Place

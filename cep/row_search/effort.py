@@ -1,0 +1,44 @@
+"""How much a search may try: counted, not timed, so that a replay of the same rows counts the same.
+
+A search owes the ways it has tried. Every row it takes and every start pays off a part, so that
+what most clauses do never adds up; where ways multiply from row to row, the debt does.
+"""
+
+from typing import Final
+
+from cep.nfa.errors import LimitExceeded
+from cep.nfa.limits import Limits
+from cep.row_search.partition import Partition
+
+_PAID_BY_ROW: Final = 300
+_PAID_BY_START: Final = 4_000
+_FREE_WALK: Final = 32
+_WALKED_PER_WAY: Final = 4
+"""How many places of a pattern are walked in about the time in which a row is tried once.
+
+Whether they are walked, or known from before, must not matter for the count.
+"""
+
+
+def pay_for_row(partition: Partition) -> None:
+    """Pay off what a row may cost."""
+    partition.debt = max(0, partition.debt - _PAID_BY_ROW)
+
+
+def pay_for_start(partition: Partition) -> None:
+    """Pay off what a start may cost."""
+    partition.debt = max(0, partition.debt - _PAID_BY_START)
+
+
+def owe(partition: Partition, limits: Limits, ways: int, walked: int) -> None:
+    """Count ways that are tried with a row, and places of the pattern that are walked for them.
+
+    Raises:
+        LimitExceeded: too much has been tried; the bound is that of partial matches.
+    """
+    partition.debt += ways + max(0, walked - _FREE_WALK) // _WALKED_PER_WAY
+    if partition.debt > limits.partial_matches:
+        remedy = "add WITHIN, lower the bounds of quantifiers, or simplify DEFINE"
+        raise LimitExceeded(
+            "ways to match that multiply", partition.debt, limits.partial_matches, remedy
+        )
