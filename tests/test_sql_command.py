@@ -196,6 +196,7 @@ def test_there_is_one_query(events: Path, arguments: list[str]) -> None:
         ("e.jsonl", jsonl({"x": 1}, {"x": "b"}).encode(), "row 1: x is 1, with the other rows"),
         ("e.jsonl", jsonl({"x": [1]}, {"x": ["b"]}).encode(), "row 1: x is [1], with the other"),
         ("e.jsonl", jsonl({"x": 1}, {"x": True}).encode(), "row 2: x is true, with the other rows"),
+        ("e.jsonl", jsonl({"x": 0.5}, {"x": 2**53 + 1}).encode(), "row 2: x is 9007199254740993"),
         ("e.jsonl", b"", "there are no events"),
         ("e.csv", b"", "there are no events"),
         ("e.csv", b"ts,x\n1,2,3\n", "cannot read as CSV: found more fields"),

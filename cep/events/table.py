@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
+from types import NoneType
 from typing import Any, Final
 
 import polars as pl
@@ -28,6 +29,14 @@ _SUFFIXES: Final = {
     "csv": "CSV",
     "parquet": "Parquet",
 }
+
+_KEPT: Final[dict[pl.DataType, frozenset[type]]] = {
+    pl.String(): frozenset({str, NoneType}),
+    pl.Boolean(): frozenset({bool, NoneType}),
+    pl.Int64(): frozenset({int, NoneType}),
+    pl.Float64(): frozenset({float, NoneType}),
+}
+"""The kinds of values that a column takes as they are; others have to be looked at one by one."""
 
 
 class UnreadableEvents(Exception):
@@ -152,7 +161,10 @@ def _frame_of(events: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
         frame = pl.from_dicts(events, infer_schema_length=None)
     except (pl.exceptions.PolarsError, TypeError, OverflowError) as error:
         raise UnreadableEvents(_first_line(error)) from error
-    for name in frame.columns:
+    for name, data_type in frame.schema.items():
+        kinds = {type(event.get(name)) for event in events}
+        if kinds <= _KEPT.get(data_type, frozenset()):
+            continue
         for number, (event, value) in enumerate(zip(events, frame[name], strict=True), start=1):
             if not _is_kept(event.get(name), value):
                 kind = Schema.from_polars({name: frame.schema[name]}).columns[0][1]
@@ -164,7 +176,7 @@ def _frame_of(events: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
 
 
 def _is_kept(given: Any, value: Any) -> bool:
-    """Return whether a value is in a frame what it was; a whole number may be a DOUBLE."""
+    """Return whether a value is in a frame what it was; a whole number may be an equal DOUBLE."""
     match given:
         case dict():
             return value is not None and all(_is_kept(v, value[k]) for k, v in given.items())
@@ -173,7 +185,7 @@ def _is_kept(given: Any, value: Any) -> bool:
         case None:
             return value is None
         case int() if isinstance(value, float):
-            return not isinstance(given, bool)
+            return not isinstance(given, bool) and given == value
         case _:
             return type(given) is type(value)
 
