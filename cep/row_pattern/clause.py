@@ -208,10 +208,11 @@ Reference = Navigation | Aggregation | Classifier | MatchNumber | Column | Array
 class Scalar:
     """An expression whose references have been taken out.
 
-    In `root` the field with the path `(placeholder(i),)` stands for `references[i]`.
+    In `root` the field with the path `(placeholder(i),)` stands for `references[i]`. `text` is how
+    it is written; two that mean the same are equal however they are spaced.
     """
 
-    text: str
+    text: str = field(compare=False)
     root: Node
     references: tuple[Reference, ...]
     span: Span = field(default=NOWHERE, compare=False)
