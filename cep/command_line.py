@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from cep.explain_command import explain
 from cep.match_command import match
 from cep.sql_command import sql
 
@@ -45,12 +46,12 @@ def _click_command(name: str, offered: Any) -> Any:
 
 
 def _not_installed(error: ImportError) -> Callable[[], None]:
-    def explain() -> None:
+    def missing() -> None:
         typer.echo(f"percept: {error}; install percept with the extra that brings it", err=True)
         raise typer.Exit(2)
 
-    explain.__doc__ = "Not installed: a package it needs is missing."
-    return explain
+    missing.__doc__ = "Not installed: a package it needs is missing."
+    return missing
 
 
 app = typer.Typer(
@@ -63,6 +64,7 @@ app = typer.Typer(
 )
 app.command("match")(match)
 app.command("sql")(sql)
+app.command("explain")(explain)
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it with the option's value

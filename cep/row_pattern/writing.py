@@ -130,7 +130,9 @@ def name_text(name: Name) -> str:
 # Row patterns
 
 
-def pattern_text(pattern: RowPattern) -> str:
+def pattern_text(  # noqa: PLR0911 - one line per kind of pattern
+    pattern: RowPattern,
+) -> str:
     """Return a row pattern on one line, with no more brackets than it needs."""
     match pattern:
         case Alternation(alternatives=alternatives):

@@ -19,6 +19,7 @@ PAGES = [
     "docs/patterns.md",
     "docs/expressions.md",
     "docs/sql.md",
+    "docs/explain.md",
     "examples/ssh_auth/README.md",
     "examples/ticker/README.md",
 ]

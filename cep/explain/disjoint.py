@@ -1,0 +1,182 @@
+"""Can two conditions be true of one event? A proof that they cannot, where there is a simple one.
+
+Used by `one_way`: a loop whose condition excludes that of the next step can end in one way only.
+Conditions are compared as trees. What is looked at: the parts joined by AND, comparisons of one
+column with constants, `IS NULL`, and one condition being the denial of the other.
+"""
+
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+
+from cep.expression import Node
+from cep.expression.tree import (
+    And,
+    Comparison,
+    ComparisonOperator,
+    Constant,
+    Field,
+    In,
+    IsNull,
+    IsTruth,
+    Literal,
+    Not,
+    Or,
+)
+
+_Fact = Comparison | In | IsNull
+
+
+def are_disjoint(left: Node | None, right: Node | None) -> bool:
+    """Return whether two conditions are surely never true together; `None` is always true."""
+    if left is None or right is None:
+        return False
+    for node, other in ((left, right), (right, left)):
+        if isinstance(node, Or):
+            return all(are_disjoint(part, other) for part in node.operands)
+    return (
+        _denies(left, right)
+        or _denies(right, left)
+        or any(_exclude(one, other) for one in _facts(left) for other in _facts(right))
+    )
+
+
+def _conjuncts(node: Node) -> tuple[Node, ...]:
+    if isinstance(node, And):
+        return tuple(part for operand in node.operands for part in _conjuncts(operand))
+    return (node,)
+
+
+def _denies(node: Node, other: Node) -> bool:
+    """Return whether a part of `node` says that something is not true that `other` says."""
+    said = set(_conjuncts(other))
+    for part in _conjuncts(node):
+        match part:
+            case Not(operand=IsTruth(operand=denied, value=True)) | Not(operand=denied):
+                if said.issuperset(_conjuncts(denied)):
+                    return True
+            case IsTruth(operand=denied, value=False):
+                if said.issuperset(_conjuncts(denied)):
+                    return True
+            case _:
+                continue
+    return False
+
+
+def _facts(node: Node) -> Iterator[tuple[Field, _Fact]]:
+    """Yield what is said of single columns, the column always on the left side."""
+    for part in _conjuncts(node):
+        match part:
+            case Comparison(left=Field() as column, right=Literal()):
+                yield column, part
+            case Comparison(operator=operator, left=Literal() as value, right=Field() as column):
+                yield column, Comparison(operator.mirrored, column, value)
+            case In(operand=Field() as column, items=items) if all(
+                isinstance(item, Literal) for item in items
+            ):
+                yield column, part
+            case IsNull(operand=Field() as column):
+                yield column, part
+            case _:
+                continue
+
+
+def _exclude(one: tuple[Field, _Fact], other: tuple[Field, _Fact]) -> bool:
+    (column, fact), (same, against) = one, other
+    if column != same:
+        return False
+    if isinstance(fact, IsNull) or isinstance(against, IsNull):
+        return type(fact) is not type(against)
+    if (values := _values(fact)) is not None:
+        return all(_is_false(value, against) for value in values)
+    if (values := _values(against)) is not None:
+        return all(_is_false(value, fact) for value in values)
+    return _are_apart(fact, against)
+
+
+def _values(fact: _Fact) -> list[Constant] | None:
+    """Return the values a column can have, if they are counted up."""
+    match fact:
+        case In(items=items):
+            return [item.value for item in items if isinstance(item, Literal)]
+        case Comparison(operator=ComparisonOperator.EQUAL, right=Literal(value=value)):
+            return [value]
+        case _:
+            return None
+
+
+def _is_false(value: Constant, fact: _Fact) -> bool:
+    """Return whether a fact surely does not hold for a column of this value."""
+    if value is None:
+        return True  # nothing equals NULL
+    match fact:
+        case In(items=items):
+            wanted = [item.value for item in items if isinstance(item, Literal)]
+            return all(other is None or _differ(value, other) for other in wanted)
+        case Comparison(operator=operator, right=Literal(value=other)):
+            return other is None or (_compare(value, other, operator.negated) is True)
+        case _:
+            return False
+
+
+def _differ(value: Constant, other: Constant) -> bool:
+    return _compare(value, other, ComparisonOperator.NOT_EQUAL) is True
+
+
+def _are_apart(one: _Fact, other: _Fact) -> bool:
+    """Return whether `x < 3` and `x >= 3`, or the like, leave nothing between them."""
+    match one, other:
+        case (
+            Comparison(operator=low, right=Literal(value=bottom)),
+            Comparison(operator=high, right=Literal(value=top)),
+        ):
+            if low in _UPPER and high in _LOWER:
+                return _are_apart(other, one)
+            if low not in _LOWER or high not in _UPPER:
+                return False
+            includes_both = (
+                low is ComparisonOperator.GREATER_OR_EQUAL
+                and high is ComparisonOperator.LESS_OR_EQUAL
+            )
+            beyond = (
+                ComparisonOperator.GREATER
+                if includes_both
+                else (ComparisonOperator.GREATER_OR_EQUAL)
+            )
+            return _compare(bottom, top, beyond) is True
+        case _:
+            return False
+
+
+_UPPER = {ComparisonOperator.LESS, ComparisonOperator.LESS_OR_EQUAL}
+_LOWER = {ComparisonOperator.GREATER, ComparisonOperator.GREATER_OR_EQUAL}
+_TESTS = {
+    ComparisonOperator.EQUAL: lambda a, b: a == b,
+    ComparisonOperator.NOT_EQUAL: lambda a, b: a != b,
+    ComparisonOperator.LESS: lambda a, b: a < b,
+    ComparisonOperator.LESS_OR_EQUAL: lambda a, b: a <= b,
+    ComparisonOperator.GREATER: lambda a, b: a > b,
+    ComparisonOperator.GREATER_OR_EQUAL: lambda a, b: a >= b,
+}
+_KINDS: tuple[tuple[type, ...], ...] = (
+    (bool,),
+    (int, Decimal),
+    (str,),
+    (datetime,),
+    (date,),
+    (timedelta,),
+)
+
+
+def _compare(left: Constant, right: Constant, operator: ComparisonOperator) -> bool | None:
+    """Return a comparison of two constants; `None` unless they are exact and of one kind."""
+    kinds = [
+        next((number for number, kind in enumerate(_KINDS) if isinstance(value, kind)), None)
+        for value in (left, right)
+    ]
+    if kinds[0] is None or kinds[0] != kinds[1]:
+        return None
+    try:
+        return bool(_TESTS[operator](left, right))
+    except TypeError:
+        return None  # a time with a zone and one without

@@ -1,0 +1,127 @@
+"""`percept explain`: what a pattern is, in either language, on the terminal.
+
+pattern document or SQL ──► text, state graph (DOT, SVG), JSON, or the other language
+"""
+
+import json
+import re
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Final, NoReturn
+
+import typer
+
+from cep.explain.dot import dot
+from cep.explain.explanation import Source, as_pattern, as_sql, explained, normalised, states_of
+from cep.explain.refusals import NotExact
+from cep.explain.svg import svg
+from cep.expression import ExpressionError
+from cep.nfa.errors import LimitExceeded
+from cep.pattern import Pattern, PatternError
+from cep.row_pattern.analysis.analyse import analyse
+from cep.row_pattern.parsing.clauses import read_query
+
+_SQL: Final = re.compile(
+    r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:SELECT|MATCH_RECOGNIZE)\b", re.IGNORECASE | re.DOTALL
+)
+
+
+class Form(StrEnum):
+    """How a pattern is told."""
+
+    TEXT = "text"
+    DOT = "dot"
+    SVG = "svg"
+    JSON = "json"
+    SQL = "sql"
+    PATTERN = "pattern"
+
+
+def explain(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="PATTERN",
+            help="Pattern document (YAML or JSON), file of SQL, or the SQL itself; - = stdin.",
+        ),
+    ],
+    *,
+    form: Annotated[
+        Form,
+        typer.Option(
+            "--as",
+            help="text: in its own language, one layout. dot, svg: its state graph. json: all of "
+            "it. sql, pattern: in that language, where it finds exactly the same.",
+        ),
+    ] = Form.TEXT,
+    key: Annotated[
+        list[str] | None,
+        typer.Option("--key", "-k", help="Column of the key, for PARTITION BY; may be repeated."),
+    ] = None,
+    time: Annotated[
+        str, typer.Option("--time", "-t", help="Column of the event time, for ORDER BY.")
+    ] = "ts",
+    flink_quirks: Annotated[
+        bool, typer.Option("--flink-quirks", help="Accept what Flink accepts and mangles.")
+    ] = False,
+) -> None:
+    """Tell what PATTERN is: as text, as a graph of its states, in the other language.
+
+    Exit code 0 = told, 1 = the other language has no pattern that finds exactly the same, 2 = the
+    pattern is not usable.
+    """
+    name, text = _read(source)
+    try:
+        pattern = _pattern(text, flink_quirks=flink_quirks)
+        typer.echo(_told(pattern, form, key or [], time).rstrip("\n"))
+    except NotExact as refusal:
+        hint = f"\n{refusal.hint}" if refusal.hint else ""
+        _fail(f"{name}: not the same in {form.value}: {refusal.reason}.{hint}", code=1)
+    except (ExpressionError, PatternError, LimitExceeded) as error:
+        _fail(f"{name}: {error}")
+
+
+def _read(source: str) -> tuple[str, str]:
+    """Return how a source is called in messages, and its text."""
+    if _SQL.match(source):
+        return "SQL", source
+    if source == "-":
+        return "standard input", sys.stdin.read()
+    try:
+        return source, Path(source).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        _fail(
+            f"cannot read the pattern {source}: {error}\n"
+            "Give a file, or SQL that begins with MATCH_RECOGNIZE or SELECT."
+        )
+
+
+def _pattern(text: str, *, flink_quirks: bool) -> Source:
+    if _SQL.match(text):
+        query = read_query(text)
+        analyse(query.clause, None)
+        return query
+    return Pattern.from_yaml(text, flink_quirks=flink_quirks or None).tree
+
+
+def _told(source: Source, form: Form, key: list[str], time: str) -> str:
+    match form:
+        case Form.TEXT:
+            return normalised(source)
+        case Form.DOT:
+            return dot(states_of(source))
+        case Form.SVG:
+            return svg(states_of(source))
+        case Form.JSON:
+            told = explained(source, key_by=key, time_column=time)
+            return json.dumps(told, indent=2, ensure_ascii=False)
+        case Form.SQL:
+            return as_sql(source, key_by=key, time_column=time)
+        case Form.PATTERN:
+            return as_pattern(source)
+
+
+def _fail(message: str, *, code: int = 2) -> NoReturn:
+    typer.echo(f"percept explain: {message}", err=True)
+    raise typer.Exit(code)

@@ -1,0 +1,73 @@
+"""Conditions that are said to exclude each other are never true together."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cep.explain.disjoint import are_disjoint
+from cep.expression import Expression, compile_predicate, mapping_reader
+
+SAID = [
+    ("name = 'a'", "name = 'b'"),
+    ("name IN ('a', 'b')", "name = 'c' AND v > 1"),
+    ("name = 'a'", "name <> 'a'"),
+    ("v > 1", "v <= 1"),
+    ("v >= 2", "v < 2"),
+    ("1 < v", "v < 1"),
+    ("v IS NULL", "v > 0"),
+    ("v BETWEEN 0 AND 1", "v BETWEEN 2 AND 3"),
+    ("v > 1 AND name = 'a'", "(v > 1) IS NOT TRUE"),
+    ("v > 1", "NOT (v > 1)"),
+    ("(v > 1) IS FALSE", "v > 1 AND name = 'a'"),
+    ("name = 'a' OR name = 'b'", "name = 'c'"),
+    ("name = 'a' AND v = 1", "(name = 'a' AND v = 1) IS NOT TRUE"),
+]
+NOT_SAID = [
+    ("name = 'a'", "v = 1"),
+    ("name = 'a'", "(name = 'a' AND v = 1) IS NOT TRUE"),
+    ("v > 1", "v < 3"),
+    ("v >= 1", "v <= 1"),
+    ("name <> 'a'", "name <> 'b'"),
+    ("name = 'a' OR v = 1", "name = 'b'"),
+    ("v IS NULL", "name = 'a'"),
+    ("v = 1", "v = 1.0"),
+    ("v IN (1, NULL)", "v = 1"),
+    ("v IS NULL", "v IS NULL"),
+]
+PARTS = sorted({text for pair in (*SAID, *NOT_SAID) for text in pair})
+EVENTS = [{"name": name, "v": v} for name in ("a", "b", "c", None) for v in (None, 0, 1, 2, 3)]
+
+
+@pytest.mark.parametrize(("left", "right"), SAID)
+def test_what_excludes_each_other_is_found(left: str, right: str) -> None:
+    one, other = Expression.parse(left).root, Expression.parse(right).root
+    assert are_disjoint(one, other)
+    assert are_disjoint(other, one)
+
+
+@pytest.mark.parametrize(("left", "right"), NOT_SAID)
+def test_what_may_be_true_together_is_not_said_to_exclude(left: str, right: str) -> None:
+    assert not are_disjoint(Expression.parse(left).root, Expression.parse(right).root)
+
+
+def test_a_missing_condition_excludes_nothing() -> None:
+    assert not are_disjoint(None, Expression.parse("v > 1").root)
+
+
+conditions = st.recursive(
+    st.sampled_from(PARTS),
+    lambda inner: st.tuples(inner, st.sampled_from(["AND", "OR"]), inner).map(
+        lambda t: f"({t[0]}) {t[1]} ({t[2]})"
+    ),
+    max_leaves=3,
+)
+
+
+@given(left=conditions, right=conditions)
+def test_no_event_fits_both_of_two_conditions_that_are_said_to_exclude_each_other(
+    left: str, right: str
+) -> None:
+    one, other = Expression.parse(left).root, Expression.parse(right).root
+    if are_disjoint(one, other):
+        tests = [compile_predicate(node, mapping_reader) for node in (one, other)]
+        assert not any(all(test(event, ()) for test in tests) for event in EVENTS)
