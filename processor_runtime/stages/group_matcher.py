@@ -176,6 +176,7 @@ class GroupMatcher:
             yield found
 
     def _freed_at_the_end(self) -> Iterator[list[Detection]]:
+        self.dropped.update(self.partial_matches())
         for found in self._compiled.matcher.end():
             yield [match._replace(time_ms=event_time_ms(match.cell[CELL_EVENT])) for match in found]
 

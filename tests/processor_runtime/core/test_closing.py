@@ -64,6 +64,9 @@ def test_a_match_that_is_held_back_comes_at_the_time_of_its_last_event() -> None
     assert closing.rows == []
     assert spelled(closing.close()) == ["held1 match a1001 c1002"]
     assert closing.rows[0].end_ms == 1_002
+    # The partial match that held it back is given up, which is counted.
+    assert closing.job_status.totals.dropped == 1
+    assert closing.job_status.partial_matches == 0
 
 
 def test_nothing_that_was_closed_is_extended_or_found_again_by_a_later_run() -> None:

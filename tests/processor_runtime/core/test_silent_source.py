@@ -54,6 +54,17 @@ def test_an_absence_comes_by_the_clock_once_the_source_has_been_silent() -> None
     assert silent.rows[0].end_ms == 12_000
 
 
+def test_a_batch_that_cannot_call_the_shards_leaves_time_alone() -> None:
+    """Else rules whose time is over by then would be forgotten before shards have seen it."""
+    silent = job()
+    silent.batch(letters("a", 10_000), clock_ms=10_050)
+    ticking(silent, 11_000, 15_000)
+    before_ms = silent.job_status.watermark_ms
+    silent.batch(clock_ms=16_000)
+    assert silent.job_status.watermark_ms == before_ms
+    assert spelled(silent.tick(17_000)) == ["absence1 match a10000"]
+
+
 def test_without_the_option_the_last_absence_waits_for_the_next_event() -> None:
     waiting = job(idle_after_ms=None)
     waiting.batch(letters("a", 10_000), clock_ms=10_050)
