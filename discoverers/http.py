@@ -8,7 +8,6 @@ the format.
 
 import asyncio
 import contextlib
-import ssl
 from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
@@ -25,6 +24,7 @@ from pydantic import (
     model_validator,
 )
 
+from contract.connections import connection_trouble, trusting
 from contract.problem_text import problem_text
 from contract.service_access import (
     check_access,
@@ -47,6 +47,10 @@ _LONGEST_ASKED_SECONDS: Final = 300.0
 _MOST: Final = 2**53
 _BYTES_AT_ONCE: Final = 65_536
 _OF_TRANSFER: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
+
+
+class ServiceUnreachable(Exception):
+    """The rule service did not answer, or its certificate is not accepted; says why."""
 
 
 class SnapshotRefused(Exception):
@@ -99,7 +103,7 @@ class HttpDiscovererFactory(PatternProcessorDiscovererFactory):
 class HttpDiscoverer(PeriodicPatternProcessorDiscoverer):
     """Discovers the processors that the rule service has published on a stream."""
 
-    failures = (OSError, httpx2.HTTPError, SnapshotRefused)
+    failures = (OSError, httpx2.HTTPError, ServiceUnreachable, SnapshotRefused)
 
     def __init__(
         self,
@@ -129,8 +133,9 @@ class HttpDiscoverer(PeriodicPatternProcessorDiscoverer):
         """Return the published snapshot as soon as it differs from the last one.
 
         Raises:
-            SnapshotRefused: the answer is not a snapshot.
-            httpx2.TransportError: there is no answer.
+            SnapshotRefused: the answer is not a snapshot, or takes too long.
+            ServiceUnreachable: there is no answer.
+            OSError: the file with certificates or the token cannot be read.
         """
         etag = self._etag if self.health.status is HealthStatus.OK else None
         try:
@@ -183,6 +188,8 @@ class HttpDiscoverer(PeriodicPatternProcessorDiscoverer):
             raise SnapshotRefused(
                 f"{self._url} gave no answer within {self._timeout_seconds:g} s"
             ) from None
+        except httpx2.TransportError as error:
+            raise ServiceUnreachable(connection_trouble(error, self._url, "ca_file")) from error
         finally:
             self._request = None
 
@@ -211,12 +218,9 @@ class HttpDiscoverer(PeriodicPatternProcessorDiscoverer):
 
     def _connected(self) -> httpx2.AsyncClient:
         if self._client is None:
-            verify = (
-                True
-                if self._ca_file is None
-                else ssl.create_default_context(cafile=str(self._ca_file))
+            self._client = httpx2.AsyncClient(
+                verify=trusting(self._ca_file), follow_redirects=False, timeout=None
             )
-            self._client = httpx2.AsyncClient(verify=verify, follow_redirects=False, timeout=None)
         return self._client
 
 

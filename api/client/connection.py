@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from api.client.errors import Unreachable, answer_not_understood, error_of
 from api.client.retries import RetryingTransport
+from contract.connections import connection_trouble
 
 View = TypeVar("View", bound=BaseModel)
 Query = Mapping[str, str | int | bool | None]
@@ -75,8 +76,8 @@ class Connection:
         try:
             response = self._http.request(method, path, params=given, json=body, headers=headers)
         except httpx2.HTTPError as error:
-            reason = str(error) or type(error).__name__
-            raise Unreachable(f"{self.url} did not answer: {reason}") from error
+            said = connection_trouble(error, self.url, "the environment variable SSL_CERT_FILE")
+            raise Unreachable(said) from error
         if not response.is_success:
             raise error_of(response)
         return response

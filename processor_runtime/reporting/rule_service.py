@@ -11,6 +11,7 @@ from typing import Final, Self, TypeVar
 import httpx2
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from contract.connections import connection_trouble, trusting
 from contract.service_access import refusal_text, retry_after_seconds, token_reader
 from processor_runtime.job_file.service import ServiceConnection
 
@@ -71,14 +72,11 @@ class RuleService:
             ValueError: the variable with the token is not set.
             OSError: the file with the certificates cannot be read.
         """
-        verify: ssl.SSLContext | bool = True
-        if connection.ca_file is not None:
-            verify = ssl.create_default_context(cafile=str(connection.ca_file))
         return cls(
             str(connection.url),
             token_reader(connection, environment),
             timeout_seconds=connection.timeout_seconds,
-            verify=verify,
+            verify=trusting(connection.ca_file),
         )
 
     def ask(
@@ -103,8 +101,9 @@ class RuleService:
         try:
             response = self._http.request(method, path, content=content, headers=headers)
         except httpx2.HTTPError as error:
-            said = str(error) or type(error).__name__
-            raise ServiceRefused(f"no answer to {method} {path}: {said}") from error
+            url = str(self._http.base_url)
+            said = connection_trouble(error, url, "ca_file of service")
+            raise ServiceRefused(f"{method} {path}: {said}") from error
         if not response.is_success:
             raise _refusal(response, f"{method} {path}")
         try:
