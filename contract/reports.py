@@ -219,6 +219,11 @@ class Heartbeat(_Report):
     )
     events_per_second: float = Field(default=0, ge=0, le=1e12)
     batch_duration_ms: Count | None = None
+    batch_running_ms: Count | None = Field(
+        default=None,
+        description="How long the batch under way has been running; null between batches. "
+        "Heartbeats are sent while a batch hangs, too.",
+    )
     backlog_events: Count | None = Field(default=None, description="Known at the source, unread.")
     counters: Counters = Counters()
     partial_matches: Count = 0

@@ -106,6 +106,12 @@ class JobCollector(Collector):
             lambda job: job.backlog_events,
         )
         yield _gauge(
+            "batch_running_seconds",
+            "How long the batch under way has been running, as last reported; 0 between batches.",
+            jobs,
+            lambda job: (job.batch_running_ms or 0) / 1_000,
+        )
+        yield _gauge(
             "left_out_matches",
             "Matches and timeouts not output because of a limit, since the start of the instance.",
             jobs,

@@ -55,6 +55,9 @@ class JobView(JobSummary):
     )
     events_per_second: float
     batch_duration_ms: int | None
+    batch_running_ms: int | None = Field(
+        description="How long the batch under way had been running at the newest heartbeat."
+    )
     backlog_events: int | None
     counters: Counters = Field(description="Totals since this instance started.")
     partial_matches: int

@@ -44,6 +44,7 @@ _REPORTED = (
     "silent_since_ms",
     "events_per_second",
     "batch_duration_ms",
+    "batch_running_ms",
     "backlog_events",
     "partial_matches",
     "state_bytes",

@@ -48,6 +48,7 @@ class Job(Counted, Record):
     silent_since_ms: Mapped[int | None] = mapped_column(BigInteger)
     events_per_second: Mapped[float] = mapped_column(Float, default=0)
     batch_duration_ms: Mapped[int | None] = mapped_column(BigInteger)
+    batch_running_ms: Mapped[int | None] = mapped_column(BigInteger)
     backlog_events: Mapped[int | None] = mapped_column(BigInteger)
     partial_matches: Mapped[int] = mapped_column(BigInteger, default=0)
     state_bytes: Mapped[int] = mapped_column(BigInteger, default=0)

@@ -130,6 +130,7 @@ def _view(session: Session, job: Job, now_ms: int, settings: Settings) -> dict[s
         "silent_since": job.silent_since_ms,
         "events_per_second": job.events_per_second,
         "batch_duration_ms": job.batch_duration_ms,
+        "batch_running_ms": job.batch_running_ms,
         "backlog_events": job.backlog_events,
         "counters": counters(job),
         "partial_matches": job.partial_matches,

@@ -17,6 +17,8 @@ _TAKE_UP_MS: Final = 60_000  # a job has the newest epoch with its next batch, i
 _BEHIND_MS: Final = 300_000
 _AHEAD_MS: Final = 60_000
 _BACKLOG_SECONDS: Final = 60
+_HANGING_MS: Final = 120_000
+_HANGING_TIMES: Final = 10
 _ORDER: Final[tuple[Urgency, ...]] = ("bad", "warn", "info")
 
 
@@ -63,6 +65,16 @@ def of_job(
             detail=f"The job runs with epoch {job.epoch}, the newest is {job.newest_epoch}: "
             "changes of rules do not reach it.",
         )
+    if job.batch_running_ms is not None and job.batch_running_ms > _hanging_ms(job):
+        yield AttentionItem(
+            concern="batch_hangs",
+            urgency="bad",
+            stream=job.stream,
+            job=job.name,
+            detail=f"Its batch has been running for {job.batch_running_ms // 1_000} seconds, far "
+            "longer than the one before: it hangs, or has very much to do. Nothing is output "
+            "meanwhile, and changes wait.",
+        )
     yield from _of_discovery(job)
     yield from _of_watermark(job, allowed_delay_ms, now_ms)
     if job.backlog_events and job.backlog_events > _BACKLOG_SECONDS * job.events_per_second:
@@ -74,6 +86,11 @@ def of_job(
             detail=f"{job.backlog_events} events wait to be read, at {job.events_per_second:.0f} "
             "per second: matches are late.",
         )
+
+
+def _hanging_ms(job: JobView) -> int:
+    """Return how long a batch may run before somebody should look."""
+    return max(_HANGING_MS, _HANGING_TIMES * (job.batch_duration_ms or 0))
 
 
 def _of_discovery(job: JobView) -> Iterator[AttentionItem]:

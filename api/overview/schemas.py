@@ -17,6 +17,7 @@ Concern = Literal[
     "watermark_behind",
     "watermark_ahead",
     "backlog",
+    "batch_hangs",
     "discovery_failing",
     "rules_unreadable",
     "starts_soon",

@@ -58,6 +58,7 @@ class JobStatus:
     `silent_since_ms` since when the source is silent while they follow the clock. `backlog_events`
     is the number of unread events at the source (`None` = not known), `versions` has every version
     the job holds, in any order, and as superseded those that ran since it started and no longer do.
+    `batch_running_ms` is how long the batch after it has been running.
     """
 
     epoch: int | None = None
@@ -68,6 +69,7 @@ class JobStatus:
     silent_since_ms: int | None = None
     events_per_second: float = 0.0
     batch_duration_ms: int | None = None
+    batch_running_ms: int | None = None
     backlog_events: int | None = None
     totals: Totals = field(default_factory=Totals)
     partial_matches: int = 0

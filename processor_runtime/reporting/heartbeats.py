@@ -45,6 +45,7 @@ def heartbeat(
         silent_since_ms=_event_time(status.silent_since_ms),
         events_per_second=rate if 0 <= rate <= _FASTEST else 0,
         batch_duration_ms=_count(status.batch_duration_ms),
+        batch_running_ms=_count(status.batch_running_ms),
         backlog_events=_count(status.backlog_events),
         counters=_counters(status.totals),
         partial_matches=_bounded(status.partial_matches),

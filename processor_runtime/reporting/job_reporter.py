@@ -11,8 +11,9 @@ docs/jobs.md explains what is reported and how often.
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from types import TracebackType
 from typing import Any, Final, TypeVar
@@ -103,6 +104,7 @@ class JobReporter(BackgroundThread):
             _log, "the rule service takes no reports", backoff or Backoff()
         )
         self._status: JobStatus | None = None
+        self._batch_began: float | None = None
         self._registered: RegisteredJob | None = None
         self._versions = VersionReport()
         self._sequence = 0
@@ -122,9 +124,17 @@ class JobReporter(BackgroundThread):
     def update(self, status: JobStatus) -> None:
         """Set the current status; returns at once. Only the newest status is reported."""
         before = self._status
-        self._status = status
+        self._status, self._batch_began = status, None
         if before is None or before.epoch != status.epoch:
             self._wake.set()
+
+    def batch_begins(self) -> None:
+        """Note that a batch begins, which lasts until the next status; returns at once."""
+        self._batch_began = time.monotonic()
+
+    def _batch_running_ms(self) -> int | None:
+        began = self._batch_began
+        return None if began is None else round((time.monotonic() - began) * 1_000)
 
     @property
     def consecutive_failures(self) -> int:
@@ -180,11 +190,12 @@ class JobReporter(BackgroundThread):
         """Return whether the service now knows the state of every version."""
         part = self._versions.next_part(running_version(each) for each in status.versions)
         self._sequence += 1
+        now = replace(status, batch_running_ms=self._batch_running_ms())
         answer = self._ask(
             "POST",
             f"/v1/jobs/{registered.id}/heartbeats",
             HeartbeatAnswer,
-            heartbeat(status, part, self._job.instance_id, self._sequence, self._discovery()),
+            heartbeat(now, part, self._job.instance_id, self._sequence, self._discovery()),
         )
         self._versions.told(part, answer)
         return part.held_versions is not None

@@ -248,6 +248,7 @@ class StreamingJob:
             outputs=parts.outputs,
             progress=parts.progress,
             on_batch=lambda done: self._done(parts, done),
+            on_begin=lambda: _begins(parts),
             fails_on_error=self.job_file.on_error == "fail",
             has_ticks=self.job_file.has_ticks,
         )
@@ -291,6 +292,11 @@ class StreamingJob:
         if parts.reporter is not None:
             parts.reporter.update(done.status)
         self.on_batch(done)
+
+
+def _begins(parts: _Parts) -> None:
+    if parts.reporter is not None:
+        parts.reporter.batch_begins()
 
 
 def _report_start(parts: _Parts, pins: BatchPins) -> None:

@@ -64,6 +64,7 @@ class MicroBatches:
         outputs: where rows go.
         progress: what is added up.
         on_batch: told of each batch when it is done.
+        on_begin: told when a batch begins.
         fails_on_error: whether a processor that cannot run ends the job.
         has_ticks: whether the query has a source of ticks.
     """
@@ -76,6 +77,7 @@ class MicroBatches:
     outputs: Outputs
     progress: JobProgress
     on_batch: Callable[[BatchDone], None]
+    on_begin: Callable[[], None] = lambda: None
     fails_on_error: bool = False
     has_ticks: bool = False
 
@@ -87,6 +89,7 @@ class MicroBatches:
             RuleFailed: a processor failed, and the job is set to fail then.
         """
         began = time.monotonic()
+        self.on_begin()
         before = self.pins.timeline
         pin = self._pin(batch_id)
         if self.fails_on_error and pin.timeline.quarantined:

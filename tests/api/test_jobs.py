@@ -482,6 +482,7 @@ def test_what_is_worth_an_alert_is_a_metric(
         backlog_events=9,
         discovery=told,
         counters={"left_out": 7, "dropped": 3},
+        batch_running_ms=90_500,
     )
     label = 'stream="logins"'
     found = set(metrics(with_stream))
@@ -490,6 +491,7 @@ def test_what_is_worth_an_alert_is_a_metric(
     assert f'backlog_events{{job="main",{label}}} 9.0' in found
     assert f'watermark_timestamp_seconds{{job="main",{label}}} 1.8e+09' in found
     assert f'versions{{job="main",state="quarantined",{label}}} 1.0' in found
+    assert f'batch_running_seconds{{job="main",{label}}} 90.5' in found
     assert f'left_out_matches{{job="main",{label}}} 7.0' in found
     assert f'dropped_partial_matches{{job="main",{label}}} 3.0' in found
     assert f'discovery_up{{job="main",{label}}} 0.0' in found

@@ -132,6 +132,10 @@ def test_quarantined_versions_come_with_their_error_before_all_else(
         ({"watermark_ms": None}, []),
         ({"backlog_events": 6_000}, []),
         ({"backlog_events": 6_001}, ["backlog"]),
+        ({"batch_running_ms": 120_000}, []),
+        ({"batch_running_ms": 120_001, "batch_duration_ms": 1_000}, ["batch_hangs"]),
+        ({"batch_running_ms": 120_001, "batch_duration_ms": 60_000}, []),
+        ({"batch_running_ms": 600_001, "batch_duration_ms": 60_000}, ["batch_hangs"]),
         ({"discovery": {"status": "ok"}}, []),
         ({"discovery": {"status": "failing", "error": "no route"}}, ["discovery_failing"]),
         (

@@ -115,6 +115,19 @@ def test_the_service_knows_how_the_source_of_rules_fares_between_two_batches(
         assert told["problems"][0] == "rules/a.yaml: no pattern"
 
 
+def test_heartbeats_tell_for_how_long_a_batch_has_been_running(
+    served: ServedRuleService, rules: RuleService
+) -> None:
+    with reporter(rules) as reporting:
+        reporting.update(STATUS)
+        eventually(lambda: job_in(served)["state"] == "running")
+        assert job_in(served)["batch_running_ms"] is None
+        reporting.batch_begins()
+        eventually(lambda: (job_in(served)["batch_running_ms"] or 0) > 100)
+        reporting.update(STATUS)
+        eventually(lambda: job_in(served)["batch_running_ms"] is None)
+
+
 def test_a_job_without_a_batch_is_starting_and_sends_no_heartbeat(
     served: ServedRuleService, rules: RuleService
 ) -> None:

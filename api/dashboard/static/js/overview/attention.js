@@ -12,6 +12,7 @@ const WORDS = {
   watermark_behind: "Event time lags",
   watermark_ahead: "Event time runs ahead",
   backlog: "Events pile up",
+  batch_hangs: "A batch hangs",
   discovery_failing: "Rules cannot be read",
   rules_unreadable: "Rules are refused",
   starts_soon: "Starts soon",

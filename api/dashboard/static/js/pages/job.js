@@ -80,7 +80,7 @@ function Figures({ job }) {
     />
     <${Figure} name="Time goes on by" value=${timeDriver(job)} note=${timeNote(job)} />
     <${Figure} name="Events" value=${shortCount(job.events_per_second)} unit="/s" note=${`${shortCount(job.counters.events)} since its start`} />
-    <${Figure} name="Batch time" value=${duration(job.batch_duration_ms)} note=${`batch ${count(job.batch_id)}`} />
+    <${Figure} name="Batch time" value=${duration(job.batch_duration_ms)} note=${batchNote(job)} />
     <${Figure} name="Waiting at the source" value=${shortCount(job.backlog_events)} unit=${job.backlog_events === null ? "" : "events"} note=${job.backlog_events === null ? "not told by it" : ""} />
     <${Figure} name="Source of its rules" value=${DISCOVERY[job.discovery.status]} kind=${discoveryKind(job.discovery)} note=${discoveryNote(job.discovery)} />
     <${Figure} name="Matches since its start" value=${shortCount(job.counters.matches)} note=${`${shortCount(job.counters.timeouts)} timed out`} />
@@ -110,6 +110,11 @@ function timeNote(job) {
   if (job.time_mode === "events") return "alone: after the last one, open windows wait";
   if (job.time_mode === "events_or_clock") return "or the clock, once its source is silent";
   return job.time_mode === "processing" ? "an event has the time at which it is read" : "not told by it";
+}
+
+function batchNote(job) {
+  const running = job.batch_running_ms === null ? "" : `; the next has been running for ${duration(job.batch_running_ms)}`;
+  return `batch ${count(job.batch_id)}${running}`;
 }
 
 const DISCOVERY = { ok: "ok", failing: "failing", unknown: "–" };
