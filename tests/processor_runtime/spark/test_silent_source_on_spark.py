@@ -90,7 +90,7 @@ class Jobs:
                 threading.Thread(target=running.stop).start()
 
         running = job(self.spark, self.folder, on_batch, stream="logins", **FOLLOWS_CLOCK)
-        giving_up = threading.Timer(FAR_LONGER_SECONDS, running.stop)
+        giving_up = threading.Timer(3 * FAR_LONGER_SECONDS, running.stop)
         giving_up.start()
         try:
             running.run()
