@@ -1,5 +1,7 @@
 """What can be wrong with a clause: which rule it breaks, where, and how to mend it."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 
 from cep.expression.errors import ExpressionError, Problem, problem_at
@@ -39,12 +41,47 @@ class Mistake(StrEnum):
 class ClauseError(ExpressionError):
     """The text is no MATCH_RECOGNIZE clause, or does not fit the columns.
 
-    `mistake` is the rule it breaks; `problem` says where, what and how to mend it.
+    `mistake` is the rule it breaks; `problem` says where, what and how to mend it. `problems` are
+    all that were found, that one first: one per condition, measure, or other part of the clause.
     """
 
-    def __init__(self, mistake: Mistake, problem: Problem) -> None:
+    def __init__(
+        self, mistake: Mistake, problem: Problem, others: Sequence["ClauseError"] = ()
+    ) -> None:
         super().__init__(problem)
         self.mistake = mistake
+        self.problems: tuple[Problem, ...] = (
+            problem,
+            *(found for other in others for found in other.problems),
+        )
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.problems))
+
+
+class Mistakes:
+    """Collects what is wrong in several parts of a clause, so that all is told at once."""
+
+    def __init__(self) -> None:
+        self._found: list[ClauseError] = []
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Note the error that the block raises, and go on behind the block."""
+        try:
+            yield
+        except ClauseError as error:
+            self._found.append(error)
+
+    def refuse(self) -> None:
+        """Raise what has been noted.
+
+        Raises:
+            ClauseError: there was something; it has all problems, in order.
+        """
+        if self._found:
+            first, *others = self._found
+            raise ClauseError(first.mistake, first.problem, others) from first
 
 
 def refusal(text: str, span: Span, mistake: Mistake, message: str, hint: str = "") -> ClauseError:

@@ -6,30 +6,29 @@ from cep.expression.types import BOOLEAN, UNKNOWN
 from cep.row_pattern.analysis.expressions import Where, bind
 from cep.row_pattern.analysis.names import Names, names_of
 from cep.row_pattern.bound import BoundClause, BoundExpression, Variables
-from cep.row_pattern.clause import Clause, Exclusion, Name, RowsPerMatch, walk
-from cep.row_pattern.errors import Mistake, refusal
+from cep.row_pattern.clause import Clause, Exclusion, Name, RowsPerMatch, Scalar, walk
+from cep.row_pattern.errors import Mistake, Mistakes, refusal
 
 
 def analyse(clause: Clause, schema: Schema | None) -> BoundClause:
     """Return what a clause means for rows of a schema; without one, types are not checked.
 
     Raises:
-        ClauseError: it breaks a rule of the standard, or does not fit the schema.
+        ClauseError: it breaks a rule of the standard, or does not fit the schema; with what is
+            wrong in all its conditions, measures and columns.
     """
     names = names_of(clause, schema)
-    conditions = _conditions(clause, names)
+    mistakes = Mistakes()
+    conditions = _conditions(clause, names, mistakes)
     if clause.rows_per_match is RowsPerMatch.WITH_UNMATCHED:
-        _refuse_exclusions(clause)
-    skip_variables = _skip_variables(clause, names)
-    measures = tuple(
-        (measure.name.text, bind(names, measure.expression, Where(None)))
-        for measure in clause.measures
-    )
-    partition_by = tuple(_ordered_column(names, name, "a key") for name in clause.partition_by)
-    order_by = tuple(
-        (_ordered_column(names, order.column, "an order"), order.is_descending)
-        for order in clause.order_by
-    )
+        with mistakes.noted():
+            _refuse_exclusions(clause)
+    skip_variables: Variables = None
+    with mistakes.noted():
+        skip_variables = _skip_variables(clause, names)
+    measures = _measures(clause, names, mistakes)
+    partition_by, order_by = _ordered_columns(clause, names, mistakes)
+    mistakes.refuse()
     others = _other_columns(clause, schema, partition_by, order_by)
     bound = BoundClause(
         clause=clause,
@@ -63,27 +62,66 @@ def _ordered_column(names: Names, name: Name, what: str) -> str:
     return column
 
 
-def _conditions(clause: Clause, names: Names) -> tuple[BoundExpression | None, ...]:
+def _conditions(
+    clause: Clause, names: Names, mistakes: Mistakes
+) -> tuple[BoundExpression | None, ...]:
+    defined: set[int] = set()
     found: dict[int, BoundExpression] = {}
     for definition in clause.definitions:
-        variable = definition.variable
-        if variable.folded not in names.primary:
-            is_union = variable.folded in names.unions
-            what = "is a union variable" if is_union else "is not in the pattern"
-            hint = near_name(variable.folded, names.primary) or names.known_variables()
-            message = f"{variable.folded} {what}, so it cannot be defined"
-            raise refusal(clause.text, variable.span, Mistake.DEFINE, message, hint)
-        number = names.primary.index(variable.folded)
-        if number in found:
-            message = f"{variable.folded} is defined twice"
-            raise refusal(clause.text, variable.span, Mistake.DEFINE, message)
-        bound = bind(names, definition.condition, Where(number))
-        if bound.data_type != BOOLEAN and not bound.data_type.is_open:
-            message = f"a condition is needed, this is a {bound.data_type}"
-            span = definition.condition.span
-            raise refusal(clause.text, span, Mistake.TYPE, message, "compare it with something")
-        found[number] = bound
+        with mistakes.noted():
+            number = _defined_variable(clause, names, definition.variable, defined)
+            defined.add(number)
+            found[number] = _condition(clause, names, definition.condition, number)
     return tuple(found.get(number) for number in range(len(names.primary)))
+
+
+def _defined_variable(clause: Clause, names: Names, variable: Name, defined: set[int]) -> int:
+    if variable.folded not in names.primary:
+        is_union = variable.folded in names.unions
+        what = "is a union variable" if is_union else "is not in the pattern"
+        hint = near_name(variable.folded, names.primary) or names.known_variables()
+        message = f"{variable.folded} {what}, so it cannot be defined"
+        raise refusal(clause.text, variable.span, Mistake.DEFINE, message, hint)
+    number = names.primary.index(variable.folded)
+    if number in defined:
+        message = f"{variable.folded} is defined twice"
+        raise refusal(clause.text, variable.span, Mistake.DEFINE, message)
+    return number
+
+
+def _condition(clause: Clause, names: Names, condition: Scalar, number: int) -> BoundExpression:
+    bound = bind(names, condition, Where(number))
+    if bound.data_type != BOOLEAN and not bound.data_type.is_open:
+        message = f"a condition is needed, this is a {bound.data_type}"
+        hint = "compare it with something"
+        raise refusal(clause.text, condition.span, Mistake.TYPE, message, hint)
+    return bound
+
+
+def _measures(
+    clause: Clause, names: Names, mistakes: Mistakes
+) -> tuple[tuple[str, BoundExpression], ...]:
+    found: list[tuple[str, BoundExpression]] = []
+    for measure in clause.measures:
+        with mistakes.noted():
+            found.append((measure.name.text, bind(names, measure.expression, Where(None))))
+    return tuple(found)
+
+
+def _ordered_columns(
+    clause: Clause, names: Names, mistakes: Mistakes
+) -> tuple[tuple[str, ...], tuple[tuple[str, bool], ...]]:
+    """Return the columns of PARTITION BY, and those of ORDER BY."""
+    partition_by: list[str] = []
+    order_by: list[tuple[str, bool]] = []
+    for name in clause.partition_by:
+        with mistakes.noted():
+            partition_by.append(_ordered_column(names, name, "a key"))
+    for order in clause.order_by:
+        with mistakes.noted():
+            column = _ordered_column(names, order.column, "an order")
+            order_by.append((column, order.is_descending))
+    return tuple(partition_by), tuple(order_by)
 
 
 def _refuse_exclusions(clause: Clause) -> None:

@@ -185,6 +185,8 @@ class WordReader:
     def unexpected(self, message: str, hint: str = "") -> ClauseError:
         """Return the error for the next word, which should be something else."""
         word = self.next
-        end = max(word.start, 1)
-        span = word.span if word.kind is not Kind.END else (end - 1, end)
+        span = word.span
+        if word.kind is Kind.END:  # there is nothing to point at, so it is what comes last
+            last = self.ahead(-1).end if self._position else 1
+            span = (last - 1, last)
         return refusal(self.text, span, Mistake.SYNTAX, f"{message}, not {word.shown}", hint)
