@@ -10,6 +10,8 @@ from api.drafts.schemas import (
     DraftReport,
     Rewriting,
     Rewritten,
+    RowPattern,
+    RowPatternDrawing,
     Trial,
 )
 from api.routing import slice_router
@@ -52,6 +54,12 @@ def write_draft(rewriting: Rewriting, _principal: Viewer) -> Rewritten:
     document = in_usual_order(rewriting.document)
     write = json_text if rewriting.format == "json" else yaml_text
     return Rewritten(text=write([document]))
+
+
+@router.post("/drawing")
+def draw_row_pattern(row_pattern: RowPattern, _principal: Viewer) -> RowPatternDrawing:
+    """Return what is drawn of a clause of MATCH_RECOGNIZE; names in it are not checked."""
+    return service.drawing(row_pattern.match_recognize)
 
 
 def _json(content: bytes) -> Response:

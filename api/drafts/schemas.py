@@ -64,6 +64,37 @@ class Rewritten(BaseModel):
     text: str
 
 
+class RowPattern(BaseModel):
+    """A clause of MATCH_RECOGNIZE that is to be drawn."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {"match_recognize": "MATCH_RECOGNIZE (PATTERN (A B+) DEFINE A AS amount > 100)"}
+            ]
+        },
+    )
+
+    match_recognize: str = Field(
+        max_length=MAXIMUM_CHARACTERS, description="The clause, or a query with one."
+    )
+
+
+class RowPatternDrawing(BaseModel):
+    """What is drawn of a clause, so that a browser needs no parser."""
+
+    pattern: dict[str, Any] = Field(
+        description="A tree; `kind` is variable, sequence, alternation, permutation, exclusion, "
+        "repetition, partition_start or partition_end."
+    )
+    within: str = Field(description="A duration in words, empty without one.")
+    skip: dict[str, str] = Field(description="Where the search goes on: `to`, `variable`.")
+    output: str = Field(description="What a match outputs.")
+    subsets: list[dict[str, Any]] = Field(description="Union variables: `name`, `members`.")
+    text: str = Field(description="The clause in its normalised layout.")
+
+
 class DraftProblem(Flaw):
     """A problem or warning of a draft; `line` and `column` are those of its text."""
 

@@ -14,7 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from api.access.authentication import Principal
 from api.code.verification import holds_code
 from api.drafts.reading import ReadDraft, Unreadable, read_draft
-from api.drafts.schemas import MAXIMUM_CHARACTERS, Draft, DraftReport
+from api.drafts.schemas import MAXIMUM_CHARACTERS, Draft, DraftReport, RowPatternDrawing
 from api.processors.publishing import checked_document
 from api.runtime import Runtime
 from api.streams.service import ddl_of, event_time_column, existing_stream
@@ -24,7 +24,9 @@ from api.trials.rule import WrittenRule
 from api.web.problems import Flaw, Refusal, document_flaws, escaped, invalid
 from cep.definition.checking import check_definition
 from cep.definition.document import ProcessorContent
-from cep.expression import Schema
+from cep.explain.drawing import row_drawing
+from cep.expression import ExpressionError, Schema
+from cep.row_pattern.parsing.clauses import read_query
 
 _CHEAPER: Final = "Try it on fewer or shorter events, or narrow the conditions."
 _RULE_KEYS: Final = ("pattern", "key_by", "select")
@@ -74,6 +76,27 @@ def require_draft_size(document: Mapping[str, Any]) -> None:
         detail = f"{length} characters of JSON; the limit of a draft is {MAXIMUM_CHARACTERS}."
         flaw = Flaw(pointer="/document", detail=detail, remedy="Leave examples out.")
         raise invalid("draft", [flaw])
+
+
+def drawing(clause: str) -> RowPatternDrawing:
+    """Return what is drawn of a clause.
+
+    Raises:
+        Refusal: it is not well formed, with line and column.
+    """
+    try:
+        query = read_query(clause)
+    except ExpressionError as error:
+        flaw = Flaw(
+            pointer="/match_recognize",
+            detail=f"{error.message}.",
+            remedy=error.hint,
+            line=error.line,
+            column=error.column,
+            snippet=error.snippet,
+        )
+        raise invalid("clause", [flaw]) from None
+    return RowPatternDrawing.model_validate(row_drawing(query.clause))
 
 
 async def tried(runtime: Runtime, task: str, rule: WrittenRule, **more: Any) -> bytes:

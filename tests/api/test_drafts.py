@@ -368,3 +368,25 @@ def test_viewers_may_not_run_rules(with_stream: ServiceUnderTest) -> None:
     body = {"text": RULE_TEXT, "events": []}
     viewer = with_stream.as_role(Role.VIEWER)
     assert with_stream.client.post("/v1/drafts/trial", json=body, headers=viewer).status_code == 403
+
+
+def test_a_clause_is_answered_as_a_tree_to_be_drawn(with_stream: ServiceUnderTest) -> None:
+    clause = "MATCH_RECOGNIZE (PATTERN (a b*?) DEFINE b AS amount>3)"
+    answer = with_stream.client.post("/v1/drafts/drawing", json={"match_recognize": clause})
+    assert answer.status_code == 200, answer.text
+    first, second = answer.json()["pattern"]["parts"]
+    assert first == {"kind": "variable", "name": "A", "condition": ""}
+    assert second["inner"]["condition"] == "amount > 3"
+    assert second["quantifier"] == "*?"
+    assert "PATTERN (a b*?)" in answer.json()["text"]
+
+
+def test_a_clause_that_cannot_be_read_is_refused_at_its_place(
+    with_stream: ServiceUnderTest,
+) -> None:
+    body = {"match_recognize": "MATCH_RECOGNIZE (\nPATTERN (a b+ ) DEFINE b AS (amount > 3)"}
+    answer = with_stream.client.post("/v1/drafts/drawing", json=body)
+    assert answer.status_code == 422
+    (flaw,) = answer.json()["errors"]
+    assert (flaw["pointer"], flaw["line"]) == ("/match_recognize", 2)
+    assert flaw["remedy"]

@@ -3,6 +3,8 @@
 import { html, useLayoutEffect, useMemo, useRef, useState } from "../../vendor/preact.js";
 import { layout } from "./layout.js";
 import { readPattern } from "./model.js";
+import { readRowPattern } from "./row_model.js";
+import { clauseOf, useDrawing } from "./use_drawing.js";
 import { asText } from "./words.js";
 
 /**
@@ -11,10 +13,25 @@ import { asText } from "./words.js";
  * @param {Record<string, string>} [properties.notes] A note per step.
  * @param {string[]} [properties.wrong] Pointers of what is wrong; the cards they lead into are marked.
  */
-export function PatternGraph({ pattern, notes, wrong = [] }) {
+export function PatternGraph(properties) {
+  const clause = clauseOf(properties.pattern);
+  return clause ? html`<${RowPatternGraph} ...${properties} clause=${clause} />` : html`<${EventPatternGraph} ...${properties} />`;
+}
+
+function EventPatternGraph({ pattern, ...others }) {
+  const read = useMemo(() => readPattern(pattern), [pattern]);
+  return html`<${Drawing} read=${read} label=${asText(read)} ...${others} />`;
+}
+
+function RowPatternGraph({ clause, ...others }) {
+  const answer = useDrawing(clause);
+  const read = useMemo(() => (answer ? readRowPattern(answer) : { elements: [] }), [answer]);
+  return html`<${Drawing} read=${read} label=${read.label} ...${others} />`;
+}
+
+function Drawing({ read, label, notes, wrong = [] }) {
   const frame = useRef(null);
   const available = useWidth(frame);
-  const read = useMemo(() => readPattern(pattern), [pattern]);
   const drawing = useMemo(() => layout(read, available, notes), [read, available, notes]);
   const { width, height, parts } = drawing;
   return html`
@@ -24,7 +41,7 @@ export function PatternGraph({ pattern, notes, wrong = [] }) {
         : html`<svg
             class=${`pattern-drawing is-${drawing.direction}`}
             role="img"
-            aria-label=${asText(read)}
+            aria-label=${label}
             width=${Math.min(width + 4, available)}
             height=${Math.round((height + 4) * Math.min(1, available / (width + 4)))}
             viewBox=${`-2 -2 ${width + 4} ${height + 4}`}
@@ -55,8 +72,10 @@ function isWrong(pointer, wrong) {
   return wrong.some((each) => each === pointer || each.startsWith(`${pointer}/`));
 }
 
-function drawGroup({ x, y, width, height, title, pointer }, wrong) {
-  return html`<g class=${`pattern-group${isWrong(pointer, wrong) ? " is-wrong" : ""}`}>
+function drawGroup({ x, y, width, height, title, fullTitle, pointer, isExcluded }, wrong) {
+  const states = [isExcluded && "is-excluded", isWrong(pointer, wrong) && "is-wrong"].filter(Boolean);
+  return html`<g class=${["pattern-group", ...states].join(" ")}>
+    <title>${fullTitle}</title>
     <rect x=${x} y=${y} width=${width} height=${height} rx="10" />
     <text x=${x + 12} y=${y + 17}>${title}</text>
   </g>`;

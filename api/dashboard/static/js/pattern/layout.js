@@ -8,11 +8,13 @@ const LINE = 17;
 const PADDING = 12;
 const GROUP_PADDING = 14;
 const GROUP_HEAD = 26;
+const GROUP_TITLE = 6.6; // width of a character of it
 const MOST_LINES = 5;
 const CARD = { narrowest: 116, widest: 250 };
 const CONNECTOR = { shortest: 64, high: 46 };
 const TERMINAL = 26;
 const BRACKET = 34;
+const STACK_GAP = 12;
 const SHRUNK = 0.85; // how far a row is made smaller before it becomes a column
 const EDGE_LABELS = {
   next: "next",
@@ -103,17 +105,36 @@ function columnOf(elements, options) {
   return { width: options.width, height: y, axis: middle, parts };
 }
 
+// Parts that do not follow each other: alternatives, or what may come in any order.
+function stackOf(elements, options) {
+  const parts = [];
+  let y = 0;
+  let width = options.isRow ? 0 : options.width;
+  elements.forEach((element, index) => {
+    const box = boxOf(element, options);
+    if (index > 0) y += STACK_GAP;
+    box.parts.forEach((part) => parts.push(shift(part, 0, y)));
+    y += box.height;
+    width = Math.max(width, box.width);
+  });
+  return { width, height: y, axis: y / 2, parts };
+}
+
 function boxOf(element, options) {
   return element.kind === "group" ? groupBox(element, options) : cardBox(element, options);
 }
 
 function groupBox(element, options) {
   const inner = { ...options, width: options.isRow ? options.width : options.width - 2 * GROUP_PADDING };
-  const sequence = options.isRow ? rowOf(element.elements, inner) : columnOf(element.elements, inner);
-  const title = [timesBadge(element), ...remarks(element)].filter(Boolean).join(" · ") || "group";
-  const width = Math.max(sequence.width + 2 * GROUP_PADDING, title.length * 6.6 + 24);
+  const arranged = element.isStack ? stackOf : options.isRow ? rowOf : columnOf;
+  const sequence = arranged(element.elements, inner);
+  const title = [timesBadge(element), element.title, ...remarks(element)].filter(Boolean).join(" · ") || "group";
+  const wanted = Math.max(sequence.width + 2 * GROUP_PADDING, title.length * GROUP_TITLE + 24);
+  const width = options.isRow ? wanted : options.width;
+  const shown = clipped(title, Math.floor((width - 24) / GROUP_TITLE));
   const height = sequence.height + GROUP_HEAD + GROUP_PADDING;
-  const frame = { type: "group", x: 0, y: 0, width, height, title, pointer: element.pointer };
+  const frame = { type: "group", x: 0, y: 0, width, height, title: shown, fullTitle: title, pointer: element.pointer };
+  frame.isExcluded = element.isExcluded === true;
   return {
     width,
     height,

@@ -2,6 +2,8 @@
 
 import { html, useMemo } from "../../vendor/preact.js";
 import { readPattern } from "./model.js";
+import { readRowPattern } from "./row_model.js";
+import { clauseOf, useDrawing } from "./use_drawing.js";
 import { lead, sentences, takes } from "./words.js";
 
 /**
@@ -9,6 +11,19 @@ import { lead, sentences, takes } from "./words.js";
  * @param {unknown} properties.pattern The pattern document.
  */
 export function PatternText({ pattern }) {
+  const clause = clauseOf(pattern);
+  return clause ? html`<${RowPatternText} clause=${clause} />` : html`<${EventPatternText} pattern=${pattern} />`;
+}
+
+function RowPatternText({ clause }) {
+  const answer = useDrawing(clause);
+  return html`<div class="pattern-text">
+    ${answer && html`<pre class="pattern-text-clause"><code>${answer.text}</code></pre>`}
+    ${answer && readRowPattern(answer).sentences.map((sentence) => html`<p>${sentence}</p>`)}
+  </div>`;
+}
+
+function EventPatternText({ pattern }) {
   const read = useMemo(() => readPattern(pattern), [pattern]);
   return html`<div class="pattern-text">
     ${sequence(read.elements)}

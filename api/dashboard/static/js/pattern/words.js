@@ -42,6 +42,7 @@ export function remarks(element) {
     repeats && element.inner === "allow_combinations" && "all combinations",
     element.timesWithin && `each within ${element.timesWithin}`,
     element.until && `until ${element.until}`,
+    element.manner,
   ].filter(Boolean);
 }
 
