@@ -14,11 +14,13 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from typing import cast
 
 import polars as pl
 
 from cep import AfterMatchSkip, BatchMatcher, Pattern, Schema
 from cep.matching.matcher_state import encode_matcher
+from cep.nfa.runs import KeyRuns
 
 SCHEMA = Schema.from_ddl("ts BIGINT, user BIGINT, action STRING, amount BIGINT, shop BIGINT")
 ACTIONS = ["fail", "login", "pay", "view", "logout"]
@@ -104,7 +106,7 @@ def state_bytes(matcher: BatchMatcher) -> int:
     """Return the memory of all partial matches, without the events themselves."""
     size = 0
     for shape in matcher.matcher.shapes:
-        for runs in shape.keys.values():
+        for runs in cast("dict[object, KeyRuns]", shape.keys).values():
             size += sys.getsizeof(runs) + sys.getsizeof(runs.runs)
             size += sum(sys.getsizeof(run) for run in runs.runs)
             size += sum(sys.getsizeof(cell) for cell in runs.cells())

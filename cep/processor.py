@@ -200,7 +200,7 @@ class SelectExpressions(PatternProcessFunction):
     """
 
     def __init__(self, columns: Mapping[str, str], pattern: Pattern) -> None:
-        steps = [step.name for step in pattern.tree.steps()]
+        steps = pattern.step_names
         self._aggregates: list[CompiledAggregate] = []
         self._columns = {}
         slots: dict[Node, int] = {}

@@ -13,6 +13,7 @@ from api.code.verification import code_problems, place_of
 from api.web.problems import Flaw, document_flaws, invalid
 from cep.definition.checking import CheckedDefinition, check_definition
 from cep.definition.document import ProcessorContent, ProcessorDocument
+from cep.definition.keys import with_key
 from cep.expression import Schema
 from cep.matching.examples import WrittenExamples, examples_to_run
 from cep.pattern import Pattern, Problem
@@ -121,9 +122,10 @@ def _stored(
     definition = document.model_dump(mode="json", include=content_fields, exclude_defaults=True)
     definition["pattern"] = document.pattern
     examples = [example.model_dump(exclude_defaults=True) for example in document.examples]
+    definition = with_key(definition, pattern)
     normal = definition | {"pattern": pattern.to_document()}
     schedule = [document.effective_from, document.effective_until]
-    rule = {"stream": stream.name, "pattern": normal["pattern"], "key_by": document.key_by}
+    rule = {"stream": stream.name, "pattern": normal["pattern"], "key_by": definition.get("key_by")}
     return CheckedDocument(
         document=document,
         stream_version=stream.version,

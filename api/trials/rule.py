@@ -5,6 +5,7 @@ from typing import Any
 
 from cep.definition.checking import check_definition
 from cep.definition.document import ProcessorContent
+from cep.definition.keys import written_key
 from cep.expression import Schema
 from cep.pattern import Pattern
 
@@ -42,4 +43,6 @@ def read_rule(written: WrittenRule) -> Rule:
     checked = check_definition(written.definition, schema, ProcessorContent)
     if checked.content is None or checked.pattern is None or checked.problems:
         raise ValueError("the rule was not checked before it was sent")
-    return Rule(checked.content, checked.pattern, schema, written.event_time_column)
+    key_by = written_key(checked.content.key_by, checked.pattern)
+    content = checked.content.model_copy(update={"key_by": key_by})
+    return Rule(content, checked.pattern, schema, written.event_time_column)

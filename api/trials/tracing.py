@@ -10,7 +10,7 @@ followed by itself; where both end in the same way they are reported as one.
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 from api.trials.events import TimedEvent
 from cep.expression import (
@@ -27,6 +27,7 @@ from cep.matching.keyed import KeyedMatcher
 from cep.matching.shapes import Detection
 from cep.nfa.errors import ConditionFailed, LimitExceeded
 from cep.nfa.limits import Limits
+from cep.nfa.machine import Machine
 from cep.nfa.program import Action, Program, StateKind
 from cep.nfa.runs import Cell, KeyRuns, Run, accepted_events
 from cep.pattern import Pattern
@@ -75,6 +76,11 @@ class Trace:
         return steps
 
 
+def last_cell(found: Detection) -> Cell:
+    """Return the last event of a match of a pattern of steps, linked to those before."""
+    return cast("Cell", found.cell)
+
+
 @dataclass(slots=True)
 class _Moment:
     """The current step of a trace: the time, the current event, and the steps it fits."""
@@ -101,13 +107,17 @@ class Tracer:
             in_deadline_order=True,
         )
         (self._shape,) = self._matcher.shapes
+        machine = self._shape.machine
+        if not isinstance(machine, Machine):
+            raise TypeError("row patterns have a tracer of their own")
+        self._program = machine.program
         self._step_names = self._shape.members[0].step_names
         self._tests = [
             compile_predicate(node, _column_reader) for node in self._matcher.tests.nodes
         ]
         self._fits = [_fit_test(step, self._step_names, schema) for step in pattern.tree.steps()]
         self._is_skipping = pattern.tree.after_match_skip.kind is not SkipKind.NO_SKIP
-        self._longest_ms = _longest_window_ms(self._shape.machine.program)
+        self._longest_ms = _longest_window_ms(self._program)
         self._trace = Trace({_shown(name): [] for name in self._step_names}, self._step_names)
         self._open: dict[Hashable, list[Run]] = {}
         # A cell that led to another one or to a match is not a near miss.
@@ -130,13 +140,16 @@ class Tracer:
                 raise failure.at(f"event {event.position}") from failure.__cause__
         if self._matcher.time_ms is not None and let_time_pass:
             self._advance_to(min(self._matcher.time_ms + self._longest_ms, _LATEST_MS))
-        for key, runs in self._shape.keys.items():
+        for key, runs in self._keys().items():
             for run in runs.runs:
                 self._end(key, run, "open", None)
         self._trace.partial_matches = [
             each for each in self._ended.values() if id(each.cell) not in self._led_on
         ]
         return self._trace
+
+    def _keys(self) -> dict[Hashable, KeyRuns]:
+        return cast("dict[Hashable, KeyRuns]", self._shape.keys)
 
     def _take(self, key: Hashable, event: TimedEvent) -> None:
         self._advance_to(event.time_ms)
@@ -171,9 +184,10 @@ class Tracer:
             else:
                 emitting.add(detection.key)
                 self._trace.matches.append(detection)
-                self._lead_on(detection.cell)
-        for key in {**self._open, **self._shape.keys}:
-            runs = self._shape.keys.get(key)
+                self._lead_on(last_cell(detection))
+        keys = self._keys()
+        for key in {**self._open, **keys}:
+            runs = keys.get(key)
             before, after = self._open.get(key, []), runs.runs if runs else []
             if before is after:
                 continue
@@ -221,7 +235,7 @@ class Tracer:
 
     def _deadline_ms(self, run: Run) -> int | None:
         """Return when the first of its windows closes."""
-        program = self._shape.machine.program
+        program = self._program
         windows = (
             (run[3], program.window_ms),
             (run[4], program.states[run[0]].previous_window_ms),
@@ -239,7 +253,7 @@ class Tracer:
         forbidden: dict[str, None] = {}
         seen, todo = {state}, [state]
         while todo:
-            here = self._shape.machine.program.states[todo.pop()]
+            here = self._program.states[todo.pop()]
             if here.kind is StateKind.STOP:
                 forbidden[_shown(self._step_names[here.step])] = None
                 continue

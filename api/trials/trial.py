@@ -1,17 +1,16 @@
 """Tries a rule on events: returns matches with their output, and near misses."""
 
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime
-from decimal import Decimal
 from typing import Any, Final
 
 from api.trials.events import TimedEvent, timed_events, unknown_fields
 from api.trials.misfits import Misfit, Unfit
+from api.trials.plain_values import plain
 from api.trials.reports import TrialReport, TriedMatch, TriedPartialMatch
+from api.trials.row_tracing import row_pattern_report
 from api.trials.rule import Rule
-from api.trials.tracing import EndedPartialMatch, Trace, Tracer
+from api.trials.tracing import EndedPartialMatch, Trace, Tracer, last_cell
 from cep.expression import EvaluationError, Expression, compile_scalar, resolve
 from cep.matching.shapes import Detection
 from cep.nfa.errors import MatchingError
@@ -38,8 +37,13 @@ def run_trial(
     try:
         key_of = _key_function(rule)
         keyed = [(key_of(event), event) for event in timed]
-        trace = Tracer(rule.pattern, rule.schema).trace(keyed, let_time_pass=let_time_pass)
-        report = _report(rule, trace, timed)
+        if rule.pattern.query is not None:
+            report = row_pattern_report(
+                rule, rule.pattern.query, keyed, let_time_pass=let_time_pass
+            )
+        else:
+            trace = Tracer(rule.pattern, rule.schema).trace(keyed, let_time_pass=let_time_pass)
+            report = _report(rule, trace, timed)
     except (MatchingError, EvaluationError) as error:
         raise Unfit("trial", [Misfit(("events",), f"{error}")]) from None
     report.unknown_fields = unknown_fields(events, rule.schema)
@@ -72,8 +76,8 @@ def _match(
     steps = {name: [event.columns for event in taken] for name, taken in found.steps.items()}
     return TriedMatch(
         key=json.loads(str(found.key)),
-        steps=trace.positions(found.cell),
-        start=accepted_events(found.cell)[0][3].time_ms,
+        steps=trace.positions(last_cell(found)),
+        start=found.first_event.time_ms,
         at=found.time_ms,
         output=output_of(steps),
     )
@@ -100,7 +104,7 @@ def _key_function(rule: Rule) -> Callable[[TimedEvent], str]:
     ]
 
     def key(event: TimedEvent) -> str:
-        return json.dumps([_plain(column(event.columns, ())) for column in columns])
+        return json.dumps([plain(column(event.columns, ())) for column in columns])
 
     return key
 
@@ -112,23 +116,6 @@ def _output_function(rule: Rule) -> Callable[[Steps], dict[str, Any] | None]:
 
     def output(steps: Steps) -> dict[str, Any]:
         (row,) = select.process_match(steps, ProcessContext(0, 0))
-        return {name: _plain(value) for name, value in row.items()}
+        return {name: plain(value) for name, value in row.items()}
 
     return output
-
-
-def _plain(value: Any) -> Any:
-    """Return a value in JSON types."""
-    match value:
-        case Decimal() | float():
-            return float(value) if math.isfinite(value) else str(value)
-        case datetime() | date():
-            return value.isoformat()
-        case Mapping():
-            return {name: _plain(inner) for name, inner in value.items()}
-        case list() | tuple():
-            return [_plain(inner) for inner in value]
-        case None | bool() | int() | str():
-            return value
-        case _:
-            return str(value)

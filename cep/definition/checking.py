@@ -26,6 +26,8 @@ from cep.pattern import Pattern, Problem
 from cep.pattern.conditions import expression_problem
 from cep.pattern.document.reading import ExaminedPattern, examine_document
 from cep.pattern.problems import path_of, shape_problem, shape_problems
+from cep.pattern.row_patterns import is_same_key, partition_key
+from cep.row_pattern.clause import Query
 from cep.signing.code import SignedCode
 
 Content = TypeVar("Content", bound=ProcessorContent)
@@ -39,7 +41,7 @@ _INNER_MODELS: Final[Mapping[str, type[BaseModel]]] = {
     "function": SignedCode,
     "limits": ProcessorLimits,
 }
-_UNREADABLE: Final = ExaminedPattern(tree=None, problems=(), has_other_steps=True)
+_UNREADABLE: Final = ExaminedPattern(None, problems=(), has_other_steps=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,8 @@ def check_definition(
         problems += _key_problems(given, wrong, schema)
         problems += _select_problems(given, wrong, schema, examined)
     pattern = None if examined.tree is None else Pattern(examined.tree)
+    if pattern is not None and pattern.query is not None:
+        problems += _row_pattern_problems(given, wrong, pattern.query)
     return CheckedDefinition(tuple(_told(problems)), content, pattern)
 
 
@@ -198,10 +202,30 @@ def _key_mistakes(text: str, schema: Schema | None) -> list[ExpressionMistake]:
     return [] if mistake is None else [mistake]
 
 
+def _row_pattern_problems(
+    given: Mapping[str, Any], wrong: set[str], query: Query
+) -> Iterator[Problem]:
+    """Yield what a document says beside its clause that the clause itself says."""
+    if given.get("select") is not None:
+        message = "the clause says with MEASURES what is output."
+        yield Problem("select", message, "Move the columns to MEASURES.")
+    key_by = given.get("key_by")
+    if "key_by" in wrong or not key_by:
+        return
+    if not query.clause.partition_by:
+        message = "the clause has no PARTITION BY, so its key would be another."
+        yield Problem("key_by", message, f"Write PARTITION BY {', '.join(key_by)} in the clause.")
+    elif not is_same_key(query, key_by):
+        message = f"not the key of the clause, PARTITION BY {', '.join(partition_key(query))}."
+        yield Problem("key_by", message, "Leave it out: PARTITION BY is the key.")
+
+
 def _select_problems(
     given: Mapping[str, Any], wrong: set[str], schema: Schema | None, pattern: ExaminedPattern
 ) -> Iterator[Problem]:
     columns = given.get("select")
+    if isinstance(pattern.tree, Query):
+        return
     if "select" in wrong or not isinstance(columns, Mapping):
         return
     for name, text in columns.items():

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, GetPydanticSchema
 from pydantic_core import core_schema
 
 from cep.instants import Instant
-from cep.pattern.document.schema import PatternDocument
+from cep.pattern.document.schema import AnyPatternDocument
 from cep.signing.code import SignedCode
 
 # Any mapping passes, and the JSON Schema is the pattern's: `Pattern.from_document` says more about
@@ -23,9 +23,7 @@ PatternMapping = Annotated[
         get_pydantic_core_schema=lambda _type, _handler: core_schema.dict_schema(
             core_schema.str_schema(), core_schema.any_schema()
         ),
-        get_pydantic_json_schema=lambda _schema, handler: handler(
-            PatternDocument.__pydantic_core_schema__
-        ),
+        get_pydantic_json_schema=lambda _schema, handler: handler(AnyPatternDocument.core_schema),
     ),
 ]
 ProcessorId = Annotated[

@@ -13,8 +13,9 @@ from collections.abc import Hashable
 from itertools import count
 from typing import Final
 
+from cep.matching.machines import KeyState
 from cep.matching.shapes import Shape
-from cep.nfa.runs import KeyRuns, Scheduled
+from cep.nfa.runs import Scheduled
 
 _TOLERATED: Final = 64
 """So few entries that do not count are not worth a look at all of them."""
@@ -32,7 +33,7 @@ class DeadlineQueue:
         """Return how many entries there are, those that do not count included."""
         return len(self._heap)
 
-    def schedule(self, shape: Shape, key: Hashable, runs: KeyRuns, deadline_ms: int) -> None:
+    def schedule(self, shape: Shape, key: Hashable, runs: KeyState, deadline_ms: int) -> None:
         """See that the windows of a key are looked at by `deadline_ms` at the latest."""
         if runs.scheduled is not None:
             scheduled_ms, _ = runs.scheduled
@@ -42,7 +43,7 @@ class DeadlineQueue:
         runs.scheduled = (deadline_ms, next(self._numbers))
         heapq.heappush(self._heap, (runs.scheduled, shape, key))
 
-    def cancel(self, runs: KeyRuns) -> None:
+    def cancel(self, runs: KeyState) -> None:
         """Have a key that is idle no longer looked at."""
         if runs.scheduled is None:
             return
@@ -53,7 +54,7 @@ class DeadlineQueue:
             heapq.heapify(self._heap)
             self._left_behind = 0
 
-    def pop_due(self, time_ms: int) -> tuple[int, Shape, Hashable, KeyRuns] | None:
+    def pop_due(self, time_ms: int) -> tuple[int, Shape, Hashable, KeyState] | None:
         """Return the next key to look at up to a time, with its deadline; it waits no longer."""
         while self._heap and self._heap[0][0] < (time_ms + 1,):
             scheduled, shape, key = heapq.heappop(self._heap)
@@ -70,7 +71,7 @@ class DeadlineQueue:
         self._left_behind = 0
 
 
-def _runs_of(scheduled: Scheduled, shape: Shape, key: Hashable) -> KeyRuns | None:
+def _runs_of(scheduled: Scheduled, shape: Shape, key: Hashable) -> KeyState | None:
     """Return the partial matches an entry is about; `None` if it does not count any more."""
     runs = shape.keys.get(key)
     return runs if runs is not None and runs.scheduled is scheduled else None

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 
 from cep.definition.checking import CheckedDefinition
 from cep.definition.document import Example
+from cep.definition.keys import written_key
 from cep.expression import EvaluationError, Expression, compile_scalar, resolve
 from cep.matching.find_matches import find_matches
 from cep.nfa.errors import MatchingError
@@ -71,7 +72,7 @@ def examples_to_run(
         return None, [unfit]
     if not given:
         return None, []
-    keys = document.get("key_by") or []
+    keys = written_key(document.get("key_by"), checked.pattern) or []
     return WrittenExamples(document["pattern"], keys, given, event_time_column), []
 
 
@@ -97,7 +98,7 @@ def _unfit(examples: Sequence[Mapping[str, Any]], pattern: Pattern) -> Problem |
     if count > MAXIMUM_EVENTS:
         message = f"{count} events; the limit is {MAXIMUM_EVENTS}."
         return Problem("examples", message, "Keep examples small; use a backtest for more.")
-    if examples and any(signed_codes(pattern.tree)):
+    if examples and any(signed_codes(pattern.form)):
         return Problem(
             "examples",
             "the pattern has Python conditions, which are not run for a check.",

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 from cep.matching.keyed import KeyedMatcher
 from cep.matching.shapes import Shape
-from cep.nfa.codec import pack_values, runs_of_payload, runs_payload, unpack_values
+from cep.nfa.codec import pack_values, unpack_values
 from cep.nfa.errors import StateEncodingError
-from cep.nfa.runs import RUN_RULES, RUN_START, RUN_STATE, KeyRuns
 
 Layout = list[list[list[str]]]
 """Per shape, in order, the id and pattern digest of each of its rules."""
@@ -51,8 +50,8 @@ def encode_key(matcher: KeyedMatcher, key: Hashable) -> EncodedKey | None:
         runs = shape.keys.get(key)
         if runs is None:
             continue
-        parts.append([number, runs_payload(runs)])
-        holds_back = holds_back or bool(runs.waiting)
+        parts.append([number, shape.machine.payload(runs)])
+        holds_back = holds_back or bool(runs.held_back_rules())
         closes_ms = shape.machine.next_deadline_ms(runs)
         if closes_ms is not None and (deadline_ms is None or closes_ms < deadline_ms):
             deadline_ms = closes_ms
@@ -98,13 +97,9 @@ class KeyRestorer:
 
     def _restore(self, key: Hashable, translation: "_Translation", payload: list[Any]) -> None:
         shape = translation.shape
-        runs = runs_of_payload(
-            payload,
-            aggregate_count=shape.machine.aggregate_count,
-            translate=self._translate,
-        )
+        runs = shape.machine.of_payload(payload, self._translate)
         if translation.bits is not None:
-            renumber(runs, translation.bits)
+            runs.renumber(translation.bits)
         if not runs.is_idle:
             shape.keys[key] = runs
             self._matcher.settle(shape, key, runs)
@@ -142,26 +137,3 @@ def _translations(
 
 def _is_identity(bits: Mapping[int, int], count: int) -> bool:
     return len(bits) == count and all(old == new for old, new in bits.items())
-
-
-def renumber(runs: KeyRuns, bits: Mapping[int, int]) -> None:
-    """Replace the rules of all partial matches, bit by bit; rules not in `bits` are dropped."""
-    known: dict[int, int] = {}
-
-    def renumbered(rules: int) -> int:
-        if rules not in known:
-            result, remaining = 0, rules
-            while remaining:
-                bit = remaining & -remaining
-                remaining ^= bit
-                result |= bits.get(bit, 0)
-            known[rules] = result
-        return known[rules]
-
-    runs.runs = [
-        (run[RUN_STATE], rules, *run[RUN_START:])
-        for run in runs.runs
-        if (rules := renumbered(run[RUN_RULES]))
-    ]
-    runs.waiting = [(rules, queue) for old, queue in runs.waiting if (rules := renumbered(old))]
-    runs.bound_rules()

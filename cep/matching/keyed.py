@@ -16,6 +16,7 @@ from typing import Any
 from cep.bounded_cache import BoundedCache
 from cep.expression import FieldReader, Schema, mapping_reader
 from cep.matching.deadlines import DeadlineQueue
+from cep.matching.machines import KeyState
 from cep.matching.shapes import Detection, EventKind, Member, RuleFailure, Selection, Shape
 from cep.nfa.compiler.compile import CompiledPattern, compile_pattern
 from cep.nfa.conditions import Aggregates, ConditionBinder, EventTests
@@ -23,10 +24,12 @@ from cep.nfa.errors import MatchingError
 from cep.nfa.limits import Limits
 from cep.nfa.machine import Machine
 from cep.nfa.program import Program
-from cep.nfa.runs import KeyRuns
-from cep.nfa.skip import Emitted
 from cep.nfa.transition_table import kinds_capacity
 from cep.pattern import Pattern
+from cep.row_pattern.analysis.analyse import analyse
+from cep.row_pattern.clause import Query
+from cep.row_search.machine import RowPatternMachine
+from cep.row_search.search import RowPatternSearch
 
 
 class KeyedMatcher:
@@ -68,16 +71,24 @@ class KeyedMatcher:
         by_program: dict[
             tuple[Program, Limits, Hashable], list[tuple[Member, CompiledPattern]]
         ] = {}
+        of_row_patterns: list[Shape] = []
         for rule, pattern in rules.items():
-            compiled = compile_pattern(pattern.tree)
             digest = blake2b(str(pattern).encode(), digest_size=8).hexdigest()
-            member = Member(rule, compiled.step_names, digest)
             of_rule = limits.get(rule) if isinstance(limits, Mapping) else limits
+            if pattern.query is not None:
+                shape = self._row_pattern_shape(rule, digest, pattern.query, of_rule or Limits())
+                of_row_patterns.append(shape)
+                continue
+            compiled = compile_pattern(pattern.tree)
+            member = Member(rule, compiled.step_names, digest)
             shared = (compiled.program, of_rule or Limits(), kept_apart.get(rule))
             by_program.setdefault(shared, []).append((member, compiled))
-        self.shapes = tuple(
-            self._shape(program, members, of_each)
-            for (program, of_each, _), members in by_program.items()
+        self.shapes = (
+            *(
+                self._shape(program, members, of_each)
+                for (program, of_each, _), members in by_program.items()
+            ),
+            *of_row_patterns,
         )
         self._in_deadline_order = in_deadline_order
         self._deadlines = DeadlineQueue()
@@ -96,6 +107,13 @@ class KeyedMatcher:
         conditions = [binder.bind(pattern, member.rule) for member, pattern in members]
         machine = Machine(program, conditions, aggregate_count=len(aggregates), limits=limits)
         return Shape(machine, tuple(member for member, _ in members), {})
+
+    def _row_pattern_shape(self, rule: str, digest: str, query: Query, limits: Limits) -> Shape:
+        clause = analyse(query.clause, self._schema)
+        search = RowPatternSearch(clause, self._field_reader, limits, shows_timeouts=True)
+        tests = [None if test is None else self.tests.number(test) for test in search.row_tests]
+        member = Member(rule, clause.variables, digest)
+        return Shape(RowPatternMachine(search, tests), (member,), {})
 
     def select(self, rules: Collection[str]) -> Selection:
         """Return some rules as one bit set per shape."""
@@ -162,7 +180,7 @@ class KeyedMatcher:
         detections: list[Detection] = []
         for shape, given in zip(self.shapes, rules, strict=True):
             for key, runs in list(shape.keys.items()) if given else ():
-                emitted: list[Emitted] = []
+                emitted: Sequence[tuple[int, Any]] = ()
                 while chosen := given & ~shape.machine.stopped & runs.held_back_rules():
                     try:
                         emitted = shape.machine.release(runs, chosen)
@@ -186,7 +204,7 @@ class KeyedMatcher:
             if runs is None:
                 if transitions.start is None:
                     continue
-                runs = shape.keys[key] = KeyRuns()
+                runs = shape.keys[key] = shape.machine.new_key()
             try:
                 emitted = shape.machine.process(runs, transitions, event, time_ms)
             except MatchingError as error:
@@ -206,8 +224,8 @@ class KeyedMatcher:
         error: MatchingError,
         key: Hashable,
         event: Any,
-        attempt: Callable[[], list[Emitted] | None],
-    ) -> list[Emitted]:
+        attempt: Callable[[], Sequence[tuple[int, Any]] | None],
+    ) -> Sequence[tuple[int, Any]]:
         """Process an event again without the rule that failed on it, and the next that does."""
         while True:
             self._stop(shape, error, key, event)
@@ -243,7 +261,7 @@ class KeyedMatcher:
                 error.rules = guilty
                 self._stop(shape, error, key, event)
 
-    def settle(self, shape: Shape, key: Hashable, runs: KeyRuns) -> None:
+    def settle(self, shape: Shape, key: Hashable, runs: KeyState) -> None:
         """Free a key that has become idle; see that the next window of a busy one is waited for."""
         if runs.is_idle:
             shape.keys.pop(key, None)

@@ -7,30 +7,47 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from cep.matching.machines import KeyMachine, KeyState, KeyTransitions
 from cep.nfa.errors import ConditionFailed, MatchingError
-from cep.nfa.machine import Machine
-from cep.nfa.runs import Cell, KeyRuns, events_by_step
-from cep.nfa.transition_table import EventTransitions
+from cep.nfa.runs import CELL_EVENT, Cell, accepted_events, events_by_step
+from cep.row_search.matched import MatchedRows
 
 
 class Detection(NamedTuple):
     """One match, or one partial match that timed out. A tuple, as there may be very many.
 
     `time_ms` is the event time at which it was found: that of the event, or when the window closed.
-    `cell` is the last of its linked events; `steps` materialises them.
+    `cell` is the last of its linked events, or what a row pattern has found; `steps` materialises
+    them.
     """
 
     rule: str
     key: Hashable
-    cell: Cell
+    cell: Cell | MatchedRows
     step_names: tuple[str, ...]
     time_ms: int
     is_timeout: bool = False
 
     @property
     def steps(self) -> dict[str, list[Any]]:
-        """The accepted events by step name."""
+        """The accepted events by step name, or by variable."""
+        if isinstance(self.cell, MatchedRows):
+            return self.cell.by_variable(self.step_names)
         return events_by_step(self.cell, self.step_names)
+
+    @property
+    def last_event(self) -> Any:
+        """The last accepted event; of an empty match the one it was found at."""
+        if isinstance(self.cell, MatchedRows):
+            return self.cell.rows[self.cell.start + max(0, len(self.cell.codes) - 1)]
+        return self.cell[CELL_EVENT]
+
+    @property
+    def first_event(self) -> Any:
+        """The first accepted event; of an empty match the one it was found at."""
+        if isinstance(self.cell, MatchedRows):
+            return self.cell.rows[self.cell.start]
+        return accepted_events(self.cell)[0][CELL_EVENT]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +63,9 @@ class Member:
 class Shape:
     """The rules that share one program, and their partial matches by key."""
 
-    machine: Machine
+    machine: KeyMachine
     members: tuple[Member, ...]
-    keys: dict[Hashable, KeyRuns]
+    keys: dict[Hashable, KeyState]
 
     def bit_of(self, error: MatchingError) -> int:
         """Return the rule whose condition failed, as a bit set; 0 for other errors."""
@@ -61,7 +78,13 @@ class Shape:
         return [member.rule for bit, member in enumerate(self.members) if rules >> bit & 1]
 
     def detections(
-        self, rules: int, key: Hashable, cell: Cell, time_ms: int, *, is_timeout: bool = False
+        self,
+        rules: int,
+        key: Hashable,
+        cell: Cell | MatchedRows,
+        time_ms: int,
+        *,
+        is_timeout: bool = False,
     ) -> Iterator[Detection]:
         """Yield one detection per rule of the set `rules`."""
         while rules:
@@ -87,5 +110,5 @@ class RuleFailure:
 Selection = tuple[int, ...]
 """Some rules of a matcher: one bit set per shape."""
 
-EventKind = tuple[tuple[Shape, EventTransitions], ...]
+EventKind = tuple[tuple[Shape, KeyTransitions], ...]
 """What one kind of event does to each shape it can concern; empty = it concerns no rule."""

@@ -10,10 +10,11 @@ conditions differ. One rule is the special case of one bit.
 Source: Flink CEP `NFA.process` and `NFA.advanceTime`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cep.nfa.codec import runs_of_payload, runs_payload
 from cep.nfa.decision import NO_EVENT, RunOutcome
 from cep.nfa.errors import SkipTargetMissing
 from cep.nfa.limits import Limits, check_events, check_held
@@ -40,6 +41,7 @@ from cep.nfa.transition_table import (
     RuleCondition,
     TransitionTable,
 )
+from cep.pattern.tree import SkipKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class TimedOut:
     """Partial matches that ran out of time: the window of `rules` closed at `timeout_ms`."""
 
     rules: int
-    cell: Cell
+    cell: Any
     timeout_ms: int
 
 
@@ -120,6 +122,33 @@ class Machine:
         self._events_checkpoint = self.limits.events + self.limits.events // 10
         self._table = TransitionTable(program, rules)
         self.all_rules = self._table.all_rules
+
+    @property
+    def can_hold_back(self) -> bool:
+        """Whether a finished match may have to wait for a partial match."""
+        return self.program.skip.kind is not SkipKind.NO_SKIP
+
+    def new_key(self) -> KeyRuns:
+        """Return the state of a key without partial matches."""
+        return KeyRuns()
+
+    def payload(self, key: KeyRuns) -> list[Any]:
+        """Return the state of a key as plain values."""
+        return runs_payload(key)
+
+    def of_payload(
+        self, payload: list[Any], translate: Callable[[Any], Any] | None = None
+    ) -> KeyRuns:
+        """Return the state of a key that `payload` described.
+
+        Args:
+            payload: what it returned.
+            translate: from an event as it was written to one as it is read now.
+
+        Raises:
+            StateEncodingError: the payload is not well formed.
+        """
+        return runs_of_payload(payload, aggregate_count=self.aggregate_count, translate=translate)
 
     def transitions(
         self,

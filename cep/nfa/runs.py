@@ -5,7 +5,8 @@ written here, and are read by the indexes named here. Cells are persistent and l
 matches that branched share what they accepted before.
 """
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 Cell = tuple[Any, int, int, Any, list[Any] | None]
@@ -100,6 +101,32 @@ class KeyRuns:
         """Give up what belongs to other rules than those in the set `kept`."""
         self.give_up_runs(~kept)
         self.waiting = [(rules, queue) for given, queue in self.waiting if (rules := given & kept)]
+
+    def renumber(self, bits: Mapping[int, int]) -> None:
+        """Replace the rules of all partial matches, bit by bit; rules not in `bits` are dropped."""
+        known: dict[int, int] = {}
+
+        def renumbered(rules: int) -> int:
+            if rules not in known:
+                result, remaining = 0, rules
+                while remaining:
+                    bit = remaining & -remaining
+                    remaining ^= bit
+                    result |= bits.get(bit, 0)
+                known[rules] = result
+            return known[rules]
+
+        self.runs = [
+            (run[RUN_STATE], rules, *run[RUN_START:])
+            for run in self.runs
+            if (rules := renumbered(run[RUN_RULES]))
+        ]
+        self.waiting = [(rules, queue) for old, queue in self.waiting if (rules := renumbered(old))]
+        self.bound_rules()
+
+    def open_by_rules(self) -> Mapping[int, int]:
+        """Return the number of open partial matches by set of rules."""
+        return Counter(run[RUN_RULES] for run in self.runs)
 
     @property
     def is_idle(self) -> bool:

@@ -17,6 +17,7 @@ from cep.expression import Expression, ExpressionError, Schema
 from cep.pattern import (
     code,
     conditions,
+    row_patterns,
 )
 from cep.pattern.document import reading, writing
 from cep.pattern.durations import duration_ms
@@ -38,6 +39,7 @@ from cep.pattern.tree import (
 )
 from cep.pattern.validation.element_rules import element_problems
 from cep.pattern.validation.validate import problems, warnings
+from cep.row_pattern.clause import Query
 from cep.signing.code import CodePlace
 from cep.signing.keys import SigningKeys
 
@@ -51,10 +53,48 @@ class Pattern:
 
     Calls that describe a step (`where`, `times`, `within` …) apply to the last one. Where a step's
     name is asked for, another pattern makes a group. A duration is milliseconds, a text such as
-    "10 minutes" or "PT10M", or a timedelta.
+    "10 minutes" or "PT10M", or a timedelta. Made with `from_sql` it is a MATCH_RECOGNIZE clause, to
+    which no steps can be added.
     """
 
-    tree: PatternTree
+    form: PatternTree | Query
+
+    @property
+    def tree(self) -> PatternTree:
+        """The tree of a pattern of steps.
+
+        Raises:
+            PatternError: it is a MATCH_RECOGNIZE clause, which has no steps.
+        """
+        if isinstance(self.form, Query):
+            message = "this is a MATCH_RECOGNIZE clause, which is not made of steps."
+            raise PatternError([Problem("", message, "Change the text of the clause.")])
+        return self.form
+
+    @property
+    def query(self) -> Query | None:
+        """The MATCH_RECOGNIZE clause; `None` for a pattern of steps."""
+        return self.form if isinstance(self.form, Query) else None
+
+    @property
+    def step_names(self) -> tuple[str, ...]:
+        """The names that the events of a match go by: of steps, or of variables."""
+        if self.query is not None:
+            return row_patterns.variables(self.query)
+        return tuple(step.name for step in self.tree.steps())
+
+    @classmethod
+    def from_sql(cls, text: str, *, schema: Schema | None = None) -> Self:
+        """Return the pattern that a MATCH_RECOGNIZE clause describes, validated.
+
+        Args:
+            text: the clause, or `SELECT * FROM stream MATCH_RECOGNIZE (...)`.
+            schema: the columns of an event, which the clause must fit; `None` if unknown.
+
+        Raises:
+            PatternError: with every problem of the clause, each with line and column.
+        """
+        return cls(row_patterns.read_row_pattern(text)).validate(schema)
 
     # --- sequence
 
@@ -271,12 +311,18 @@ class Pattern:
             PatternError: a condition makes no sense, or Flink would refuse the pattern or,
                 without `flink_quirks`, mangle it.
         """
-        if found := problems(self.tree, schema):
+        if self.query is not None:
+            found = row_patterns.row_pattern_problems(self.query, schema)
+        else:
+            found = problems(self.tree, schema)
+        if found:
             raise PatternError(found)
         return self
 
     def warnings(self) -> tuple[Problem, ...]:
         """Return what is allowed but rarely meant, such as a state that may grow for ever."""
+        if self.query is not None:
+            return row_patterns.row_pattern_warnings(self.query)
         return warnings(self.tree)
 
     # --- Python code
@@ -294,6 +340,8 @@ class Pattern:
         Raises:
             PatternError: a callable cannot be pickled, is too large, or the key wants a place.
         """
+        if self.query is not None:
+            return self
         return type(self)(code.signed(self.tree, keys, modules, place))
 
     def load_code(self, keys: SigningKeys | None, place: CodePlace | None = None) -> Self:
@@ -307,6 +355,8 @@ class Pattern:
             PatternError: code is refused: signed with no key of these or for another rule, changed,
                 of another Python.
         """
+        if self.query is not None:
+            return self
         return type(self)(code.loaded(self.tree, keys, place))
 
     # --- other forms
@@ -355,7 +405,7 @@ class Pattern:
         Raises:
             PatternError: the pattern holds Python code that is not signed.
         """
-        return writing.document_of(self.tree)
+        return writing.document_of(self.form)
 
     def to_yaml(self) -> str:
         """Return the document of this pattern as YAML.
@@ -363,7 +413,7 @@ class Pattern:
         Raises:
             PatternError: the pattern holds Python code that is not signed.
         """
-        return writing.yaml_of(self.tree)
+        return writing.yaml_of(self.form)
 
     def to_json(self) -> str:
         """Return the document of this pattern as indented JSON.
@@ -371,17 +421,20 @@ class Pattern:
         Raises:
             PatternError: the pattern holds Python code that is not signed.
         """
-        return writing.json_of(self.tree)
+        return writing.json_of(self.form)
 
     @classmethod
     def parse(cls, text: str) -> Self:
         """Return the pattern that `str(pattern)` printed.
 
-        Nothing is evaluated: the text is read as a chain of known calls with literal arguments.
+        Nothing is evaluated: the text is read as a clause, or as a chain of known calls with
+        literal arguments.
 
         Raises:
             PatternError: it is no such chain, or a call refuses; with line and column.
         """
+        if text.lstrip()[:6].upper() in {"MATCH_", "SELECT"}:
+            return cls.from_sql(text)
         chain = printed_reading.read_chain(text)
         pattern: Self = printed_reading.built(
             chain, {"Pattern": cls, "AfterMatchSkip": AfterMatchSkip}
@@ -389,6 +442,8 @@ class Pattern:
         return pattern
 
     def __str__(self) -> str:
+        if self.query is not None:
+            return self.query.clause.text
         return printed_writing.printed(self.tree)
 
     __repr__ = __str__

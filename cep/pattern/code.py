@@ -19,6 +19,7 @@ from cep.pattern.tree import (
     Step,
 )
 from cep.pattern.validation.places import places
+from cep.row_pattern.clause import Query
 from cep.signing.code import CodePlace, CodeRefused, CodeUse, SignedCode, sign, verify_and_load
 from cep.signing.keys import SigningKeys
 
@@ -64,8 +65,10 @@ def loaded(
     return _Rewriter(load_one).tree(tree)
 
 
-def signed_codes(tree: PatternTree) -> Iterator[tuple[str, SignedCode]]:
+def signed_codes(tree: PatternTree | Query) -> Iterator[tuple[str, SignedCode]]:
     """Yield the signed code of every condition with its path in the document."""
+    if isinstance(tree, Query):
+        return
     for place in places(tree):
         element = place.element
         if isinstance(element, Step):

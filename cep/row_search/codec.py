@@ -44,7 +44,7 @@ def partition_payload(partition: Partition) -> list[Any]:
         partition.times,
         partition.known,
         partition.true,
-        [partition.base, partition.start, partition.cursor],
+        [partition.base, partition.start, partition.cursor, partition.starts_end],
         [partition.matches, partition.covered, partition.debt],
         [partition.has_begun, partition.has_found],
         paths,
@@ -86,7 +86,7 @@ def _partition(
         rows = [tuple(row) for row in rows]
     partition.rows = rows if translate is None else [translate(row) for row in rows]
     partition.times, partition.known, partition.true = times, known, true
-    partition.base, partition.start, partition.cursor = places
+    partition.base, partition.start, partition.cursor, partition.starts_end = places
     partition.matches, partition.covered, partition.debt = counts
     partition.has_begun, partition.has_found = flags
     restored = _restored_paths(paths, partition, search)

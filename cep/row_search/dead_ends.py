@@ -8,6 +8,7 @@ Source: memoized backtracking, as in the linear engine of V8 and in Davis et al.
 Selective Memoization to Defeat Regular Expression Denial of Service".
 """
 
+from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
 _KEPT: Final = 200_000
@@ -19,14 +20,14 @@ class DeadEnds:
 
     def __init__(self) -> None:
         self._known: dict[int, set[Any]] = {}
-        self._tried: list[tuple[int, set[Any]]] = []
+        self._tried: list[tuple[int, AbstractSet[Any]]] = []
         self._count = 0
 
     def at(self, index: int) -> set[Any]:
         """Return the futures behind a row that come to nothing."""
         return self._known.get(index, _NONE)
 
-    def tried(self, index: int, futures: set[Any]) -> None:
+    def tried(self, index: int, futures: AbstractSet[Any]) -> None:
         """Note what the open start has come to behind a row."""
         self._tried.append((index, futures))
 

@@ -30,13 +30,18 @@ def pay_for_start(partition: Partition) -> None:
     partition.debt = max(0, partition.debt - _PAID_BY_START)
 
 
-def owe(partition: Partition, limits: Limits, ways: int, walked: int) -> None:
-    """Count ways that are tried with a row, and places of the pattern that are walked for them.
+def owed(ways: int, walked: int) -> int:
+    """Return what ways count that are tried with a row, and places that are walked for them."""
+    return ways + max(0, walked - _FREE_WALK) // _WALKED_PER_WAY
+
+
+def owe(partition: Partition, limits: Limits, count: int) -> None:
+    """Count what has been tried; see `owed`.
 
     Raises:
         LimitExceeded: too much has been tried; the bound is that of partial matches.
     """
-    partition.debt += ways + max(0, walked - _FREE_WALK) // _WALKED_PER_WAY
+    partition.debt += count
     if partition.debt > limits.partial_matches:
         remedy = "add WITHIN, lower the bounds of quantifiers, or simplify DEFINE"
         raise LimitExceeded(

@@ -22,7 +22,8 @@ class MatchedRows:
     `rows` are rows of the partition in order; the match begins at `rows[start]`. `codes` has one
     item per row of the match: its variable times two, plus one if it is excluded from the output.
     An empty match has none; `rows[start]` is the row it was found at. `number` counts the matches
-    of the partition from 1; 0 for what is no match.
+    of the partition from 1; 0 for what is no match. `index` is that of `rows[start]` among the rows
+    the search has been given.
     """
 
     kind: Found
@@ -30,6 +31,7 @@ class MatchedRows:
     start: int
     codes: tuple[int, ...]
     number: int
+    index: int
 
     @property
     def is_empty(self) -> bool:

@@ -28,7 +28,7 @@ _ALL_ROWS = {RowsPerMatch.SHOW_EMPTY, RowsPerMatch.OMIT_EMPTY, RowsPerMatch.WITH
 
 
 class RowOutput:
-    """Turns what a search finds into the rows of the result.
+    """Turns what a search finds into the rows of the result; `columns` are their names.
 
     Args:
         clause: the clause of the search.
@@ -36,6 +36,7 @@ class RowOutput:
     """
 
     def __init__(self, clause: BoundClause, field_reader: FieldReader) -> None:
+        self.columns = tuple(name for name, _ in clause.columns)
         self._is_all_rows = clause.rows_per_match in _ALL_ROWS
         self._shows_empty = clause.rows_per_match is not RowsPerMatch.OMIT_EMPTY
         ordering = [name for name, _ in clause.order_by] if self._is_all_rows else []
@@ -71,6 +72,18 @@ class RowOutput:
             last = len(found.codes) - 1
             row = found.rows[found.start + last]
             yield self._row(row, self._measured(_RowsSeen(found, last)))
+
+    def dicts(self, found: MatchedRows) -> Iterator[dict[str, Any]]:
+        """Yield the rows of one match by column; of two columns with one name the first counts.
+
+        Raises:
+            RowPatternFailure: a measure cannot be computed.
+        """
+        for row in self.rows(found):
+            named: dict[str, Any] = {}
+            for name, value in zip(self.columns, row, strict=True):
+                named.setdefault(name, value)
+            yield named
 
     def _row(self, row: Any, measures: tuple[Any, ...]) -> tuple[Any, ...]:
         return (

@@ -4,6 +4,7 @@ Source: conformance notes, "What bounds the state?".
 """
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,8 +36,9 @@ class Partition:
     `known` and `true` say per row of which variables it is known whether it can be one, and of
     which it can, as bits. `start` is where the search is, `cursor` the next row it looks at,
     `candidates` what is open, preferred ones first; `has_found` tells of a match that all of those
-    are preferred to, `found` is its path. Rows before `covered` belong to matches.
-    `debt` counts what the search has tried beyond what its rows and starts pay for.
+    are preferred to, `found` is its path. Rows before `covered` belong to matches. No match begins
+    at or behind `starts_end`, if there is such a place. `debt` counts what the search has tried
+    beyond what its rows and starts pay for.
     """
 
     __slots__ = (
@@ -53,6 +55,7 @@ class Partition:
         "matches",
         "rows",
         "start",
+        "starts_end",
         "times",
         "true",
     )
@@ -73,6 +76,7 @@ class Partition:
         self.covered = 0
         self.debt = 0
         self.due: deque[Due] = deque()
+        self.starts_end: int | None = None
 
     @property
     def end(self) -> int:
@@ -91,6 +95,15 @@ class Partition:
         self.known.append(known)
         self.true.append(true)
 
+    def extend(
+        self, rows: Sequence[Any], times: Sequence[int], known: Sequence[int], true: Sequence[int]
+    ) -> None:
+        """Add rows behind all others; see `append`."""
+        self.rows += rows
+        self.times += times
+        self.known += known
+        self.true += true
+
     def forget_before(self, index: int) -> None:
         """Forget the rows before an index."""
         count = min(index, self.end) - self.base
@@ -98,9 +111,29 @@ class Partition:
             del self.rows[:count], self.times[:count], self.known[:count], self.true[:count]
             self.base += count
 
+    def end_starts(self) -> None:
+        """Let no row that comes from now on begin a match."""
+        if self.starts_end is None:
+            self.starts_end = self.end
+
+    @property
+    def has_start(self) -> bool:
+        """Whether there is a row at which the search is, or will be."""
+        if self.starts_end is not None and self.start >= self.starts_end:
+            return False
+        return self.start < self.end
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing will ever be found any more."""
+        return self.starts_end is not None and self.start >= self.starts_end and not self.due
+
     def waits_since_ms(self) -> int | None:
-        """Return the time of the first row of the open start; `None` if no search is open."""
-        if not self.has_begun or self.start >= self.end:
+        """Return the time of the first row of the open start, if just time can end its search.
+
+        `None` where no search is open, or where it waits for a row to come.
+        """
+        if not self.has_begun or not self.has_start or self.cursor < self.end:
             return None
         return self.times[self.start - self.base]
 

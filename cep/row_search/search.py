@@ -9,23 +9,24 @@ next start is looked at, with the rows that are there already.
 Source: ISO/IEC 19075-5, chapter 7; Pike's simulation of a backtracking matcher.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from cep.expression import EvaluationError, FieldReader, Node
+from cep.expression import EvaluationError, FieldReader, Node, aggregates_of
 from cep.nfa.errors import LimitExceeded
 from cep.nfa.limits import Limits
-from cep.row_pattern.bound import BoundClause, ValueAt, references_of
+from cep.row_pattern.bound import BoundClause, Fold, NumberOfMatch, ValueAt, references_of
 from cep.row_pattern.clause import RowsPerMatch, SkipTo
-from cep.row_search.automaton.instructions import compile_pattern
+from cep.row_search.automaton.instructions import AtStart, compile_pattern
 from cep.row_search.automaton.length import fewest_rows
 from cep.row_search.automaton.states import State, States, Step
 from cep.row_search.conditions import CompiledCondition, Tentative, compile_condition
 from cep.row_search.dead_ends import DeadEnds
-from cep.row_search.effort import owe, pay_for_row, pay_for_start
+from cep.row_search.effort import owe, owed, pay_for_row, pay_for_start
 from cep.row_search.errors import RowPatternFailure, failure_of
 from cep.row_search.matched import Found, MatchedRows
 from cep.row_search.memory import Memory, MemoryLayout
+from cep.row_search.moves import Moves
 from cep.row_search.partition import Candidate, Due, Partition, Path, codes_of
 
 
@@ -37,6 +38,8 @@ class RowPatternSearch:
         field_reader: how a field of a row is read.
         limits: how many candidates, and rows, a partition may hold.
         shows_timeouts: whether candidates that WITHIN ends are reported.
+        on_failed: called when a start ends in vain, with the partition, the candidates it had
+            before, and whether its time was over.
 
     Raises:
         ClauseError: the pattern is too large once its permutations are written out.
@@ -49,10 +52,12 @@ class RowPatternSearch:
         limits: Limits | None = None,
         *,
         shows_timeouts: bool = False,
+        on_failed: Callable[[Partition, Sequence[Candidate], bool], None] | None = None,
     ) -> None:
         self.clause = clause
         self.limits = limits or Limits()
         self._shows_timeouts = shows_timeouts
+        self._on_failed = on_failed
         self._within_ms = clause.within_ms
         instructions = compile_pattern(clause.clause.text, clause.pattern, clause.variables)
         self.states = States(instructions)
@@ -63,6 +68,8 @@ class RowPatternSearch:
             for condition in clause.conditions
         ]
         self._texts = [condition.text if condition else "" for condition in clause.conditions]
+        has_memory = bool(self.layout.items)
+        self._moves = None if has_memory else Moves(self.states)
         self._sees_path = any(condition.sees_path for condition in self.conditions)
         shifts = [
             reference.shift
@@ -73,11 +80,29 @@ class RowPatternSearch:
         self._output_ahead = max([0, *shifts])
         self._output_back = -min([0, *shifts])
         self.lookback = max([self._output_back, *(c.lookback for c in self.conditions)])
-        self.needs_every_row = (
-            self.lookback > 0
-            or self._output_ahead > 0
-            or any(condition.lookahead for condition in self.conditions)
+        self._lookaheads = [condition.lookahead for condition in self.conditions]
+        self._has_lookahead = any(self._lookaheads)
+        self._initial = self.states.initial(is_first_row=False)
+        starts_anchored = any(isinstance(i, AtStart) for i in instructions.code)
+        outputs_every_row = (
+            self.states.initial(is_first_row=True).accepts
             or clause.rows_per_match is RowsPerMatch.WITH_UNMATCHED
+        )
+        may_skip = not (outputs_every_row or starts_anchored)
+        self._beginners = (
+            sum(1 << variable for variable in {step.variable for step in self._initial.steps})
+            if may_skip
+            else 0
+        )
+        self.keeps_past = (
+            self.lookback > 0 or starts_anchored or outputs_every_row or _reads_number(clause)
+        )
+        self.tracks_every_row = (
+            self.lookback > 0
+            or starts_anchored
+            or outputs_every_row
+            or self._output_ahead > 0
+            or any(self._lookaheads)
         )
         self._live: dict[frozenset[int], tuple[int, ...] | None] = {}
 
@@ -98,6 +123,13 @@ class RowPatternSearch:
                 known |= 1 << variable
                 true |= holds << variable
         return known, true
+
+    def can_begin(self, known: int, true: int) -> bool:
+        """Return whether a match may begin at a row of which that much is known."""
+        return any(
+            not known >> step.variable & 1 or true >> step.variable & 1
+            for step in self._initial.steps
+        )
 
     def run(
         self, partition: Partition, *, time_ms: int | None = None, is_ended: bool = False
@@ -121,6 +153,39 @@ class RowPatternSearch:
         self._forget(partition)
         return found
 
+    def goes_on(self, partition: Partition) -> bool:
+        """Take a row that was just added if all it does is to lead candidates on.
+
+        That is what most rows do, and all that is done here is what `run` would do. Returns whether
+        it was done; if not, nothing was.
+
+        Raises:
+            LimitExceeded: the partition holds too much.
+        """
+        candidates, cursor = partition.candidates, partition.cursor
+        place = cursor - partition.base
+        if (
+            self._moves is None
+            or not candidates
+            or partition.due
+            or place + 1 != len(partition.rows)
+            or self._has_lookahead
+            or self._is_over(partition, partition.times[place])
+            or place > self.limits.events
+        ):
+            return False
+        move = self._moves.of(candidates, partition.known[place], partition.true[place])
+        if move is None or move.accepted is not None or not move.open:
+            return False
+        pay_for_row(partition)
+        owe(partition, self.limits, move.owed)
+        nothing = self.layout.initial
+        partition.candidates = [
+            (state, (candidates[before][1], code), nothing) for before, code, state in move.open
+        ]
+        partition.cursor = cursor + 1
+        return True
+
     # One step of the search
 
     def _advance(
@@ -133,10 +198,8 @@ class RowPatternSearch:
         is_ended: bool,
     ) -> bool:
         """Do one step; return whether there was one to do."""
-        if partition.start >= partition.end:
+        if not partition.has_begun and not self._begins(partition, is_ended=is_ended):
             return False
-        if not partition.has_begun:
-            self._begin(partition, is_ended=is_ended)
         while partition.candidates and partition.cursor < partition.end:
             if self._is_over(partition, partition.times[partition.cursor - partition.base]):
                 self._time_out(partition)
@@ -161,6 +224,26 @@ class RowPatternSearch:
         self._put_out(partition, found, is_ended=is_ended)
         return True
 
+    def _pass_barren_rows(self, partition: Partition) -> None:
+        """Move on to the next row at which a match may begin, where others bring nothing."""
+        beginners = self._beginners
+        if not beginners:
+            return
+        known, true = partition.known, partition.true
+        place = partition.start - partition.base
+        end = len(known)
+        while place < end and not (true[place] | ~known[place]) & beginners:
+            place += 1
+        partition.start = partition.base + place
+
+    def _begins(self, partition: Partition, *, is_ended: bool) -> bool:
+        """Begin at the next start; return whether there is one."""
+        self._pass_barren_rows(partition)
+        if not partition.has_start:
+            return False
+        self._begin(partition, is_ended=is_ended)
+        return True
+
     def _begin(self, partition: Partition, *, is_ended: bool) -> None:
         partition.has_begun = True
         partition.cursor = partition.start
@@ -179,11 +262,11 @@ class RowPatternSearch:
 
     def _lookahead(self, partition: Partition) -> int:
         """Return how many rows behind the next one its conditions can ask for."""
-        if not any(condition.lookahead for condition in self.conditions):
+        if not self._has_lookahead:
             return 0
         return max(
             (
-                self.conditions[step.variable].lookahead
+                self._lookaheads[step.variable]
                 for state, _, _ in partition.candidates
                 for step in state.steps
             ),
@@ -193,6 +276,8 @@ class RowPatternSearch:
     def _take_row(self, partition: Partition, dead_ends: DeadEnds) -> None:
         """Let every candidate take the next row in each way it can, preferred ways first."""
         pay_for_row(partition)
+        if self._moves is not None and self._move(partition, self._moves, dead_ends):
+            return
         moved: list[Candidate] = []
         seen: set[Any] = set()
         dead = dead_ends.at(partition.cursor)
@@ -208,7 +293,11 @@ class RowPatternSearch:
                 if future in seen or future in dead:
                     continue
                 seen.add(future)
-                owe(partition, self.limits, len(target.steps), self.states.walked(step.place))
+                owe(
+                    partition,
+                    self.limits,
+                    owed(len(target.steps), self.states.walked(step.place)),
+                )
                 taken: Path = (path, step.code)
                 if target.is_open:
                     moved.append((target, taken, after))
@@ -217,7 +306,39 @@ class RowPatternSearch:
                     partition.cursor += 1
                     return
         dead_ends.tried(partition.cursor, seen)
+        if not moved and not partition.has_found:
+            self._tell_failed(partition, candidates, is_over=False)
         partition.cursor += 1
+
+    def _move(self, partition: Partition, moves: Moves, dead_ends: DeadEnds) -> bool:
+        """Take the next row as such a row was taken before; return whether that can be known."""
+        cursor, candidates = partition.cursor, partition.candidates
+        if dead_ends.at(cursor):
+            return False
+        place = cursor - partition.base
+        move = moves.of(candidates, partition.known[place], partition.true[place])
+        if move is None:
+            return False
+        nothing = self.layout.initial
+        owe(partition, self.limits, move.owed)
+        partition.candidates = [
+            (state, (candidates[before][1], code), nothing) for before, code, state in move.open
+        ]
+        if move.accepted is not None:
+            before, code = move.accepted
+            partition.has_found, partition.found = True, (candidates[before][1], code)
+        else:
+            dead_ends.tried(cursor, move.states)
+            if not move.open and not partition.has_found:
+                self._tell_failed(partition, candidates, is_over=False)
+        partition.cursor = cursor + 1
+        return True
+
+    def _tell_failed(
+        self, partition: Partition, candidates: Sequence[Candidate], *, is_over: bool
+    ) -> None:
+        if self._on_failed is not None:
+            self._on_failed(partition, candidates, is_over)
 
     def _future(self, state: State, memory: Memory) -> Any:
         """Return what decides everything that can become of a candidate.
@@ -258,6 +379,8 @@ class RowPatternSearch:
                     due = Due(Found.TIMEOUT.value, partition.start, codes, 0, partition.start)
                     partition.due.append(due)
                     break
+        if not partition.has_found:
+            self._tell_failed(partition, partition.candidates, is_over=True)
         partition.candidates = []
 
     # A decided start
@@ -312,16 +435,35 @@ class RowPatternSearch:
         first = max(partition.base, due.start - self._output_back)
         last = min(partition.end, due.start + count + self._output_ahead)
         rows = tuple(partition.rows[first - partition.base : last - partition.base])
-        return MatchedRows(Found(due.kind), rows, due.start - first, due.codes, due.number)
+        return MatchedRows(
+            Found(due.kind), rows, due.start - first, due.codes, due.number, due.start
+        )
 
     def _forget(self, partition: Partition) -> None:
-        oldest = min([partition.start, *(due.start for due in list(partition.due)[:1])])
+        oldest = partition.start if partition.has_start else partition.end
+        if partition.due:
+            oldest = min(oldest, partition.due[0].start)
         partition.forget_before(oldest - self.lookback)
         if len(partition.rows) > self.limits.events:
             remedy = "add WITHIN, so that candidates end"
             raise LimitExceeded(
                 "rows kept for one key", len(partition.rows), self.limits.events, remedy
             )
+
+
+def _reads_number(clause: BoundClause) -> bool:
+    expressions = [*(c for c in clause.conditions if c), *(m for _, m in clause.measures)]
+    return any(
+        isinstance(reference, NumberOfMatch) or _has_number(reference)
+        for expression in expressions
+        for reference in references_of(expression)
+    )
+
+
+def _has_number(reference: ValueAt | Fold | NumberOfMatch) -> bool:
+    if isinstance(reference, NumberOfMatch) or reference.value is None:
+        return False
+    return any(found.step == "MATCH_NUMBER()" for found in aggregates_of(reference.value.node))
 
 
 class _RowUnderTest:

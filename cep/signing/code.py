@@ -93,7 +93,7 @@ class CodePlace(BaseModel):
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
-    stream: str = Field(max_length=200)
+    stream: str = Field(max_length=200, description="Its name.")
     processor: str = Field(max_length=200, description="Its id.")
 
     def __str__(self) -> str:

@@ -174,7 +174,7 @@ def _code_problems(snapshot: Snapshot, keys: SigningKeys | None) -> Iterator[Pro
 
 def _verify_code(version: SnapshotVersion, keys: SigningKeys | None, place: CodePlace) -> None:
     content = ProcessorContent.model_validate(version.definition)
-    for _, code in signed_codes(Pattern.from_document(content.pattern).tree):
+    for _, code in signed_codes(Pattern.from_document(content.pattern).form):
         verify(code, keys, CodeUse.CONDITION, place)
     if content.function is not None:
         verify(content.function, keys, CodeUse.FUNCTION, place)

@@ -13,14 +13,18 @@ from pydantic_core import from_json
 
 from cep.bounded_cache import BoundedCache
 from cep.definition.document import ProcessorContent, ProcessorLimits
-from cep.expression import Schema
+from cep.definition.keys import written_key
+from cep.expression import Schema, row_reader
 from cep.nfa.limits import Limits
 from cep.pattern import Pattern
 from cep.processor import PatternProcessFunction, SelectExpressions
+from cep.row_pattern.analysis.analyse import analyse
+from cep.row_search.output import RowOutput
 from cep.signing.code import CodePlace, CodeRefused, CodeUse, verify_and_load
 from cep.signing.keys import SigningKeys
 from contract.canonical import canonical_json
 from contract.snapshot import StreamDefinition
+from processor_runtime.rows.event_block import TIME
 from processor_runtime.rows.key_columns import key_columns
 from processor_runtime.rows.row_limits import RowLimits
 from processor_runtime.schedule.interval import Interval
@@ -62,7 +66,7 @@ class LoadedRule:
     `id` is the `rule_id` of the interval, `digest` its digest. Without a `function` a match is
     output as its events alone. `shard_limit` is how many partial matches all keys of a shard may
     hold, `None` = any number. `key_by` are the expressions of the key, none for one global key.
-    `row_limits` is how much it may output.
+    `row_limits` is how much it may output. `row_output` makes the rows of a MATCH_RECOGNIZE clause.
     """
 
     id: str
@@ -75,6 +79,7 @@ class LoadedRule:
     shard_limit: int | None = None
     key_by: tuple[str, ...] = ()
     row_limits: RowLimits = field(default_factory=RowLimits)
+    row_output: RowOutput | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +122,7 @@ def _load(
 ) -> LoadedRule:
     content = ProcessorContent.model_validate(interval.definition)
     pattern = _patterns[canonical_json(interval.definition["pattern"]), schema]
-    key_by = tuple(content.key_by or ())
+    key_by = tuple(written_key(content.key_by, pattern) or ())
     key_columns(key_by, schema)
     given, keys = content.limits or ProcessorLimits(), defaults.signing_keys
     place = CodePlace(stream=stream.name, processor=interval.processor_id)
@@ -132,7 +137,15 @@ def _load(
         given.partial_matches_per_shard or defaults.partial_matches_per_shard,
         key_by,
         row_limits(given, defaults.row_limits),
+        _row_output(pattern, schema),
     )
+
+
+def _row_output(pattern: Pattern, schema: Schema) -> RowOutput | None:
+    if pattern.query is None:
+        return None
+    columns = (TIME, *(name for name, _ in schema.columns))
+    return RowOutput(analyse(pattern.query.clause, schema), row_reader(columns))
 
 
 def row_limits(given: ProcessorLimits, otherwise: RowLimits) -> RowLimits:

@@ -43,7 +43,10 @@ def _closed_ms(interval: Interval) -> int:
 
 def _window_ms(pattern: str) -> int:
     try:
-        return compile_pattern(Pattern.from_document(from_json(pattern)).tree).program.window_ms
+        read = Pattern.from_document(from_json(pattern))
+        if read.query is not None:
+            return read.query.clause.within_ms or 0
+        return compile_pattern(read.tree).program.window_ms
     except (PatternError, ValueError):  # then it does not run, either
         return 0
 

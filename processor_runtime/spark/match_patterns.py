@@ -90,7 +90,7 @@ def match_patterns(  # noqa: PLR0913 - independent options, by name
             raise ValueError(
                 f"the frame has no column '{column}'. {did_you_mean(column, frame.columns)}"
             )
-    ddl = _ddl(frame)
+    ddl = frame_ddl(frame)
     order = order_of_equal_times(Schema.from_ddl(ddl), event_time, order_by)
     named = {"pattern": patterns} if isinstance(patterns, Pattern) else dict(patterns)
     rules = FixedRules(
@@ -181,7 +181,8 @@ def _found(rows: DataFrame, kind: str) -> DataFrame:
     return named.select(*_FOUND)
 
 
-def _ddl(frame: DataFrame) -> str:
+def frame_ddl(frame: DataFrame) -> str:
+    """Return the columns of a frame and their types as DDL."""
     return ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in frame.schema)
 
 

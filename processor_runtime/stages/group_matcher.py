@@ -18,8 +18,6 @@ import polars as pl
 from cep.matching.key_state import KeyRestorer, encode_key, layout
 from cep.matching.shapes import Detection, Shape
 from cep.nfa.codec import pack, unpack
-from cep.nfa.runs import CELL_EVENT, RUN_RULES
-from cep.pattern.tree import SkipKind
 from processor_runtime.rows.event_block import TIME, EventBlock, event_time_ms, translation
 from processor_runtime.rows.key_hashing import key_bytes, key_values
 from processor_runtime.rules.compiled_group import CompiledGroup
@@ -178,7 +176,7 @@ class GroupMatcher:
     def _freed_at_the_end(self) -> Iterator[list[Detection]]:
         self.dropped.update(self.partial_matches())
         for found in self._compiled.matcher.end():
-            yield [match._replace(time_ms=event_time_ms(match.cell[CELL_EVENT])) for match in found]
+            yield [match._replace(time_ms=event_time_ms(match.last_event)) for match in found]
 
     def _enter_phases(self, current: int, target: int) -> Iterator[list[Detection]]:
         matcher = self._compiled.matcher
@@ -214,7 +212,7 @@ class GroupMatcher:
         do_hold_back = any(
             member.rule in ending and self.header.partial_matches.get(member.rule)
             for shape in self._compiled.matcher.shapes
-            if shape.machine.program.skip.kind is not SkipKind.NO_SKIP
+            if shape.machine.can_hold_back
             for member in shape.members
         )
         return "holding back" if do_hold_back else "none"
@@ -304,7 +302,9 @@ def _has_failed(interval: Interval) -> bool:
 
 def _open_by_rule(shape: Shape) -> Counter[str]:
     """Return the number of open partial matches of each rule of a shape."""
-    by_set = Counter(run[RUN_RULES] for runs in shape.keys.values() for run in runs.runs)
+    by_set = Counter[int]()
+    for runs in shape.keys.values():
+        by_set.update(runs.open_by_rules())
     counts = Counter[str]()
     for rules, count in by_set.items():
         for rule in shape.rules_of(rules):

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cep.matching.shapes import Detection
-from cep.nfa.runs import CELL_EVENT, Cell, accepted_events
+from cep.nfa.runs import Cell
 from cep.processor import (
     Output,
-    PatternProcessFunction,
     SelectExpressions,
     TimedOutPartialMatchHandler,
     process,
 )
+from cep.row_search.matched import MatchedRows
 from processor_runtime.rows.event_block import event_fields, event_time_ms
 from processor_runtime.rows.json_text import json_text
 from processor_runtime.rows.output_rows import MatchIds, OutputRow, RowKind
@@ -38,7 +38,7 @@ class _GivenMatch:
 class _MatchedEvents:
     """The events of a match, and what is the same for all rules that found them."""
 
-    cell: Cell
+    cell: Cell | MatchedRows
     step_names: tuple[str, ...]
     steps: dict[str, list[dict[str, Any]]]
     events_json: str
@@ -81,13 +81,18 @@ class MatchRows:
         matched = self._matched_events(found)
         kind: RowKind = "timeout" if found.is_timeout else "match"
         key = json_text(found.key)
-        identity = (rule.processor_id, rule.version, kind, key, matched.start_ms, found.time_ms)
+        identity: tuple[str | int, ...] = (
+            *(rule.processor_id, rule.version, kind, key),
+            *(matched.start_ms, found.time_ms),
+        )
+        if isinstance(found.cell, MatchedRows):
+            # Empty matches have no events to tell them apart.
+            identity = (*identity, found.cell.index)
         # Code may change what it is given, which other rules and the matcher go on to use.
         is_code = not isinstance(rule.function, SelectExpressions | None)
         steps = deepcopy(matched.steps) if is_code else matched.steps
-        for output in self._outputs(
-            rule.function, _GivenMatch(steps, found.time_ms, found.is_timeout)
-        ):
+        given = _GivenMatch(steps, found.time_ms, found.is_timeout)
+        for output in self._outputs(rule, given, found):
             self.budget.count(rule.row_limits, found)
             row_kind: RowKind = kind if output.tag is None else "side"
             if row_kind not in self.wanted:
@@ -116,16 +121,20 @@ class MatchRows:
                 step: [event_fields(event, self.columns) for event in events]
                 for step, events in found.steps.items()
             }
-            first_event = accepted_events(found.cell)[0][CELL_EVENT]
             newest = self._newest = _MatchedEvents(
-                found.cell, found.step_names, steps, json_text(steps), event_time_ms(first_event)
+                found.cell,
+                found.step_names,
+                steps,
+                json_text(steps),
+                event_time_ms(found.first_event),
             )
         return newest
 
-    def _outputs(
-        self, function: PatternProcessFunction | None, found: _GivenMatch
-    ) -> Iterator[Output]:
+    def _outputs(self, rule: LoadedRule, given: _GivenMatch, found: Detection) -> Iterator[Output]:
+        function = rule.function
         if function is not None:
-            yield from process(function, found, processing_time_ms=self.clock.processing_time_ms)
-        if found.is_timeout or function is None:
+            yield from process(function, given, processing_time_ms=self.clock.processing_time_ms)
+        elif rule.row_output is not None and isinstance(found.cell, MatchedRows):
+            yield from map(Output, rule.row_output.dicts(found.cell))
+        if found.is_timeout or (function is None and rule.row_output is None):
             yield Output(None)

@@ -15,6 +15,7 @@ from cep.expression import compile_predicate, mapping_reader
 from cep.matching.matcher_state import encode_matcher, restore_matcher
 from cep.nfa import SkipTargetMissing, StateEncodingError
 from cep.nfa.codec import FORMAT_VERSION, pack, unpack
+from cep.nfa.runs import KeyRuns
 from tests.nfa.letters import letter
 
 VECTORS = Path(__file__).parents[1] / "conformance" / "vectors"
@@ -101,6 +102,7 @@ def test_shared_prefixes_stay_shared() -> None:
     current.restart()
     assert len(encode_matcher(current.matcher)) == size
     (runs,) = current.matcher.shapes[0].keys.values()
+    assert isinstance(runs, KeyRuns)
     cells = sum(1 for _ in runs.cells())
     assert cells == sum(range(201))  # one chain per start, each event once in each
 

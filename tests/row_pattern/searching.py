@@ -72,6 +72,10 @@ class IncrementalRun:
         for key in self.partitions:
             self._run(key, is_ended=False)
 
+    def dicts(self) -> list[dict[str, Any]]:
+        """Return the rows that have been output by column."""
+        return [dict(zip(self._output.columns, row, strict=True)) for row in self.rows]
+
     def end(self) -> None:
         """End every partition."""
         for key in self.partitions:

@@ -10,20 +10,24 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from cep.expression import Schema
 from cep.pattern.document.schema import (
     PatternDocument,
+    RowPatternDocument,
 )
 from cep.pattern.document.shape import Remainder, pattern_shape_problem, remainder
 from cep.pattern.document.text import SourceDocument, read_json_text, read_yaml_text
 from cep.pattern.document.tree_reader import TreeReader
-from cep.pattern.problems import PatternError, Problem, shape_problems
+from cep.pattern.problems import PatternError, Problem, path_of, shape_problem, shape_problems
+from cep.pattern.row_patterns import KEY, read_row_pattern, row_pattern_problems
 from cep.pattern.tree import (
     PatternTree,
 )
 from cep.pattern.validation.size_limits import written_size_problems
 from cep.pattern.validation.validate import problems, problems_of_remainder
+from cep.row_pattern.clause import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +38,7 @@ class ExaminedPattern:
     whether there may be more, whose names could not be read.
     """
 
-    tree: PatternTree | None
+    tree: PatternTree | Query | None
     problems: tuple[Problem, ...]
     step_names: tuple[str, ...] = ()
     has_other_steps: bool = False
@@ -58,7 +62,7 @@ def read_document(
     *,
     schema: Schema | None = None,
     flink_quirks: bool | None = None,
-) -> PatternTree:
+) -> PatternTree | Query:
     """Return the valid pattern tree that a parsed document describes.
 
     Args:
@@ -72,7 +76,7 @@ def read_document(
     return _read(SourceDocument(document), schema=schema, flink_quirks=flink_quirks)
 
 
-def read_yaml(text: str, *, flink_quirks: bool | None = None) -> PatternTree:
+def read_yaml(text: str, *, flink_quirks: bool | None = None) -> PatternTree | Query:
     """Return the valid pattern tree that a YAML document describes.
 
     Raises:
@@ -81,7 +85,7 @@ def read_yaml(text: str, *, flink_quirks: bool | None = None) -> PatternTree:
     return _read(read_yaml_text(text), flink_quirks=flink_quirks)
 
 
-def read_json(text: str, *, flink_quirks: bool | None = None) -> PatternTree:
+def read_json(text: str, *, flink_quirks: bool | None = None) -> PatternTree | Query:
     """Return the valid pattern tree that a JSON document describes.
 
     Raises:
@@ -92,7 +96,7 @@ def read_json(text: str, *, flink_quirks: bool | None = None) -> PatternTree:
 
 def _read(
     source: SourceDocument, *, schema: Schema | None = None, flink_quirks: bool | None
-) -> PatternTree:
+) -> PatternTree | Query:
     examined = _examine(source, schema, flink_quirks=flink_quirks)
     if examined.tree is None:
         raise PatternError(examined.problems)
@@ -102,6 +106,8 @@ def _read(
 def _examine(
     source: SourceDocument, schema: Schema | None, *, flink_quirks: bool | None
 ) -> ExaminedPattern:
+    if isinstance(source.data, Mapping) and KEY in source.data:
+        return _examine_row_pattern(source, schema)
     if too_large := tuple(written_size_problems(source.data)):
         return ExaminedPattern(None, _placed(too_large, source), has_other_steps=True)
     try:
@@ -115,6 +121,25 @@ def _examine(
     found = _placed([*reader.problems, *problems(tree, schema)], source)
     names = tuple(step.name for step in tree.steps() if not step.is_negative)
     return ExaminedPattern(None if found else tree, found, names)
+
+
+def _examine_row_pattern(source: SourceDocument, schema: Schema | None) -> ExaminedPattern:
+    try:
+        document = RowPatternDocument.model_validate(source.data)
+    except ValidationError as error:
+        found = shape_problems(error.errors(include_url=False), _row_pattern_shape_problem)
+        return ExaminedPattern(None, _placed(found, source), has_other_steps=True)
+    try:
+        query = read_row_pattern(document.match_recognize)
+    except PatternError as error:
+        return ExaminedPattern(None, _placed(error.problems, source), has_other_steps=True)
+    if mistakes := row_pattern_problems(query, schema):
+        return ExaminedPattern(None, _placed(mistakes, source), has_other_steps=True)
+    return ExaminedPattern(query, ())
+
+
+def _row_pattern_shape_problem(details: ErrorDetails) -> Problem:
+    return shape_problem(details, path_of(details["loc"]), (KEY,))
 
 
 def _examine_remainder(

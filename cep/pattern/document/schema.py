@@ -15,6 +15,7 @@ from pydantic import (
     Discriminator,
     Field,
     Tag,
+    TypeAdapter,
     WithJsonSchema,
 )
 
@@ -255,6 +256,36 @@ class PatternDocument(WindowDocument):
     )
 
 
+class RowPatternDocument(_Document):
+    """A pattern in SQL: a MATCH_RECOGNIZE clause, alone or in a SELECT."""
+
+    model_config = ConfigDict(
+        title="Row pattern",
+        json_schema_extra={
+            "examples": [
+                {
+                    "match_recognize": (
+                        "MATCH_RECOGNIZE (PARTITION BY user ORDER BY ts "
+                        "MEASURES COUNT(FAIL.*) AS failures PATTERN (FAIL{3,} LOGIN) "
+                        "WITHIN INTERVAL '10' MINUTE "
+                        "DEFINE FAIL AS action = 'fail', LOGIN AS action = 'login')"
+                    )
+                }
+            ]
+        },
+    )
+
+    match_recognize: str = Field(min_length=1, max_length=100_000, description="The clause.")
+
+
+AnyPatternDocument: Final = TypeAdapter[PatternDocument | RowPatternDocument](
+    PatternDocument | RowPatternDocument
+)
+
+
 def document_json_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of a pattern document."""
-    return PatternDocument.model_json_schema(by_alias=True)
+    schema = AnyPatternDocument.json_schema(by_alias=True)
+    documents = (schema["$defs"][model.__name__] for model in (PatternDocument, RowPatternDocument))
+    examples = [example for document in documents for example in document["examples"]]
+    return {"title": "Pattern or row pattern", "examples": examples, **schema}

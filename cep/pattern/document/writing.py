@@ -9,6 +9,7 @@ import yaml
 from cep.expression import Expression
 from cep.pattern.durations import duration_text
 from cep.pattern.problems import PatternError, Problem
+from cep.pattern.row_patterns import KEY
 from cep.pattern.tree import (
     AllOf,
     AnyOf,
@@ -26,14 +27,17 @@ from cep.pattern.tree import (
     Window,
     WithinType,
 )
+from cep.row_pattern.clause import Query
 
 
-def document_of(tree: PatternTree) -> dict[str, Any]:
+def document_of(tree: PatternTree | Query) -> dict[str, Any]:
     """Return the document of a tree, with the shortest form of everything and no defaults.
 
     Raises:
         PatternError: the tree holds Python code that is not signed.
     """
+    if isinstance(tree, Query):
+        return {KEY: tree.clause.text}
     writer = _Writer()
     document = writer.document(tree)
     if writer.problems:
@@ -41,7 +45,7 @@ def document_of(tree: PatternTree) -> dict[str, Any]:
     return document
 
 
-def yaml_of(tree: PatternTree) -> str:
+def yaml_of(tree: PatternTree | Query) -> str:
     """Return the document of a tree as YAML.
 
     Raises:
@@ -54,7 +58,7 @@ def yaml_of(tree: PatternTree) -> str:
     return text
 
 
-def json_of(tree: PatternTree) -> str:
+def json_of(tree: PatternTree | Query) -> str:
     """Return the document of a tree as indented JSON.
 
     Raises:

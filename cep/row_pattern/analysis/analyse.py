@@ -185,6 +185,7 @@ def _check_within(bound: BoundClause, schema: Schema | None) -> None:
         data_type.is_temporal or data_type.is_open or data_type.computed.kind.value == "BIGINT"
     )
     if is_descending or not is_time:
-        message = f"WITHIN needs a column of time first in ORDER BY, ascending; {name} is not one"
-        text = bound.clause.text
-        raise refusal(text, (0, 15), Mistake.WITHIN, message)
+        direction = "descending" if is_descending else "of another type"
+        message = f"WITHIN needs a column of time in ascending order; {name} is {direction}"
+        span = bound.clause.order_by[0].column.span
+        raise refusal(bound.clause.text, span, Mistake.WITHIN, message)

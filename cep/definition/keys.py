@@ -1,0 +1,23 @@
+"""The key of a rule: what is written as `key_by`, or PARTITION BY of its clause.
+
+Between a document and whoever groups events by key.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cep.pattern import Pattern
+from cep.pattern.row_patterns import partition_key
+
+
+def written_key(key_by: Sequence[str] | None, pattern: Pattern) -> Sequence[str] | None:
+    """Return the expressions of the key of a rule; `None` for one global key."""
+    if key_by or pattern.query is None:
+        return key_by
+    return partition_key(pattern.query) or None
+
+
+def with_key(definition: Mapping[str, Any], pattern: Pattern) -> dict[str, Any]:
+    """Return a definition in which the key is said where definitions say it."""
+    key_by = written_key(definition.get("key_by"), pattern)
+    return dict(definition) if key_by is None else {**definition, "key_by": list(key_by)}

@@ -1,0 +1,147 @@
+"""MATCH_RECOGNIZE over any DataFrame: the clause that Spark SQL does not have.
+
+    static:    frame ──by partition, in order──► SortedFrames in Python workers ──► result
+    streaming: frame ──match_patterns──► matches of a rule ──► the columns of the result
+
+Source: ISO/IEC 9075-2 feature R010; SPARK-17022 asks for it since 2016.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, cast
+
+import polars as pl
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation has it
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import DataType, StructType
+
+from cep.expression import Schema
+from cep.expression.errors import problem_at
+from cep.expression.sql import quoted_name
+from cep.matching.sorted_frames import SortedFrames, needed_columns, result_type
+from cep.nfa.limits import Limits
+from cep.pattern import Pattern
+from cep.row_pattern.analysis.analyse import analyse
+from cep.row_pattern.bound import BoundClause
+from cep.row_pattern.clause import Query
+from cep.row_pattern.errors import ClauseError, Mistake
+from cep.row_pattern.parsing.clauses import read_query
+from processor_runtime.spark.match_patterns import frame_ddl, match_patterns
+
+_ARRIVAL: Final = "_percept_arrival"
+
+
+def match_recognize(
+    frame: DataFrame, clause: str, *, delay_ms: int = 0, limits: Limits | None = None
+) -> DataFrame:
+    """Return the result of `SELECT * FROM frame MATCH_RECOGNIZE (...)`; streaming if the frame is.
+
+    A streaming frame is matched in event time: the first column of ORDER BY, TIMESTAMP or BIGINT
+    milliseconds. It has no end, so `$` is refused, and a match is output once nothing that is
+    preferred to it can still come.
+
+    Args:
+        frame: the rows.
+        clause: the clause alone, or a whole `SELECT ... FROM name MATCH_RECOGNIZE (...)`.
+        delay_ms: how late a row of a stream may come.
+        limits: how many candidates, and rows, a partition may hold.
+
+    Raises:
+        ClauseError: the clause is not well formed, or does not fit the columns of the frame.
+        PatternError: a stream cannot decide it.
+    """
+    query = read_query(clause)
+    schema = Schema.from_ddl(frame_ddl(frame))
+    bound = analyse(query.clause, schema)
+    if frame.isStreaming:
+        found = _streaming(frame, clause, bound, delay_ms, limits)
+    else:
+        found = _static(frame, clause, bound, schema, limits)
+    return _selected(found, query)
+
+
+def _static(
+    frame: DataFrame, text: str, bound: BoundClause, schema: Schema, limits: Limits | None
+) -> DataFrame:
+    needed = needed_columns(bound, schema)
+    of_needed = Schema(tuple(column for column in schema.columns if column[0] in needed))
+    # Ties keep the order in which they come, which a shuffle does not.
+    rows = frame.withColumn(_ARRIVAL, F.monotonically_increasing_id())
+    rows = rows.select(*map(quoted_name, needed), _ARRIVAL)
+    keys = [F.col(quoted_name(name)) for name in bound.partition_by]
+    order = [
+        (F.desc_nulls_last if is_descending else F.asc_nulls_last)(quoted_name(name))
+        for name, is_descending in bound.order_by
+    ]
+    together = rows.repartition(*keys) if keys else rows.coalesce(1)
+    in_order = together.sortWithinPartitions(*keys, *order, F.asc(_ARRIVAL))
+    types = [str(result_type(data_type)) for _, data_type in bound.columns]
+    ddl = ", ".join(f"`{place}` {kind}" for place, kind in enumerate(types))
+    result = to_arrow_schema(cast("StructType", DataType.fromDDL(ddl)))
+    found = in_order.mapInArrow(_StaticTask(text, of_needed, limits, result), ddl)
+    return found.toDF(*(name for name, _ in bound.columns))
+
+
+@dataclass(frozen=True, slots=True)
+class _StaticTask:
+    """What a Python worker does with the sorted rows of some partitions."""
+
+    text: str
+    schema: Schema
+    limits: Limits | None
+    result: pa.Schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of the result."""
+        bound = analyse(read_query(self.text).clause, self.schema)
+        frames = SortedFrames(bound, self.schema, self.limits)
+        for batch in batches:
+            frame = pl.DataFrame(pa.Table.from_batches([batch])).drop(_ARRIVAL)
+            for found in frames.process(frame):
+                yield from self._batches(found)
+        for found in frames.end():
+            yield from self._batches(found)
+
+    def _batches(self, found: pl.DataFrame) -> Iterator[pa.RecordBatch]:
+        yield from found.to_arrow().cast(self.result).to_batches()
+
+
+def _streaming(
+    frame: DataFrame, text: str, bound: BoundClause, delay_ms: int, limits: Limits | None
+) -> DataFrame:
+    if not bound.order_by:
+        hint = "write ORDER BY and the column of event time"
+        raise ClauseError(
+            Mistake.STREAM, problem_at(text, (0, 15), "a stream needs an ORDER BY", hint)
+        )
+    (event_time, _), *rest = bound.order_by
+    found = match_patterns(
+        frame,
+        Pattern.from_sql(text),
+        event_time=event_time,
+        key_by=[quoted_name(name) for name in bound.partition_by],
+        delay_ms=delay_ms,
+        order_by=[name for name, _ in rest],
+        limits=limits,
+    )
+    ddl = ", ".join(f"{quoted_name(name)} {result_type(kind)}" for name, kind in bound.columns)
+    output = F.from_json("output", ddl)
+    return found.matches.select(output.alias("row")).select("row.*")
+
+
+def _selected(found: DataFrame, query: Query) -> DataFrame:
+    """Return the columns that the SELECT in front of the clause names; all for `*`."""
+    if query.columns is None:
+        return found
+    columns = []
+    for column, name in query.columns:
+        same = [each for each in found.columns if each.casefold() == column.text.casefold()]
+        if not same:
+            message = f"there is no column {column.text}"
+            hint = f"the clause outputs: {', '.join(found.columns)}"
+            problem = problem_at(query.clause.text, column.span, message, hint)
+            raise ClauseError(Mistake.UNKNOWN_COLUMN, problem)
+        columns.append(F.col(quoted_name(same[0])).alias(name.text))
+    return found.select(*columns)

@@ -1,0 +1,104 @@
+"""Rules in SQL through the service: checked, published with their key, tried out."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.api.documents import processor_document
+from tests.api.running import ServiceUnderTest
+
+CLAUSE = """MATCH_RECOGNIZE (
+  PARTITION BY user ORDER BY ts
+  MEASURES COUNT(FAIL.*) AS failures, LAST(LOGIN.ts) AS at
+  PATTERN (FAIL{3,} LOGIN) WITHIN INTERVAL '10' MINUTE
+  DEFINE FAIL AS action = 'fail', LOGIN AS action = 'login'
+)"""
+
+
+@pytest.fixture(params=["sqlite"])
+def database_url(request: pytest.FixtureRequest, migrated_store: Callable[[str], str]) -> str:
+    """One kind of store will do: what is stored is a definition like any other."""
+    return migrated_store(request.param)
+
+
+def rule(clause: str = CLAUSE, **changes: Any) -> dict[str, Any]:
+    return processor_document(pattern={"match_recognize": clause}, key_by=None) | changes
+
+
+def test_a_clause_is_published_and_its_partition_is_the_key(with_stream: ServiceUnderTest) -> None:
+    answer = with_stream.client.post("/v1/processors", json=rule())
+    assert answer.status_code == 201, answer.text
+    found = with_stream.client.get("/v1/streams/logins/snapshot").json()
+    (processor,) = found["processors"]
+    definition = processor["versions"][0]["definition"]
+    assert definition["pattern"] == {"match_recognize": CLAUSE}
+    assert definition["key_by"] == ["user"]
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "said", "line"),
+    [
+        ("action = 'login'", "acton = 'login'", "no column acton", 5),
+        ("FAIL{3,}", "FAIL{3,2}", "lower bound", 4),
+        ("LAST(LOGIN.ts)", "LAST(LOGIN.ts + FAIL.ts)", "different variables", 3),
+        ("(FAIL{3,} LOGIN)", "(FAIL{3,} LOGIN $)", "a stream has none", 4),
+        ("ORDER BY ts", "ORDER BY ts DESC", "ascending order", 2),
+        ("PATTERN (", "PATERN (", "PATTERN is expected", 4),
+    ],
+)
+def test_a_mistake_in_a_clause_is_told_with_line_and_column(
+    with_stream: ServiceUnderTest, written: str, instead: str, said: str, line: int
+) -> None:
+    clause = CLAUSE.replace(written, instead)
+    answer = with_stream.client.post("/v1/processors", json=rule(clause))
+    assert answer.status_code == 422, answer.text
+    (error,) = answer.json()["errors"]
+    assert said in json.dumps(error)
+    assert error["pointer"] == "/pattern/match_recognize"
+    assert error["line"] == line
+
+
+@pytest.mark.parametrize(
+    ("changes", "pointer"),
+    [
+        ({"key_by": ["action"]}, "/key_by"),
+        ({"select": {"n": "COUNT(FAIL.*)"}}, "/select"),
+    ],
+)
+def test_what_the_clause_says_is_not_said_twice(
+    with_stream: ServiceUnderTest, changes: dict[str, Any], pointer: str
+) -> None:
+    answer = with_stream.client.post("/v1/processors", json=rule(**changes))
+    assert answer.status_code == 422, answer.text
+    assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
+
+
+def test_a_clause_without_a_bound_is_warned_of(with_stream: ServiceUnderTest) -> None:
+    clause = CLAUSE.replace("WITHIN INTERVAL '10' MINUTE", "")
+    answer = with_stream.client.post("/v1/processors", json=rule(clause))
+    assert answer.status_code == 201
+    assert "upper bound" in answer.text
+
+
+def test_a_clause_is_tried_with_its_near_misses(with_stream: ServiceUnderTest) -> None:
+    actions = ["fail", "fail", "login", "fail", "fail", "fail", "login"]
+    events = [
+        {"ts": index * 60_000, "user": "eve", "action": action}
+        for index, action in enumerate(actions)
+    ]
+    body = {"text": json.dumps(rule()), "format": "json", "events": events, "let_time_pass": True}
+    answer = with_stream.client.post("/v1/drafts/trial", json=body)
+    assert answer.status_code == 200, answer.text
+    report = answer.json()
+    (match,) = report["matches"]
+    assert match["steps"] == {"FAIL": [3, 4, 5], "LOGIN": [6]}
+    assert match["output"]["failures"] == 3
+    farthest = report["partial_matches"][0]
+    assert farthest["steps"] == {"FAIL": [0, 1]}
+    assert (farthest["outcome"], farthest["ended_by"], farthest["awaited"]) == (
+        "broken",
+        2,
+        ["FAIL"],
+    )

@@ -1,0 +1,219 @@
+"""MATCH_RECOGNIZE clauses as rules of a job: both stages, any batches, restarts, activation."""
+
+from operator import attrgetter
+from random import Random
+from typing import Any
+
+import pytest
+from pydantic_core import from_json
+
+from cep.row_pattern.clause import PartitionEnd, walk
+from cep.row_pattern.parsing.clauses import read_query
+from contract.snapshot import SnapshotProcessor, SnapshotVersion, StreamDefinition
+from processor_runtime.rows.output_rows import OutputRow
+from tests.processor_runtime.core.pipeline import Options, Pipeline
+from tests.processor_runtime.core.published import letters
+from tests.processor_runtime.core.published import stream as stream_of_letters
+from tests.processor_runtime.core.vector_stream import batches
+from tests.row_pattern.cases import Case, is_same, load
+
+
+def runs_on_a_stream(case: Case) -> bool:
+    """Whether a stream can be made of a case: times, ascending, and no end of the partition."""
+    if case.error is not None:
+        return False
+    clause = read_query(case.query).clause
+    if any(isinstance(part, PartitionEnd) for part in walk(clause.pattern)):
+        return False
+    if any(order.is_descending for order in clause.order_by) or len(clause.order_by) != 1:
+        return False
+    place = time_place(case)
+    return all(isinstance(row[place], int) and row[place] >= 0 for row in case.rows)
+
+
+def time_place(case: Case) -> int:
+    """Return the place of the column that ORDER BY names."""
+    name = read_query(case.query).clause.order_by[0].column.text
+    return [column.casefold() for column in case.columns].index(name.casefold())
+
+
+def stream_of(case: Case, delay_ms: int) -> StreamDefinition:
+    """Return the stream of a case; its times are milliseconds."""
+    columns = {
+        name: "BIGINT" if kind == "TIMESTAMP" else kind for name, kind in case.columns.items()
+    }
+    return StreamDefinition(
+        name="rows",
+        version=1,
+        schema=", ".join(f"`{name}` {kind}" for name, kind in columns.items()),
+        event_time_column=list(case.columns)[time_place(case)],
+        allowed_delay_ms=delay_ms,
+        order_by=[],
+    )
+
+
+def rule(clause: str, **more: Any) -> SnapshotProcessor:
+    """Return a rule of one version with this clause."""
+    version = SnapshotVersion(
+        version=more.pop("version", 1),
+        effective_from_ms=more.pop("effective_from_ms", None),
+        effective_until_ms=None,
+        definition={"pattern": {"match_recognize": clause}, **more},
+    )
+    return SnapshotProcessor(id="rows", paused=False, versions=[version])
+
+
+def expected_rows(case: Case) -> list[dict[str, Any]]:
+    """Return the rows of a case by column."""
+    columns = case.expected_columns or ()
+    return [dict(zip(columns, row, strict=True)) for row in case.expected_rows]
+
+
+CASES = [
+    case for file in ("trino", "flink", "fuzz") for case in load(file) if runs_on_a_stream(case)
+]
+
+
+def check(case: Case) -> None:
+    random = Random(case.id)  # noqa: S311 - any batches, but always the same
+    place = time_place(case)
+    times = [row[place] for row in case.rows]
+    disorder_ms = max([0, *(max(times[: i + 1]) - time for i, time in enumerate(times))])
+    options = Options(shards=random.randint(1, 3), filters=random.random() < 0.7)
+    job = Pipeline(stream_of(case, disorder_ms + random.choice([0, 3, 500])), options)
+    job.publish(rule(case.query))
+    events = [dict(zip(case.columns, row, strict=True)) for row in case.rows]
+    for part in batches(events, random.randint(1, 5), random):
+        job.batch(part)
+        if random.random() < 0.3:
+            job.restart()
+        if random.random() < 0.2:
+            job.replay()
+    job.close()
+    assert not job.rows_of("error"), job.rows_of("error")[0].error
+    found = [from_json(row.output or "null") for row in job.rows_of("match")]
+    assert same_by_key(case, found, expected_rows(case))
+
+
+def folded(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row with its names in lower case."""
+    return {name.casefold(): value for name, value in row.items()}
+
+
+def same_by_key(case: Case, found: list[dict[str, Any]], expected: list[dict[str, Any]]) -> bool:
+    """Return whether rows are the same, in order within each partition."""
+    key = [name.text for name in read_query(case.query).clause.partition_by]
+
+    def ordered(rows: list[dict[str, Any]]) -> list[list[Any]]:
+        by_key = sorted(
+            rows, key=lambda row: repr([folded(row).get(name.casefold()) for name in key])
+        )
+        return [[row[name] for name in sorted(row, key=str.casefold)] for row in by_key]
+
+    return is_same(ordered(found), ordered(expected))
+
+
+@pytest.mark.parametrize("case", CASES[::14], ids=attrgetter("id"))
+def test_a_job_finds_what_the_search_finds(case: Case) -> None:
+    check(case)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("case", CASES, ids=attrgetter("id"))
+def test_a_job_finds_what_the_search_finds_in_every_case(case: Case) -> None:
+    check(case)
+
+
+STREAM = stream_of_letters(delay_ms=0)
+CLAUSE = """
+    MATCH_RECOGNIZE (
+        PARTITION BY user ORDER BY ts
+        MEASURES FIRST(price) AS first, COUNT(B.*) AS bs, CLASSIFIER() AS last
+        PATTERN (A B+ C) WITHIN INTERVAL '1' SECOND
+        DEFINE A AS name = 'a', B AS name = 'b', C AS name = 'c'
+    )
+"""
+
+
+def outputs(rows: list[OutputRow]) -> list[Any]:
+    """Return what rows output."""
+    return [from_json(row.output or "null") for row in rows]
+
+
+def test_partition_by_is_the_key_and_measures_are_the_output() -> None:
+    job = Pipeline(STREAM)
+    job.publish(rule(CLAUSE))
+    mine, others = letters("abbc", 10, every_ms=4), letters("abxc", 11, user="v", every_ms=4)
+    for pair in zip(mine, others, strict=True):
+        job.batch(pair)
+    job.advance(2_000)
+    (row,) = job.rows_of("match")
+    assert row.key == '["u"]'
+    assert outputs([row]) == [{"user": "u", "first": 0, "bs": 2, "last": "C"}]
+
+
+def test_a_match_that_ran_out_of_time_is_a_timeout() -> None:
+    job = Pipeline(STREAM)
+    job.publish(rule(CLAUSE))
+    job.batch(letters("abb", 10))
+    job.advance(2_000)
+    (row,) = job.rows_of("timeout")
+    assert row.end_ms == 1_010
+    assert {name: len(rows) for name, rows in from_json(row.events or "").items()} == {
+        "A": 1,
+        "B": 2,
+    }
+
+
+@pytest.mark.parametrize("on_update", ["drop", "drain"])
+def test_a_replaced_version_finishes_what_it_has_begun_if_it_drains(on_update: str) -> None:
+    job = Pipeline(STREAM)
+    old = rule(CLAUSE, on_update=on_update)
+    job.publish(old)
+    job.batch(letters("ab", 10))
+    never = CLAUSE.replace("'a'", "'z'")
+    later = SnapshotVersion(
+        version=2,
+        effective_from_ms=None,
+        effective_until_ms=None,
+        definition={"pattern": {"match_recognize": never}, "on_update": on_update},
+    )
+    job.publish(old.model_copy(update={"versions": [later]}))
+    job.batch(letters("bcabc", 20))
+    job.restart()
+    job.advance(5_000)
+    found = [(row.version, from_json(row.output or "")["bs"]) for row in job.rows_of("match")]
+    assert found == ([(1, 2)] if on_update == "drain" else [])
+
+
+def test_a_clause_that_fails_on_a_row_is_quarantined_alone() -> None:
+    job = Pipeline(STREAM)
+    failing = CLAUSE.replace("name = 'c'", "10 / (price - 2) > 0 AND name = 'c'")
+    good = rule(CLAUSE).model_copy(update={"id": "good"})
+    job.publish(rule(failing), good)
+    job.batch(letters("abc", 10))
+    job.batch(letters("abc", 20))
+    job.advance(5_000)
+    assert len(job.rows_of("match", "good")) == 2
+    (error,) = job.rows_of("error", "rows")
+    assert "division by zero" in (error.error or "")
+
+
+def test_a_measure_that_fails_is_quarantined_alone() -> None:
+    job = Pipeline(STREAM)
+    failing = CLAUSE.replace("FIRST(price) AS first", "10 / FIRST(price) AS first")
+    good = rule(CLAUSE).model_copy(update={"id": "good"})
+    job.publish(rule(failing), good)
+    job.batch(letters("abc", 10))
+    job.batch(letters("abc", 20))
+    job.advance(5_000)
+    assert len(job.rows_of("match", "good")) == 2
+    assert job.rows_of("error", "rows")
+
+
+def test_a_key_that_is_done_leaves_no_state() -> None:
+    job = Pipeline(STREAM)
+    job.publish(rule(CLAUSE))
+    job.batch([each for user in "stuvwxyz" for each in letters("abx", 10, user=user)])
+    job.advance(5_000)
+    assert sum(status.keys for status in job.statuses.values()) == 0

@@ -1,0 +1,100 @@
+"""MATCH_RECOGNIZE over DataFrames: static ones, and streams of files."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from cep.pattern import PatternError
+from cep.row_pattern.errors import ClauseError
+from processor_runtime.spark.match_recognize import match_recognize
+from tests.row_pattern.cases import Case, load, same_rows
+
+pytestmark = pytest.mark.spark
+
+CLAUSE = """MATCH_RECOGNIZE (
+    PARTITION BY user ORDER BY ts
+    MEASURES FIRST(FAIL.ts) AS since, COUNT(FAIL.*) AS failures, LAST(amount) AS amount
+    PATTERN (FAIL{2,} LOGIN) WITHIN INTERVAL '10' MINUTE
+    DEFINE FAIL AS action = 'fail', LOGIN AS action = 'login' AND amount > AVG(FAIL.amount)
+)"""
+DDL = "user STRING, action STRING, amount DOUBLE, ts BIGINT"
+ROWS = [
+    ("ben", "fail", 1.0, 1_500),
+    ("ana", "fail", 1.0, 1_000),
+    ("ana", "fail", 2.0, 2_000),
+    ("ana", "login", 5.0, 3_000),
+    ("ben", "login", 9.0, 4_000),
+    ("eve", "fail", 1.0, 5_000),
+    ("eve", "fail", 1.0, 6_000),
+    ("eve", "login", 0.5, 7_000),
+]
+FOUND = [("ana", 1_000, 2, 5.0)]
+
+
+def test_a_static_frame_gives_the_rows_of_the_query(spark: SparkSession) -> None:
+    found = match_recognize(spark.createDataFrame(ROWS, DDL), CLAUSE)
+    assert found.columns == ["user", "since", "failures", "amount"]
+    assert dict(found.dtypes)["failures"] == "bigint"
+    assert [tuple(row) for row in found.collect()] == FOUND
+
+
+def test_a_select_chooses_columns(spark: SparkSession) -> None:
+    text = f"SELECT failures AS n, user FROM logins {CLAUSE}"  # noqa: S608 - no database
+    found = match_recognize(spark.createDataFrame(ROWS, DDL), text)
+    assert (found.columns, [tuple(row) for row in found.collect()]) == (["n", "user"], [(2, "ana")])
+
+
+def frame_of(spark: SparkSession, case: Case) -> DataFrame:
+    types = {name: "BIGINT" if kind == "TIMESTAMP" else kind for name, kind in case.columns.items()}
+    ddl = ", ".join(f"`{name}` {kind}" for name, kind in types.items())
+    return spark.createDataFrame(list(case.rows), ddl)
+
+
+@pytest.mark.parametrize("file", ["trino", "flink", "fuzz"])
+def test_frames_give_the_answers_of_the_standard(spark: SparkSession, file: str) -> None:
+    cases = [case for case in load(file) if case.error is None][:: 20 if file != "fuzz" else 150]
+    for case in cases:
+        found = match_recognize(frame_of(spark, case), case.query).collect()
+        assert same_rows(case, [tuple(row) for row in found]), case.id
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("file", ["trino", "flink", "fuzz"])
+def test_frames_give_all_answers_of_the_standard(spark: SparkSession, file: str) -> None:
+    for case in load(file):
+        if case.error is None:
+            found = match_recognize(frame_of(spark, case), case.query).collect()
+            assert same_rows(case, [tuple(row) for row in found]), case.id
+
+
+def test_a_mistake_is_told_before_anything_runs(spark: SparkSession) -> None:
+    frame = spark.createDataFrame(ROWS, DDL)
+    with pytest.raises(ClauseError, match="no column acton"):
+        match_recognize(frame, CLAUSE.replace("action = 'fail'", "acton = 'fail'"))
+
+
+def test_a_stream_outputs_matches_as_they_are_decided(spark: SparkSession, tmp_path: Path) -> None:
+    source = tmp_path / "events"
+    source.mkdir()
+    names = ("user", "action", "amount", "ts")
+    for part, rows in enumerate((ROWS[:4], ROWS[4:], [("zed", "x", 0.0, 10_000_000)])):
+        lines = [json.dumps(dict(zip(names, row, strict=True))) for row in rows]
+        path = source / f"{part}.jsonl"
+        path.write_text("\n".join(lines), encoding="utf-8")
+        os.utime(path, (1_700_000_000 + part, 1_700_000_000 + part))  # read in this order
+    stream = spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).json(str(source))
+    found = match_recognize(stream, CLAUSE, delay_ms=1_000)
+    query = (
+        found.writeStream.format("memory")
+        .queryName("recognized")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    assert [tuple(row) for row in spark.table("recognized").collect()] == FOUND
+    with pytest.raises(PatternError, match="a stream has none"):
+        match_recognize(stream, CLAUSE.replace("LOGIN) WITHIN", "LOGIN $) WITHIN"))
