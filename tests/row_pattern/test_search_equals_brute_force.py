@@ -17,7 +17,7 @@ from cep.row_search.errors import RowPatternFailure
 from cep.row_search.search import RowPatternSearch
 from tests.row_pattern.brute_force.expressions import NotCovered
 from tests.row_pattern.brute_force.matching import Answer, brute_force
-from tests.row_pattern.brute_force.strategies import COLUMNS, Query, queries
+from tests.row_pattern.brute_force.strategies import COLUMNS, Query, nested_patterns, queries
 from tests.row_pattern.cases import by_partition, is_same
 from tests.row_pattern.searching import IncrementalRun
 
@@ -66,6 +66,13 @@ def test_search_finds_what_brute_force_finds(query: Query) -> None:
     result = match_recognize(query.text, query.rows, schema=COLUMNS)
     assert [name.upper() for name in result.columns] == list(expected.columns)
     check(query, expected, result.rows)
+
+
+@settings(thorough, max_examples=4 * EXAMPLES)
+@given(nested_patterns())
+def test_candidates_are_preferred_as_brute_force_prefers_them(query: Query) -> None:
+    expected = answer_of(query)
+    check(query, expected, match_recognize(query.text, query.rows, schema=COLUMNS).rows)
 
 
 @thorough

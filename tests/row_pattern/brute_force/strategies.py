@@ -51,6 +51,19 @@ def queries(draw: st.DrawFn, *, max_rows: int = 8) -> Query:
 
 
 @st.composite
+def nested_patterns(draw: st.DrawFn) -> Query:
+    """Return a clause about nothing but the order of candidates; rows can be several variables."""
+    pattern = draw(patterns())
+    conditions = {"A": "p <= 3", "B": "p >= 2", "C": "p > 0", "D": "p <> 2"}
+    define = [f"{name} AS {condition}" for name, condition in conditions.items() if name in pattern]
+    text = (
+        "MATCH_RECOGNIZE ( ORDER BY t MEASURES ARRAY_AGG(CLASSIFIER()) AS m "
+        f"PATTERN ({pattern}) DEFINE {', '.join(define)} )"
+    )
+    return Query(text, draw(row_lists(max_size=5)))
+
+
+@st.composite
 def row_lists(draw: st.DrawFn, *, max_size: int) -> Rows:
     """Return rows in order of time, with ties and NULLs."""
     time_ms = 0
