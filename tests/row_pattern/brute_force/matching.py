@@ -13,7 +13,7 @@ from tests.row_pattern.brute_force.reading import Clause, read
 Path = tuple[tuple[str, bool], ...]
 """The rows of a candidate from the start row on: variable, and whether it is excluded."""
 
-_STEPS = 20_000
+_STEPS = 6_000
 
 
 @dataclass(frozen=True)
