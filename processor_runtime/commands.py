@@ -16,7 +16,11 @@ from processor_runtime.job_file.schema import job_file_schema
 
 JobFilePath = Annotated[Path, typer.Argument(metavar="JOB", help="Job file, YAML or JSON.")]
 
-job_app = typer.Typer(name="job", help="Check the file of a streaming job.", no_args_is_help=True)
+job_app = typer.Typer(
+    name="job",
+    help="Check the file of a streaming job, or mend its checkpoint.",
+    no_args_is_help=True,
+)
 
 
 @job_app.command("check")
@@ -54,6 +58,23 @@ def check(
 def schema() -> None:
     """Print the JSON Schema of job files, for editors."""
     typer.echo(json.dumps(job_file_schema(), indent=2, ensure_ascii=False))
+
+
+@job_app.command("skip-rule")
+def skip(
+    path: JobFilePath,
+    rule: Annotated[str, typer.Argument(metavar="RULE", help="Id of the rule.")],
+) -> None:
+    """Leave RULE out of the batch that the job in JOB cannot finish, and of all after it.
+
+    For a rule that ends the job, where the job does not find that out itself. The job must not be
+    running. The rule stays out until it is replaced, paused or deleted.
+
+    Exit code 0 = it is left out; 1 = nothing was changed; 2 = the job file is wrong.
+    """
+    from processor_runtime.skipping import skip_rule  # noqa: PLC0415 - Spark loads when needed
+
+    raise typer.Exit(skip_rule(path, rule, Console(stderr=True)))
 
 
 def _print(report: CheckReport) -> None:

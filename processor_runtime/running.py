@@ -23,6 +23,8 @@ from processor_runtime.job_file.loading import load_job_file
 from processor_runtime.job_file.problems import JobFileError
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from processor_runtime.spark.job import StreamingJob
     from processor_runtime.spark.micro_batches import BatchDone
 
@@ -51,7 +53,7 @@ def run_job(path: Path, spark_log: Path | None, console: Console) -> int:
     logging.basicConfig(level=logging.INFO, format="%(message)s", handlers=[handler])
     for name in ("httpx2", "httpcore2"):
         logging.getLogger(name).setLevel(logging.WARNING)
-    log = spark_log or Path(tempfile.gettempdir(), f"percept-{job_file.stream}-{job_file.name}.log")
+    log = spark_log or usual_log(job_file)
     console.print(
         f"job {job_file.name} on stream {job_file.stream} · checkpoint {job_file.checkpoint} · "
         f"Spark's log {log}",
@@ -64,31 +66,16 @@ def run_job(path: Path, spark_log: Path | None, console: Console) -> int:
 
 def _run(job_file: JobFile, log: Path, console: Console) -> int:
     # Spark takes a second to load, which would slow down other commands.
-    from pyspark.errors import PySparkException  # noqa: PLC0415
-
     from processor_runtime.spark.failure_text import ending_text, secrets_of  # noqa: PLC0415
     from processor_runtime.spark.job import StreamingJob  # noqa: PLC0415
-    from processor_runtime.spark.jvm_output import jvm_output_to  # noqa: PLC0415
     from processor_runtime.spark.session import (  # noqa: PLC0415
         end_session,
         has_ended,
-        job_session,
         process_ending,
     )
 
     secrets = secrets_of(job_file.model_dump(mode="json"), os.environ)
-    try:
-        with jvm_output_to(log):
-            spark = job_session(f"percept {job_file.name}", job_file.spark_settings)
-    except PySparkException as error:
-        console.print(
-            f"Spark has not started: {ending_text(error, secrets)}\n"
-            "It needs Java 17 or newer, by JAVA_HOME or on the PATH, and the network once for what "
-            f"the job file names under packages. Its last output was:\n{_end_of(log)}",
-            style="red",
-            markup=False,
-            highlight=False,
-        )
+    if (spark := start_spark(job_file, log, console)) is None:
         return 1
     spark.sparkContext.setLogLevel("WARN")
     job = StreamingJob(spark, job_file, os.environ, _printer(console))
@@ -118,6 +105,41 @@ def _run(job_file: JobFile, log: Path, console: Console) -> int:
             end_session(spark)
     console.print("the job has ended", style="bold")
     return 0
+
+
+def usual_log(job_file: JobFile) -> Path:
+    """Return where Spark's log goes if nobody says."""
+    return Path(tempfile.gettempdir(), f"percept-{job_file.stream}-{job_file.name}.log")
+
+
+def start_spark(job_file: JobFile, log: Path, console: Console) -> "SparkSession | None":
+    """Return the session of a job; `None`, and why on the console, if it does not start.
+
+    Args:
+        job_file: the job.
+        log: where Spark's own log goes.
+        console: where lines go.
+    """
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+
+    from processor_runtime.spark.failure_text import ending_text, secrets_of  # noqa: PLC0415
+    from processor_runtime.spark.jvm_output import jvm_output_to  # noqa: PLC0415
+    from processor_runtime.spark.session import job_session  # noqa: PLC0415
+
+    try:
+        with jvm_output_to(log):
+            return job_session(f"percept {job_file.name}", job_file.spark_settings)
+    except PySparkException as error:
+        secrets = secrets_of(job_file.model_dump(mode="json"), os.environ)
+        console.print(
+            f"Spark has not started: {ending_text(error, secrets)}\n"
+            "It needs Java 17 or newer, by JAVA_HOME or on the PATH, and the network once for what "
+            f"the job file names under packages. Its last output was:\n{_end_of(log)}",
+            style="red",
+            markup=False,
+            highlight=False,
+        )
+        return None
 
 
 def _end_of(log: Path) -> str:

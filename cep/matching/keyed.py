@@ -19,7 +19,7 @@ from cep.matching.deadlines import DeadlineQueue
 from cep.matching.machines import KeyState
 from cep.matching.shapes import Detection, EventKind, Member, RuleFailure, Selection, Shape
 from cep.nfa.compiler.compile import CompiledPattern, compile_pattern
-from cep.nfa.conditions import Aggregates, ConditionBinder, EventTests
+from cep.nfa.conditions import Aggregates, CodeGuard, ConditionBinder, EventTests
 from cep.nfa.errors import MatchingError
 from cep.nfa.limits import Limits
 from cep.nfa.machine import Machine
@@ -45,6 +45,7 @@ class KeyedMatcher:
             its partial matches on all keys, the others go on as if it had never been. Without it
             the error is raised.
         event_view: what a Python condition is given for an event.
+        guard: what conditions in Python are wrapped in; see `cep.nfa.conditions.CodeGuard`.
         in_deadline_order: close windows one deadline after the other, whatever the times of the
             events that advance time, so that results do not depend on events that concern nobody.
             Otherwise all windows that are over close together when time advances, as Flink's NFA
@@ -61,6 +62,7 @@ class KeyedMatcher:
         kept_apart: Mapping[str, Hashable] = MappingProxyType({}),
         on_failure: Callable[[RuleFailure], None] | None = None,
         event_view: Callable[[Any], Any] = lambda event: event,
+        guard: CodeGuard | None = None,
         in_deadline_order: bool = False,
     ) -> None:
         self.tests = EventTests()
@@ -68,6 +70,7 @@ class KeyedMatcher:
         self._schema = schema
         self._on_failure = on_failure
         self._event_view = event_view
+        self._guard = guard
         by_program: dict[
             tuple[Program, Limits, Hashable], list[tuple[Member, CompiledPattern]]
         ] = {}
@@ -102,7 +105,12 @@ class KeyedMatcher:
     ) -> Shape:
         aggregates = Aggregates(self._field_reader)
         binder = ConditionBinder(
-            self.tests, aggregates, self._field_reader, self._schema, self._event_view
+            self.tests,
+            aggregates,
+            self._field_reader,
+            self._schema,
+            self._event_view,
+            guard=self._guard,
         )
         conditions = [binder.bind(pattern, member.rule) for member, pattern in members]
         machine = Machine(program, conditions, aggregate_count=len(aggregates), limits=limits)

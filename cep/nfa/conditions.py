@@ -127,6 +127,10 @@ class ConditionContext:
         return [self.event_view(event) for event in taken]
 
 
+CodeGuard = Callable[[str, str, Residual], Residual]
+"""Wraps a test that runs Python code, given the rule and the text of the condition."""
+
+
 class ConditionBinder:
     """Binds the conditions of one pattern after the other, sharing tests and aggregates.
 
@@ -136,21 +140,25 @@ class ConditionBinder:
         field_reader: how to read a field of an event.
         schema: the columns of an event; `None` where only each event knows.
         event_view: what a Python condition is given for an event.
+        guard: what tests that run Python code are wrapped in; `None` = nothing.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what all patterns share
         self,
         tests: EventTests,
         aggregates: Aggregates,
         field_reader: FieldReader,
         schema: Schema | None,
         event_view: Callable[[Any], Any],
+        *,
+        guard: CodeGuard | None = None,
     ) -> None:
         self._tests = tests
         self._aggregates = aggregates
         self._field_reader = field_reader
         self._schema = schema
         self._event_view = event_view
+        self._guard = guard
 
     def bind(self, pattern: CompiledPattern, rule: str) -> list[RuleCondition]:
         """Return the conditions of one rule, in the order of the program."""
@@ -165,6 +173,8 @@ class ConditionBinder:
             test, residual = None, self._full(condition, pattern)
         if residual is not None:
             residual = _naming_failure(residual, rule, str(condition))
+            if self._guard is not None and _runs_code(condition):
+                residual = self._guard(rule, str(condition), residual)
         return RuleCondition(test, residual)
 
     def _full(self, condition: Condition, pattern: CompiledPattern) -> Residual:
@@ -213,6 +223,14 @@ def _python_condition(
         return answer if answer is True or answer is False else _truth(answer)
 
     return holds
+
+
+def _runs_code(condition: Condition) -> bool:
+    match condition:
+        case AllOf(conditions) | AnyOf(conditions):
+            return any(map(_runs_code, conditions))
+        case _:
+            return isinstance(condition, PythonCondition)
 
 
 def _truth(answer: Any) -> bool:

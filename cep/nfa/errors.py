@@ -44,7 +44,7 @@ class EventTimeError(MatchingError, ValueError):
 class ConditionFailed(MatchingError):
     """A condition raised while it was tested."""
 
-    def __init__(self, rule: str, condition: str, cause: Exception, place: str = "") -> None:
+    def __init__(self, rule: str, condition: str, cause: BaseException, place: str = "") -> None:
         said = f"{type(cause).__name__}: {error_message(cause)}"
         told = f"condition {condition!r} raised {said}"
         super().__init__(f"{place}: {told}" if place else told)
@@ -82,6 +82,6 @@ def error_message(error: BaseException) -> str:
     """
     try:
         text = str(error)
-    except Exception:  # noqa: BLE001 - see above
+    except (Exception, SystemExit, GeneratorExit):  # noqa: BLE001 - see above
         return "its message cannot be read"
     return text.encode(errors="replace").decode()[:_LONGEST_MESSAGE]

@@ -1,6 +1,7 @@
 """What is pinned for the micro-batches of a job, as it is kept in the checkpoint.
 
 driver ──write──► <checkpoint>/epochs/<batch id> ──read──► replay, next start
+       ──amend──► <checkpoint>/epochs/<batch id>.<revision>, which counts instead
        ──keep───► <checkpoint>/rules/<kind>-<hash>.json, which the records name
 
 The newest record is also where the next start of a job goes on: the snapshot its discoverer begins
@@ -8,14 +9,17 @@ with, and the stream of a batch that is still to be finished.
 """
 
 import hashlib
+import re
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from pydantic_core import from_json, to_json
 
 from contract.snapshot import Snapshot, StreamDefinition, read_snapshot
 
 _FORMAT = 1
+_RECORD: Final = re.compile(r"(\d+)(?:\.(\d+))?")
 
 
 class Files(Protocol):
@@ -40,7 +44,8 @@ class BatchRecord:
 
     `newest_ms` is the newest event time read before this batch, `None` before the first event.
     `timeline` and `snapshot` name files of the checkpoint. A batch that `closes` ends everything
-    that is open when its events have been matched.
+    that is open when its events have been matched. `revision` is how often what was pinned has been
+    amended.
     """
 
     batch_id: int
@@ -51,14 +56,17 @@ class BatchRecord:
     timeline: str
     snapshot: str
     closes: bool = False
+    revision: int = 0
 
 
 def write_record(record: BatchRecord) -> bytes:
     """Return a record as JSON."""
-    written = asdict(record)
-    if not record.closes:  # as programs wrote it that knew of no such batch
-        del written["closes"]
-    return to_json({"format": _FORMAT, **written})
+    content = {"format": _FORMAT, **asdict(record)}
+    # As programs wrote it that knew of no such batch, and amended nothing.
+    for name in ("closes", "revision"):
+        if not content[name]:
+            del content[name]
+    return to_json(content)
 
 
 def read_record(data: bytes) -> BatchRecord:
@@ -87,21 +95,23 @@ class BatchRecords:
 
     def newest(self) -> BatchRecord | None:
         """Return the record of the newest batch; `None` if none has begun."""
-        numbers = self._numbers()
-        return self.of_batch(numbers[-1]) if numbers else None
+        newest = max((batch_id for batch_id, _ in self._names()), default=None)
+        return None if newest is None else self.of_batch(newest)
 
     def of_batch(self, batch_id: int) -> BatchRecord | None:
-        """Return the record of a batch; `None` if it has not begun."""
-        data = self.files.read(_name(batch_id))
-        return None if data is None else read_record(data)
+        """Return the record of a batch as it was last amended; `None` if it has not begun."""
+        found, revision = None, 0
+        while (data := self.files.read(_name(batch_id, revision))) is not None:
+            found, revision = read_record(data), revision + 1
+        return found
 
     def write(self, record: BatchRecord) -> None:
-        """Write the record of a batch; what it names is there by now."""
-        self.files.write(_name(record.batch_id), write_record(record))
+        """Write the record of a batch, or an amended one; what it names is there by now."""
+        self.files.write(_name(record.batch_id, record.revision), write_record(record))
 
     def keep(self, kind: str, content: bytes) -> str:
         """Write a file that records will name, unless it is there; return its name."""
-        name = f"rules/{kind}-{hashlib.sha256(content).hexdigest()[:24]}.json"
+        name = content_name(kind, content)
         if self.files.read(name) is None:
             self.files.write(name, content)
         return name
@@ -120,17 +130,22 @@ class BatchRecords:
     def forget_before(self, batch_id: int) -> None:
         """Delete the records of older batches, and the files that no record names any more."""
         named = set()
-        for number in self._numbers():
+        for number, revision in list(self._names()):
+            name = _name(number, revision)
             if number < batch_id:
-                self.files.delete(_name(number))
-            elif (record := self.of_batch(number)) is not None:
+                self.files.delete(name)
+            elif (data := self.files.read(name)) is not None:
+                record = read_record(data)
                 named |= {record.timeline, record.snapshot}
         for name in self.files.names("rules"):
             if f"rules/{name}" not in named:
                 self.files.delete(f"rules/{name}")
 
-    def _numbers(self) -> list[int]:
-        return sorted(int(name) for name in self.files.names("epochs") if name.isdecimal())
+    def _names(self) -> Iterator[tuple[int, int]]:
+        """Yield the batches of all records with their revisions, in any order."""
+        for name in self.files.names("epochs"):
+            if found := _RECORD.fullmatch(name):
+                yield int(found[1]), int(found[2] or 0)
 
 
 def last_snapshot(files: Files) -> Snapshot | None:
@@ -139,13 +154,21 @@ def last_snapshot(files: Files) -> Snapshot | None:
     return None if record is None else _snapshot(files, record)
 
 
-def unfinished_stream(files: Files) -> StreamDefinition | None:
-    """Return the stream as the newest batch read it, if that batch is to be run again.
+def unfinished(files: Files) -> BatchRecord | None:
+    """Return the record of the batch that is to be run again; `None` if there is none.
 
-    It has begun and is not done, as far as Spark knows. `None` if there is none.
+    It has begun and is not done, as far as Spark knows.
     """
     record = BatchRecords(files).newest()
     if record is None or str(record.batch_id) in files.names("commits"):
+        return None
+    return record
+
+
+def unfinished_stream(files: Files) -> StreamDefinition | None:
+    """Return the stream as the newest batch read it, if that batch is to be run again."""
+    record = unfinished(files)
+    if record is None:
         return None
     snapshot = _snapshot(files, record)
     return None if snapshot is None else snapshot.stream
@@ -156,5 +179,10 @@ def _snapshot(files: Files, record: BatchRecord) -> Snapshot | None:
     return None if content is None else read_snapshot(content)
 
 
-def _name(batch_id: int) -> str:
-    return f"epochs/{batch_id}"
+def content_name(kind: str, content: bytes) -> str:
+    """Return the name that a file gets which records name."""
+    return f"rules/{kind}-{hashlib.sha256(content).hexdigest()[:24]}.json"
+
+
+def _name(batch_id: int, revision: int) -> str:
+    return f"epochs/{batch_id}.{revision}" if revision else f"epochs/{batch_id}"

@@ -9,21 +9,31 @@ Source: FLIP-200, "Processors and partial matches are restored after a failure".
 """
 
 import logging
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 from typing import Final
 
-from cep.expression import Schema
-from cep.nfa.errors import error_message
 from contract.snapshot import Snapshot, StreamDefinition, read_snapshot, snapshot_json
-from processor_runtime.driver.batch_record import BatchRecord, BatchRecords, Files
+from processor_runtime.driver.batch_record import (
+    BatchRecord,
+    BatchRecords,
+    Files,
+    content_name,
+)
 from processor_runtime.driver.offset_log import BatchStart
 from processor_runtime.driver.silence import Silence
-from processor_runtime.rules.loading import RuleDefaults, load_rules
+from processor_runtime.rules.code_trial import FindUnfit, unfit_here
+from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
 from processor_runtime.schedule.interval import END_MS, Interval
 from processor_runtime.schedule.pruning import without_ended
-from processor_runtime.schedule.timeline import Quarantine, Timeline, resolve
+from processor_runtime.schedule.timeline import (
+    Quarantine,
+    Timeline,
+    VersionKey,
+    resolve,
+    without_versions,
+)
 from processor_runtime.schedule.timeline_document import read_timeline, write_timeline
 from processor_runtime.stages.shard_status import ShardStatus
 
@@ -70,6 +80,7 @@ class BatchPins:
         idle_after_ms: event time follows the clock once the source has been silent for so long;
             `None` = never.
         closes: whether new batches close everything that is open at the end of them.
+        unfit: finds out which versions cannot run at all.
     """
 
     def __init__(  # noqa: PLR0913 - what a job is told of its time, by name
@@ -81,6 +92,7 @@ class BatchPins:
         *,
         idle_after_ms: int | None = None,
         closes: bool = False,
+        unfit: FindUnfit = unfit_here,
     ) -> None:
         self._records = BatchRecords(files)
         self._defaults = defaults
@@ -88,6 +100,7 @@ class BatchPins:
         self._delay_ms = watermark_delay_ms
         self._silence = Silence(idle_after_ms)
         self._closes = closes
+        self._unfit = unfit
         self._timeline = Timeline()
         self._document = b""
         self._is_of_stream = False
@@ -140,12 +153,18 @@ class BatchPins:
                 self._failures.append(failure)
         self._idle = frozenset(idle_rules)
 
-    def pin(self, start: BatchStart, newest: Snapshot) -> Pin:
+    def pin(
+        self,
+        start: BatchStart,
+        newest: Snapshot,
+        left_out: Collection[VersionKey] = (),
+    ) -> Pin:
         """Return what a batch runs with; the same for every try of the same batch.
 
         Args:
             start: the batch.
             newest: the newest snapshot; not looked at if the batch has run before.
+            left_out: versions that this try is to run without; the record does not tell.
         """
         pinned = self._records.of_batch(start.batch_id)
         if pinned is not None:
@@ -156,13 +175,20 @@ class BatchPins:
             raise AssertionError("a batch has just been pinned")
         # Spark's timers call shards by its own watermark, which knows events alone.
         is_ahead = self._last.watermark_ms > start.watermark_ms
-        return Pin(
+        pin = Pin(
             self._last,
             self._timeline,
             self._document,
             calls_every_shard=is_ahead or self._last.closes,
             silent_since_ms=self._silence.since_ms,
         )
+        return self._trial(pin, left_out) if left_out else pin
+
+    def _trial(self, pin: Pin, left_out: Collection[VersionKey]) -> Pin:
+        timeline = without_versions(pin.timeline, left_out)
+        document = write_timeline(timeline, self._stream)
+        record = replace(pin.record, timeline=content_name("timeline", document))
+        return replace(pin, record=record, timeline=timeline, document=document)
 
     def _all_failures(self) -> list[Quarantine]:
         return [*self._timeline.quarantined, *self._failures]
@@ -172,7 +198,8 @@ class BatchPins:
         watermark_ms, newest_ms = self._event_time(start)
         timeline = without_ended(self._timeline, processed_ms, self._idle)
         is_new = newest is not self._snapshot and newest != self._snapshot
-        if is_new or self._failures:
+        is_amended = self._last is not None and self._last.revision > 0
+        if is_new or self._failures or is_amended:
             failures = [*self._failures, *self._refused(newest, newest_ms)]
             timeline = resolve(timeline, newest, newest_ms, processed_ms, failures)
             self._failures = []
@@ -237,17 +264,15 @@ class BatchPins:
             if known.get((interval.processor_id, interval.version)) != interval.definition
         ]
         since_ms = END_MS if newest_ms is None else newest_ms + 1
-        _, refused = load_rules(
-            unchecked, self._stream, Schema.from_ddl(self._stream.ddl), self._defaults
-        )
-        for item in refused:
+        unfit = self._unfit(unchecked, self._stream, self._defaults)
+        for interval, reason in unfit:
             _log.warning(
                 "processor %s, version %d cannot run: %s",
-                item.interval.processor_id,
-                item.interval.version,
-                error_message(item.error),
+                interval.processor_id,
+                interval.version,
+                reason,
             )
-        return [_quarantine(item.interval, item.error, since_ms) for item in refused]
+        return [_quarantine(interval, reason, since_ms) for interval, reason in unfit]
 
     def _restore(self, record: BatchRecord) -> None:
         if self._last is not None and record.timeline == self._last.timeline:
@@ -261,14 +286,8 @@ class BatchPins:
         self._newest_ms = record.newest_ms
 
 
-def _quarantine(interval: Interval, error: Exception, since_ms: int) -> Quarantine:
-    return Quarantine(
-        interval.processor_id,
-        interval.version,
-        interval.digest,
-        f"{type(error).__name__}: {error_message(error)}",
-        since_ms,
-    )
+def _quarantine(interval: Interval, reason: str, since_ms: int) -> Quarantine:
+    return Quarantine(interval.processor_id, interval.version, interval.digest, reason, since_ms)
 
 
 def failed_versions(timeline: Timeline, statuses: Iterable[ShardStatus]) -> list[Quarantine]:

@@ -24,9 +24,29 @@ from processor_runtime.job_file.outputs import DeltaOutput, KafkaOutput, Output
 from processor_runtime.job_file.service import ServiceConnection
 from processor_runtime.job_file.source import Source
 from processor_runtime.job_file.timing import Timing, Trigger
+from processor_runtime.watch.worker_limits import WorkerLimits
 
 PACKAGES_SETTING = "spark.jars.packages"
 SparkSetting = Annotated[str, Field(pattern=r"^spark\.[\w.-]+$")]
+
+
+class JobLimits(ProcessorLimits):
+    """What processors may hold that set no limits of their own, and what their code may take."""
+
+    rule_call_seconds: float = Field(
+        default=30.0,
+        ge=0.1,
+        le=86_400.0,
+        description="How long one call of Python code may take; a processor that takes longer is "
+        "quarantined.",
+    )
+    worker_memory_mb: int | None = Field(
+        default=None,
+        ge=64,
+        le=2**30,
+        strict=True,
+        description="Memory for the data of one Python worker; left out = half of the machine's.",
+    )
 
 
 class JobFile(JobFilePart):
@@ -59,8 +79,8 @@ class JobFile(JobFilePart):
     keeps the number."""
     on_error: Literal["quarantine", "fail"] = "quarantine"
     """What becomes of a processor that raises: it alone is stopped, or the job."""
-    limits: ProcessorLimits = ProcessorLimits()
-    """Limits of processors that have none of their own."""
+    limits: JobLimits = JobLimits()
+    """Limits of processors that have none of their own, and of the code of all of them."""
     first_snapshot_timeout_ms: DurationMs = Field(default=60_000, alias="first_snapshot_timeout")
     """How long the first start waits for processors."""
     spark: dict[SparkSetting, OptionText] = Field(default={}, repr=False)
@@ -127,6 +147,11 @@ class JobFile(JobFilePart):
         if packages := self.packages:
             settings[PACKAGES_SETTING] = ",".join(packages)
         return settings
+
+    @property
+    def worker_limits(self) -> WorkerLimits:
+        """What code of processors may take."""
+        return WorkerLimits(self.limits.rule_call_seconds, self.limits.worker_memory_mb)
 
     def signing_keys(self, environment: Mapping[str, str]) -> SigningKeys | None:
         """Return the keys that Python code must be signed with; `None` refuses all code.

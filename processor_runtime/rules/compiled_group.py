@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
@@ -20,11 +20,16 @@ from cep.matching.key_state import layout
 from cep.matching.keyed import KeyedMatcher
 from cep.matching.predicate_index import PredicateIndex
 from cep.matching.shapes import RuleFailure
+from cep.nfa.errors import ConditionFailed
 from cep.nfa.limits import Limits
+from cep.nfa.runs import Cell
+from cep.nfa.transition_table import Residual
+from cep.processor import SelectExpressions
 from contract.canonical import canonical_json, content_hash
 from processor_runtime.rows.event_block import TIME, event_fields
 from processor_runtime.rows.key_columns import key_columns, keys_of
 from processor_runtime.rules.loading import LoadedRule
+from processor_runtime.watch.code_watch import CodeCall
 
 GLOBAL_KEY: Final = "global"
 """The id of the group of rules without a key selector."""
@@ -55,6 +60,12 @@ class CompiledGroup:
         self.shard_limits = {
             rule.id: rule.shard_limit for rule in rules if rule.shard_limit is not None
         }
+        self.function_calls: Mapping[str, CodeCall] = {
+            rule.id: rule.code_call("its process function")
+            for rule in rules
+            if not isinstance(rule.function, SelectExpressions | None)
+        }
+        """What process functions in Python run in, by rule."""
         self.columns = tuple(name for name, _ in schema.columns)
         self._failures: list[RuleFailure] = []
         self.matcher = KeyedMatcher(
@@ -66,6 +77,7 @@ class CompiledGroup:
             kept_apart={rule.id: rule.limits for rule in rules},
             on_failure=self._failures.append,
             event_view=partial(event_fields, columns=self.columns),
+            guard=self._watched,
             in_deadline_order=True,
         )
         self.index = PredicateIndex(self.matcher.tests.nodes, schema)
@@ -86,6 +98,21 @@ class CompiledGroup:
             EvaluationError: the key of an event cannot be computed.
         """
         return keys_of(events, self._key)
+
+    def _watched(self, rule_id: str, text: str, holds: Residual) -> Residual:
+        """Let a condition in Python run under watch, and fail whatever it raises."""
+        call = self.rules[rule_id].code_call(f"the condition {text}")
+
+        def test(event: Any, cell: Cell | None, time_ms: int) -> bool:
+            with call:
+                try:
+                    return holds(event, cell, time_ms)
+                except Exception:
+                    raise
+                except BaseException as error:
+                    raise ConditionFailed(rule_id, text, error) from error
+
+        return test
 
     def is_of(self, rules: Sequence[LoadedRule]) -> bool:
         """Whether it is made of exactly these rules."""

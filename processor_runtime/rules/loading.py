@@ -8,6 +8,7 @@ The driver finds out so which versions cannot run at all; on the workers it come
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 from pydantic_core import from_json
 
@@ -28,6 +29,8 @@ from processor_runtime.rows.event_block import TIME
 from processor_runtime.rows.key_columns import key_columns
 from processor_runtime.rows.row_limits import RowLimits
 from processor_runtime.schedule.interval import Interval
+from processor_runtime.watch.code_watch import CodeCall
+from processor_runtime.watch.note import RuleCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,10 @@ class LoadedRule:
     row_limits: RowLimits = field(default_factory=RowLimits)
     row_output: RowOutput | None = None
 
+    def code_call(self, what: str) -> CodeCall:
+        """Return what its code for something runs in."""
+        return CodeCall(RuleCode(self.processor_id, self.version, self.digest, what))
+
 
 @dataclass(frozen=True, slots=True)
 class RefusedRule:
@@ -118,6 +125,31 @@ def load_rules(
 
 
 def _load(
+    interval: Interval, stream: StreamDefinition, schema: Schema, defaults: RuleDefaults
+) -> LoadedRule:
+    if not has_code(interval.definition):
+        return _made(interval, stream, schema, defaults)
+    code = RuleCode(interval.processor_id, interval.version, interval.digest, "its code, loaded")
+    with CodeCall(code):
+        return _made(interval, stream, schema, defaults)
+
+
+def has_code(definition: Mapping[str, Any]) -> bool:
+    """Whether a version holds Python code."""
+    return definition.get("function") is not None or _holds_code(definition.get("pattern"))
+
+
+def _holds_code(value: Any) -> bool:
+    match value:
+        case Mapping():
+            return "python" in value or any(map(_holds_code, value.values()))
+        case list() | tuple():
+            return any(map(_holds_code, value))
+        case _:
+            return False
+
+
+def _made(
     interval: Interval, stream: StreamDefinition, schema: Schema, defaults: RuleDefaults
 ) -> LoadedRule:
     content = ProcessorContent.model_validate(interval.definition)

@@ -10,7 +10,7 @@ Source: FLIP-200, "Scheduled activation by watermark"; the promises about update
 kept, newer version replaces, partial matches of replaced and deleted processors are dropped).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from contract.canonical import content_hash
@@ -18,12 +18,16 @@ from contract.snapshot import Snapshot, SnapshotProcessor, SnapshotVersion
 from processor_runtime.schedule.draining import limit_draining
 from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, EndReason, Interval
 
+VersionKey = tuple[str, int, str]
+"""A version of a processor with the digest of its definition."""
+
 
 @dataclass(frozen=True, slots=True)
 class Quarantine:
     """Why a version does not run in this job until it is replaced, paused or deleted.
 
-    `since_ms` is the event time from which on it does not run.
+    `since_ms` is the event time from which on it does not run. `by_hand` says that somebody wanted
+    it so, rather than that it failed.
     """
 
     processor_id: str
@@ -32,6 +36,12 @@ class Quarantine:
     reason: str
     since_ms: int
     traceback: str = ""
+    by_hand: bool = False
+
+    @property
+    def of(self) -> VersionKey:
+        """The version it is about."""
+        return (self.processor_id, self.version, self.digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +57,18 @@ class Timeline:
     quarantined: tuple[Quarantine, ...] = ()
     paused: tuple[tuple[str, int], ...] = ()
     processed_ms: int = field(default=BEGINNING_MS, compare=False)
+
+
+def without_versions(timeline: Timeline, versions: Collection[VersionKey]) -> Timeline:
+    """Return a timeline in which these versions have no place; nothing else is different."""
+    return replace(
+        timeline,
+        intervals=tuple(
+            item
+            for item in timeline.intervals
+            if (item.processor_id, item.version, item.digest) not in versions
+        ),
+    )
 
 
 def resolve(

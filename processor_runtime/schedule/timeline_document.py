@@ -27,7 +27,7 @@ def write_timeline(timeline: Timeline, stream: StreamDefinition) -> bytes:
             "format": FORMAT,
             "stream": stream.model_dump(by_alias=True),
             "intervals": [_written(interval) for interval in timeline.intervals],
-            "quarantined": [asdict(item) for item in timeline.quarantined],
+            "quarantined": [_written_quarantine(item) for item in timeline.quarantined],
             "paused": timeline.paused,
             "processed_ms": timeline.processed_ms,
         }
@@ -59,6 +59,13 @@ def _written(interval: Interval) -> dict[str, Any]:
     written = asdict(interval)
     if interval.drains_until_ms == END_MS:  # as programs wrote it that knew of no such end
         del written["drains_until_ms"]
+    return written
+
+
+def _written_quarantine(item: Quarantine) -> dict[str, Any]:
+    written = asdict(item)
+    if not item.by_hand:  # as programs wrote it that knew of none
+        del written["by_hand"]
     return written
 
 

@@ -28,6 +28,7 @@ from discoverers.discoverer import DiscovererSurroundings
 from discoverers.factories import create_discoverer
 from processor_runtime.driver.batch_record import last_snapshot, unfinished_stream
 from processor_runtime.driver.checkpoint_identity import CheckpointIdentity, checkpoint_identity
+from processor_runtime.driver.culprit_search import CulpritSearch
 from processor_runtime.driver.job_progress import JobProgress
 from processor_runtime.driver.job_status import JobStatus
 from processor_runtime.driver.offset_log import fit_sources
@@ -37,6 +38,7 @@ from processor_runtime.job_file.job import JobFile
 from processor_runtime.job_file.timing import Trigger
 from processor_runtime.reporting import JobReporter, ReportingJob, RuleService
 from processor_runtime.rows.row_limits import RowLimits
+from processor_runtime.rules.code_trial import CodeTrial
 from processor_runtime.rules.loading import RuleDefaults, row_limits
 from processor_runtime.spark.checkpoint_files import CheckpointFiles
 from processor_runtime.spark.job_query import JobQuery, StreamWatch
@@ -54,6 +56,8 @@ from processor_runtime.spark.session import ship_packages
 from processor_runtime.spark.shipped_files import ShippedFiles
 from processor_runtime.spark.sinks import JobOutputs, SinkSurroundings, create_sinks
 from processor_runtime.spark.sources import read_source
+from processor_runtime.spark.undone_batches import take_undone
+from processor_runtime.spark.worker_deaths import BatchUndone
 from processor_runtime.stages.shard_matcher import MatchSettings
 
 _log = logging.getLogger("percept.job")
@@ -77,6 +81,7 @@ class _Parts:
     discovery: BackgroundDiscovery
     outputs: JobOutputs
     progress: JobProgress
+    search: CulpritSearch
     reporter: JobReporter | None
 
 
@@ -176,6 +181,7 @@ class StreamingJob:
             discovery=discovery,
             outputs=stack.enter_context(create_sinks(job_file.outputs, surroundings)),
             progress=JobProgress(identity.shards, job_file.time_mode),
+            search=CulpritSearch(),
             reporter=None
             if service is None
             else stack.enter_context(self._reporter(service, discovery)),
@@ -237,6 +243,7 @@ class StreamingJob:
             time.watermark_delay_ms,
             idle_after_ms=self.job_file.time.idle_after_ms,
             closes=closes,
+            unfit=CodeTrial(self.job_file.worker_limits),
         )
         _report_start(parts, pins)
         batches = MicroBatches(
@@ -249,6 +256,8 @@ class StreamingJob:
             progress=parts.progress,
             on_batch=lambda done: self._done(parts, done),
             on_begin=lambda: _begins(parts),
+            search=parts.search,
+            limits=self.job_file.worker_limits,
             fails_on_error=self.job_file.on_error == "fail",
             has_ticks=self.job_file.has_ticks,
         )
@@ -262,8 +271,14 @@ class StreamingJob:
             checkpoint=self.job_file.checkpoint,
             trigger=Trigger(once=True) if closes else self.job_file.trigger,
         )
-        if not self.is_stopping:
+        if self.is_stopping:
+            return False
+        try:
             self._query.run()
+        except BatchUndone as undone:
+            is_to_fail = self.job_file.on_error == "fail"
+            take_undone(undone, parts.files, parts.search, fails_on_error=is_to_fail)
+            return not self.is_stopping
         return watch.has_changed and not self.is_stopping
 
     def _rows(self, parts: _Parts, stream: StreamDefinition, time: TimeRules) -> DataFrame:
@@ -271,7 +286,7 @@ class StreamingJob:
         if self.job_file.has_ticks:
             events = with_ticks(events, self.job_file.trigger)
         plan = StagePlan(
-            rules=PinnedRules(parts.defaults),
+            rules=PinnedRules(parts.defaults, self.job_file.worker_limits),
             shard_keys=spread_shard_keys(self.spark, parts.identity.shards),
             matching=MatchSettings(
                 self.job_file.row_kinds, fails_on_error=self.job_file.on_error == "fail"

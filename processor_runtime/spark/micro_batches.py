@@ -10,15 +10,17 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from pyspark.errors import PythonException
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException, PythonException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation has it
 
 from contract.snapshot import Snapshot
+from processor_runtime.driver.culprit_search import CulpritSearch
 from processor_runtime.driver.job_progress import JobProgress
 from processor_runtime.driver.job_status import JobStatus
 from processor_runtime.driver.offset_log import planned_batch
@@ -29,8 +31,10 @@ from processor_runtime.spark.plan.stages import STATUS
 from processor_runtime.spark.plan.worker_rules import PROPERTY, PinnedBatch
 from processor_runtime.spark.shipped_files import ShippedFiles
 from processor_runtime.spark.sources.backlog import unread_events
+from processor_runtime.spark.worker_deaths import BatchUndone, death_in
 from processor_runtime.stages.rule_errors import RuleFailed
 from processor_runtime.stages.shard_status import ShardStatus, read_status
+from processor_runtime.watch.worker_limits import WorkerLimits
 
 _log = logging.getLogger("percept.job")
 
@@ -65,6 +69,8 @@ class MicroBatches:
         progress: what is added up.
         on_batch: told of each batch when it is done.
         on_begin: told when a batch begins.
+        search: who makes workers die, if they do.
+        limits: what code of processors may take.
         fails_on_error: whether a processor that cannot run ends the job.
         has_ticks: whether the query has a source of ticks.
     """
@@ -78,6 +84,8 @@ class MicroBatches:
     progress: JobProgress
     on_batch: Callable[[BatchDone], None]
     on_begin: Callable[[], None] = lambda: None
+    search: CulpritSearch = field(default_factory=CulpritSearch)
+    limits: WorkerLimits = field(default_factory=WorkerLimits)
     fails_on_error: bool = False
     has_ticks: bool = False
 
@@ -87,17 +95,18 @@ class MicroBatches:
         Raises:
             OutputFailed: an output could not be written; the batch will be run again.
             RuleFailed: a processor failed, and the job is set to fail then.
+            BatchUndone: a worker died, or the batch was a trial; it is to be run again.
         """
         began = time.monotonic()
         self.on_begin()
         before = self.pins.timeline
         pin = self._pin(batch_id)
-        if self.fails_on_error and pin.timeline.quarantined:
-            raise RuleFailed(_failures(pin.timeline))
+        if self.fails_on_error and (failures := _failures(pin.timeline)):
+            raise RuleFailed(failures)
         self._announce(pin)
         frame.persist()
         try:
-            statuses = _statuses(frame)
+            statuses = self._evaluated(frame, batch_id)
             row_counts = Counter[str]()
             for status in statuses:
                 row_counts.update(status.row_kinds)
@@ -112,12 +121,24 @@ class MicroBatches:
         self._learn(pin, statuses)
         self.on_batch(BatchDone(job_status, before, pin.timeline))
 
+    def _evaluated(self, frame: DataFrame, batch_id: int) -> list[ShardStatus]:
+        try:
+            statuses = _statuses(frame)
+        except (PySparkException, Py4JJavaError) as error:
+            death = death_in(str(error), self.limits.call_seconds)
+            if death is None:
+                raise
+            raise BatchUndone(batch_id, death, error) from error
+        if self.search.left_out is not None:
+            raise BatchUndone(batch_id)
+        return statuses
+
     def _pin(self, batch_id: int) -> Pin:
         newest = self.latest() or self.pins.snapshot
         if newest is None:
             raise AssertionError("a job starts with a first snapshot")
         start = planned_batch(self.files, batch_id, has_ticks=self.has_ticks)
-        return self.pins.pin(start, newest)
+        return self.pins.pin(start, newest, self.search.left_out or ())
 
     def _announce(self, pin: Pin) -> None:
         """Let the tasks of the batch know their time and rules."""
@@ -155,4 +176,5 @@ def _failures(timeline: Timeline) -> str:
     return "; ".join(
         f"processor {item.processor_id}, version {item.version}: {item.reason}"
         for item in timeline.quarantined
+        if not item.by_hand
     )

@@ -29,6 +29,8 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.executorEnv.POLARS_MAX_THREADS": "1",  # a worker has one core
+    # Of a worker that has died Spark then tells what is in its file; see `watch.note`.
+    "spark.python.worker.faulthandler.enabled": "true",
     "spark.ui.showConsoleProgress": "false",
 }
 

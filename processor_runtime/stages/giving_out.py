@@ -8,7 +8,9 @@ may in a batch goes on, and the rest of the batch is left out. Both are counted 
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from typing import Final
 
 from cep.matching.shapes import Detection
 from processor_runtime.rows.output_rows import OutputRow
@@ -19,6 +21,8 @@ from processor_runtime.stages.match_rows import MatchRows
 from processor_runtime.stages.rule_errors import FailureSite, RuleErrors
 from processor_runtime.stages.shard_status import ShardStatus
 from processor_runtime.state.group_header import StoppedRule
+
+_NO_CODE: Final = nullcontext()
 
 
 @dataclass(slots=True)
@@ -89,7 +93,9 @@ class GivingOut:
 
     def _make_rows(self, found: Detection, rows: list[OutputRow]) -> None:
         rule = self.group.compiled.rules[found.rule]
-        if self.match_rows.wants(rule, is_timeout=found.is_timeout):
+        if not self.match_rows.wants(rule, is_timeout=found.is_timeout):
+            return
+        with self.group.compiled.function_calls.get(rule.id, _NO_CODE):
             for row in self.match_rows.rows(rule, found):
                 rows.append(row)  # noqa: PERF402 - those before an error are wanted
 

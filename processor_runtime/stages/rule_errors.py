@@ -23,6 +23,8 @@ from processor_runtime.schedule.batch_clock import BatchClock
 from processor_runtime.schedule.interval import Interval
 from processor_runtime.stages.shard_status import ShardStatus
 from processor_runtime.state.group_header import StoppedRule
+from processor_runtime.watch.code_watch import CodeCall
+from processor_runtime.watch.note import RuleCode
 
 
 class RuleFailed(RuntimeError):
@@ -71,10 +73,14 @@ class RuleErrors:
         Raises:
             RuleFailed: the job is set to fail then.
         """
-        self.tell(interval, reason, error, site)
+        # What code has raised is code as well, and is asked what it says.
+        code = RuleCode(interval.processor_id, interval.version, interval.digest, "its error")
+        with CodeCall(code):
+            self.tell(interval, reason, error, site)
+            text = f"{type(error).__name__}: {error_message(error)}"
+            trace = traceback_text(error)
         time_ms = self.clock.watermark_ms if site is None else site.time_ms
-        text = f"{type(error).__name__}: {error_message(error)}"
-        return StoppedRule(interval.rule_id, text, time_ms, traceback_text(error))
+        return StoppedRule(interval.rule_id, text, time_ms, trace)
 
     def tell(
         self, interval: Interval, reason: str, error: Exception, site: FailureSite | None

@@ -18,6 +18,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         pytest.skip("Spark needs Java 17 or newer, and there is no `java` on the PATH")
     # The worker that Spark starts beside the driver asks the environment, not the setting.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    # A machine may be very busy; Spark's workers wait for 15 seconds to reach it.
+    os.environ.setdefault("SPARK_AUTH_SOCKET_TIMEOUT", "300")
     session = (
         SparkSession.builder.master("local[2]")
         .appName("percept-tests")
@@ -28,6 +30,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.pyspark.python", sys.executable)
+        .config("spark.python.worker.faulthandler.enabled", "true")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.streaming.stateStore.providerClass", STATE_STORE)
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))

@@ -5,8 +5,10 @@
 Source: DESIGN, "one micro-batch sees exactly one epoch, in every task".
 """
 
+import os
 from collections import OrderedDict
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -17,10 +19,13 @@ from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.rules.rule_set import RuleSet, compile_rules
 from processor_runtime.schedule.batch_clock import BatchClock
 from processor_runtime.schedule.timeline_document import read_timeline
+from processor_runtime.watch.code_watch import WATCH
+from processor_runtime.watch.worker_limits import WorkerLimits
 
 PROPERTY: Final = "percept.batch"
 """Local property of the driver thread that runs a batch; tasks of the batch see it."""
 _KEPT_RULE_SETS = 3
+_FILES_OF_WORKERS: Final = "PYTHON_FAULTHANDLER_DIR"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +66,11 @@ class PinnedRules:
 
     Args:
         defaults: what the job says for all its rules.
+        limits: what code of rules may take.
     """
 
     defaults: RuleDefaults
+    limits: WorkerLimits = field(default_factory=WorkerLimits)
 
     def current(self, watermark_ms: int | None = None) -> tuple[BatchClock, RuleSet]:
         """Return the time and the rules of the batch this task belongs to.
@@ -76,8 +83,17 @@ class PinnedRules:
         text = None if context is None else context.getLocalProperty(PROPERTY)
         if text is None:
             raise RuntimeError("this task belongs to no pinned batch; run the job by its query")
+        _watch(self.limits)
         pinned = PinnedBatch.of_property(text)
         return pinned.clock, _rule_set(pinned.timeline, self.defaults)
+
+
+@cache
+def _watch(limits: WorkerLimits) -> None:
+    """Watch over this process, once: Spark tells the driver what is in its file when it dies."""
+    directory = os.environ.get(_FILES_OF_WORKERS)
+    path = None if directory is None else Path(directory, str(os.getpid()))
+    WATCH.start(path, limits)
 
 
 _rule_sets: OrderedDict[tuple[str, RuleDefaults], RuleSet] = OrderedDict()

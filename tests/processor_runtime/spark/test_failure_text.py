@@ -45,9 +45,17 @@ ABORTED = (
             ABORTED,
             "PySparkException: SparkException: Python worker exited unexpectedly (crashed).",
         ),
+        (
+            ABORTED.replace("(crashed).", '(crashed): -percept-code {"what": "its error"}\n  x'),
+            "PySparkException: SparkException: Python worker exited unexpectedly (crashed)",
+        ),
+        (
+            ABORTED.replace("(crashed).", f"(crashed): -{' ' * 100}"),
+            "PySparkException: SparkException: Python worker exited unexpectedly (crashed)",
+        ),
         ("[PATH_NOT_FOUND] no such path", "PySparkException: [PATH_NOT_FOUND] no such path"),
     ],
-    ids=["worker", "query", "aborted", "plain"],
+    ids=["worker", "query", "aborted", "noted", "not-noted", "plain"],
 )
 def test_the_root_of_a_failure_is_told_in_one_line(said: str, told: str) -> None:
     assert ending_text(PySparkException(said), ()) == told
@@ -92,7 +100,7 @@ def test_what_a_worker_raises_is_told_and_where(spark: SparkSession) -> None:
             raise OverflowError("date value out of range\nand more\n") from error
 
     with pytest.raises(PySparkException) as raised:
-        spark.range(1).mapInArrow(fail, "o STRING").collect()
+        spark.range(0, 1, 1, 1).mapInArrow(fail, "o STRING").collect()
     told = ending_text(raised.value, ())
     assert told.startswith(f"OverflowError: date value out of range ({Path(__file__).name}, line ")
 

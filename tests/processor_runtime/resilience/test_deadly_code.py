@@ -1,0 +1,326 @@
+"""Code of a rule that ends, hangs or fills its worker: it alone is out, in that batch and for good.
+
+Each job is compared with the same job without that rule.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from cep import Pattern
+from cep.processor import select
+from cep.signing.code import CodeUse, sign
+from cep.signing.keys import SigningKey, SigningKeys
+from processor_runtime.driver.batch_record import BatchRecord, read_record
+from processor_runtime.driver.job_status import JobStatus
+from tests.processor_runtime.resilience.job_process import (
+    PERCEPT,
+    JobProcess,
+    job_document,
+    numbers,
+    write_documents,
+    write_events,
+)
+from tests.processor_runtime.spark.finished_job import job
+from tests.processor_runtime.written_rows import written
+
+pytestmark = [pytest.mark.spark, pytest.mark.long]
+
+KEYS = SigningKeys((SigningKey("k1", b"k" * 32),))
+HERE = sys.modules[__name__]
+STREAM = {
+    "name": "letters",
+    "schema": "user STRING, name STRING, ts BIGINT",
+    "event_time_column": "ts",
+}
+LIMITS = {"rule_call_seconds": 2.0, "worker_memory_mb": 1_500}
+
+
+def leaves(event: Any, context: Any) -> bool:
+    del context
+    if event["name"] == "!":
+        os._exit(3)
+    return bool(event["name"] == "b")
+
+
+def kills(event: Any, context: Any) -> bool:
+    del context
+    if event["name"] == "!":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return bool(event["name"] == "b")
+
+
+def hangs(event: Any, context: Any) -> bool:
+    del context
+    while event["name"] == "!":
+        pass
+    return bool(event["name"] == "b")
+
+
+def hangs_in_c(event: Any, context: Any) -> bool:
+    del context
+    if event["name"] == "!":
+        re.match(r"(a|aa)+$", "a" * 200 + "b")
+    return bool(event["name"] == "b")
+
+
+KEPT: list[bytes] = []
+
+
+def fills(event: Any, context: Any) -> bool:
+    del context
+    while event["name"] == "!":
+        KEPT.append(bytes(10_000_000))
+    return bool(event["name"] == "b")
+
+
+def wants_all(event: Any, context: Any) -> bool:
+    del context
+    if event["name"] == "!":
+        bytes(10**12)
+    return bool(event["name"] == "b")
+
+
+def exits(event: Any, context: Any) -> bool:
+    del context
+    if event["name"] == "!":
+        sys.exit(4)
+    return bool(event["name"] == "b")
+
+
+def interrupts(event: Any, context: Any) -> bool:
+    del context
+    if event["name"] == "!":
+        raise KeyboardInterrupt
+    return bool(event["name"] == "b")
+
+
+def is_b(event: Any, context: Any) -> bool:
+    del context
+    return bool(event["name"] == "b")
+
+
+def dies_later(event: Any, context: Any) -> bool:
+    """Let the worker die as soon as it has been noted that this has returned."""
+    del context
+
+    def profile(frame: Any, kind: str, argument: Any) -> None:
+        del argument
+        if kind == "return" and frame.f_code.co_name == "leave":
+            os._exit(5)
+
+    if event["name"] == "!":
+        sys.setprofile(profile)
+    return bool(event["name"] == "b")
+
+
+def leaves_with_a_match(match: Any) -> str:
+    if match["b"][0]["ts"] >= 2_000:
+        os._exit(6)
+    return "match"
+
+
+class Loading:
+    """Ends the process that loads it, which must be nobody but the one that tries it."""
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return os._exit, (7,)
+
+
+DEADLY = {
+    "leaves": (leaves, "the condition leaves: the Python worker died with it at work"),
+    "kills": (kills, "the condition kills: the Python worker died with it at work"),
+    "hangs": (hangs, "it did not return within 2 seconds"),
+    "hangs-in-c": (hangs_in_c, "it did not return within 2 seconds"),
+    "fills": (fills, "it took more memory than a worker may have (1,500 MB)"),
+}
+RAISING = {
+    "exits": (exits, "SystemExit: 4"),
+    "interrupts": (interrupts, "KeyboardInterrupt"),
+    "wants-all": (wants_all, "MemoryError"),
+}
+LOADING = {"loading": (Loading(), "its code, loaded: the process that loaded it ended with code 7")}
+MATCHING = "its process function: the Python worker died with it at work"
+
+
+def rule(name: str, condition: Any, function: Any = None) -> dict[str, Any]:
+    """Return a rule: an a, then what a condition holds for; a text, a callable, or any code."""
+    is_plain = callable(condition) or isinstance(condition, str)
+    found = Pattern.begin("a").where("name = 'a'").followed_by("b")
+    pattern = found.where(condition if is_plain else "TRUE").sign_code(KEYS, [HERE]).to_document()
+    if not is_plain:
+        code = sign(condition, KEYS.newest, CodeUse.CONDITION, [HERE])
+        pattern["steps"][1]["where"] = {"python": code.to_document()}
+    document = {"id": name, "stream": "letters", "pattern": pattern, "key_by": ["user"]}
+    if function is not None:
+        code = sign(select(function), KEYS.newest, CodeUse.FUNCTION, [HERE])
+        document["function"] = code.to_document()
+    return document
+
+
+OTHERS = (rule("plain", "name = 'b'"), rule("steady", is_b))
+
+
+def prepared(folder: Path) -> Path:
+    """Return a folder with three files of events, the second of which holds what code minds."""
+    for name in ("in", "rules"):
+        (folder / name).mkdir(parents=True)
+    write_documents(folder, "stream", STREAM)
+    keys = ",".join(key.to_text() for key in KEYS.keys)
+    (folder / "keys").write_text(keys, encoding="utf-8")
+    for number, letters in enumerate(("ab", "a!b", "ab")):
+        give(folder, number, letters)
+    return folder
+
+
+def give(folder: Path, number: int, letters: str) -> None:
+    write_events(
+        folder,
+        f"{number}",
+        [
+            {"user": user, "name": letter, "ts": 1_000 * number + 10 * place + 1_000}
+            for place, letter in enumerate(letters)
+            for user in "uvwx"
+        ],
+    )
+
+
+def run(spark: SparkSession, folder: Path, *rules: dict[str, Any]) -> JobStatus:
+    """Run a job until it has read everything; return its last status."""
+    write_documents(folder, "rules", *rules)
+    seen: list[JobStatus] = []
+    job(
+        spark,
+        folder,
+        lambda done: seen.append(done.status),
+        stream="letters",
+        limits=LIMITS,
+        signing_keys_file=str(folder / "keys"),
+    ).run()
+    return seen[-1]
+
+
+def of_others(folder: Path) -> Counter[str]:
+    """Return the rows of the rules that do no harm."""
+    return Counter(
+        json.dumps(row, sort_keys=True)
+        for row in written(folder)
+        if row["processor_id"] in {"plain", "steady"}
+    )
+
+
+def amended(folder: Path) -> dict[str, BatchRecord]:
+    """Return the amended records, as they are in the checkpoint."""
+    names = (folder / "checkpoint/epochs").glob("[0-9]*.[0-9]*")
+    return {path.name: read_record(path.read_bytes()) for path in names}
+
+
+def quarantined(status: JobStatus) -> dict[str, str]:
+    return {
+        each.processor_id: str(each.error)
+        for each in status.versions
+        if each.state == "quarantined"
+    }
+
+
+def let_run_again(folder: Path, batch_id: int) -> None:
+    """Take the checkpoint back to where the last batch has run and is not done."""
+    checkpoint = folder / "checkpoint"
+    assert max(numbers(checkpoint / "commits")) == batch_id
+    for name in (f"{batch_id}", f".{batch_id}.crc"):
+        (checkpoint / "commits" / name).unlink()
+
+
+def test_code_that_takes_its_worker_with_it_is_out_and_nothing_else(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder, alone = prepared(tmp_path / "job"), prepared(tmp_path / "alone")
+    run(spark, alone, *OTHERS)
+    kinds = {**DEADLY, **RAISING, **LOADING}
+    bad = [rule(name, condition) for name, (condition, _) in kinds.items()]
+    bad.append(rule("matching", "name = 'b'", leaves_with_a_match))
+    status = run(spark, folder, *bad, *OTHERS)
+    assert of_others(alone).total() == 16
+    assert of_others(folder) == of_others(alone)
+    reasons = quarantined(status)
+    told = {name: text for name, (_, text) in kinds.items()} | {"matching": MATCHING}
+    assert {name: text for name, text in told.items() if text not in reasons.get(name, "")} == {}
+    assert reasons.keys() == told.keys()
+    records = amended(folder)
+    # The conditions see their event in one batch, the function its match in the next.
+    assert sorted(records) == [*(f"2.{number + 1}" for number in range(len(DEADLY))), "3.1"]
+    # A start that runs the batch again has nobody die again, and finds the same.
+    before = Counter(json.dumps(row, sort_keys=True) for row in written(folder))
+    let_run_again(folder, 3)
+    shutil.rmtree(folder / "out/batch=3")
+    caplog.clear()
+    run(spark, folder, *bad, *OTHERS)
+    assert "is run again" not in caplog.text
+    assert amended(folder) == records
+    assert Counter(json.dumps(row, sort_keys=True) for row in written(folder)) == before
+    # Once the rules are deleted nothing is left of them.
+    for each in (folder, alone):
+        give(each, 3, "ab")
+    status = run(spark, folder, *OTHERS)
+    run(spark, alone, *OTHERS)
+    assert quarantined(status) == {}
+    assert of_others(folder) == of_others(alone)
+
+
+def test_code_of_which_nothing_is_told_is_found_by_trial(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    folder, alone = prepared(tmp_path / "job"), prepared(tmp_path / "alone")
+    run(spark, alone, *OTHERS)
+    status = run(spark, folder, rule("another", is_b), rule("deadly", dies_later), *OTHERS)
+    assert quarantined(status) == {
+        "deadly": "Python workers die where its code runs, and only there"
+    }
+    assert of_others(folder) == of_others(alone)
+
+
+def test_a_job_that_is_to_fail_names_the_rule_which_people_can_leave_out(
+    tmp_path: Path,
+) -> None:
+    folder = prepared(tmp_path / "job")
+    write_documents(folder, "rules", rule("deadly", leaves), *OTHERS)
+    document = job_document(
+        stream="letters",
+        on_error="fail",
+        trigger={"available_now": True},
+        signing_keys_file="keys",
+    )
+    with JobProcess(folder, document) as failing:
+        assert failing.wait() == 1
+    last_line = failing.text.splitlines()[-1]
+    assert "RuleFailed: processor deadly, version 1: the condition leaves" in last_line
+    told = [skip_rule(folder, "steadi"), skip_rule(folder, "deadly"), skip_rule(folder, "deadly")]
+    assert [done.returncode for done in told] == [1, 0, 1]
+    assert "does not run steadi; it runs deadly, plain, steady" in told[0].stderr
+    assert "deadly is left out of batch 2 and of all after it" in told[1].stderr
+    with JobProcess(folder, document) as going_on:
+        assert going_on.wait() == 0, going_on.text
+    matches = Counter(row["processor_id"] for row in written(folder))
+    assert matches["plain"] == matches["steady"] == 8
+
+
+def skip_rule(folder: Path, name: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(  # noqa: S603 - our own command
+        [PERCEPT, "job", "skip-rule", "job.yaml", name],
+        cwd=folder,
+        check=False,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "COLUMNS": "200"},
+    )
