@@ -42,7 +42,7 @@ class JobLimits(ProcessorLimits):
     )
     worker_memory_mb: int | None = Field(
         default=None,
-        ge=64,
+        ge=512,
         le=2**30,
         strict=True,
         description="Memory for the data of one Python worker; left out = half of the machine's.",

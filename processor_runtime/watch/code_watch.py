@@ -31,8 +31,8 @@ from processor_runtime.watch.note import (
 from processor_runtime.watch.worker_limits import WorkerLimits, data_bytes, limit_memory
 
 _LONGEST_TICK_SECONDS: Final = 1.0
-_FULL: Final = 0.75
-"""The part of its memory from which on a process that wanted more is not used any further."""
+_LEAST_ROOM_BYTES: Final = 64 << 20
+"""A process that wanted more memory and has less left than this is not used any further."""
 
 
 class CodeEnded(Exception):
@@ -101,7 +101,7 @@ class CodeWatch:
     def end_if_full(self) -> None:
         """End the process if code has left it no memory: whoever comes next would fail for it."""
         limit_bytes = self._limits.memory_bytes
-        if self._thread is not None and data_bytes() > _FULL * limit_bytes:
+        if self._thread is not None and limit_bytes - data_bytes() < _LEAST_ROOM_BYTES:
             self._end(f"it took more memory than a worker may have ({limit_bytes >> 20:,} MB)")
 
     def _arm(self, now: float) -> None:

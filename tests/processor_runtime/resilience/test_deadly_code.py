@@ -44,7 +44,7 @@ STREAM = {
     "schema": "user STRING, name STRING, ts BIGINT",
     "event_time_column": "ts",
 }
-LIMITS = {"rule_call_seconds": 2.0, "worker_memory_mb": 1_500}
+LIMITS = {"rule_call_seconds": 2.0, "worker_memory_mb": 2_000}
 
 
 def leaves(event: Any, context: Any) -> bool:
@@ -143,7 +143,7 @@ DEADLY = {
     "kills": (kills, "the condition kills: the Python worker died with it at work"),
     "hangs": (hangs, "it did not return within 2 seconds"),
     "hangs-in-c": (hangs_in_c, "it did not return within 2 seconds"),
-    "fills": (fills, "it took more memory than a worker may have (1,500 MB)"),
+    "fills": (fills, "it took more memory than a worker may have (2,000 MB)"),
 }
 RAISING = {
     "exits": (exits, "SystemExit: 4"),
