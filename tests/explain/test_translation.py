@@ -54,13 +54,13 @@ def check_clause(text: str, lists: list[list[Event]]) -> None:
             assert found_by_clause(query, rows) == found, str(Pattern(tree))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=200, deadline=None, suppress_health_check=SLOW)
 @given(tree=valid_sequences(), lists=lists_of_events)
 def test_a_translated_pattern_finds_the_same(tree: PatternTree, lists: list[list[Event]]) -> None:
     check_pattern(tree, lists)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=200, deadline=None, suppress_health_check=SLOW)
 @given(text=clauses(), lists=lists_of_events)
 def test_a_translated_clause_finds_the_same(text: str, lists: list[list[Event]]) -> None:
     check_clause(text, lists)
