@@ -71,7 +71,7 @@ class _RowTracer:
         self._output = RowOutput(self._clause, _column_reader)
         self._tests = [
             None if test is None else compile_predicate(test, _column_reader)
-            for test in self._search.row_tests
+            for test in self._search.program.row_tests
         ]
         self._fits: dict[str, list[int]] = {name: [] for name in self._clause.variables}
         self._matches: list[TriedMatch] = []
@@ -88,7 +88,7 @@ class _RowTracer:
             if holds:
                 self._fits[name].append(event.position)
         partition = self._keys.setdefault(key, Partition())
-        partition.append(event, event.time_ms, *self._search.row_bits(passed))
+        partition.append(event, event.time_ms, *self._search.program.row_bits(passed))
         self._run(key, None)
 
     def finish(self, *, let_time_pass: bool) -> None:

@@ -119,7 +119,9 @@ class KeyedMatcher:
     def _row_pattern_shape(self, rule: str, digest: str, query: Query, limits: Limits) -> Shape:
         clause = analyse(query.clause, self._schema)
         search = RowPatternSearch(clause, self._field_reader, limits, shows_timeouts=True)
-        tests = [None if test is None else self.tests.number(test) for test in search.row_tests]
+        tests = [
+            None if test is None else self.tests.number(test) for test in search.program.row_tests
+        ]
         member = Member(rule, clause.variables, digest)
         return Shape(RowPatternMachine(search, tests), (member,), {})
 

@@ -78,7 +78,10 @@ def match_recognize(
     reader = row_reader(names)
     search = RowPatternSearch(bound, reader, replace(limits or Limits(), events=sys.maxsize))
     output = RowOutput(bound, reader)
-    tests = [None if node is None else compile_predicate(node, reader) for node in search.row_tests]
+    tests = [
+        None if node is None else compile_predicate(node, reader)
+        for node in search.program.row_tests
+    ]
     recognized: list[tuple[Any, ...]] = []
     matches = open_at_end = 0
     possible = [False] * len(tests)
@@ -90,7 +93,7 @@ def match_recognize(
         for row, time_ms in ordered:
             passed = _passed(tests, row)
             possible = [before or holds for before, holds in zip(possible, passed, strict=True)]
-            partition.append(row, time_ms, *search.row_bits(passed))
+            partition.append(row, time_ms, *search.program.row_bits(passed))
         decided = search.run(partition, time_ms=newest_ms)
         at_end = search.run(partition, is_ended=True)
         matches += partition.matches

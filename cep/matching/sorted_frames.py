@@ -116,7 +116,7 @@ class SortedFrames:
         ]
         known = true = pl.repeat(0, len(frame), dtype=pl.Int64, eager=True)
         for variable, (condition, holds) in enumerate(
-            zip(self._search.conditions, passed, strict=True)
+            zip(self._search.program.conditions, passed, strict=True)
         ):
             bit = 1 << variable
             if condition.residual is None:
@@ -177,4 +177,7 @@ def _columns(node: Node) -> set[str]:
 
 
 def _row_tests(search: RowPatternSearch, schema: Schema) -> list[pl.Expr | None]:
-    return [None if test is None else compile_columnar(test, schema) for test in search.row_tests]
+    return [
+        None if test is None else compile_columnar(test, schema)
+        for test in search.program.row_tests
+    ]

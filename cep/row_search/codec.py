@@ -108,12 +108,12 @@ def _restored_paths(
     restored: list[tuple[Path, Any, int]] = []
     for before, code in zip(paths[::2], paths[1::2], strict=True):
         path: Path | None = None
-        memory, index = search.layout.initial, partition.start
+        memory, index = search.program.layout.initial, partition.start
         if before != _NO_PATH:
             path, memory, index = restored[before]
         if memory:
             row, number = partition.row(index), partition.matches + 1
-            memory = search.layout.with_row(memory, code >> 1, index, row, number)
+            memory = search.program.layout.with_row(memory, code >> 1, index, row, number)
         restored.append(((path, code), memory, index + 1))
     return restored
 
@@ -126,7 +126,7 @@ def _candidate(
     search: RowPatternSearch,
 ) -> Candidate:
     if number == _NO_PATH:
-        initial = search.states.initial(is_first_row=partition.start == 0)
-        return (initial, None, search.layout.initial)
+        initial = search.program.states.initial(is_first_row=partition.start == 0)
+        return (initial, None, search.program.layout.initial)
     path, memory, _ = restored[number]
-    return (search.states.at(place), path, memory)
+    return (search.program.states.at(place), path, memory)

@@ -116,12 +116,12 @@ class RowPatternMachine:
         self.all_rules = _THE_RULE
         self.stopped = 0
         self._tests = tuple(tests)
-        self._tracks_every_row = search.tracks_every_row
+        self._tracks_every_row = search.program.tracks_every_row
         self._known: dict[tuple[bool, ...], tuple[int, int]] = {}
 
     def new_key(self) -> RowPatternKey:
         """Return the state of a key before its first row."""
-        return RowPatternKey(Partition(), keeps_past=self.search.keeps_past)
+        return RowPatternKey(Partition(), keeps_past=self.search.program.keeps_past)
 
     def transitions(
         self,
@@ -133,11 +133,13 @@ class RowPatternMachine:
         holding = frozenset(true_tests)
         passed = tuple(test is None or test in holding for test in self._tests)
         if passed not in self._known:
-            self._known[passed] = self.search.row_bits(passed)
+            self._known[passed] = self.search.program.row_bits(passed)
         known, true = self._known[passed]
         can_start = starting is None or bool(starting & _THE_RULE)
         can_go_on = going_on is None or bool(going_on & _THE_RULE)
-        begins = can_start and (self._tracks_every_row or self.search.can_begin(known, true))
+        begins = can_start and (
+            self._tracks_every_row or self.search.program.can_begin(known, true)
+        )
         start = _THE_RULE if begins else None
         return RowTransitions(known, true, start, int(can_go_on), can_start)
 
@@ -171,7 +173,7 @@ class RowPatternMachine:
 
     def next_deadline_ms(self, key: RowPatternKey) -> int | None:
         """Return when the time of the open start is over; `None` if nothing says."""
-        within_ms = self.search.clause.within_ms
+        within_ms = self.search.program.clause.within_ms
         since_ms = key.partition.waits_since_ms()
         return None if within_ms is None or since_ms is None else since_ms + within_ms
 
@@ -225,4 +227,4 @@ class RowPatternMachine:
             StateEncodingError: the payload is not well formed.
         """
         partition = partition_of_payload(payload, self.search, translate)
-        return RowPatternKey(partition, keeps_past=self.search.keeps_past)
+        return RowPatternKey(partition, keeps_past=self.search.program.keeps_past)

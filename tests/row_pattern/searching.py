@@ -41,7 +41,7 @@ class IncrementalRun:
         self._output = RowOutput(self._clause, reader)
         self._tests = [
             None if test is None else compile_predicate(test, reader)
-            for test in self.search.row_tests
+            for test in self.search.program.row_tests
         ]
         self._is_encoded = is_encoded
         self.partitions: dict[Any, Partition] = {}
@@ -59,7 +59,7 @@ class IncrementalRun:
         if self._clause.within_ms is not None:
             time_ms = time_ms_of(row[self._names.index(self._clause.order_by[0][0])])
         passed = [test is None or test(row, ()) for test in self._tests]
-        partition.append(row, time_ms, *self.search.row_bits(passed))
+        partition.append(row, time_ms, *self.search.program.row_bits(passed))
         return key
 
     def pass_time(self, time_ms: int) -> None:

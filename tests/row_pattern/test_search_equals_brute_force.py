@@ -12,8 +12,11 @@ import pytest
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
+from cep.expression import FieldReader
 from cep.matching.match_recognize import match_recognize
+from cep.row_pattern.bound import BoundClause
 from cep.row_search.errors import RowPatternFailure
+from cep.row_search.program import RowProgram
 from cep.row_search.search import RowPatternSearch
 from tests.row_pattern.brute_force.expressions import NotCovered
 from tests.row_pattern.brute_force.matching import Answer, brute_force
@@ -28,11 +31,23 @@ thorough = settings(
 )
 
 
+class ProgramWithoutMerging(RowProgram):
+    """The program in which no two candidates are taken to have the same future."""
+
+    def __init__(self, clause: BoundClause, field_reader: FieldReader) -> None:
+        super().__init__(clause, field_reader)
+        self.moves = None
+
+    def future(self, *_: Any) -> Any:
+        return object()
+
+
 class WithoutMerging(RowPatternSearch):
     """The search that follows every candidate, also those that cannot differ any more."""
 
-    def _future(self, *_: Any) -> Any:
-        return object()
+    def __init__(self, clause: BoundClause, field_reader: FieldReader) -> None:
+        super().__init__(clause, field_reader)
+        self.program = ProgramWithoutMerging(clause, field_reader)
 
 
 def answer_of(query: Query) -> Answer:
