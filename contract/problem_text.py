@@ -29,12 +29,10 @@ def placed(problems: Iterable[Problem], text: SourceDocument | None) -> Iterator
         mark = text.mark(problem.path) if text is not None else None
         if mark is None:
             yield str(problem)
-        elif mark.text is not None and problem.line == 1 and problem.column is not None:
-            # So far the place is that inside an expression.
-            line, column = mark.text
-            yield str(replace(problem, line=line, column=column + problem.column - 1))
         else:
-            yield str(replace(problem, line=mark.line, column=mark.column))
+            # So far the place is that inside an expression or clause.
+            line, column = mark.inside(problem.line, problem.column)
+            yield str(replace(problem, line=line, column=column))
 
 
 def first_line(error: BaseException) -> str:

@@ -18,7 +18,8 @@ from api.routing import slice_router
 from api.runtime import CurrentRuntime
 from api.trials.reports import SampleEvents, TrialReport
 from api.web.problems import documented
-from cep.definition.text import in_usual_order, json_text, yaml_text
+from cep.definition.text import in_usual_order, json_text
+from cep.pattern.document.yaml_writing import yaml_text
 
 router = slice_router("/v1/drafts", "drafts")
 

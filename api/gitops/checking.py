@@ -17,6 +17,7 @@ from api.streams.checking import check_stream
 from api.streams.schemas import StreamDocument
 from cep.definition.checking import CheckedDefinition, check_definition
 from cep.definition.document import ProcessorDocument, ProcessorFile, ProcessorLabels
+from cep.definition.keys import without_implied_key
 from cep.definition.text import in_usual_order
 from cep.expression import Schema
 from cep.instants import instant_ms
@@ -176,6 +177,7 @@ def check_documents(
 def content_of(document: ProcessorDocument, pattern: Pattern) -> dict[str, Any]:
     """Return what makes a version, in one spelling, in the order in which people write it."""
     written = document.model_dump(mode="json", exclude_defaults=True, exclude={*LABELS, "paused"})
+    written = without_implied_key(written, pattern)
     return in_usual_order(written | {"pattern": pattern.to_document()})
 
 

@@ -12,8 +12,9 @@ from api.client import Client, Processor
 from api.gitops.changes import Action, PlannedRequest
 from api.gitops.checking import LABELS, WantedProcessor, content_of, labels_of
 from cep.definition.document import ProcessorDocument
-from cep.definition.text import in_order_of, in_usual_order, yaml_text
+from cep.definition.text import in_order_of, in_usual_order
 from cep.pattern import Pattern
+from cep.pattern.document.yaml_writing import yaml_text
 
 _CONTEXT_LINES: Final = 2
 _LONGEST_LINE: Final = 160

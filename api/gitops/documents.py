@@ -76,9 +76,8 @@ class FileDocument:
         mark = self.source.mark(path) or self._first_mark()
         if mark is None:
             return FileProblem(self.file, told, path, snippet=snippet)
-        line, column = mark.line, mark.column
-        if mark.text is not None and inside is not None and inside.line == 1:
-            line, column = mark.text[0], mark.text[1] + (inside.column or 1) - 1
+        where = (None, None) if inside is None else (inside.line, inside.column)
+        line, column = mark.inside(*where)
         return FileProblem(self.file, told, path, line, column, snippet)
 
     def told(self, problem: Problem) -> FileProblem:

@@ -15,8 +15,9 @@ from api.gitops.checking import content_of, labels_of
 from api.gitops.comparison import published_documents
 from api.gitops.planning import REQUESTS_AT_ONCE
 from cep.definition.document import ProcessorDocument
-from cep.definition.text import in_usual_order, json_text, yaml_text
+from cep.definition.text import in_usual_order, json_text
 from cep.pattern import Pattern
+from cep.pattern.document.yaml_writing import yaml_text
 
 
 class FileFormat(StrEnum):

@@ -21,3 +21,9 @@ def with_key(definition: Mapping[str, Any], pattern: Pattern) -> dict[str, Any]:
     """Return a definition in which the key is said where definitions say it."""
     key_by = written_key(definition.get("key_by"), pattern)
     return dict(definition) if key_by is None else {**definition, "key_by": list(key_by)}
+
+
+def without_implied_key(definition: Mapping[str, Any], pattern: Pattern) -> dict[str, Any]:
+    """Return a valid definition as people write it: PARTITION BY of a clause is its key."""
+    is_implied = pattern.query is not None
+    return {key: value for key, value in definition.items() if not (is_implied and key == "key_by")}

@@ -8,8 +8,6 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import yaml
-
 _DOCUMENT: Final = (
     *("id", "stream", "paused", "description", "owner", "severity", "tags", "effective_from"),
     *("effective_until", "key_by", "pattern", "select", "function", "on_update", "limits"),
@@ -48,14 +46,6 @@ def in_order_of(value: Any, other: Any) -> Any:
             return [in_order_of(*pair) for pair in zip(value, others, strict=False)]
         case _:
             return value
-
-
-def yaml_text(documents: Sequence[Mapping[str, Any]]) -> str:
-    """Return documents as YAML, keys in the order they have."""
-    # PyYAML writes some line breaks, such as U+0085, as they are and reads a space back.
-    printable = json.dumps(documents, ensure_ascii=False).isprintable()
-    text: str = yaml.safe_dump_all(documents, sort_keys=False, allow_unicode=printable, width=100)
-    return text
 
 
 def json_text(documents: Sequence[Mapping[str, Any]]) -> str:

@@ -77,6 +77,5 @@ class _Substituter:
         mark = self._document.mark(path)
         if mark is None:
             return None, None
-        if mark.text is None:
-            return mark.line, mark.column
-        return mark.text[0], mark.text[1] + offset
+        found = None if mark.text is None else mark.text.of_offset(offset)
+        return found or (mark.line, mark.column)

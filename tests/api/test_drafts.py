@@ -1,6 +1,7 @@
 """Drafts: what is wrong by line, what a rule finds in events, and how near it came."""
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -95,6 +96,40 @@ def test_a_mistake_in_json_is_told_with_its_line(with_stream: ServiceUnderTest) 
     (problem,) = problems(with_stream, text, "json")
     line = text.splitlines()[problem["line"] - 1]
     assert line[problem["column"] - 1 :].startswith("acton")
+
+
+CLAUSE = """MATCH_RECOGNIZE (
+  PARTITION BY user ORDER BY ts
+
+  PATTERN (FAIL+ LOGIN) WITHIN INTERVAL '1' HOUR
+  DEFINE FAIL AS action = 'fail', LOGIN AS acton = 'login'
+)"""
+
+
+@pytest.mark.parametrize("style", ["|", ">", "'", '"', None])
+@pytest.mark.parametrize("file_format", ["yaml", "json"])
+def test_a_mistake_in_a_clause_is_told_at_its_place_however_it_is_written(
+    with_stream: ServiceUnderTest, style: str | None, file_format: str
+) -> None:
+    clause = CLAUSE if style else " ".join(CLAUSE.split())
+    document = {"id": "guessed", "stream": "logins", "pattern": {"match_recognize": clause}}
+    if file_format == "json":
+        text = json.dumps(document, indent=2)
+    else:
+        text = yaml.safe_dump(document, sort_keys=False, default_style=style, width=60)
+        text = re.sub(r"(?<=match_recognize)['\"]|['\"](?=match_recognize)", "", text)
+    (problem,) = problems(with_stream, text, file_format)
+    line = text.splitlines()[problem["line"] - 1]
+    assert line[problem["column"] - 1 :].startswith("acton = ")
+    assert problem["length"] == len("acton")
+
+
+def test_a_clause_is_written_as_a_block_of_lines(with_stream: ServiceUnderTest) -> None:
+    document = {"id": "guessed", "pattern": {"match_recognize": CLAUSE}}
+    answer = with_stream.client.post("/v1/drafts/text", json={"document": document})
+    lines = answer.json()["text"].splitlines()
+    assert lines[:3] == ["id: guessed", "pattern:", "  match_recognize: |-"]
+    assert lines[3:] == [f"    {line}" if line else "" for line in CLAUSE.splitlines()]
 
 
 def test_the_pattern_is_checked_while_the_rest_is_unfinished(

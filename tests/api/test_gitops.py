@@ -780,6 +780,58 @@ def test_an_exported_rule_reads_well(run: Run, client: Client, tmp_path: Path) -
     ]
 
 
+CLAUSE_FILE = """\
+id: guessed
+stream: logins
+owner: fraud
+pattern:
+  match_recognize: |
+    SELECT * FROM logins MATCH_RECOGNIZE (
+      PARTITION BY user ORDER BY ts
+      MEASURES COUNT(FAIL.*) AS failures  -- how often
+
+      PATTERN (FAIL{3,} LOGIN) WITHIN INTERVAL '10' MINUTE
+      DEFINE FAIL AS action = 'fail', LOGIN AS action = 'login'
+    )
+"""
+
+
+def test_a_clause_is_kept_as_it_was_written(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "rule.yaml").write_text(CLAUSE_FILE)
+    assert plan_of(run("apply", "-f", tmp_path))[0] == "create: processor guessed"
+    assert plan_of(run("apply", "-f", tmp_path)) == ["Plan: 1 unchanged"]
+    for file_format in ("yaml", "json"):
+        folder = tmp_path / file_format
+        run("export", "-o", folder, "--format", file_format)
+        assert plan_of(run("apply", "-f", folder, "--prune")) == ["Plan: 2 unchanged"]
+    exported = (tmp_path / "yaml/processors/logins/guessed.yaml").read_text()
+    assert exported == CLAUSE_FILE
+
+
+def test_a_change_of_a_clause_is_a_diff_of_its_lines(
+    run: Run, client: Client, tmp_path: Path
+) -> None:
+    file = tmp_path / "rule.yaml"
+    file.write_text(CLAUSE_FILE)
+    run("apply", "-f", file)
+    file.write_text(CLAUSE_FILE.replace("FAIL{3,}", "FAIL{5,}"))
+    result = run("apply", "-f", file)
+    changed = [line.strip() for line in result.output.splitlines() if line.startswith("    ")]
+    assert [line for line in changed if line.startswith(("+", "-"))] == [
+        "-      PATTERN (FAIL{3,} LOGIN) WITHIN INTERVAL '10' MINUTE",
+        "+      PATTERN (FAIL{5,} LOGIN) WITHIN INTERVAL '10' MINUTE",
+    ]
+    assert client.get("guessed").version == 2
+
+
+def test_a_mistake_in_a_clause_is_told_with_the_line_of_its_file(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "rule.yaml"
+    file.write_text(CLAUSE_FILE.replace("LOGIN AS action", "LOGIN AS acton"))
+    result = run("apply", "-f", file)
+    assert result.exit_code == 2
+    assert "rule.yaml:11:48: pattern.match_recognize: there is no column acton" in result.output
+
+
 def test_files_of_what_is_gone_are_left_and_named(run: Run, client: Client, tmp_path: Path) -> None:
     client.publish("logins", "gone", pattern=PATTERN)
     run("export", "-o", tmp_path)

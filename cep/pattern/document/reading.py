@@ -178,11 +178,9 @@ def _problem_in(source: SourceDocument, problem: Problem) -> Problem:
     mark = source.mark(path)
     if mark is None:
         return replace(problem, path=path)
-    if mark.text is not None and problem.line == 1 and problem.column is not None:
-        # So far the place is that inside a condition.
-        line, column = mark.text
-        return replace(problem, path=path, line=line, column=column + problem.column - 1)
-    return replace(problem, path=path, line=mark.line, column=mark.column)
+    # So far the place is that inside a condition or clause.
+    line, column = mark.inside(problem.line, problem.column)
+    return replace(problem, path=path, line=line, column=column)
 
 
 def _written_path(path: str, source: SourceDocument) -> str:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Final
 
 import yaml
 
+from cep.pattern.document.scalar_places import ScalarPlace
 from cep.pattern.problems import PatternError, Problem
 
 _ITEM: Final = re.compile(r"\[(\d+)\]\.?")
@@ -21,11 +22,20 @@ _TOO_DEEP: Final = Problem("", "nested too deeply to be read.", "Use fewer group
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """The position of a key or list item, from 1; `text` is where its text starts, if known."""
+    """The position of a key or list item, from 1; `text` is that of its value, if that is text."""
 
     line: int
     column: int
-    text: tuple[int, int] | None = None
+    text: ScalarPlace | None = None
+
+    def inside(self, line: int | None, column: int | None) -> tuple[int, int]:
+        """Return the place in the source of a line and column of the text, all from 1.
+
+        It is that of the key where the value is no text, or its characters cannot be found again.
+        """
+        if self.text is None or line is None:
+            return self.line, self.column
+        return self.text.of_line(line, column or 1) or (self.line, self.column)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,19 +191,8 @@ def _marks(node: yaml.Node, path: str) -> Iterator[tuple[str, Mark]]:
 
 
 def _mark(key: yaml.Node, value: yaml.Node) -> Mark:
-    start, end = value.start_mark, value.end_mark
-    quotes = 1 if isinstance(value, yaml.ScalarNode) and value.style in {"'", '"'} else 0
-    # Escapes and folded lines shift columns; then only the key's place is known.
-    is_plain = (
-        isinstance(value, yaml.ScalarNode)
-        and start.line == end.line
-        and end.column - start.column - 2 * quotes == len(value.value)
-    )
-    return Mark(
-        line=key.start_mark.line + 1,
-        column=key.start_mark.column + 1,
-        text=(start.line + 1, start.column + 1 + quotes) if is_plain else None,
-    )
+    start = key.start_mark
+    return Mark(start.line + 1, start.column + 1, ScalarPlace.of(value))
 
 
 def _yaml_problem(error: yaml.MarkedYAMLError) -> Problem:

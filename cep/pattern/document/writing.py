@@ -4,9 +4,8 @@ import json
 from dataclasses import replace
 from typing import Any
 
-import yaml
-
 from cep.expression import Expression
+from cep.pattern.document.yaml_writing import yaml_text
 from cep.pattern.durations import duration_text
 from cep.pattern.problems import PatternError, Problem
 from cep.pattern.row_patterns import KEY
@@ -51,11 +50,7 @@ def yaml_of(tree: PatternTree | Query) -> str:
     Raises:
         PatternError: the tree holds Python code that is not signed.
     """
-    document = document_of(tree)
-    # PyYAML writes some line breaks, such as U+0085, without escaping and reads a space back.
-    printable = json.dumps(document, ensure_ascii=False).isprintable()
-    text: str = yaml.safe_dump(document, sort_keys=False, allow_unicode=printable, width=100)
-    return text
+    return yaml_text([document_of(tree)])
 
 
 def json_of(tree: PatternTree | Query) -> str:
