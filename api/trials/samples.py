@@ -47,22 +47,29 @@ def sample_events(rule: Rule, begin_ms: int) -> list[dict[str, Any]]:
     events: list[dict[str, Any]] = []
     latest: dict[str, dict[str, Any]] = {}
     for step in _taken(rule.pattern.tree.elements):
-        event: dict[str, Any] = {
-            name: _default(data_type) for name, data_type in rule.schema.columns
-        }
+        event = default_event(rule)
         if isinstance(step.where, Expression):
-            for part in _parts(resolve(step.where, names, rule.schema)):
-                event |= _met(_with_known(part, latest), event)
+            for part in parts_of_condition(resolve(step.where, names, rule.schema)):
+                event |= met(_with_known(part, latest), event)
         if step.subtype is not None and step.subtype.field in event:
             event[step.subtype.field] = step.subtype.name
-        time_ms = begin_ms + len(events) * _INTERVAL_MS
-        is_number = dict(rule.schema.columns)[rule.event_time_column].kind is Kind.BIGINT
-        event[rule.event_time_column] = time_ms if is_number else iso_text(time_ms)
-        latest[step.name] = event
-        events.append(event)
+        latest[step.name] = timed(rule, event, begin_ms, len(events))
+        events.append(latest[step.name])
         if len(events) == _MOST_EVENTS:
             break
     return events
+
+
+def default_event(rule: Rule) -> dict[str, Any]:
+    """Return an event with some value in each column."""
+    return {name: _default(data_type) for name, data_type in rule.schema.columns}
+
+
+def timed(rule: Rule, event: dict[str, Any], begin_ms: int, place: int) -> dict[str, Any]:
+    """Return an event with its time, ten seconds behind that of the place before."""
+    time_ms = begin_ms + place * _INTERVAL_MS
+    is_number = dict(rule.schema.columns)[rule.event_time_column].kind is Kind.BIGINT
+    return event | {rule.event_time_column: time_ms if is_number else iso_text(time_ms)}
 
 
 def _taken(elements: tuple[Step | Group, ...]) -> Iterator[Step]:
@@ -76,14 +83,14 @@ def _taken(elements: tuple[Step | Group, ...]) -> Iterator[Step]:
                 yield from _taken(element.elements)
 
 
-def _parts(node: Node) -> Iterator[Node]:
+def parts_of_condition(node: Node) -> Iterator[Node]:
     """Yield what must hold for a condition to hold; of alternatives, the first."""
     match node:
         case And(operands=operands):
             for operand in operands:
-                yield from _parts(operand)
+                yield from parts_of_condition(operand)
         case Or(operands=(first, *_)):
-            yield from _parts(first)
+            yield from parts_of_condition(first)
         case _:
             yield node
 
@@ -101,7 +108,7 @@ def _with_known(node: Node, latest: Mapping[str, Mapping[str, Any]]) -> Node:
             return rebuilt(node, lambda child: _with_known(child, latest))
 
 
-def _met(part: Node, event: dict[str, Any]) -> dict[str, Any]:  # noqa: PLR0911 - a line a node
+def met(part: Node, event: dict[str, Any]) -> dict[str, Any]:  # noqa: PLR0911 - a line a node
     """Return the columns that an event needs to meet one part of a condition."""
     match part:
         case Comparison(operator, Field(path=(column,)), right):

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from api.trials.reports import SampleEvents
+from api.trials.row_samples import sample_rows
 from api.trials.rule import WrittenRule, read_rule
 from api.trials.samples import sample_events
 from api.trials.trial import run_trial
@@ -28,7 +29,9 @@ def trial(rule: Mapping[str, Any], events: list[dict[str, Any]], *, let_time_pas
 
 def samples(rule: Mapping[str, Any], begin_ms: int) -> bytes:
     """Return made-up events that might match."""
-    events = sample_events(read_rule(WrittenRule(**rule)), begin_ms)
+    read = read_rule(WrittenRule(**rule))
+    query = read.pattern.query
+    events = sample_events(read, begin_ms) if query is None else sample_rows(read, query, begin_ms)
     return SampleEvents(events=events).model_dump_json().encode()
 
 

@@ -102,3 +102,14 @@ def test_a_clause_is_tried_with_its_near_misses(with_stream: ServiceUnderTest) -
         2,
         ["FAIL"],
     )
+
+
+def test_made_up_events_match_the_clause(with_stream: ServiceUnderTest) -> None:
+    clause = CLAUSE.replace("action = 'login'", "action = 'login' AND amount > LAST(FAIL.amount)")
+    body = {"text": json.dumps(rule(clause)), "format": "json"}
+    answer = with_stream.client.post("/v1/drafts/samples", json=body)
+    assert answer.status_code == 200, answer.text
+    events = answer.json()["events"]
+    assert [event["action"] for event in events] == ["fail", "fail", "fail", "login"]
+    tried = with_stream.client.post("/v1/drafts/trial", json={**body, "events": events})
+    assert len(tried.json()["matches"]) == 1
