@@ -23,7 +23,7 @@ from cep.row_pattern.analysis.analyse import analyse
 from cep.row_pattern.parsing.clauses import read_query
 
 _SQL: Final = re.compile(
-    r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:SELECT|MATCH_RECOGNIZE)\b", re.IGNORECASE | re.DOTALL
+    r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:SELECT|MATCH_RECOGNIZE)\b(?!\s*:)", re.IGNORECASE | re.DOTALL
 )
 
 
@@ -102,7 +102,7 @@ def _pattern(text: str, *, flink_quirks: bool) -> Source:
         query = read_query(text)
         analyse(query.clause, None)
         return query
-    return Pattern.from_yaml(text, flink_quirks=flink_quirks or None).tree
+    return Pattern.from_yaml(text, flink_quirks=flink_quirks or None).form
 
 
 def _told(source: Source, form: Form, key: list[str], time: str) -> str:

@@ -114,3 +114,16 @@ def test_the_picture_of_the_page_is_what_the_command_draws() -> None:
     )
     shown = (ROOT / "docs/images/explain.svg").read_text(encoding="utf-8")
     assert run(clause, "--as", "svg").stdout == shown
+
+
+def test_a_document_with_a_clause_is_explained(tmp_path: Path) -> None:
+    document = tmp_path / "rule.yaml"
+    document.write_text(
+        "match_recognize: |\n"
+        "  MATCH_RECOGNIZE (PARTITION BY u ORDER BY ts MEASURES COUNT(A.*) AS n\n"
+        "    PATTERN (A B) DEFINE A AS a = 1, B AS b = 2)\n",
+        encoding="utf-8",
+    )
+    result = CliRunner().invoke(app, ["explain", str(document)])
+    assert result.exit_code == 0, result.output
+    assert "PATTERN (A B)" in result.output

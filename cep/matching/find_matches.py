@@ -90,7 +90,8 @@ def find_matches(  # noqa: PLR0913 - keyword options with defaults
         time_field: field (or function) giving the event time: int milliseconds, datetime or ISO
             8601 text. A time without zone is taken as UTC.
         final_watermark_ms: advance time to this after the last event, which closes open windows.
-        key_by: field, fields or function giving the key; matches never mix keys. `None` = one key.
+        key_by: field, fields or function giving the key; matches never mix keys. `None` =
+            one key, or PARTITION BY of a clause.
         order_by: field or function that orders events of equal time; by default they keep their
             order.
         require_order: refuse events that go back in time.
@@ -166,7 +167,10 @@ class _Scan:
         self.matcher = KeyedMatcher({"": pattern}, limits=limits)
         self._time_of = _reader(time_field)
         self._time_name = time_field if isinstance(time_field, str) else "the time function"
-        self._key_of = _key_reader(reading.key_by)
+        key_by = reading.key_by
+        if key_by is None and pattern.query is not None:
+            key_by = pattern.partition_key or None
+        self._key_of = _key_reader(key_by)
         self._order_of = None if order_by is None else _reader(order_by)
         self._tests = [
             compile_predicate(node, mapping_reader, _no_aggregates)

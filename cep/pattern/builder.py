@@ -40,6 +40,7 @@ from cep.pattern.tree import (
 from cep.pattern.validation.element_rules import element_problems
 from cep.pattern.validation.validate import problems, warnings
 from cep.row_pattern.clause import Query
+from cep.row_pattern.writing import written
 from cep.signing.code import CodePlace
 from cep.signing.keys import SigningKeys
 
@@ -75,6 +76,11 @@ class Pattern:
     def query(self) -> Query | None:
         """The MATCH_RECOGNIZE clause; `None` for a pattern of steps."""
         return self.form if isinstance(self.form, Query) else None
+
+    @property
+    def partition_key(self) -> tuple[str, ...]:
+        """The columns of PARTITION BY of a clause; a pattern of steps has none."""
+        return () if self.query is None else row_patterns.partition_columns(self.query)
 
     @property
     def step_names(self) -> tuple[str, ...]:
@@ -443,7 +449,7 @@ class Pattern:
 
     def __str__(self) -> str:
         if self.query is not None:
-            return self.query.clause.text
+            return written(self.query)
         return printed_writing.printed(self.tree)
 
     __repr__ = __str__

@@ -89,9 +89,14 @@ def variables(query: Query) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def partition_columns(query: Query) -> tuple[str, ...]:
+    """Return the columns of PARTITION BY."""
+    return tuple(name.text for name in query.clause.partition_by)
+
+
 def partition_key(query: Query) -> tuple[str, ...]:
-    """Return the columns of PARTITION BY, which are the key of the rule."""
-    return tuple(quoted_name(name.text) for name in query.clause.partition_by)
+    """Return the columns of PARTITION BY as the expressions of a key."""
+    return tuple(map(quoted_name, partition_columns(query)))
 
 
 def is_same_key(query: Query, key_by: Sequence[str]) -> bool:

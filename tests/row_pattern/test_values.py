@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cep import ClauseError, RowPatternFailure, match_recognize
+from cep import ClauseError, Pattern, RowPatternFailure, find_matches, match_recognize
 
 
 def rows_of(clause: str, rows: list[tuple[Any, ...]], schema: str) -> list[tuple[Any, ...]]:
@@ -61,3 +61,14 @@ def test_a_row_that_does_not_fit_its_schema_fails_the_query() -> None:
     clause = "MEASURES COUNT(*) AS n PATTERN (A) DEFINE A AS LENGTH(x) > 1"
     with pytest.raises(RowPatternFailure, match="x is BIGINT"):
         rows_of(clause, [(1,)], "x STRING")
+
+
+def test_a_list_of_events_is_matched_by_the_partition_of_the_clause() -> None:
+    clause = """MATCH_RECOGNIZE (PARTITION BY user ORDER BY ts
+        PATTERN (A B) DEFINE A AS name = 'a', B AS name = 'b')"""
+    events = [
+        {"user": user, "name": name, "ts": ts}
+        for ts, (user, name) in enumerate([("u", "a"), ("v", "x"), ("u", "b"), ("v", "b")])
+    ]
+    found = find_matches(Pattern.from_sql(clause), events)
+    assert [match.key for match in found.matches] == [("u",)]

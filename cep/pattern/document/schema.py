@@ -265,10 +265,18 @@ class RowPatternDocument(_Document):
             "examples": [
                 {
                     "match_recognize": (
-                        "MATCH_RECOGNIZE (PARTITION BY user ORDER BY ts "
-                        "MEASURES COUNT(FAIL.*) AS failures PATTERN (FAIL{3,} LOGIN) "
-                        "WITHIN INTERVAL '10' MINUTE "
-                        "DEFINE FAIL AS action = 'fail', LOGIN AS action = 'login')"
+                        "MATCH_RECOGNIZE (\n"
+                        "  PARTITION BY user\n"
+                        "  ORDER BY ts\n"
+                        "  MEASURES\n"
+                        "    COUNT(FAIL.*) AS failures\n"
+                        "  ONE ROW PER MATCH\n"
+                        "  AFTER MATCH SKIP PAST LAST ROW\n"
+                        "  PATTERN (FAIL{3,} LOGIN) WITHIN INTERVAL '10' MINUTE\n"
+                        "  DEFINE\n"
+                        "    FAIL AS action = 'fail',\n"
+                        "    LOGIN AS action = 'login'\n"
+                        ")"
                     )
                 }
             ]
