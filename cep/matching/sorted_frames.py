@@ -11,8 +11,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from cep.expression import Field, Kind, Node, Schema, compile_columnar, row_reader
-from cep.expression.tree import children
+from cep.expression import Kind, Schema, columns_of, compile_columnar, row_reader
 from cep.expression.types import UNKNOWN, DataType, to_polars
 from cep.matching.match_recognize import time_ms_of
 from cep.nfa.limits import Limits
@@ -163,17 +162,11 @@ def result_type(data_type: DataType) -> DataType:
 
 
 def _read(expression: BoundExpression) -> set[str]:
-    read = _columns(expression.node)
+    read = columns_of(expression.node)
     for reference in references_of(expression):
         if isinstance(reference, ValueAt | Fold) and reference.value is not None:
-            read |= _columns(reference.value.node)
+            read |= columns_of(reference.value.node)
     return read
-
-
-def _columns(node: Node) -> set[str]:
-    if isinstance(node, Field):
-        return {node.path[0]}
-    return set[str]().union(*(_columns(child) for child in children(node)))
 
 
 def _row_tests(search: RowPatternSearch, schema: Schema) -> list[pl.Expr | None]:

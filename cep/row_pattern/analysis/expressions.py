@@ -10,7 +10,17 @@ Source: ISO/IEC 19075-5, 4.16 and chapter 5.
 from dataclasses import dataclass
 from typing import NoReturn
 
-from cep.expression import Aggregate, AggregateFunction, DataType, Field, Kind, Node, Schema
+from cep.expression import (
+    Aggregate,
+    AggregateFunction,
+    DataType,
+    Field,
+    Kind,
+    Node,
+    Schema,
+    aggregates_of,
+    columns_of,
+)
 from cep.expression.checking.inference import Inference
 from cep.expression.checking.resolve import with_typed_constants
 from cep.expression.errors import near_name
@@ -18,15 +28,12 @@ from cep.expression.functions.typing_rules import comparable
 from cep.expression.rewrite import rebuilt
 from cep.expression.tree import (
     NOWHERE,
-    Call,
-    Comparison,
-    ComparisonOperator,
     Literal,
-    Not,
     Span,
 )
 from cep.expression.types import BIGINT, BOOLEAN, DOUBLE, STRING, UNKNOWN
 from cep.row_pattern.analysis.names import Names, universe
+from cep.row_pattern.analysis.trees import in_the_standard, replaced
 from cep.row_pattern.bound import (
     ArrayValue,
     BoundExpression,
@@ -107,7 +114,7 @@ class _Binder:
             )
             references.append(bound[0])
             types.append((name, bound[1]))
-        node, data_type = self._typed(_replaced(scalar.root, nodes), tuple(types), scalar.span)
+        node, data_type = self._typed(replaced(scalar.root, nodes), tuple(types), scalar.span)
         return BoundExpression(scalar.text, node, tuple(references), data_type)
 
     def _typed(
@@ -123,9 +130,9 @@ class _Binder:
         schema = Schema((*columns, *types))
         if self._names.schema is None:
             # Columns are of unknown types, but references have theirs.
-            fields = {(name,): UNKNOWN for name in _columns_of(node)}
+            fields = {(name,): UNKNOWN for name in columns_of(node)}
             schema = Schema((*((path[0], kind) for path, kind in fields.items()), *types))
-        node = with_typed_constants(_standard(node, schema), schema)
+        node = with_typed_constants(in_the_standard(node, schema), schema)
         return node, Inference(schema, report).type_of(node)
 
     def _reference(  # noqa: PLR0911 - one line per kind of reference
@@ -221,7 +228,7 @@ class _Binder:
         row = _row_of(navigation, variables)
         is_last = not row.is_first and not row.offset
         is_of_row = is_last and self._where.is_current(variables)
-        if is_of_row and _NUMBER not in _aggregates(value.node):
+        if is_of_row and _NUMBER not in aggregates_of(value.node):
             return self._of_row_under_test(value.node, value.data_type)
         return ValueAt(row, 0, value), value.data_type
 
@@ -274,7 +281,7 @@ class _Binder:
             message = f"the argument of {function} looks at rows of different variables"
             hint = f"use one variable throughout; here are: {found_names}"
             self._refuse(scalar.span, Mistake.MIXED_VARIABLES, message, hint)
-        node = _replaced(scalar.root, nodes)
+        node = replaced(scalar.root, nodes)
         node, data_type = self._typed(node, _OF_ROW, scalar.span)
         reads_classifier = any(isinstance(r, Classifier) for r in scalar.references)
         return RowExpression(node, reads_classifier, data_type), qualifiers
@@ -347,56 +354,3 @@ def _whole_navigation(scalar: Scalar) -> Navigation | None:
         Direction.LAST,
     }
     return reference if is_logical and isinstance(reference, Navigation) else None
-
-
-def _replaced(node: Node, nodes: dict[str, Node]) -> Node:
-    if isinstance(node, Field) and len(node.path) == 1 and node.path[0] in nodes:
-        return nodes[node.path[0]]
-    return rebuilt(node, lambda child: _replaced(child, nodes))
-
-
-def _aggregates(node: Node) -> set[Node]:
-    found: set[Node] = set()
-
-    def look(inner: Node) -> Node:
-        if isinstance(inner, Aggregate):
-            found.add(inner)
-        return rebuilt(inner, look)
-
-    look(node)
-    return found
-
-
-def _columns_of(node: Node) -> set[str]:
-    found: set[str] = set()
-
-    def look(inner: Node) -> Node:
-        if isinstance(inner, Field):
-            found.add(inner.path[0])
-        return rebuilt(inner, look)
-
-    look(node)
-    return found
-
-
-def _standard(node: Node, schema: Schema) -> Node:
-    """Return the tree with the operators that mean something else in the SQL standard."""
-    node = rebuilt(node, lambda child: _standard(child, schema))
-    match node:
-        case Call(function="/", arguments=arguments, span=span):
-            return Call("ISO_DIVIDE", arguments, span)
-        case Call(function="%", arguments=arguments, span=span):
-            return Call("ISO_MODULO", arguments, span)
-        case Comparison(operator=operator, left=left, right=right, span=span) if operator in {
-            ComparisonOperator.EQUAL,
-            ComparisonOperator.NOT_EQUAL,
-        } and _is_array(left, schema):
-            same = Call("ARRAY_EQUALS", (left, right), span)
-            return same if operator is ComparisonOperator.EQUAL else Not(same, span)
-        case _:
-            return node
-
-
-def _is_array(node: Node, schema: Schema) -> bool:
-    found = Inference(schema, lambda _node, _message, _hint: None).type_of(node)
-    return found.kind is Kind.ARRAY
