@@ -1,6 +1,8 @@
 """The story of the demo: its acts leave room for any machine, and its check can fail."""
 
 import json
+import re
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -9,10 +11,11 @@ from cep import find_matches
 from cep.instants import instant_ms
 from examples.demo.events import Event, Feeder, load_events
 from examples.demo.job import ChangeLines, Row
-from examples.demo.rules import FIRST_RULES, Rule
+from examples.demo.rules import FIRST_RULES, PASSWORDS_TRIED, Rule
 from examples.demo.story import ACTS, Act, Deed, Span, spans
 from examples.demo.verification import VersionCheck, check_versions
 
+FIVE_MINUTES_MS = 300_000
 LEAST_EVENTS = 15
 """Events that are fed one by one while a change is taken up; a batch each."""
 
@@ -67,6 +70,24 @@ def test_what_a_version_finds_does_not_depend_on_when_its_change_is_taken_up(
 
     assert at_once
     assert found_in(act.rule, events, later_ms, until_ms) == at_once
+
+
+def test_the_rule_in_sql_finds_what_a_regular_expression_finds(events: list[Event]) -> None:
+    letters = {"pam_auth_failure": "p", "auth_failed": "f", "max_auth_exceeded": "x"}
+    letters["conn_closed"] = "c"
+    by_connection: dict[tuple[str, int], list[Event]] = defaultdict(list)
+    for event in events:
+        by_connection[event["host"], event["pid"]].append(event)
+    expected = []
+    for taken in by_connection.values():
+        text = "".join(letters.get(event["event_type"], "-") for event in taken)
+        for found in re.finditer("pf+[xc]", text):
+            rows = taken[slice(*found.span())]
+            if instant_ms(rows[-1]["ts"]) - instant_ms(rows[0]["ts"]) <= FIVE_MINUTES_MS:
+                expected.append([event["event_id"] for event in rows])
+
+    assert len(expected) == 85 + 202
+    assert sorted(found_in(PASSWORDS_TRIED, events, 0, 2**53)) == sorted(expected)
 
 
 def rows_of(span: Span, events: list[Event], end_ms: int) -> list[Row]:
