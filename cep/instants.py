@@ -63,3 +63,17 @@ Instant = Annotated[
     PlainSerializer(iso_text, return_type=str, when_used="json"),
     WithJsonSchema({"type": "string", "format": "date-time", "examples": ["2026-12-01T08:00:00Z"]}),
 ]
+
+GivenInstant = Annotated[
+    Instant,
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "format": "date-time"},
+                {"type": "integer", "minimum": _EARLIEST_MS, "maximum": _LATEST_MS},
+            ],
+            "examples": ["2026-12-01T08:00:00Z"],
+        }
+    ),
+]
+"""A point in time as people may write it: ISO 8601, or milliseconds since 1970."""

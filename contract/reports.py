@@ -55,9 +55,9 @@ InstanceId = Annotated[
     ),
 ]
 # The years 1 to 9999, which `cep.instants.iso_text` can write.
-EventTimeMs = Annotated[int, Field(ge=-62_135_510_400_000, le=253_402_128_000_000)]
-Count = Annotated[int, Field(ge=0, lt=2**53)]
-Version = Annotated[int, Field(ge=1, lt=2**31)]
+EventTimeMs = Annotated[int, Field(strict=True, ge=-62_135_510_400_000, le=253_402_128_000_000)]
+Count = Annotated[int, Field(strict=True, ge=0, lt=2**53)]
+Version = Annotated[int, Field(strict=True, ge=1, lt=2**31)]
 ErrorText = Annotated[str, _shortened(1_000)]
 Traceback = Annotated[str, _shortened(4_000, keep_end=True)]
 ShortText = Annotated[str, _shortened(200)]
@@ -197,7 +197,10 @@ class Heartbeat(_Report):
 
     instance_id: InstanceId
     sequence: int = Field(
-        ge=1, lt=2**53, description="Increases with every heartbeat; otherwise it is a repetition."
+        strict=True,
+        ge=1,
+        lt=2**53,
+        description="Increases with every heartbeat; otherwise it is a repetition.",
     )
     epoch: Count | None = Field(default=None, description="Of the newest batch.")
     batch_id: Count | None = None
@@ -217,7 +220,7 @@ class Heartbeat(_Report):
         description="Since when the source is silent, by the clock of the job, as long as event "
         "time follows the clock.",
     )
-    events_per_second: float = Field(default=0, ge=0, le=1e12)
+    events_per_second: float = Field(default=0, strict=True, ge=0, le=1e12)
     batch_duration_ms: Count | None = None
     batch_running_ms: Count | None = Field(
         default=None,
@@ -232,6 +235,7 @@ class Heartbeat(_Report):
     versions: list[RunningVersion] = Field(default=[], max_length=VERSIONS_PER_HEARTBEAT)
     replaces_all: bool = Field(
         default=False,
+        strict=True,
         description="This starts a full report: versions that it does not name no longer run.",
     )
     held_versions: Count | None = Field(

@@ -1,5 +1,8 @@
 """What holds for all tests: markers, Hypothesis times nothing, conformance totals are printed."""
 
+from collections.abc import Generator
+from pathlib import Path
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -13,6 +16,7 @@ settings.register_profile(
 )
 settings.load_profile("untimed")
 
+_HERE = Path(__file__).parent
 MARKERS = (
     "spark: needs Java, and seconds to start a local Spark",
     "long: takes minutes (old checkpoints, the demo, thousands of cases on Spark): make test-long",
@@ -23,6 +27,20 @@ MARKERS = (
 def pytest_configure(config: pytest.Config) -> None:
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    call: pytest.CallInfo[None],
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Report a test that a fixture skips at the place of the skip: one line for all of them."""
+    report = yield
+    if report.skipped and call.excinfo is not None and isinstance(report.longrepr, tuple):
+        places = [entry for entry in call.excinfo.traceback if _HERE in Path(entry.path).parents]
+        if places:
+            reason = report.longrepr[2].partition("\n")[0]
+            report.longrepr = (str(places[-1].path), places[-1].lineno + 1, reason)
+    return report
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -42,7 +42,9 @@ class Trial(Draft):
         max_length=MAXIMUM_EVENTS, description="In any order; sorted by event time."
     )
     let_time_pass: bool = Field(
-        default=False, description="After the last event, advance time until all windows close."
+        default=False,
+        strict=True,
+        description="After the last event, advance time until all windows close.",
     )
 
 

@@ -3,7 +3,7 @@
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.access.authentication import Role
-from cep.instants import Instant
+from cep.instants import GivenInstant, Instant
 
 
 class TokenDocument(BaseModel):
@@ -17,7 +17,7 @@ class TokenDocument(BaseModel):
         pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._@-]{0,99}$", description="Who or what will use it."
     )
     role: Role
-    expires_at: Instant | None = Field(default=None, description="Left out = never.")
+    expires_at: GivenInstant | None = Field(default=None, description="Left out = never.")
 
 
 class TokenView(BaseModel):

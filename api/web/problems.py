@@ -7,7 +7,7 @@ Source: RFC 9457, "Problem Details for HTTP APIs"; RFC 6901, "JSON Pointer".
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from cep.pattern import Problem as DocumentProblem
 from cep.pattern.problems import type_remedy
@@ -24,6 +25,7 @@ from cep.pattern.problems import type_remedy
 MEDIA_TYPE: Final = "application/problem+json"
 
 _SHOWN_FLAWS: Final = 100
+_METHODS: Final = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 
 _INDEX = re.compile(r"\[(\d+)\]")
 _KEY_END = re.compile(r"[.\[]|$")
@@ -197,7 +199,17 @@ async def _on_refusal(request: Request, error: Exception) -> JSONResponse:
     flaws = error.flaws if isinstance(error, Refusal) else ()
     response = problem_response(request, error.status_code, error.detail, flaws)
     response.headers.update(error.headers or {})
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        response.headers["Allow"] = ", ".join(_methods(request))
     return response
+
+
+def _methods(request: Request) -> Iterator[str]:
+    """Yield the methods that an address takes; the framework tells those of its first route."""
+    for method in _METHODS:
+        asked = {**request.scope, "method": method}
+        if any(route.matches(asked)[0] is Match.FULL for route in request.app.routes):
+            yield method
 
 
 async def _on_invalid_request(request: Request, error: Exception) -> JSONResponse:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, GetPydanticSchema
 from pydantic_core import core_schema
 
-from cep.instants import Instant
+from cep.instants import GivenInstant
 from cep.pattern.document.schema import AnyPatternDocument
 from cep.signing.code import SignedCode
 
@@ -196,10 +196,10 @@ class ProcessorDocument(ProcessorContent, ProcessorLabels):
 
     id: ProcessorId
     stream: str = Field(min_length=1, max_length=100, description="The stream it watches.")
-    effective_from: Instant | None = Field(
+    effective_from: GivenInstant | None = Field(
         default=None, description="First event time this version is for; left out = at once."
     )
-    effective_until: Instant | None = Field(
+    effective_until: GivenInstant | None = Field(
         default=None, description="First event time this version is not for any more."
     )
     examples: list[Example] = Field(default=[], max_length=50)

@@ -6,26 +6,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-import schemathesis
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from api.app import create_app
 from api.settings import Settings
 from tests.api.documents import STREAM, processor_document
 from tests.api.running import ServiceUnderTest, running_service
+from tests.api.schema_run import PHASES, run_phase
 
-# A document may be of the right shape and still be refused: that is what its checks are for.
-UNFIT_CHECKS = [schemathesis.checks.positive_data_acceptance]
 EXAMPLES = 20 if os.environ.get("CI") else 5
 DESCRIPTION = create_app(Settings(database_url="sqlite:///unused.db")).openapi()
-OPERATIONS = [
-    (method.upper(), path)
-    for path, item in DESCRIPTION["paths"].items()
-    for method, operation in item.items()
-    # Server-sent events have no end that a client could wait for.
-    if "text/event-stream" not in operation["responses"].get("200", {}).get("content", {})
-]
+# Their bodies are whole patterns, with thousands of limits to be met and crossed.
+TAKING_PATTERNS = ("create_processor", "replace_processor", "validate")
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
@@ -40,27 +31,33 @@ def lasting_service(
         yield service
 
 
-@pytest.fixture(scope="module")
-def described(lasting_service: ServiceUnderTest) -> schemathesis.BaseSchema:
-    """The service by its own description."""
-    return schemathesis.openapi.from_asgi("/openapi.json", lasting_service.app)
+@pytest.mark.parametrize("phase", PHASES)
+def test_every_answer_is_documented(lasting_service: ServiceUnderTest, phase: str) -> None:
+    left_out = TAKING_PATTERNS if phase == "coverage" else ()
+    run = run_phase(lasting_service, phase, EXAMPLES, left_out)
+    assert run.has_run
+    assert run.requests > 10
+    assert not run.failures, "\n\n".join(run.failures)
 
 
-@pytest.mark.parametrize(("method", "path"), OPERATIONS)
-def test_every_answer_is_documented(
-    described: schemathesis.BaseSchema, lasting_service: ServiceUnderTest, method: str, path: str
+@pytest.mark.long
+@pytest.mark.parametrize("lasting_service", ["sqlite"], indirect=True)
+def test_every_answer_to_a_whole_pattern_is_documented(lasting_service: ServiceUnderTest) -> None:
+    # Those that publish read it as this one does.
+    others = {operation["operationId"] for _, _, operation in operations()} - {"validate"}
+    run = run_phase(lasting_service, "coverage", EXAMPLES, others)
+    assert run.requests > 1_000
+    assert not run.failures, "\n\n".join(run.failures)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("phase", "examples"), [("fuzzing", 50), ("stateful", 100)])
+def test_every_answer_to_many_requests_is_documented(
+    lasting_service: ServiceUnderTest, phase: str, examples: int
 ) -> None:
-    operation = described[path][method]
-    authorization = {"Authorization": lasting_service.client.headers["Authorization"]}
-    good = operation.as_strategy(generation_mode=schemathesis.GenerationMode.POSITIVE)
-    bad = operation.as_strategy(generation_mode=schemathesis.GenerationMode.NEGATIVE)
-
-    @settings(max_examples=EXAMPLES)
-    @given(case=st.one_of(good, bad))
-    def requests(case: schemathesis.Case[Any]) -> None:
-        case.call_and_validate(headers=authorization, excluded_checks=UNFIT_CHECKS)
-
-    requests()
+    run = run_phase(lasting_service, phase, examples)
+    assert run.requests > 500
+    assert not run.failures, "\n\n".join(run.failures)
 
 
 def test_operations_have_short_names_of_their_own() -> None:
@@ -80,6 +77,36 @@ def test_what_may_be_tried_again_says_when() -> None:
             assert "ETag" in answers["304"]["headers"]
         if "requestBody" in operation:
             assert "408" in answers
+
+
+def test_an_address_tells_all_its_methods(lasting_service: ServiceUnderTest) -> None:
+    answer = lasting_service.client.options("/v1/processors/failed-logins")
+    assert answer.status_code == 405
+    assert answer.headers["Allow"] == "DELETE, GET, HEAD, PATCH, PUT"
+
+
+@pytest.mark.parametrize("wrong", [0, "true", 1.0])
+def test_a_number_is_no_truth_value(lasting_service: ServiceUnderTest, wrong: object) -> None:
+    draft = {"text": "id: a", "events": [], "let_time_pass": wrong}
+    answer = lasting_service.client.post("/v1/drafts/trial", json=draft)
+    assert [flaw["pointer"] for flaw in answer.json()["errors"]] == ["/let_time_pass"]
+
+
+def test_a_time_may_be_written_in_milliseconds_and_openapi_says_so() -> None:
+    schemas = DESCRIPTION["components"]["schemas"]
+    written = schemas["TokenDocument"]["properties"]["expires_at"]["anyOf"]
+    given = next(one["anyOf"] for one in written if "anyOf" in one)
+    assert [one["type"] for one in given] == ["string", "integer"]
+    assert schemas["TokenView"]["properties"]["expires_at"]["anyOf"][0]["type"] == "string"
+
+
+@pytest.mark.parametrize("name", ["version", "epoch", "start_ms", "end_ms"])
+def test_a_truth_value_is_no_number(lasting_service: ServiceUnderTest, name: str) -> None:
+    whole = {"match_id": "0" * 16, "processor_id": "p", "version": 1, "epoch": 1}
+    match = whole | {"start_ms": 1, "end_ms": 1, name: True}
+    report = {"job": "fraud-job", "matches": [match]}
+    answer = lasting_service.client.post("/v1/streams/logins/matches", json=report)
+    assert [flaw["pointer"] for flaw in answer.json()["errors"]] == [f"/matches/0/{name}"]
 
 
 def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:

@@ -53,4 +53,5 @@ def _repetition(
 def test_every_vector_can_be_drawn_as_json() -> None:
     for case in load("fuzz")[::10]:
         if case.error is None:
-            json.dumps(row_drawing(read_query(case.query).clause))
+            drawn = row_drawing(read_query(case.query).clause)
+            assert json.loads(json.dumps(drawn)) == drawn

@@ -1,0 +1,88 @@
+"""Requests that schemathesis makes from the service's own description, in its four phases.
+
+examples: those of the description · coverage: every limit of every value, met and crossed
+fuzzing: random values · stateful: what one answer gives is asked for in the next request
+"""
+
+from collections.abc import Container, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import schemathesis
+from schemathesis.config import SchemathesisConfig
+from schemathesis.engine import Status, events, from_schema
+
+from tests.api.running import ServiceUnderTest
+
+PHASES: Final = ("examples", "coverage", "fuzzing", "stateful")
+_REFUSED: Final = (400, 401, 403, 404, 405, 408, 409, 412, 413, 415, 422, 428, 429, 503)
+_SHOWN_CHARACTERS: Final = 2_000
+
+
+@dataclass
+class SchemaRun:
+    """How a phase went."""
+
+    requests: int = 0
+    has_run: bool = False
+    failures: list[str] = field(default_factory=list)
+    """What was found, each with a command that shows it again."""
+
+
+def run_phase(
+    service: ServiceUnderTest, phase: str, examples: int, left_out: Container[str] = ()
+) -> SchemaRun:
+    """Make the requests of one phase, as an admin, and return what was found.
+
+    Args:
+        service: whom to ask.
+        phase: one of `PHASES`.
+        examples: how many random requests an operation gets, or how many walks through all.
+        left_out: ids of operations that are left out.
+    """
+    # A document may be of the right shape and still be refused: that is what its checks are for.
+    config = SchemathesisConfig.from_dict(
+        {
+            "headers": {"Authorization": service.client.headers["Authorization"]},
+            "continue-on-failure": True,
+            "generation": {"max-examples": examples, "database": "none"},
+            "phases": {name: {"enabled": name == phase} for name in PHASES},
+            "checks": {
+                "positive_data_acceptance": {"enabled": False},
+                "negative_data_rejection": {"expected-statuses": _REFUSED},
+            },
+        }
+    )
+    whole = schemathesis.openapi.from_asgi("/openapi.json", service.app, config=config)
+    schema = whole.exclude(
+        func=lambda context: (
+            _is_endless(context.operation.definition.raw)
+            or context.operation.definition.raw["operationId"] in left_out
+        )
+    )
+    run = SchemaRun()
+    for event in from_schema(schema).execute():
+        if isinstance(event, events.PhaseFinished) and event.phase.name == phase:
+            run.has_run = event.status is not Status.SKIP
+        elif isinstance(event, events.ScenarioFinished):
+            run.requests += len(event.recorder.cases)
+            run.failures += _failures(event)
+        elif isinstance(event, events.NonFatalError):
+            run.failures.append(f"{event.label}: {event.value}")
+        elif isinstance(event, events.FatalError):
+            raise event.exception
+    return run
+
+
+def _is_endless(operation: dict[str, Any]) -> bool:
+    """Whether answers have no end that a client could wait for: server-sent events."""
+    return "text/event-stream" in operation["responses"].get("200", {}).get("content", {})
+
+
+def _failures(event: events.ScenarioFinished) -> Iterator[str]:
+    for checks in event.recorder.checks.values():
+        for check in checks:
+            if (info := check.failure_info) is not None:
+                what = f"{info.failure.title}: {info.failure.message}"
+                shown = f"{event.recorder.label}: {what}\n{info.code_sample}"
+                yield shown[:_SHOWN_CHARACTERS]
