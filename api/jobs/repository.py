@@ -57,11 +57,11 @@ def instance_of(session: Session, job_id: str, instance_id: str) -> JobInstance 
 
 
 def newest_instances(session: Session, job_id: str) -> Sequence[JobInstance]:
-    """Return the stored starts of a job, newest first."""
+    """Return the stored starts of a job, newest first; the clock may have been set back."""
     query = (
         select(JobInstance)
         .where(JobInstance.job_id == job_id)
-        .order_by(JobInstance.registered_at_ms.desc(), JobInstance.ended_at_ms.is_not(None))
+        .order_by(JobInstance.ended_at_ms.is_not(None), JobInstance.registered_at_ms.desc())
     )
     return session.scalars(query).all()
 

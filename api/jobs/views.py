@@ -28,7 +28,8 @@ def job_state(job: Job, now_ms: int, settings: Settings) -> JobState:
     if job.stopped_at_ms is not None:
         return "stopped"
     heard_at_ms = job.registered_at_ms if job.heartbeat_at_ms is None else job.heartbeat_at_ms
-    if now_ms - heard_at_ms > settings.stale_after_seconds * 1_000:
+    # What was heard long after now was heard before the clock was set back.
+    if abs(now_ms - heard_at_ms) > settings.stale_after_seconds * 1_000:
         return "stale"
     return "starting" if job.heartbeat_at_ms is None else "running"
 

@@ -4,7 +4,7 @@
 
 It decides for batches that run for the first time only; what it decides is in their records, so
 that a batch that runs again has the same time. A restart begins to wait anew: whoever was down with
-the job is given the time to deliver what it has kept.
+the job is given the time to deliver what it has kept. So does a clock that has been set back.
 """
 
 from dataclasses import dataclass
@@ -42,7 +42,8 @@ class Silence:
             start: the next batch; it has not run before.
         """
         planned_before_ms, self._planned_ms = self._planned_ms, start.processing_time_ms
-        if self._read_ms is None or start.reads_events:
+        is_set_back = start.processing_time_ms < (planned_before_ms or start.processing_time_ms)
+        if self._read_ms is None or start.reads_events or is_set_back:
             self._read_ms, self._is_silent = start.processing_time_ms, False
         elif self.idle_after_ms is not None:
             self._is_silent = start.processing_time_ms - self._read_ms >= self.idle_after_ms

@@ -29,6 +29,7 @@ from discoverers.factories import create_discoverer
 from processor_runtime.driver.batch_record import last_snapshot, unfinished_stream
 from processor_runtime.driver.checkpoint_identity import CheckpointIdentity, checkpoint_identity
 from processor_runtime.driver.culprit_search import CulpritSearch
+from processor_runtime.driver.checkpoint_owner import CheckpointOwner, take_over
 from processor_runtime.driver.job_progress import JobProgress
 from processor_runtime.driver.job_status import JobStatus
 from processor_runtime.driver.offset_log import fit_sources
@@ -77,6 +78,7 @@ class _Parts:
     files: CheckpointFiles
     shipped: ShippedFiles
     identity: CheckpointIdentity
+    owner: CheckpointOwner
     defaults: RuleDefaults
     discovery: BackgroundDiscovery
     outputs: JobOutputs
@@ -111,6 +113,7 @@ class StreamingJob:
             NoSnapshotError: there are no processors, neither from the source of them nor in the
                 checkpoint.
             CheckpointMismatch: the checkpoint is of another job.
+            CheckpointTaken: another start of a job has taken it over.
             StreamMismatch, SourceError, OutputFailed: a source or an output cannot be used.
             RuleFailed: a processor failed and the job is set to fail then.
         """
@@ -172,6 +175,7 @@ class StreamingJob:
             files=files,
             shipped=ShippedFiles(self.spark, directory),
             identity=identity,
+            owner=take_over(files, f"{job_file.name} on {platform.node()}, process {os.getpid()}"),
             defaults=RuleDefaults(
                 job_file.signing_keys(self.environment),
                 job_file.limits_per_key,
@@ -310,6 +314,7 @@ class StreamingJob:
 
 
 def _begins(parts: _Parts) -> None:
+    parts.owner.require()
     if parts.reporter is not None:
         parts.reporter.batch_begins()
 

@@ -103,6 +103,29 @@ def test_a_job_starts_runs_goes_stale_and_stops(
     assert job.view()["stop_reason"] == "deployed"
 
 
+def test_a_clock_that_is_set_back_makes_no_dead_job_look_well(
+    with_stream: ServiceUnderTest, job: ReportingJob
+) -> None:
+    job.beat(epoch=1)
+    with_stream.clock.time_ms -= HOUR_MS
+    assert job.view()["state"] == "stale"
+    job.beat(epoch=1, counters={"events": 5})
+    assert job.view()["state"] == "running"
+    assert job.view()["counters"]["events"] == 5
+
+
+def test_a_start_after_the_clock_was_set_back_is_the_current_one(
+    with_stream: ServiceUnderTest, job: ReportingJob
+) -> None:
+    for number in range(REMEMBERED_INSTANCES + 3):
+        with_stream.clock.time_ms -= HOUR_MS
+        restarted = ReportingJob(with_stream, instance=f"restart-{number}")
+        instances = job.view()["instances"]
+        assert instances[0]["instance_id"] == restarted.instance
+        assert job.post().status_code == 409
+    assert len(instances) == REMEMBERED_INSTANCES
+
+
 def test_a_job_tells_what_makes_its_time_go_on(job: ReportingJob) -> None:
     found = []
     for told in (

@@ -193,3 +193,16 @@ def test_silence_is_told_as_long_as_event_time_follows_the_clock() -> None:
         silence.event_time_ms(BatchStart(0, 0, clock_ms, reads_events=reads, has_tick=True))
         told.append(silence.since_ms)
     assert told == [None, None, 0, None, None]
+
+
+def test_a_clock_that_is_set_back_makes_the_wait_begin_anew() -> None:
+    silence = Silence(IDLE_MS)
+    hour_ms = 3_600_000
+    silence.event_time_ms(BatchStart(0, 0, hour_ms))
+    # The clock is set back by an hour. Nothing has been heard for as long as it takes.
+    told = [
+        silence.event_time_ms(BatchStart(number, 0, clock_ms, reads_events=False, has_tick=True))
+        for number, clock_ms in enumerate(range(1_000, 8_000, 1_000), start=1)
+    ]
+    assert told == [None, None, None, None, None, 5_000, 6_000]
+    assert silence.since_ms == 1_000

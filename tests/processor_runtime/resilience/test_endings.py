@@ -48,6 +48,14 @@ def give(folder: Path, name: int, *values: int) -> None:
     )
 
 
+def owner(folder: Path) -> bytes:
+    """Return what the checkpoint says of its owner, nothing while that is being written."""
+    try:
+        return (folder / "checkpoint/owner.json").read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
 def prepared(folder: Path, *documents: dict[str, Any]) -> Path:
     """Return a folder with the source and the rules of a job."""
     (folder / "in").mkdir(parents=True)
@@ -71,6 +79,25 @@ def test_a_job_that_is_told_to_terminate_ends_well_after_its_batch(tmp_path: Pat
     assert job.text.endswith("the job has ended\n")
     # The batch that was under way is done, and no other has begun.
     assert numbers(checkpoint / "epochs") == numbers(checkpoint / "commits")
+
+
+def test_of_two_jobs_with_one_checkpoint_the_earlier_one_ends_and_says_why(
+    tmp_path: Path,
+) -> None:
+    folder = prepared(tmp_path / "job", one_step("p", "value > 0"))
+    give(folder, 0, 1)
+    with JobProcess(folder, job_document(stream="numbers")) as earlier:
+        earlier.wait_until(lambda: has_finished(folder / "checkpoint", 1))
+        before = owner(folder)
+        with JobProcess(folder, job_document(stream="numbers")) as later:
+            later.wait_until(lambda: owner(folder) not in {b"", before})
+            give(folder, 1, 2)
+            assert earlier.wait() != 0
+            assert "another job has taken it over" in earlier.text
+            assert "Traceback" not in earlier.text
+            give(folder, 2, 3)
+            later.wait_until(lambda: len(written(folder)) == 3)
+            assert later.stop() == 0
 
 
 def test_ctrl_c_ends_a_job_well(tmp_path: Path) -> None:
