@@ -8,6 +8,7 @@ from typing import Final
 
 from fastapi import FastAPI
 
+from api.answer_examples import ANSWER_EXAMPLES
 from api.audit import endpoints as audit_endpoints
 from api.dashboard import endpoints as dashboard_endpoints
 from api.dashboard import session as dashboard_session
@@ -108,7 +109,7 @@ def create_app(settings: Settings, now_ms: Clock = system_clock_ms) -> FastAPI:
     add_unavailability_handlers(app)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(RequestObserver, metrics=runtime.metrics)
-    describe(app)
+    describe(app, ANSWER_EXAMPLES)
     return app
 
 

@@ -22,7 +22,7 @@ from api.processors.tables import Processor
 from api.routing import slice_router
 from api.transactions import Read, Write
 from api.web.paging import Cursor, Limit, Page, decoded_cursor, encoded_cursor
-from api.web.preconditions import TAGGED, IfNoneMatch, not_modified, tagged
+from api.web.preconditions import CREATED, TAGGED, IfNoneMatch, not_modified, tagged
 from api.web.problems import documented
 from cep.definition.document import ProcessorId
 
@@ -41,7 +41,7 @@ def validate(
     return ValidationReport(warnings=list(checked.warnings))
 
 
-@router.post("/processors", status_code=201, responses={201: TAGGED, **documented(404, 409)})
+@router.post("/processors", status_code=201, responses={201: CREATED, **documented(404, 409)})
 def create_processor(
     principal: Author,
     write: Write,

@@ -12,7 +12,7 @@ from api.streams.schemas import StreamDocument, StreamView
 from api.streams.tables import Stream
 from api.transactions import Read, Write
 from api.web.paging import Cursor, Limit, Page, decoded_cursor, encoded_cursor
-from api.web.preconditions import TAGGED, tagged
+from api.web.preconditions import CREATED, TAGGED, tagged
 from api.web.problems import documented
 from cep.definition.document import StreamName
 
@@ -21,7 +21,7 @@ router = slice_router("/v1/streams", "streams")
 NameInPath = Annotated[StreamName, Path()]
 
 
-@router.post("", status_code=201, responses={201: TAGGED, **documented(409)})
+@router.post("", status_code=201, responses={201: CREATED, **documented(409)})
 def register_stream(
     document: StreamDocument, _principal: Admin, write: Write, response: Response
 ) -> StreamView:

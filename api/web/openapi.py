@@ -4,7 +4,9 @@ An operation is called as its function is; programs that are generated from the 
 names, so functions of routes are not renamed lightly.
 """
 
+import re
 import warnings
+from collections.abc import Mapping
 from typing import Any, Final
 
 from fastapi import FastAPI
@@ -26,6 +28,7 @@ _RETRY_AFTER: Final = {
     }
 }
 _ETAG: Final = {"ETag": {"description": "Names the state as it is.", "schema": _TEXT}}
+_PAGE: Final = re.compile(r"Page_(\w+)_")
 _HEADERS: Final[dict[str, dict[str, Any]]] = {
     "304": _ETAG,
     "401": {"WWW-Authenticate": {"description": "How to sign in.", "schema": _TEXT}},
@@ -40,18 +43,23 @@ def operation_id(route: APIRoute) -> str:
     return route.name
 
 
-def describe(app: FastAPI) -> None:
-    """Make `app.openapi` document the refusals of the shared parts of the service."""
+def describe(app: FastAPI, examples: Mapping[str, Any]) -> None:
+    """Make `app.openapi` document the refusals of the shared parts of the service, and examples.
+
+    Args:
+        app: the service.
+        examples: an example of each model that is answered, by the model's name.
+    """
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
-            app.openapi_schema = _described(app)
+            app.openapi_schema = _described(app, examples)
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way
 
 
-def _described(app: FastAPI) -> dict[str, Any]:
+def _described(app: FastAPI, examples: Mapping[str, Any]) -> dict[str, Any]:
     with warnings.catch_warnings():
         # GET and HEAD of one route have one name; HEAD is taken out below.
         warnings.filterwarnings("ignore", "Duplicate Operation ID")
@@ -73,6 +81,7 @@ def _described(app: FastAPI) -> dict[str, Any]:
         operations.pop("head", None)  # wherever there is a GET, and like it
         for operation in operations.values():
             _add_refusals(operation, path)
+            _add_examples(operation, examples)
     return schema
 
 
@@ -91,3 +100,24 @@ def _add_refusals(operation: dict[str, Any], path: str) -> None:
     for status, headers in _HEADERS.items():
         if status in answers:
             answers[status].setdefault("headers", headers)
+
+
+def _add_examples(operation: dict[str, Any], examples: Mapping[str, Any]) -> None:
+    for status, answer in operation["responses"].items():
+        content = answer.get("content", {}).get("application/json")
+        if status.startswith("2") and content is not None:
+            example = _example(content["schema"], examples)
+            if example is not None:
+                content["example"] = example
+
+
+def _example(schema: Mapping[str, Any], examples: Mapping[str, Any]) -> Any:
+    """Return an example of what a schema describes, also a page or list of such; or `None`."""
+    if schema.get("type") == "array":
+        item = _example(schema["items"], examples)
+        return None if item is None else [item]
+    name = schema.get("$ref", "").rpartition("/")[2]
+    if page := _PAGE.fullmatch(name):
+        item = examples.get(page[1])
+        return None if item is None else {"items": [item], "next_cursor": None}
+    return examples.get(name)

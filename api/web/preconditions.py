@@ -24,6 +24,13 @@ TAGGED: Final[dict[str, Any]] = {
     "headers": {"ETag": {"description": "Names this state.", "schema": {"type": "string"}}}
 }
 """What OpenAPI says of an answer that has an ETag."""
+CREATED: Final[dict[str, Any]] = {
+    "headers": {
+        **TAGGED["headers"],
+        "Location": {"description": "Where it can be read.", "schema": {"type": "string"}},
+    }
+}
+"""What OpenAPI says of the answer to what creates something that has an ETag."""
 
 
 def tagged(response: Response, tag: str) -> None:

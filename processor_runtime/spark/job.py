@@ -28,8 +28,8 @@ from discoverers.discoverer import DiscovererSurroundings
 from discoverers.factories import create_discoverer
 from processor_runtime.driver.batch_record import last_snapshot, unfinished_stream
 from processor_runtime.driver.checkpoint_identity import CheckpointIdentity, checkpoint_identity
-from processor_runtime.driver.culprit_search import CulpritSearch
 from processor_runtime.driver.checkpoint_owner import CheckpointOwner, take_over
+from processor_runtime.driver.culprit_search import CulpritSearch
 from processor_runtime.driver.job_progress import JobProgress
 from processor_runtime.driver.job_status import JobStatus
 from processor_runtime.driver.offset_log import fit_sources

@@ -5,8 +5,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import jsonschema_rs
 import pytest
 
+from api.answer_examples import ANSWER_EXAMPLES
 from api.app import create_app
 from api.settings import Settings
 from tests.api.documents import STREAM, processor_document
@@ -107,6 +109,55 @@ def test_a_truth_value_is_no_number(lasting_service: ServiceUnderTest, name: str
     report = {"job": "fraud-job", "matches": [match]}
     answer = lasting_service.client.post("/v1/streams/logins/matches", json=report)
     assert [flaw["pointer"] for flaw in answer.json()["errors"]] == [f"/matches/0/{name}"]
+
+
+def test_what_is_created_is_said_to_have_an_address() -> None:
+    created = {
+        operation["operationId"]: operation["responses"]["201"].get("headers", {})
+        for _, _, operation in operations()
+        if "201" in operation["responses"]
+    }
+    assert [name for name, headers in created.items() if "Location" in headers] == [
+        "register_stream",
+        "create_processor",
+    ]
+
+
+def test_answers_have_examples_that_are_as_their_models_say() -> None:
+    schemas = DESCRIPTION["components"]["schemas"]
+    without = []
+    for path, _, operation in operations():
+        for status, answer in operation["responses"].items():
+            content = answer.get("content", {}).get("application/json")
+            if not status.startswith("2") or content is None:
+                continue
+            if "example" not in content:
+                without.append(path.split("/")[-1])
+                continue
+            schema = content["schema"] | {"components": {"schemas": schemas}}
+            jsonschema_rs.validate(schema, content["example"], validate_formats=True)
+            assert content["example"]
+    # The rest of the service is for its own pages, and for operators.
+    assert without == [
+        "running",
+        "running",
+        "rules",
+        "labels",
+        "pause",
+        "resume",
+        "changes",
+        "overview",
+        "tokens",
+        "tokens",
+        "healthz",
+        "readyz",
+    ]
+
+
+def test_examples_show_every_field_and_no_other() -> None:
+    schemas = DESCRIPTION["components"]["schemas"]
+    for name, example in ANSWER_EXAMPLES.items():
+        assert set(example) == set(schemas[name]["properties"]), name
 
 
 def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:

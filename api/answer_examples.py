@@ -1,0 +1,229 @@
+"""Examples of what the service answers, one for each model, as OpenAPI shows them."""
+
+from typing import Any, Final
+
+_SEEN: Final = "2026-12-01T08:00:00.000Z"
+_COUNTED: Final = {
+    "events": 51_200,
+    "matches": 41,
+    "timeouts": 0,
+    "errors": 0,
+    "late": 3,
+    "left_out": 0,
+    "dropped": 0,
+}
+_DOCUMENT: Final = {
+    "id": "failed-logins",
+    "stream": "logins",
+    "key_by": ["user"],
+    "pattern": {"steps": [{"name": "fail", "where": "action = 'fail'", "times": 3}]},
+}
+_SUMMARY: Final = {
+    "id": "failed-logins",
+    "stream": "logins",
+    "state": "published",
+    "version": 2,
+    "revision": 3,
+    "description": "Three failures in a row",
+    "owner": "fraud",
+    "tags": ["account-takeover"],
+    "severity": "high",
+    "warning_count": 0,
+    "created_at": _SEEN,
+    "created_by": "ana",
+    "updated_at": _SEEN,
+    "updated_by": "ana",
+}
+_VERSION: Final = {
+    "version": 2,
+    "effective_from": None,
+    "effective_until": None,
+    "is_published": True,
+    "restored_version": None,
+    "created_at": _SEEN,
+    "created_by": "ana",
+    "comment": "three instead of five",
+}
+_JOB: Final = {
+    "id": "76e8efb03a031ed0",
+    "name": "fraud-job",
+    "state": "running",
+    "epoch": 3,
+    "watermark": _SEEN,
+    "heartbeat_at": _SEEN,
+    "stream": "logins",
+    "instance_id": "6f1c1f0e-5a0b-4a30-9d0f-0d3d3f5f2b11",
+    "properties": {"host": "driver-1"},
+    "registered_at": _SEEN,
+    "stopped_at": None,
+    "stop_reason": "",
+    "newest_epoch": 3,
+    "batch_id": 120,
+    "newest_event_time": _SEEN,
+    "time_mode": "events",
+    "silent_since": None,
+    "events_per_second": 48_211.5,
+    "batch_duration_ms": 1_830,
+    "batch_running_ms": None,
+    "backlog_events": 0,
+    "counters": _COUNTED,
+    "partial_matches": 312,
+    "state_bytes": 40_960,
+    "discovery": {
+        "status": "ok",
+        "last_success": _SEEN,
+        "error": "",
+        "unreadable": 0,
+        "problems": [],
+    },
+    "versions": {"active": 1},
+}
+_INSTANCE: Final = {
+    "instance_id": "6f1c1f0e-5a0b-4a30-9d0f-0d3d3f5f2b11",
+    "registered_at": _SEEN,
+    "ended_at": None,
+    "end_reason": "",
+}
+_MATCH: Final = {
+    "number": 17,
+    "match_id": "7d1f3b6e9a5c4d20",
+    "stream": "logins",
+    "job": "fraud-job",
+    "kind": "match",
+    "processor_id": "failed-logins",
+    "version": 2,
+    "epoch": 3,
+    "key": ["eve"],
+    "start": _SEEN,
+    "end": _SEEN,
+    "received_at": _SEEN,
+    "output": {"user": "eve", "failures": 3},
+    "event_count": 1,
+}
+_EVENT: Final = {"user": "eve", "action": "fail", "ts": _SEEN}
+
+ANSWER_EXAMPLES: Final[dict[str, dict[str, Any]]] = {
+    "StreamView": {
+        "name": "logins",
+        "schema": "user STRING, action STRING, ts TIMESTAMP",
+        "event_time_column": "ts",
+        "allowed_delay_ms": 5_000,
+        "order_by": ["user"],
+        "description": "",
+        "version": 1,
+        "epoch": 3,
+        "created_at": _SEEN,
+        "created_by": "ana",
+    },
+    "Snapshot": {
+        "format": 1,
+        "epoch": 3,
+        "stream": {
+            "name": "logins",
+            "version": 1,
+            "schema": "user STRING, action STRING, ts TIMESTAMP",
+            "event_time_column": "ts",
+            "allowed_delay_ms": 5_000,
+            "order_by": ["user"],
+        },
+        "processors": [
+            {
+                "id": "failed-logins",
+                "paused": False,
+                "versions": [
+                    {
+                        "version": 2,
+                        "effective_from_ms": None,
+                        "effective_until_ms": None,
+                        "definition": {
+                            "pattern": _DOCUMENT["pattern"],
+                            "key_by": _DOCUMENT["key_by"],
+                        },
+                    }
+                ],
+            }
+        ],
+    },
+    "ValidationReport": {"warnings": []},
+    "ProcessorSummary": _SUMMARY,
+    "ProcessorView": {
+        **_SUMMARY,
+        "published": [{"version": 2, "effective_from": None, "effective_until": None}],
+        "warnings": [],
+        "document": _DOCUMENT,
+        "withdrawn": [],
+    },
+    "VersionSummary": _VERSION,
+    "VersionView": {**_VERSION, "warnings": [], "document": _DOCUMENT},
+    "Comparison": {
+        "old_version": 1,
+        "new_version": 2,
+        "differences": [
+            {"pointer": "/pattern/steps/fail/times", "change": "changed", "old": 5, "new": 3}
+        ],
+    },
+    "DraftReport": {"document": _DOCUMENT, "problems": []},
+    "SampleEvents": {"events": [_EVENT]},
+    "TrialReport": {
+        "times": [_SEEN],
+        "fits": {"fail": [0]},
+        "matches": [],
+        "partial_matches": [
+            {
+                "key": ["eve"],
+                "steps": {"fail": [0]},
+                "start": _SEEN,
+                "outcome": "open",
+                "ended_at": None,
+                "ended_by": None,
+                "awaited": ["fail"],
+                "forbidden": [],
+            }
+        ],
+        "left_out": 0,
+        "unknown_fields": [],
+    },
+    "Rewritten": {"text": "id: failed-logins\nstream: logins\n"},
+    "RowPatternDrawing": {
+        "pattern": {"kind": "variable", "name": "A"},
+        "within": "10 minutes",
+        "skip": {"to": "past_last_row"},
+        "output": "ONE ROW PER MATCH",
+        "subsets": [],
+        "text": "MATCH_RECOGNIZE (\n  PATTERN (A)\n  DEFINE A AS amount > 100\n)",
+    },
+    "RegisteredJob": {
+        "id": "76e8efb03a031ed0",
+        "heartbeat_seconds": 10,
+        "stale_after_seconds": 30,
+        "versions_per_heartbeat": 500,
+        "matches_per_post": 500,
+    },
+    "JobView": _JOB,
+    "JobDetail": {**_JOB, "instances": [_INSTANCE]},
+    "HeartbeatAnswer": {"resend_all": False, "newest_epoch": 3},
+    "HeldVersionView": {
+        "processor_id": "failed-logins",
+        "version": 2,
+        "state": "active",
+        "since": _SEEN,
+        "reported_at": _SEEN,
+        "active_from": _SEEN,
+        "active_until": None,
+        "counters": _COUNTED,
+        "partial_matches": 312,
+        "state_bytes": 40_960,
+        "last_match": _SEEN,
+        "error": "",
+        "traceback": "",
+    },
+    "History": {
+        "bucket_seconds": 60,
+        "times": [_SEEN],
+        "series": {"events": [51_200], "matches": [41], "partial_matches": [None]},
+    },
+    "MatchReceipt": {"added": 1, "known": 0},
+    "MatchSummary": _MATCH,
+    "MatchView": {**_MATCH, "events": {"fail": [_EVENT]}},
+}
+"""By the name of the model in the OpenAPI document; pages and lists are made of them."""
