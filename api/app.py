@@ -8,7 +8,6 @@ from typing import Final
 
 from fastapi import FastAPI
 
-from api.answer_examples import ANSWER_EXAMPLES
 from api.audit import endpoints as audit_endpoints
 from api.dashboard import endpoints as dashboard_endpoints
 from api.dashboard import session as dashboard_session
@@ -37,6 +36,7 @@ from api.streams import endpoints as stream_endpoints
 from api.tokens import endpoints as token_endpoints
 from api.trials.turns import Trials
 from api.unavailability import add_unavailability_handlers
+from api.web.answer_examples import ANSWER_EXAMPLES
 from api.web.bodies import BodyBudget
 from api.web.connection_limit import ConnectionLimit
 from api.web.known_tokens import KnownTokens

@@ -8,9 +8,9 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from api.answer_examples import ANSWER_EXAMPLES
 from api.app import create_app
 from api.settings import Settings
+from api.web.answer_examples import ANSWER_EXAMPLES
 from tests.api.documents import STREAM, processor_document
 from tests.api.running import ServiceUnderTest, running_service
 from tests.api.schema_run import PHASES, run_phase
