@@ -93,6 +93,7 @@ class RowPatternDrawing(BaseModel):
     within: str = Field(description="A duration in words, empty without one.")
     skip: dict[str, str] = Field(description="Where the search goes on: `to`, `variable`.")
     output: str = Field(description="What a match outputs.")
+    measures: list[dict[str, str]] = Field(description="Columns: `name`, `expression`.")
     subsets: list[dict[str, Any]] = Field(description="Union variables: `name`, `members`.")
     text: str = Field(description="The clause in its normalised layout.")
 

@@ -28,8 +28,8 @@ def row_drawing(clause: Clause) -> Drawing:
     """Return what is drawn of a clause.
 
     `pattern` is the tree of its pattern, `within` a duration in words ("" = none), `skip` where the
-    search goes on, `output` what a match outputs, `subsets` its union variables, `text` the clause
-    in its normalised form.
+    search goes on, `output` what a match outputs, `measures` the columns it computes, `subsets` its
+    union variables, `text` the clause in its normalised form.
     """
     conditions = {d.variable.folded: scalar_text(d.condition) for d in clause.definitions}
     variable = clause.skip.variable
@@ -42,6 +42,10 @@ def row_drawing(clause: Clause) -> Drawing:
             "variable": "" if variable is None else variable.folded,
         },
         "output": clause.rows_per_match.value,
+        "measures": [
+            {"name": measure.name.text, "expression": scalar_text(measure.expression)}
+            for measure in clause.measures
+        ],
         "subsets": [
             {"name": subset.name.folded, "members": [member.folded for member in subset.members]}
             for subset in clause.subsets

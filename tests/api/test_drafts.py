@@ -406,13 +406,14 @@ def test_viewers_may_not_run_rules(with_stream: ServiceUnderTest) -> None:
 
 
 def test_a_clause_is_answered_as_a_tree_to_be_drawn(with_stream: ServiceUnderTest) -> None:
-    clause = "MATCH_RECOGNIZE (PATTERN (a b*?) DEFINE b AS amount>3)"
+    clause = "MATCH_RECOGNIZE (MEASURES LAST(b.ts) AS at PATTERN (a b*?) DEFINE b AS amount>3)"
     answer = with_stream.client.post("/v1/drafts/drawing", json={"match_recognize": clause})
     assert answer.status_code == 200, answer.text
     first, second = answer.json()["pattern"]["parts"]
     assert first == {"kind": "variable", "name": "A", "condition": ""}
     assert second["inner"]["condition"] == "amount > 3"
     assert second["quantifier"] == "*?"
+    assert answer.json()["measures"] == [{"name": "at", "expression": "LAST(b.ts)"}]
     assert "PATTERN (a b*?)" in answer.json()["text"]
 
 

@@ -13,6 +13,7 @@ import {
   tags,
   yaml,
 } from "../../vendor/codemirror.js";
+import { CLAUSE_THEME, clauseColours, clauseRange } from "./clause_language.js";
 
 const NOTHING = [];
 const LANGUAGES = { yaml, json };
@@ -45,6 +46,7 @@ const THEME = EditorView.theme({
   ".cm-lint-marker-warning::before": { content: '"▲"', color: "var(--warn)", fontSize: "0.75em" },
   ".cm-diagnostic-error": { borderLeftColor: "var(--bad-dot)" },
   ".cm-diagnostic-warning": { borderLeftColor: "var(--warn-dot)" },
+  ...CLAUSE_THEME,
   ".cm-diagnostic": { fontFamily: "var(--font)", padding: "6px 10px", maxWidth: "60ch", whiteSpace: "pre-wrap" },
 });
 
@@ -55,18 +57,21 @@ const THEME = EditorView.theme({
  *   itself handed back and forth, a slow rendering would undo what was typed meanwhile.)
  *   label: its name for screen readers.
  *   problems: [{line, column, length, severity, detail, remedy}], lines from 1.
- *   words: what is offered while typing. jump: {line, column} to go to; a new object jumps again.
+ *   words: what is offered while typing; clauseWords: inside a clause of SQL. jump: {line, column} to go to; a new object jumps again.
  */
 export function CodeEditor(properties) {
   const { initial, onChange, replacement = null, format, label, problems = NOTHING, words = NOTHING, jump = null } = properties;
+  const { clauseWords = NOTHING } = properties;
   const place = useRef(null);
   const editor = useRef(null);
   const language = useRef(new Compartment());
   const latest = useRef({});
-  latest.current = { onChange, words };
+  latest.current = { onChange, words, clauseWords };
 
   useEffect(() => {
     const nonce = document.querySelector('meta[name="style-nonce"]')?.content ?? "";
+    // One and the same source at every call: to the library another one is a reason to begin anew.
+    const offers = [{ autocomplete: (context) => completed(context, latest.current) }];
     editor.current = new EditorView({
       parent: place.current,
       state: EditorState.create({
@@ -77,10 +82,11 @@ export function CodeEditor(properties) {
           lintGutter(),
           language.current.of(LANGUAGES[format]()),
           syntaxHighlighting(COLOURS),
+          clauseColours,
           THEME,
           EditorView.lineWrapping,
           EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0" }),
-          EditorState.languageData.of(() => [{ autocomplete: (context) => completed(context, latest.current.words) }]),
+          EditorState.languageData.of(() => offers),
           EditorView.updateListener.of((update) => {
             if (update.docChanged) latest.current.onChange(update.state.doc.toString());
           }),
@@ -127,8 +133,19 @@ function placeOf(document, { line, column, length }) {
   return { from, to: Math.min(from + (length ?? Math.max(word, 1)), found.to) };
 }
 
-function completed(context, words) {
+function completed(context, { words, clauseWords }) {
+  const range = clauseRange(context.state.doc);
+  if (range && context.pos > range.from && context.pos <= range.to) return completedInClause(context, clauseWords);
   const word = context.matchBefore(/[\w-]+/);
   if (!word && !context.explicit) return null;
   return { from: word ? word.from : context.pos, options: words, validFor: /^[\w-]*$/ };
+}
+
+function completedInClause(context, words) {
+  const field = context.matchBefore(/\w\.\w*/);
+  const word = context.matchBefore(/\w+/);
+  if (!field && !word && !context.explicit) return null;
+  // Behind a variable and a dot only a column makes sense.
+  const options = field ? words.filter(({ type }) => type === "variable") : words;
+  return { from: field ? field.from + 2 : word ? word.from : context.pos, options, validFor: /^\w*$/ };
 }

@@ -1,10 +1,10 @@
 // The words of the language and of a stream: offered while typing, and a first draft made of them.
 
 const KEYS = [
-  "id", "stream", "description", "owner", "severity", "tags", "key_by", "pattern", "select", "on_update", "limits",
-  "examples", "steps", "name", "contiguity", "where", "times", "optional", "greedy", "inner", "until", "within",
-  "within_type", "within_previous", "group", "subtype", "after_match_skip", "strategy", "effective_from",
-  "effective_until",
+  "id", "stream", "description", "owner", "severity", "tags", "key_by", "pattern", "match_recognize", "select",
+  "on_update", "limits", "examples", "steps", "name", "contiguity", "where", "times", "optional", "greedy", "inner",
+  "until", "within", "within_type", "within_previous", "group", "subtype", "after_match_skip", "strategy",
+  "effective_from", "effective_until",
 ];
 const VALUES = [
   "next", "followed_by", "followed_by_any", "not_next", "not_followed_by", "consecutive", "allow_combinations",

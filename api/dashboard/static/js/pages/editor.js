@@ -9,10 +9,13 @@ import { forgetDraft, keptDraft, useKept } from "../editor/kept.js";
 import { ProblemList } from "../editor/problems.js";
 import { Publish } from "../editor/publish.js";
 import { TryOut } from "../editor/trial.js";
+import { clauseWords } from "../editor/clause_words.js";
 import { firstDraft, wordsFor } from "../editor/vocabulary.js";
 import { PatternGraph } from "../pattern/graph.js";
 import { readPattern, stepsOf } from "../pattern/model.js";
 import { PatternText } from "../pattern/text.js";
+import { clauseOf, useDrawing } from "../pattern/use_drawing.js";
+import { asWritten } from "../rule/as_written.js";
 import { Button, ButtonLink } from "../ui/button.js";
 import { Empty } from "../ui/empty.js";
 import { Card, Loading, PageHeader } from "../ui/page.js";
@@ -57,6 +60,7 @@ function Editor({ name, title, loaded }) {
   const wrong = problems.filter((each) => each.severity === "error").map((each) => each.pointer);
   const canRun = check.checked === draft.text && check.isReadable && !wrong.some(isOfRule);
   const steps = stepsOf(readPattern(pattern).elements).map((step) => step.name);
+  const clause = useDrawing(clauseOf(pattern));
   const replace = (replaced) => {
     setDraft(replaced);
     setReplacement(replaced);
@@ -97,6 +101,7 @@ function Editor({ name, title, loaded }) {
             label="The rule"
             problems=${problems}
             words=${wordsFor(stream, steps)}
+            clauseWords=${clauseWords(stream, clause)}
             jump=${jump}
           />
         </div>
@@ -154,7 +159,7 @@ async function load(name, id, copied) {
   if (!source) return { stream, rule: null, text: firstDraft(stream) };
   const rule = await get(path`/v1/processors/${source}`);
   const { effective_from: _from, effective_until: _until, ...content } = rule.document;
-  const document = id ? rule.document : { ...content, id: `${source}-copy` };
+  const document = asWritten(id ? rule.document : { ...content, id: `${source}-copy` });
   const { text } = await send("POST", "/v1/drafts/text", { document, format: "yaml" });
   return { stream, rule: id ? rule : null, text };
 }

@@ -18,12 +18,16 @@ export function clauseOf(pattern) {
 
 /**
  * What is drawn of a clause; while it cannot be read, the newest that could.
- * @param {string} clause
+ * @param {string} clause "" = there is none
  * @returns {object|null} The answer of the service.
  */
 export function useDrawing(clause) {
   const [drawing, setDrawing] = useState(null);
   useEffect(() => {
+    if (!clause) {
+      setDrawing(null);
+      return undefined;
+    }
     let isWanted = true;
     asked(clause).then((answer) => isWanted && setDrawing(answer), () => {});
     return () => {

@@ -3,13 +3,16 @@ import { html, useEffect, useState } from "../../vendor/preact.js";
 import { send, usePolled } from "../api.js";
 import { PatternGraph } from "../pattern/graph.js";
 import { PatternText } from "../pattern/text.js";
+import { clauseOf, useDrawing } from "../pattern/use_drawing.js";
 import { path } from "../router.js";
 import { CodeBlock } from "../ui/code.js";
 import { Card, Loading } from "../ui/page.js";
 import { ProblemBox } from "../ui/problem.js";
 import { Segments } from "../ui/tabs.js";
 import { Effective } from "./actions.js";
+import { asWritten } from "./as_written.js";
 
+const ROWS = { "ONE ROW PER MATCH": "one row per match, with its key" };
 const UPDATES = {
   drop: "Partial matches are dropped when a new version takes over.",
   drain: "Partial matches that have begun are finished by their own version.",
@@ -46,7 +49,9 @@ export function PatternCard({ rule, running }) {
 }
 
 function Facts({ document }) {
-  const { key_by: keys, select, function: code, limits } = document;
+  const { key_by: keys, function: code, limits } = document;
+  const clause = useDrawing(clauseOf(document.pattern));
+  const select = clause ? columnsOf(clause) : document.select && Object.entries(document.select);
   return html`<dl class="facts">
     <dt>Key</dt>
     <dd>
@@ -58,10 +63,11 @@ function Facts({ document }) {
     <dd>
       ${select &&
       html`<ul class="outputs">
-        ${Object.entries(select).map(([name, text]) => html`<li key=${name}><code>${name}</code> = <code>${text}</code></li>`)}
+        ${select.map(([name, text]) => html`<li key=${name}><code>${name}</code> = <code>${text}</code></li>`)}
       </ul>`}
       ${code && html`<span>Python: <code>${code.name ?? "signed code"}</code></span>`}
-      ${!select && !code && html`<span class="secondary">the events of the match</span>`}
+      ${clause && html`<p class="secondary">${ROWS[clause.output] ?? "the rows of each match, with these columns"}</p>`}
+      ${!clause && !select && !code && html`<span class="secondary">the events of the match</span>`}
     </dd>
     <dt>Effective</dt>
     <dd><${Effective} from=${document.effective_from} until=${document.effective_until} /></dd>
@@ -73,14 +79,19 @@ function Facts({ document }) {
   </dl>`;
 }
 
+function columnsOf(clause) {
+  return clause.measures.length ? clause.measures.map(({ name, expression }) => [name, expression]) : null;
+}
+
 /** The whole rule as text, to be read and copied. @param {{document: object}} properties */
 export function DefinitionText({ document }) {
   const [format, setFormat] = useState("yaml");
   const [state, setState] = useState({});
-  const content = JSON.stringify(document);
+  const written = asWritten(document);
+  const content = JSON.stringify(written);
   useEffect(() => {
     let gone = false;
-    send("POST", "/v1/drafts/text", { document, format }).then(
+    send("POST", "/v1/drafts/text", { document: written, format }).then(
       ({ text }) => !gone && setState({ text }),
       (problem) => !gone && setState({ problem }),
     );

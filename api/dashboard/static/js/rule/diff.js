@@ -4,6 +4,7 @@ import { get, send } from "../api.js";
 import { path } from "../router.js";
 import { ProblemBox } from "../ui/problem.js";
 import { Loading } from "../ui/page.js";
+import { asWritten } from "./as_written.js";
 
 const CONTEXT = 3;
 const MARKS = { added: "+", removed: "−", changed: "±" };
@@ -71,8 +72,10 @@ function Meaning({ differences }) {
       (each) => html`<li key=${each.pointer}>
         <span class=${`mark ${each.change}`} aria-label=${each.change}>${MARKS[each.change]}</span>
         <code>${readable(each.pointer)}</code>${" "}
-        ${each.change !== "added" && html`<del>${shown(each.old)}</del>${" "}`}
-        ${each.change !== "removed" && html`<ins>${shown(each.new)}</ins>`}
+        ${isText(each)
+          ? html`<span class="secondary">in the lines below</span>`
+          : html`${each.change !== "added" && html`<del>${shown(each.old)}</del>${" "}`}
+              ${each.change !== "removed" && html`<ins>${shown(each.new)}</ins>`}`}
       </li>`,
     )}
   </ul>`;
@@ -91,7 +94,7 @@ async function compared(id, before, after) {
 
 async function textOf(processor, version) {
   const { document } = await get(`${processor}/versions/${version}`);
-  return (await send("POST", "/v1/drafts/text", { document, format: "yaml" })).text;
+  return (await send("POST", "/v1/drafts/text", { document: asWritten(document), format: "yaml" })).text;
 }
 
 function rowsOf(parts) {
@@ -132,6 +135,11 @@ function folded(rows) {
 function readable(pointer) {
   const parts = pointer.split("/").slice(1).map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
   return parts.join(" › ") || "document";
+}
+
+// A change of a text of several lines is seen line by line.
+function isText({ change, old, new: recent }) {
+  return change === "changed" && [old, recent].some((value) => typeof value === "string" && value.includes("\n"));
 }
 
 function shown(value) {
