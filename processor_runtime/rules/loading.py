@@ -169,11 +169,12 @@ def _made(
         given.partial_matches_per_shard or defaults.partial_matches_per_shard,
         key_by,
         row_limits(given, defaults.row_limits),
-        _row_output(pattern, schema),
+        row_output(pattern, schema),
     )
 
 
-def _row_output(pattern: Pattern, schema: Schema) -> RowOutput | None:
+def row_output(pattern: Pattern, schema: Schema) -> RowOutput | None:
+    """Return what makes rows of the matches of a clause; `None` for a pattern of steps."""
     if pattern.query is None:
         return None
     columns = (TIME, *(name for name, _ in schema.columns))

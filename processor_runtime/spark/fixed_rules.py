@@ -18,7 +18,7 @@ from cep.processor import SelectExpressions
 from contract.snapshot import StreamDefinition
 from processor_runtime.rows.row_limits import NO_ROW_LIMITS
 from processor_runtime.rules.compiled_group import CompiledGroup
-from processor_runtime.rules.loading import LoadedRule, RuleDefaults, WrittenLimits
+from processor_runtime.rules.loading import LoadedRule, RuleDefaults, WrittenLimits, row_output
 from processor_runtime.rules.rule_set import RuleSet, SelectorGroup
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
 from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, Interval
@@ -90,6 +90,7 @@ class FixedRules:
             WrittenLimits(),
             key_by=self.key_by,
             row_limits=NO_ROW_LIMITS,
+            row_output=row_output(pattern, schema),
         )
 
 

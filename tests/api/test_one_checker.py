@@ -37,7 +37,7 @@ def steps(*changes: Document) -> Document:
 LIMITS = {"events_per_kye": 3, "partial_matches_per_key": 0}
 EXAMPLE = {"evnts": [], "events": [{"ts": 1}], "matches": {"fail": [0]}}
 BACKWARDS = {"effective_from": "2030-01-01T00:00:00Z", "effective_until": "2029-01-01T00:00:00Z"}
-SIGNED = {"format": 2, "name": "x", "python_version": "2.7", "key_id": "k", "signature": "?"}
+SIGNED = {"format": 3, "name": "x", "python_version": "2.7", "key_id": "k", "signature": "?"}
 
 WRONG: dict[str, tuple[Document, set[str]]] = {
     "a key of lists": ({"key_by": ["user", "tags"]}, {"key_by[1]"}),

@@ -30,9 +30,9 @@ SLOW = {
     "steps": [{"name": "a"}, {"name": "z", "contiguity": "followed_by", "where": TRUE_OF_NONE}],
 }
 SLOW_EVENTS = [{"ts": index, "user": "u"} for index in range(1_999)]
-# Each event becomes a match with outputs of 6 MB: gigabytes for 200 kB.
+# Each event becomes a match with outputs of 3.6 MB: hundreds of megabytes for 200 kB.
 LARGE = {"steps": [{"name": "a"}]}
-LARGE_OUTPUT = {f"o{number}": f"CONCAT({', '.join(['a.user'] * 100)})" for number in range(100)}
+LARGE_OUTPUT = {f"o{number}": f"CONCAT({', '.join(['a.user'] * 100)})" for number in range(60)}
 LARGE_EVENTS = [{"ts": index, "user": "x" * 600} for index in range(200)]
 QUICK = {"steps": [{"name": "a", "where": "action = 'fail'"}]}
 

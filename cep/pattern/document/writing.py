@@ -27,7 +27,6 @@ from cep.pattern.tree import (
     WithinType,
 )
 from cep.row_pattern.clause import Query
-from cep.row_pattern.writing import written
 
 
 def document_of(tree: PatternTree | Query) -> dict[str, Any]:
@@ -37,7 +36,7 @@ def document_of(tree: PatternTree | Query) -> dict[str, Any]:
         PatternError: the tree holds Python code that is not signed.
     """
     if isinstance(tree, Query):
-        return {KEY: written(tree)}
+        return {KEY: tree.clause.text}  # as its author wrote it, with comments
     writer = _Writer()
     document = writer.document(tree)
     if writer.problems:
