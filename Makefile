@@ -4,7 +4,7 @@ BIN := .venv/bin
 UV := $(BIN)/uv
 ARGS ?=
 
-.PHONY: help setup check format test test-long test-faults bench demo clean
+.PHONY: help setup check format test test-long test-faults bench bench-peers demo clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -47,7 +47,11 @@ bench: setup ## Benchmarks; prints ratios measured in one run
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/rule_service.py
 	$(BIN)/python benchmarks/rule_update.py
+	$(BIN)/python -m benchmarks.match_recognize
 	$(BIN)/python -m benchmarks.streaming_job
+
+bench-peers: setup ## Beside Flink SQL 2.3: downloads 330 MB (apache-flink-libraries) from PyPI at first; needs a JDK
+	$(BIN)/python -m benchmarks.peers.match_recognize $(ARGS)
 
 demo: setup ## Service, Spark job, real events, changing rules (ARGS=--once ends by itself)
 	@$(BIN)/python -m examples.demo $(ARGS)

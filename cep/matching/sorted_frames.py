@@ -3,7 +3,8 @@
     frames ──row tests, columnar──► runs of one partition ──RowPatternSearch──► frames of the result
 
 Rows of a partition stand together, in the order of ORDER BY; a partition may go over from one frame
-into the next. Only what the clause reads becomes rows of Python.
+into the next. Only what the clause reads becomes rows of Python, and only of partitions in which a
+match can begin.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,7 @@ from cep.nfa.limits import Limits
 from cep.row_pattern.bound import BoundClause, BoundExpression, Fold, ValueAt, references_of
 from cep.row_pattern.clause import RowsPerMatch
 from cep.row_search.matched import MatchedRows
+from cep.row_search.openings import openings
 from cep.row_search.output import RowOutput
 from cep.row_search.partition import Partition
 from cep.row_search.search import RowPatternSearch
@@ -46,6 +48,7 @@ class SortedFrames:
         self._search = RowPatternSearch(clause, reader, limits)
         self._output = RowOutput(clause, reader)
         self._tests = _row_tests(self._search, schema)
+        self._openings = openings(self._search.program)
         self._key = [names.index(name) for name in clause.partition_by]
         self._partition = Partition()
         self._current: tuple[Any, ...] | None = None
@@ -61,10 +64,15 @@ class SortedFrames:
         """
         if not len(frame):
             return
-        known, true = self._bits(frame)
+        bits = self._bits(frame)
+        runs = self._runs(frame)
+        if self._openings and self._key:
+            hopeful = self._hopeful(bits, runs)
+            frame, bits, runs = frame.filter(hopeful), bits.filter(hopeful), runs.filter(hopeful)
+        known, true = bits.get_column("known").to_list(), bits.get_column("true").to_list()
         rows = frame.select(self._names).rows()
         times = self._times(frame)
-        for begin, end in self._runs(frame):
+        for begin, end in _bounds(runs):
             key = tuple(rows[begin][place] for place in self._key)
             if key != self._current:
                 self._end_partition()
@@ -96,18 +104,30 @@ class SortedFrames:
             yield pl.DataFrame(self._waiting, schema=types, orient="row")
             self._waiting = []
 
-    def _runs(self, frame: pl.DataFrame) -> Iterator[tuple[int, int]]:
-        """Yield where rows of one partition begin and end in a frame."""
+    def _runs(self, frame: pl.DataFrame) -> pl.Series:
+        """Return the number of the run of one partition that each row is in."""
         if not self._key:
-            yield 0, len(frame)
-            return
+            return pl.repeat(0, len(frame), dtype=pl.UInt32, eager=True)
         keys = frame.select(self._names[place] for place in self._key)
-        changes = keys.select(pl.struct(pl.all()).rle_id()).to_series()
-        starts = (changes.diff().fill_null(1) != 0).arg_true().to_list()
-        yield from zip(starts, [*starts[1:], len(frame)], strict=True)
+        return keys.select(pl.struct(pl.all()).rle_id()).to_series()
 
-    def _bits(self, frame: pl.DataFrame) -> tuple[list[int], list[int]]:
-        """Return `known` and `true` of each row; see `Partition`."""
+    def _hopeful(self, bits: pl.DataFrame, runs: pl.Series) -> pl.Series:
+        """Return of each row whether a match can begin in its run.
+
+        The first and the last run may have rows in other frames, so they are left as they are.
+        """
+        can_be = bits.get_column("true") | ~bits.get_column("known")
+        begins = pl.repeat(value=True, n=len(runs), eager=True)
+        for depth, variables in enumerate(self._openings):
+            is_possible = ((can_be & variables) != 0) & (runs.shift(depth) == runs)
+            begins &= is_possible.shift(-depth).fill_null(value=False)
+        run = pl.col("run")
+        at_the_edge = (run == run.first()) | (run == run.last())
+        hopeful = at_the_edge | pl.col("begins").any().over("run")
+        return pl.DataFrame({"run": runs, "begins": begins}).select(hopeful).to_series()
+
+    def _bits(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return the columns `known` and `true`; see `Partition`."""
         tested = [test for test in self._tests if test is not None]
         answers = iter(frame.select(test.alias(f"{i}") for i, test in enumerate(tested)))
         passed = [
@@ -123,7 +143,7 @@ class SortedFrames:
                 true += bit if holds is None else holds.cast(pl.Int64) * bit
             elif holds is not None:
                 known += (~holds).cast(pl.Int64) * bit
-        return known.to_list(), true.to_list()
+        return pl.DataFrame({"known": known, "true": true})
 
     def _times(self, frame: pl.DataFrame) -> list[int]:
         if self._clause.within_ms is None:
@@ -136,6 +156,12 @@ class SortedFrames:
         return [_NEVER if value is None else time_ms_of(value) for value in column]
 
 
+def _bounds(runs: pl.Series) -> Iterator[tuple[int, int]]:
+    """Yield where the rows of each run begin and end."""
+    starts = (runs.diff().fill_null(1) != 0).arg_true().to_list()
+    return zip(starts, [*starts[1:], len(runs)], strict=True)
+
+
 def needed_columns(clause: BoundClause, schema: Schema) -> tuple[str, ...]:
     """Return the columns of the input that a clause reads or outputs, in order of the schema."""
     if clause.rows_per_match is not RowsPerMatch.ONE_ROW:
@@ -144,7 +170,9 @@ def needed_columns(clause: BoundClause, schema: Schema) -> tuple[str, ...]:
     expressions = [*(c for c in clause.conditions if c), *(m for _, m in clause.measures)]
     for expression in expressions:
         read |= _read(expression)
-    return tuple(name for name, _ in schema.columns if name in read)
+    # Without a column a frame has no rows.
+    needed = tuple(name for name, _ in schema.columns if name in read)
+    return needed or (schema.columns[0][0],)
 
 
 def result_schema(clause: BoundClause) -> list[tuple[str, pl.DataType]]:
