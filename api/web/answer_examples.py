@@ -189,6 +189,7 @@ ANSWER_EXAMPLES: Final[dict[str, dict[str, Any]]] = {
         "within": "10 minutes",
         "skip": {"to": "past_last_row"},
         "output": "ONE ROW PER MATCH",
+        "measures": [{"name": "paid", "expression": "A.amount"}],
         "subsets": [],
         "text": "MATCH_RECOGNIZE (\n  PATTERN (A)\n  DEFINE A AS amount > 100\n)",
     },
