@@ -86,7 +86,9 @@ class Shape:
         *,
         is_timeout: bool = False,
     ) -> Iterator[Detection]:
-        """Yield one detection per rule of the set `rules`."""
+        """Yield one detection per rule of the set `rules`; what a clause has found says itself."""
+        if isinstance(cell, MatchedRows):
+            is_timeout = cell.is_timeout
         while rules:
             bit = rules & -rules
             rules ^= bit

@@ -17,7 +17,7 @@ from cep.nfa.errors import MatchingError
 from cep.nfa.machine import TimedOut
 from cep.nfa.runs import Scheduled
 from cep.row_search.codec import partition_of_payload, partition_payload
-from cep.row_search.matched import Found, MatchedRows
+from cep.row_search.matched import MatchedRows
 from cep.row_search.partition import Partition
 from cep.row_search.search import RowPatternSearch
 
@@ -180,15 +180,11 @@ class RowPatternMachine:
     def advance(
         self, key: RowPatternKey, time_ms: int
     ) -> tuple[list[tuple[int, MatchedRows]], list[TimedOut]]:
-        """Tell a key that time has come to `time_ms`; return matches this decides, and timeouts."""
-        emitted: list[tuple[int, MatchedRows]] = []
-        timed_out: list[TimedOut] = []
-        for found in self._run(key.partition, time_ms):
-            if found.kind is Found.TIMEOUT:
-                timed_out.append(TimedOut(_THE_RULE, found, time_ms))
-            else:
-                emitted.append((_THE_RULE, found))
-        return emitted, timed_out
+        """Tell a key that time has come to `time_ms`; return what this decides, in order.
+
+        Timeouts are among the matches: any row, and the end of the rule, may decide one, too.
+        """
+        return [(_THE_RULE, found) for found in self._run(key.partition, time_ms)], []
 
     def release(self, key: RowPatternKey, rules: int) -> list[tuple[int, MatchedRows]]:
         """Tell a key that its rule sees no row any more; return the matches this decides."""

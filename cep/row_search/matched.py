@@ -39,6 +39,11 @@ class MatchedRows:
         return not self.codes
 
     @property
+    def is_timeout(self) -> bool:
+        """Whether it is a candidate whose time was over before any was complete."""
+        return self.kind is Found.TIMEOUT
+
+    @property
     def matched(self) -> tuple[Any, ...]:
         """The rows of the match, in order."""
         return self.rows[self.start : self.start + len(self.codes)]

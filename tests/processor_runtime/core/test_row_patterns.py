@@ -165,6 +165,16 @@ def test_a_match_that_ran_out_of_time_is_a_timeout() -> None:
     }
 
 
+def test_a_timeout_that_a_row_decides_is_no_match() -> None:
+    """The last row waits for the one behind it, which comes when the time is over already."""
+    job = Pipeline(STREAM)
+    job.publish(rule(CLAUSE.replace("name = 'b'", "name = 'b' AND NEXT(price) >= 0")))
+    job.batch(letters("ab", 10))
+    job.batch(letters("x", 5_000))
+    job.advance(9_000)
+    assert [row.kind for row in job.rows] == ["timeout"]
+
+
 @pytest.mark.parametrize("on_update", ["drop", "drain"])
 def test_a_replaced_version_finishes_what_it_has_begun_if_it_drains(on_update: str) -> None:
     job = Pipeline(STREAM)
