@@ -68,7 +68,12 @@ class Shape:
     keys: dict[Hashable, KeyState]
 
     def bit_of(self, error: MatchingError) -> int:
-        """Return the rule whose condition failed, as a bit set; 0 for other errors."""
+        """Return the rule that an error is about, as a bit set; 0 if that cannot be told.
+
+        With one rule it is that one; of several it is the one whose condition failed.
+        """
+        if len(self.members) == 1:
+            return 1
         if not isinstance(error, ConditionFailed):
             return 0
         return sum(1 << bit for bit, member in enumerate(self.members) if member.rule == error.rule)

@@ -167,8 +167,7 @@ def needed_columns(clause: BoundClause, schema: Schema) -> tuple[str, ...]:
     if clause.rows_per_match is not RowsPerMatch.ONE_ROW:
         return tuple(name for name, _ in schema.columns)
     read = {*clause.partition_by, *(name for name, _ in clause.order_by)}
-    expressions = [*(c for c in clause.conditions if c), *(m for _, m in clause.measures)]
-    for expression in expressions:
+    for expression in clause.expressions():
         read |= _read(expression)
     # Without a column a frame has no rows.
     needed = tuple(name for name, _ in schema.columns if name in read)

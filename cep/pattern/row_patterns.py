@@ -105,13 +105,12 @@ def is_same_key(query: Query, key_by: Sequence[str]) -> bool:
 
 
 def _kept_for_ever(clause: BoundClause) -> str:
-    text = clause.clause.text.upper()
     reasons = {
-        "the number of the match (MATCH_NUMBER)": "MATCH_NUMBER" in text,
+        "the number of the match (MATCH_NUMBER)": clause.reads_match_number,
         "that there was a first row (^)": any(
             isinstance(part, PartitionStart) for part in walk(clause.pattern)
         ),
-        "the row before the next one (PREV)": "PREV" in text,
+        "the row before the next one (PREV)": clause.rows_before > 0,
     }
     return ", ".join(reason for reason, holds in reasons.items() if holds)
 
@@ -148,5 +147,4 @@ def _twice(clause: Clause) -> Iterator[Mistake]:
 
 
 def _problems_of(error: ClauseError) -> tuple[Problem, ...]:
-    mistakes = getattr(error, "problems", (error.problem,))
-    return tuple(expression_problem(mistake, KEY) for mistake in mistakes)
+    return tuple(expression_problem(mistake, KEY) for mistake in error.problems)

@@ -9,7 +9,7 @@ frozenset of numbers; `None` in its place stands for all rows of the match.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from cep.expression import DataType, Node
+from cep.expression import DataType, Node, aggregates_of
 from cep.row_pattern.clause import Clause, RowPattern, RowsPerMatch, SkipTo
 
 Variables = frozenset[int] | None
@@ -27,6 +27,11 @@ class RowExpression:
     node: Node
     reads_classifier: bool
     data_type: DataType
+
+    @property
+    def reads_match_number(self) -> bool:
+        """Whether `MATCH_NUMBER()` is in it."""
+        return any(found.step == "MATCH_NUMBER()" for found in aggregates_of(self.node))
 
 
 CLASSIFIER_SLOT = 0
@@ -83,7 +88,10 @@ class ArrayValue:
     items: tuple["BoundExpression", ...]
 
 
-BoundReference = ValueAt | Fold | NumberOfMatch | ArrayValue
+ValueReference = ValueAt | Fold | NumberOfMatch
+"""What is read from the rows of a match as one value."""
+
+BoundReference = ValueReference | ArrayValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +108,7 @@ class BoundExpression:
     data_type: DataType
 
 
-def references_of(expression: BoundExpression) -> Iterator[ValueAt | Fold | NumberOfMatch]:
+def references_of(expression: BoundExpression) -> Iterator[ValueReference]:
     """Yield what an expression reads, those in its arrays included."""
     for reference in expression.references:
         if isinstance(reference, ArrayValue):
@@ -131,3 +139,28 @@ class BoundClause:
     within_ms: int | None
     row_columns: tuple[str, ...]
     columns: tuple[tuple[str, DataType], ...]
+
+    def expressions(self) -> Iterator[BoundExpression]:
+        """Yield all conditions and measures."""
+        yield from (condition for condition in self.conditions if condition is not None)
+        yield from (measure for _, measure in self.measures)
+
+    def references(self) -> Iterator[ValueReference]:
+        """Yield what all conditions and measures read."""
+        for expression in self.expressions():
+            yield from references_of(expression)
+
+    @property
+    def reads_match_number(self) -> bool:
+        """Whether anything asks for the number of the match."""
+        return any(
+            isinstance(reference, NumberOfMatch)
+            or (reference.value is not None and reference.value.reads_match_number)
+            for reference in self.references()
+        )
+
+    @property
+    def rows_before(self) -> int:
+        """How many rows before another one PREV reaches at most; 0 without PREV."""
+        shifts = (each.shift for each in self.references() if isinstance(each, ValueAt))
+        return max(0, -min(shifts, default=0))

@@ -80,7 +80,6 @@ class CompiledCondition:
     residual: Callable[[Any, Tentative], bool] | None
     is_of_row: bool
     lookahead: int
-    lookback: int
     sees_path: bool
 
 
@@ -92,9 +91,7 @@ def compile_condition(
 ) -> CompiledCondition:
     """Return the compiled form of a condition; it raises `RowPatternFailure` where it fails."""
     if condition is None:
-        return CompiledCondition(
-            None, None, is_of_row=True, lookahead=0, lookback=0, sees_path=False
-        )
+        return CompiledCondition(None, None, is_of_row=True, lookahead=0, sees_path=False)
     parts = split(condition.node)
     row_test, rest = parts.event, parts.residual
     if _may_fail(condition.node):
@@ -106,13 +103,11 @@ def compile_condition(
         readers = [_reader(reference, names, layout, field_reader) for reference in references]
         residual = _residual(condition.text, rest, readers, field_reader)
     values = [r for r in references_of(condition) if isinstance(r, ValueAt)]
-    shifts = [value.shift for value in values]
     return CompiledCondition(
         row_test,
         residual,
         is_of_row=all(_is_of_row(reference) for reference in references),
-        lookahead=max([0, *shifts]),
-        lookback=-min([0, *shifts]),
+        lookahead=max([0, *(value.shift for value in values)]),
         sees_path=any(value.value.reads_classifier and value.shift for value in values),
     )
 

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from cep.nfa.errors import MatchingError
 from cep.nfa.machine import TimedOut
 from cep.nfa.runs import Scheduled
 from cep.row_search.codec import partition_of_payload, partition_payload
@@ -167,9 +166,9 @@ class RowPatternMachine:
         if transitions.start is None and not is_open and not self._tracks_every_row:
             return None
         partition.append(event, time_ms, transitions.known, transitions.true)
-        if self._goes_on(partition):
+        if self.search.goes_on(partition):
             return None
-        return [(_THE_RULE, found) for found in self._run(partition, time_ms)]
+        return _of_the_rule(self.search.run(partition, time_ms=time_ms))
 
     def next_deadline_ms(self, key: RowPatternKey) -> int | None:
         """Return when the time of the open start is over; `None` if nothing says."""
@@ -184,31 +183,15 @@ class RowPatternMachine:
 
         Timeouts are among the matches: any row, and the end of the rule, may decide one, too.
         """
-        return [(_THE_RULE, found) for found in self._run(key.partition, time_ms)], []
+        return _of_the_rule(self.search.run(key.partition, time_ms=time_ms)), []
 
     def release(self, key: RowPatternKey, rules: int) -> list[tuple[int, MatchedRows]]:
         """Tell a key that its rule sees no row any more; return the matches this decides."""
         if not rules & _THE_RULE:
             return []
-        emitted = [(_THE_RULE, found) for found in self._run(key.partition, None, is_ended=True)]
+        emitted = _of_the_rule(self.search.run(key.partition, is_ended=True))
         key.keep_only(0)
         return emitted
-
-    def _goes_on(self, partition: Partition) -> bool:
-        try:
-            return self.search.goes_on(partition)
-        except MatchingError as error:
-            error.rules = error.rules or _THE_RULE
-            raise
-
-    def _run(
-        self, partition: Partition, time_ms: int | None, *, is_ended: bool = False
-    ) -> list[MatchedRows]:
-        try:
-            return self.search.run(partition, time_ms=time_ms, is_ended=is_ended)
-        except MatchingError as error:
-            error.rules = error.rules or _THE_RULE
-            raise
 
     def payload(self, key: RowPatternKey) -> list[Any]:
         """Return the state of a key as plain values."""
@@ -224,3 +207,7 @@ class RowPatternMachine:
         """
         partition = partition_of_payload(payload, self.search, translate)
         return RowPatternKey(partition, keeps_past=self.search.program.keeps_past)
+
+
+def _of_the_rule(found: Iterable[MatchedRows]) -> list[tuple[int, MatchedRows]]:
+    return [(_THE_RULE, each) for each in found]

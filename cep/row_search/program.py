@@ -8,8 +8,8 @@ Immutable but for its caches: all partitions of a search share it.
 from collections.abc import Sequence
 from typing import Any
 
-from cep.expression import FieldReader, Node, aggregates_of
-from cep.row_pattern.bound import BoundClause, Fold, NumberOfMatch, ValueAt, references_of
+from cep.expression import FieldReader, Node
+from cep.row_pattern.bound import BoundClause, ValueAt, references_of
 from cep.row_pattern.clause import RowsPerMatch
 from cep.row_search.automaton.instructions import AtStart, compile_pattern
 from cep.row_search.automaton.length import fewest_rows
@@ -59,23 +59,20 @@ class RowProgram:
         ]
         self.output_ahead = max([0, *shifts])
         self.output_back = -min([0, *shifts])
-        self.lookback = max([self.output_back, *(c.lookback for c in self.conditions)])
+        self.lookback = clause.rows_before
         self.lookaheads = [condition.lookahead for condition in self.conditions]
         self.has_lookahead = any(self.lookaheads)
-        self._initial = self.states.initial(is_first_row=False)
+        first = {step.variable for step in self.states.initial(is_first_row=False).steps}
+        self._first = sum(1 << variable for variable in first)
         starts_anchored = any(isinstance(i, AtStart) for i in instructions.code)
         outputs_every_row = (
             self.states.initial(is_first_row=True).accepts
             or clause.rows_per_match is RowsPerMatch.WITH_UNMATCHED
         )
         may_skip = not (outputs_every_row or starts_anchored)
-        self.beginners = (
-            sum(1 << variable for variable in {step.variable for step in self._initial.steps})
-            if may_skip
-            else 0
-        )
+        self.beginners = self._first if may_skip else 0
         self.keeps_past = (
-            self.lookback > 0 or starts_anchored or outputs_every_row or _reads_number(clause)
+            self.lookback > 0 or starts_anchored or outputs_every_row or clause.reads_match_number
         )
         self.tracks_every_row = (
             self.lookback > 0
@@ -106,10 +103,7 @@ class RowProgram:
 
     def can_begin(self, known: int, true: int) -> bool:
         """Return whether a match may begin at a row of which that much is known."""
-        return any(
-            not known >> step.variable & 1 or true >> step.variable & 1
-            for step in self._initial.steps
-        )
+        return (true | ~known) & self._first != 0
 
     def future(self, state: State, memory: Memory) -> Any:
         """Return what decides everything that can become of a candidate.
@@ -132,18 +126,3 @@ class RowProgram:
             is_all = len(read) == len(self.layout.items)
             self._live[variables] = None if is_all else tuple(sorted(read))
         return self._live[variables]
-
-
-def _reads_number(clause: BoundClause) -> bool:
-    expressions = [*(c for c in clause.conditions if c), *(m for _, m in clause.measures)]
-    return any(
-        isinstance(reference, NumberOfMatch) or _has_number(reference)
-        for expression in expressions
-        for reference in references_of(expression)
-    )
-
-
-def _has_number(reference: ValueAt | Fold | NumberOfMatch) -> bool:
-    if isinstance(reference, NumberOfMatch) or reference.value is None:
-        return False
-    return any(found.step == "MATCH_NUMBER()" for found in aggregates_of(reference.value.node))

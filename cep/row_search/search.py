@@ -19,7 +19,7 @@ from cep.row_search.dead_ends import DeadEnds
 from cep.row_search.decided import decide, forget, put_out
 from cep.row_search.effort import owe, owed, pay_for_row, pay_for_start
 from cep.row_search.matched import Found, MatchedRows
-from cep.row_search.moves import Moves
+from cep.row_search.moves import Move, Moves
 from cep.row_search.partition import Candidate, Due, Partition, Path, codes_of
 from cep.row_search.program import RowProgram
 from cep.row_search.row_under_test import RowUnderTest
@@ -85,8 +85,8 @@ class RowPatternSearch:
         Raises:
             LimitExceeded: the partition holds too much.
         """
-        candidates, cursor = partition.candidates, partition.cursor
-        place = cursor - partition.base
+        candidates = partition.candidates
+        place = partition.cursor - partition.base
         if (
             self.program.moves is None
             or not candidates
@@ -101,12 +101,8 @@ class RowPatternSearch:
         if move is None or move.accepted is not None or not move.open:
             return False
         pay_for_row(partition)
-        owe(partition, self.limits, move.owed)
-        nothing = self.program.layout.initial
-        partition.candidates = [
-            (state, (candidates[before][1], code), nothing) for before, code, state in move.open
-        ]
-        partition.cursor = cursor + 1
+        self._follow(partition, move)
+        partition.cursor += 1
         return True
 
     # One step of the search
@@ -243,11 +239,7 @@ class RowPatternSearch:
         move = moves.of(candidates, partition.known[place], partition.true[place])
         if move is None:
             return False
-        nothing = self.program.layout.initial
-        owe(partition, self.limits, move.owed)
-        partition.candidates = [
-            (state, (candidates[before][1], code), nothing) for before, code, state in move.open
-        ]
+        self._follow(partition, move)
         if move.accepted is not None:
             before, code = move.accepted
             partition.has_found, partition.found = True, (candidates[before][1], code)
@@ -257,6 +249,14 @@ class RowPatternSearch:
                 self._tell_failed(partition, candidates, is_over=False)
         partition.cursor = cursor + 1
         return True
+
+    def _follow(self, partition: Partition, move: Move) -> None:
+        """Let all candidates take the next row as a move says; none of them has a memory."""
+        owe(partition, self.limits, move.owed)
+        candidates, nothing = partition.candidates, self.program.layout.initial
+        partition.candidates = [
+            (state, (candidates[before][1], code), nothing) for before, code, state in move.open
+        ]
 
     def _tell_failed(
         self, partition: Partition, candidates: Sequence[Candidate], *, is_over: bool

@@ -82,6 +82,26 @@ def test_a_clause_without_a_bound_is_warned_of(with_stream: ServiceUnderTest) ->
     assert "upper bound" in answer.text
 
 
+@pytest.mark.parametrize(
+    ("measure", "warned"),
+    [
+        ("PREV(FIRST(FAIL.ts)) AS before", ["the row before the next one (PREV)"]),
+        ("LAST(FAIL.ts) AS previous_failure", []),
+        ("MATCH_NUMBER() AS n", ["the number of the match (MATCH_NUMBER)"]),
+        ("SUM(FAIL.amount + MATCH_NUMBER()) AS n", ["the number of the match (MATCH_NUMBER)"]),
+        ("LAST(FAIL.ts) AS match_number", []),
+    ],
+)
+def test_only_what_a_clause_reads_is_said_to_be_kept_for_ever(
+    with_stream: ServiceUnderTest, measure: str, warned: list[str]
+) -> None:
+    clause = CLAUSE.replace("LAST(LOGIN.ts) AS at", measure)
+    answer = with_stream.client.post("/v1/processors", json=rule(clause))
+    assert answer.status_code == 201, answer.text
+    told = [warning["detail"] for warning in answer.json()["warnings"]]
+    assert told == [f"{what} is kept for every key for ever." for what in warned]
+
+
 def test_a_clause_is_tried_with_its_near_misses(with_stream: ServiceUnderTest) -> None:
     actions = ["fail", "fail", "login", "fail", "fail", "fail", "login"]
     events = [
