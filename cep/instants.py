@@ -6,12 +6,20 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_EARLIEST_MS = (datetime(1, 1, 2, tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
-_LATEST_MS = (datetime(9999, 12, 30, tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
-
+_MILLISECOND = timedelta(milliseconds=1)
 _DAY_MS = 86_400_000
 _DAYS_TO_2000 = (date(2000, 1, 1) - date(1970, 1, 1)).days
 _DAYS_OF_400_YEARS = 146_097
+
+
+def epoch_ms(moment: datetime) -> int:
+    """Return a point in time in milliseconds since 1970, rounded down; without a zone it is UTC."""
+    instant = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return (instant - _EPOCH) // _MILLISECOND
+
+
+_EARLIEST_MS = epoch_ms(datetime(1, 1, 2, tzinfo=UTC))
+_LATEST_MS = epoch_ms(datetime(9999, 12, 30, tzinfo=UTC))
 
 
 def instant_ms(value: Any) -> int:
@@ -27,7 +35,7 @@ def instant_ms(value: Any) -> int:
             raise ValueError("not a time; write it as 2026-12-01T08:00:00Z") from None
         if moment.tzinfo is None:
             raise ValueError("a time without zone; add Z or an offset such as +01:00")
-        value = (moment - _EPOCH) // timedelta(milliseconds=1)
+        value = epoch_ms(moment)
     if not isinstance(value, int) or isinstance(value, bool):
         raise ValueError(  # noqa: TRY004 - pydantic reports ValueErrors, not TypeErrors
             "not a time; write 2026-12-01T08:00:00Z, or milliseconds since 1970"

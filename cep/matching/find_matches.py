@@ -5,11 +5,12 @@ Source: the public entry point of the core; semantics as `cep.nfa`.
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from itertools import groupby
 from typing import Any, ClassVar
 
 from cep.expression import EvaluationError, compile_predicate, mapping_reader
+from cep.instants import epoch_ms
 from cep.matching.keyed import KeyedMatcher
 from cep.matching.shapes import Detection, EventKind
 from cep.nfa.errors import ConditionFailed, EventTimeError, SkipTargetMissing
@@ -248,15 +249,10 @@ def to_time_ms(value: object) -> int:
         except ValueError:
             raise ValueError(f"is {value!r}, not a time in ISO 8601") from None
     if isinstance(value, datetime):
-        instant = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
-        return (instant - _EPOCH) // _MILLISECOND
+        return epoch_ms(value)
     if value is None:
         raise ValueError("is missing; every event needs a time")
     raise ValueError(f"is {value!r}; expected int milliseconds, a datetime or ISO 8601 text")
-
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MILLISECOND = timedelta(milliseconds=1)
 
 
 def _found(detection: Detection, at: int | None) -> Match | TimedOutMatch:

@@ -9,16 +9,16 @@ import math
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any
 
 from cep.expression import EvaluationError, Predicate, Schema, compile_predicate, row_reader
 from cep.expression.types import DataType
+from cep.matching.row_times import NEVER_MS, time_ms_of
 from cep.nfa.limits import Limits
 from cep.row_pattern.analysis.analyse import analyse
+from cep.row_pattern.analysis.selection import selected
 from cep.row_pattern.bound import BoundClause
-from cep.row_pattern.errors import ClauseError, Mistake, refusal
 from cep.row_pattern.parsing.clauses import read_query
 from cep.row_search.errors import failure_of
 from cep.row_search.matched import Found
@@ -28,8 +28,6 @@ from cep.row_search.search import RowPatternSearch
 
 Row = Sequence[Any] | Mapping[str, Any]
 Columns = Schema | Mapping[str, str] | str
-_NEVER: Final = 2**62
-"""The time of a row without one: NULLs come last, and no match reaches from a time to NULL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +84,7 @@ def match_recognize(
     matches = open_at_end = 0
     possible = [False] * len(tests)
     partitions = list(_partitions(bound, names, rows))
-    times = (time_ms for rows in partitions for _, time_ms in rows if time_ms != _NEVER)
+    times = (time_ms for rows in partitions for _, time_ms in rows if time_ms != NEVER_MS)
     newest_ms = max(times, default=None)
     for ordered in partitions:
         partition = Partition()
@@ -100,10 +98,13 @@ def match_recognize(
         open_at_end += sum(found.kind is Found.MATCH for found in at_end)
         for found in (*decided, *at_end):
             recognized.extend(output.rows(found))
-    columns, recognized = _selected(query.columns, clause, bound.columns, recognized)
+    columns = selected(query, [name for name, _ in bound.columns])
+    if query.columns is not None:
+        recognized = [tuple(row[place] for place, _ in columns) for row in recognized]
     possible = possible if partitions else [True] * len(tests)
     never = (name for name, can_be in zip(bound.variables, possible, strict=True) if not can_be)
-    return RecognizedRows(columns, recognized, matches, open_at_end, tuple(never))
+    selected_names = tuple(name for _, name in columns)
+    return RecognizedRows(selected_names, recognized, matches, open_at_end, tuple(never))
 
 
 def _passed(tests: Sequence[Predicate | None], row: tuple[Any, ...]) -> list[bool]:
@@ -143,7 +144,7 @@ def _partitions(
         if time is None:
             yield [(row, 0) for row in partition]
         else:
-            times = (_NEVER if row[time] is None else time_ms_of(row[time]) for row in partition)
+            times = (NEVER_MS if row[time] is None else time_ms_of(row[time]) for row in partition)
             yield list(zip(partition, times, strict=True))
 
 
@@ -165,48 +166,3 @@ def _is_nan(value: Any) -> bool:
 def _same_nan(value: Any) -> Any:
     """Return a value, NaN as one object: as a key it equals itself, as in Spark."""
     return math.nan if _is_nan(value) else value
-
-
-def time_ms_of(value: Any) -> int:
-    """Return a value of a column of time in milliseconds since 1970.
-
-    Raises:
-        TypeError: it is neither a datetime, a date nor a whole number.
-    """
-    match value:
-        case datetime():
-            instant = value if value.tzinfo else value.replace(tzinfo=UTC)
-            return int(instant.timestamp() * 1000)
-        case date():
-            return int(datetime(value.year, value.month, value.day, tzinfo=UTC).timestamp() * 1000)
-        case int() if not isinstance(value, bool):
-            return value
-        case _:
-            raise TypeError(f"{value!r} is no time: a datetime or milliseconds are needed")
-
-
-def _selected(
-    selected: tuple[tuple[Any, Any], ...] | None,
-    text: str,
-    output: tuple[tuple[str, DataType], ...],
-    rows: list[tuple[Any, ...]],
-) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
-    """Return the columns that the SELECT in front of the clause names; all for `*`."""
-    columns = tuple(name for name, _ in output)
-    if selected is None:
-        return columns, rows
-    places = []
-    for column, _ in selected:
-        same = [p for p, name in enumerate(columns) if name.casefold() == column.text.casefold()]
-        if not same:
-            raise _no_output(text, column.span, column.text, columns)
-        places.append(same[0])
-    names = tuple(name.text for _, name in selected)
-    return names, [tuple(row[place] for place in places) for row in rows]
-
-
-def _no_output(
-    text: str, span: tuple[int, int], name: str, columns: tuple[str, ...]
-) -> ClauseError:
-    hint = f"the clause outputs: {', '.join(columns)}"
-    return refusal(text, span, Mistake.UNKNOWN_COLUMN, f"there is no column {name}", hint)

@@ -14,7 +14,7 @@ import polars as pl
 
 from cep.expression import Kind, Schema, columns_of, compile_columnar, row_reader
 from cep.expression.types import UNKNOWN, DataType, to_polars
-from cep.matching.match_recognize import time_ms_of
+from cep.matching.row_times import NEVER_MS, time_ms_of
 from cep.nfa.limits import Limits
 from cep.row_pattern.bound import BoundClause, BoundExpression, Fold, ValueAt, references_of
 from cep.row_pattern.clause import RowsPerMatch
@@ -24,7 +24,6 @@ from cep.row_search.output import RowOutput
 from cep.row_search.partition import Partition
 from cep.row_search.search import RowPatternSearch
 
-_NEVER: Final = 2**62
 _ROWS_PER_FRAME: Final = 16_384
 
 
@@ -150,10 +149,10 @@ class SortedFrames:
             return [0] * len(frame)
         column = frame.get_column(self._clause.order_by[0][0])
         if column.dtype.is_integer():
-            return column.fill_null(_NEVER).to_list()
+            return column.fill_null(NEVER_MS).to_list()
         if isinstance(column.dtype, pl.Datetime):
-            return column.dt.epoch("ms").fill_null(_NEVER).to_list()
-        return [_NEVER if value is None else time_ms_of(value) for value in column]
+            return column.dt.epoch("ms").fill_null(NEVER_MS).to_list()
+        return [NEVER_MS if value is None else time_ms_of(value) for value in column]
 
 
 def _bounds(runs: pl.Series) -> Iterator[tuple[int, int]]:

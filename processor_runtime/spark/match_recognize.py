@@ -24,6 +24,7 @@ from cep.matching.sorted_frames import SortedFrames, needed_columns, result_type
 from cep.nfa.limits import Limits
 from cep.pattern import Pattern
 from cep.row_pattern.analysis.analyse import analyse
+from cep.row_pattern.analysis.selection import selected
 from cep.row_pattern.bound import BoundClause
 from cep.row_pattern.clause import Query
 from cep.row_pattern.errors import ClauseError, Mistake
@@ -135,13 +136,10 @@ def _selected(found: DataFrame, query: Query) -> DataFrame:
     """Return the columns that the SELECT in front of the clause names; all for `*`."""
     if query.columns is None:
         return found
-    columns = []
-    for column, name in query.columns:
-        same = [each for each in found.columns if each.casefold() == column.text.casefold()]
-        if not same:
-            message = f"there is no column {column.text}"
-            hint = f"the clause outputs: {', '.join(found.columns)}"
-            problem = problem_at(query.clause.text, column.span, message, hint)
-            raise ClauseError(Mistake.UNKNOWN_COLUMN, problem)
-        columns.append(F.col(quoted_name(same[0])).alias(name.text))
-    return found.select(*columns)
+    columns = found.columns
+    return found.select(
+        *(
+            F.col(quoted_name(columns[place])).alias(name)
+            for place, name in selected(query, columns)
+        )
+    )
