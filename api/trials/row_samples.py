@@ -6,8 +6,9 @@ What a condition asks of rows before is filled in where it is the column of one 
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
+from api.trials.bounds import MOST_EVENTS
 from api.trials.rule import Rule
 from api.trials.samples import default_event, met, parts_of_condition, timed
 from cep.expression import Aggregate, Field, Node
@@ -26,8 +27,6 @@ from cep.row_pattern.clause import (
     Variable,
 )
 from cep.row_search.row_values import slot_of_reference
-
-_MOST_EVENTS: Final = 100
 
 
 def sample_rows(rule: Rule, query: Query, begin_ms: int) -> list[dict[str, Any]]:
@@ -50,7 +49,7 @@ def sample_rows(rule: Rule, query: Query, begin_ms: int) -> list[dict[str, Any]]
                 event |= met(_with_known(part, condition, events, variables), event)
         events.append(timed(rule, event, begin_ms, len(events)))
         variables.append(variable)
-        if len(events) == _MOST_EVENTS:
+        if len(events) == MOST_EVENTS:
             break
     return _of_one_key(clause, events)
 
@@ -72,7 +71,7 @@ def _variables(pattern: RowPattern) -> Iterator[str]:
         case Alternation(alternatives=(first, *_)) | Exclusion(inner=first):
             yield from _variables(first)
         case Repetition(inner=inner, minimum=minimum):
-            for _ in range(min(max(minimum, 1), _MOST_EVENTS)):
+            for _ in range(min(max(minimum, 1), MOST_EVENTS)):
                 yield from _variables(inner)
         case _:
             return

@@ -8,25 +8,20 @@ variables it could have gone on with.
 
 import json
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, Final
+from typing import Any
 
+from api.trials.bounds import LIMITS, MOST_LISTED, check_matches
 from api.trials.events import TimedEvent
 from api.trials.plain_values import plain
 from api.trials.reports import TrialReport, TriedMatch, TriedPartialMatch
 from api.trials.rule import Rule
 from cep.expression import compile_predicate, mapping_reader
-from cep.nfa.errors import LimitExceeded
-from cep.nfa.limits import Limits
 from cep.row_pattern.analysis.analyse import analyse
 from cep.row_pattern.clause import Query
 from cep.row_search.matched import Found, MatchedRows
 from cep.row_search.output import RowOutput
 from cep.row_search.partition import Candidate, Partition, codes_of
 from cep.row_search.search import RowPatternSearch
-
-_LIMITS: Final = Limits(partial_matches=2_000, events=10_000)
-_MOST_MATCHES: Final = 20_000
-_MOST_LISTED: Final = 200
 
 
 def row_pattern_report(
@@ -66,7 +61,7 @@ class _RowTracer:
     def __init__(self, rule: Rule, query: Query) -> None:
         self._clause = analyse(query.clause, rule.schema)
         self._search = RowPatternSearch(
-            self._clause, _column_reader, _LIMITS, on_failed=self._failed
+            self._clause, _column_reader, LIMITS, on_failed=self._failed
         )
         self._output = RowOutput(self._clause, _column_reader)
         self._tests = [
@@ -107,9 +102,9 @@ class _RowTracer:
         return TrialReport(
             times=[times.get(position, 0) for position in range(max(times, default=-1) + 1)],
             fits=self._fits,
-            matches=self._matches[:_MOST_LISTED],
-            partial_matches=near[:_MOST_LISTED],
-            left_out=max(0, len(self._matches) - _MOST_LISTED) + max(0, len(near) - _MOST_LISTED),
+            matches=self._matches[:MOST_LISTED],
+            partial_matches=near[:MOST_LISTED],
+            left_out=max(0, len(self._matches) - MOST_LISTED) + max(0, len(near) - MOST_LISTED),
             unknown_fields=[],
         )
 
@@ -123,9 +118,7 @@ class _RowTracer:
         self._key = key
         found = self._search.run(self._keys[key], time_ms=time_ms)
         self._matches += (self._match(key, each) for each in found if each.kind is Found.MATCH)
-        if len(self._matches) > _MOST_MATCHES:
-            remedy = "narrow the conditions, or try it on fewer events"
-            raise LimitExceeded("matches in one trial", len(self._matches), _MOST_MATCHES, remedy)
+        check_matches(len(self._matches))
 
     def _match(self, key: Hashable, found: MatchedRows) -> TriedMatch:
         rows = [

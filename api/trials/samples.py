@@ -9,6 +9,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
+from api.trials.bounds import MOST_EVENTS
 from api.trials.rule import Rule
 from cep.expression import Expression, Node, resolve
 from cep.expression.rewrite import rebuilt
@@ -31,7 +32,6 @@ from cep.instants import iso_text
 from cep.pattern.tree import Group, Step
 
 _INTERVAL_MS: Final = 10_000
-_MOST_EVENTS: Final = 100
 _MUCH: Final = 1_000  # for "more than" what is not known, such as an average
 _NUMBER: Final = 10
 
@@ -55,7 +55,7 @@ def sample_events(rule: Rule, begin_ms: int) -> list[dict[str, Any]]:
             event[step.subtype.field] = step.subtype.name
         latest[step.name] = timed(rule, event, begin_ms, len(events))
         events.append(latest[step.name])
-        if len(events) == _MOST_EVENTS:
+        if len(events) == MOST_EVENTS:
             break
     return events
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast
 
+from api.trials.bounds import LIMITS, check_matches
 from api.trials.events import TimedEvent
 from cep.expression import (
     EvaluationError,
@@ -25,8 +26,7 @@ from cep.expression import (
 from cep.instants import instant_ms
 from cep.matching.keyed import KeyedMatcher
 from cep.matching.shapes import Detection
-from cep.nfa.errors import ConditionFailed, LimitExceeded
-from cep.nfa.limits import Limits
+from cep.nfa.errors import ConditionFailed
 from cep.nfa.machine import Machine
 from cep.nfa.program import Action, Program, StateKind
 from cep.nfa.runs import Cell, KeyRuns, Run, accepted_events
@@ -38,8 +38,6 @@ _Ending = tuple[int, Outcome, int | None, int | None]
 """Id of the last cell, outcome, and when and by which event it ended."""
 
 _LATEST_MS: Final = instant_ms("9999-12-30T00:00:00Z")
-_MOST_MATCHES: Final = 20_000
-_LIMITS: Final = Limits(partial_matches=2_000, events=10_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +101,7 @@ class Tracer:
             {"": pattern},
             field_reader=_column_reader,
             schema=schema,
-            limits=_LIMITS,
+            limits=LIMITS,
             in_deadline_order=True,
         )
         (self._shape,) = self._matcher.shapes
@@ -172,10 +170,7 @@ class Tracer:
         return fitting
 
     def _observe(self, detections: list[Detection], moment: _Moment) -> None:
-        if len(self._trace.matches) + len(detections) > _MOST_MATCHES:
-            found = len(self._trace.matches) + len(detections)
-            remedy = "narrow the conditions, or try it on fewer events"
-            raise LimitExceeded("matches in one trial", found, _MOST_MATCHES, remedy)
+        check_matches(len(self._trace.matches) + len(detections))
         emitting = set()
         closed: set[tuple[int, int | None]] = set()
         for detection in detections:

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
+from api.trials.bounds import MOST_LISTED
 from api.trials.events import TimedEvent, timed_events, unknown_fields
 from api.trials.misfits import Misfit, Unfit
 from api.trials.plain_values import plain
@@ -16,8 +17,6 @@ from cep.matching.shapes import Detection
 from cep.nfa.errors import MatchingError
 from cep.nfa.runs import accepted_events
 from cep.processor import ProcessContext, SelectExpressions, Steps
-
-_MOST_LISTED: Final = 200
 
 
 def run_trial(
@@ -55,7 +54,7 @@ def _report(rule: Rule, trace: Trace, events: list[TimedEvent]) -> TrialReport:
     partial_matches = sorted(
         trace.partial_matches, key=lambda each: -len(accepted_events(each.cell))
     )
-    matches, listed = trace.matches[:_MOST_LISTED], partial_matches[:_MOST_LISTED]
+    matches, listed = trace.matches[:MOST_LISTED], partial_matches[:MOST_LISTED]
     output_of = _output_function(rule)
     times_ms = dict.fromkeys(range(len(events)), 0) | {
         event.position: event.time_ms for event in events
