@@ -26,7 +26,7 @@ from cep.pattern import Pattern, Problem
 from cep.pattern.conditions import expression_problem
 from cep.pattern.document.reading import ExaminedPattern, examine_document
 from cep.pattern.problems import path_of, shape_problem, shape_problems
-from cep.pattern.row_patterns import is_same_key, partition_key
+from cep.pattern.row_patterns import implied_key, is_same_key
 from cep.row_pattern.clause import Query
 from cep.signing.code import SignedCode
 
@@ -216,7 +216,7 @@ def _row_pattern_problems(
         message = "the clause has no PARTITION BY, so its key would be another."
         yield Problem("key_by", message, f"Write PARTITION BY {', '.join(key_by)} in the clause.")
     elif not is_same_key(query, key_by):
-        message = f"not the key of the clause, PARTITION BY {', '.join(partition_key(query))}."
+        message = f"not the key of the clause, PARTITION BY {', '.join(implied_key(query))}."
         yield Problem("key_by", message, "Leave it out: PARTITION BY is the key.")
 
 

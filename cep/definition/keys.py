@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cep.pattern import Pattern
-from cep.pattern.row_patterns import partition_key
+from cep.pattern.row_patterns import implied_key
 
 
 def written_key(key_by: Sequence[str] | None, pattern: Pattern) -> Sequence[str] | None:
     """Return the expressions of the key of a rule; `None` for one global key."""
     if key_by or pattern.query is None:
         return key_by
-    return partition_key(pattern.query) or None
+    return implied_key(pattern.query) or None
 
 
 def with_key(definition: Mapping[str, Any], pattern: Pattern) -> dict[str, Any]:

@@ -170,7 +170,7 @@ class _Scan:
         self._time_name = time_field if isinstance(time_field, str) else "the time function"
         key_by = reading.key_by
         if key_by is None and pattern.query is not None:
-            key_by = pattern.partition_key or None
+            key_by = pattern.partition_by or None
         self._key_of = _key_reader(key_by)
         self._order_of = None if order_by is None else _reader(order_by)
         self._tests = [

@@ -78,7 +78,7 @@ class Pattern:
         return self.form if isinstance(self.form, Query) else None
 
     @property
-    def partition_key(self) -> tuple[str, ...]:
+    def partition_by(self) -> tuple[str, ...]:
         """The columns of PARTITION BY of a clause; a pattern of steps has none."""
         return () if self.query is None else row_patterns.partition_columns(self.query)
 

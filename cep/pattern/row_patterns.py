@@ -94,14 +94,14 @@ def partition_columns(query: Query) -> tuple[str, ...]:
     return tuple(name.text for name in query.clause.partition_by)
 
 
-def partition_key(query: Query) -> tuple[str, ...]:
-    """Return the columns of PARTITION BY as the expressions of a key."""
+def implied_key(query: Query) -> tuple[str, ...]:
+    """Return the expressions of the key that PARTITION BY implies: its columns, quoted."""
     return tuple(map(quoted_name, partition_columns(query)))
 
 
 def is_same_key(query: Query, key_by: Sequence[str]) -> bool:
     """Return whether the key of a document is the one of PARTITION BY."""
-    return [name.casefold() for name in key_by] == [n.casefold() for n in partition_key(query)]
+    return [name.casefold() for name in key_by] == [n.casefold() for n in implied_key(query)]
 
 
 def _kept_for_ever(clause: BoundClause) -> str:
