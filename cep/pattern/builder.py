@@ -6,26 +6,18 @@ which only shows once the pattern is complete, by `Pattern.validate`.
 Source: Flink CEP documentation, "The Pattern API"; names are Flink's in Python case.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from types import ModuleType
 from typing import Any, Self
 
-from cep.expression import Expression, ExpressionError, Schema
-from cep.pattern import (
-    code,
-    conditions,
-    row_patterns,
-)
-from cep.pattern.document import reading, writing
+from cep.expression import Expression, ExpressionError
+from cep.pattern import conditions
 from cep.pattern.durations import duration_ms
-from cep.pattern.printed import reading as printed_reading
-from cep.pattern.printed import writing as printed_writing
+from cep.pattern.forms import AnyPattern
 from cep.pattern.problems import PatternError, Problem
 from cep.pattern.tree import (
-    AfterMatchSkip,
     Contiguity,
     Group,
     InnerContiguity,
@@ -38,18 +30,13 @@ from cep.pattern.tree import (
     WithinType,
 )
 from cep.pattern.validation.element_rules import element_problems
-from cep.pattern.validation.validate import problems, warnings
-from cep.row_pattern.clause import Query
-from cep.row_pattern.writing import written
-from cep.signing.code import CodePlace
-from cep.signing.keys import SigningKeys
 
 Duration = int | str | timedelta
 ConditionSource = str | Expression | Callable[[Any, Any], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+@dataclass(frozen=True, slots=True, repr=False)
+class Pattern(AnyPattern):
     """A pattern, begun with `Pattern.begin` and continued step by step; equal when the trees are.
 
     Calls that describe a step (`where`, `times`, `within` …) apply to the last one. Where a step's
@@ -57,50 +44,6 @@ class Pattern:
     "10 minutes" or "PT10M", or a timedelta. Made with `from_sql` it is a MATCH_RECOGNIZE clause, to
     which no steps can be added.
     """
-
-    form: PatternTree | Query
-
-    @property
-    def tree(self) -> PatternTree:
-        """The tree of a pattern of steps.
-
-        Raises:
-            PatternError: it is a MATCH_RECOGNIZE clause, which has no steps.
-        """
-        if isinstance(self.form, Query):
-            message = "this is a MATCH_RECOGNIZE clause, which is not made of steps."
-            raise PatternError([Problem("", message, "Change the text of the clause.")])
-        return self.form
-
-    @property
-    def query(self) -> Query | None:
-        """The MATCH_RECOGNIZE clause; `None` for a pattern of steps."""
-        return self.form if isinstance(self.form, Query) else None
-
-    @property
-    def partition_by(self) -> tuple[str, ...]:
-        """The columns of PARTITION BY of a clause; a pattern of steps has none."""
-        return () if self.query is None else row_patterns.partition_columns(self.query)
-
-    @property
-    def step_names(self) -> tuple[str, ...]:
-        """The names that the events of a match go by: of steps, or of variables."""
-        if self.query is not None:
-            return row_patterns.variables(self.query)
-        return tuple(step.name for step in self.tree.steps())
-
-    @classmethod
-    def from_sql(cls, text: str, *, schema: Schema | None = None) -> Self:
-        """Return the pattern that a MATCH_RECOGNIZE clause describes, validated.
-
-        Args:
-            text: the clause, or `SELECT * FROM stream MATCH_RECOGNIZE (...)`.
-            schema: the columns of an event, which the clause must fit; `None` if unknown.
-
-        Raises:
-            PatternError: with every problem of the clause, each with line and column.
-        """
-        return cls(row_patterns.read_row_pattern(text)).validate(schema)
 
     # --- sequence
 
@@ -304,155 +247,6 @@ class Pattern:
     def flink_quirks(self, *, accept: bool = True) -> Self:
         """Return the pattern that accepts what Flink takes and then ignores or mangles."""
         return type(self)(replace(self.tree, flink_quirks=accept))
-
-    # --- checking
-
-    def validate(self, schema: Schema | None = None) -> Self:
-        """Return the pattern itself once nothing is wrong with it.
-
-        Args:
-            schema: the columns of an event; with it conditions are checked to fit them.
-
-        Raises:
-            PatternError: a condition makes no sense, or Flink would refuse the pattern or,
-                without `flink_quirks`, mangle it.
-        """
-        if self.query is not None:
-            found = row_patterns.row_pattern_problems(self.query, schema)
-        else:
-            found = problems(self.tree, schema)
-        if found:
-            raise PatternError(found)
-        return self
-
-    def warnings(self) -> tuple[Problem, ...]:
-        """Return what is allowed but rarely meant, such as a state that may grow for ever."""
-        if self.query is not None:
-            return row_patterns.row_pattern_warnings(self.query)
-        return warnings(self.tree)
-
-    # --- Python code
-
-    def sign_code(
-        self, keys: SigningKeys, modules: Sequence[ModuleType] = (), place: CodePlace | None = None
-    ) -> Self:
-        """Return the pattern with its Python callables signed, so that it can be a document.
-
-        Args:
-            keys: the newest signs.
-            modules: modules the callables use that their readers do not have; they travel, too.
-            place: the rule the pattern is of, which alone will accept it; `None` = any.
-
-        Raises:
-            PatternError: a callable cannot be pickled, is too large, or the key wants a place.
-        """
-        if self.query is not None:
-            return self
-        return type(self)(code.signed(self.tree, keys, modules, place))
-
-    def load_code(self, keys: SigningKeys | None, place: CodePlace | None = None) -> Self:
-        """Return the pattern with its signed code verified and loaded, so that it can run.
-
-        Args:
-            keys: one of them must have signed it.
-            place: the rule the pattern is of; code for one rule is loaded for that only.
-
-        Raises:
-            PatternError: code is refused: signed with no key of these or for another rule, changed,
-                of another Python.
-        """
-        if self.query is not None:
-            return self
-        return type(self)(code.loaded(self.tree, keys, place))
-
-    # --- other forms
-
-    @classmethod
-    def from_document(
-        cls,
-        document: Mapping[str, Any],
-        *,
-        schema: Schema | None = None,
-        flink_quirks: bool | None = None,
-    ) -> Self:
-        """Return the pattern a document describes, validated.
-
-        Args:
-            document: a parsed JSON or YAML document.
-            schema: the columns of an event, which conditions must fit; `None` if unknown.
-            flink_quirks: overrides the key of that name in the document.
-
-        Raises:
-            PatternError: with every problem of the document.
-        """
-        return cls(reading.read_document(document, schema=schema, flink_quirks=flink_quirks))
-
-    @classmethod
-    def from_yaml(cls, text: str, *, flink_quirks: bool | None = None) -> Self:
-        """Return the pattern a YAML document describes, validated.
-
-        Raises:
-            PatternError: with every problem of the document, each with line and column.
-        """
-        return cls(reading.read_yaml(text, flink_quirks=flink_quirks))
-
-    @classmethod
-    def from_json(cls, text: str, *, flink_quirks: bool | None = None) -> Self:
-        """Return the pattern a JSON document describes, validated.
-
-        Raises:
-            PatternError: with every problem of the document, each with line and column.
-        """
-        return cls(reading.read_json(text, flink_quirks=flink_quirks))
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the document of this pattern; `from_document` makes an equal pattern of it.
-
-        Raises:
-            PatternError: the pattern holds Python code that is not signed.
-        """
-        return writing.document_of(self.form)
-
-    def to_yaml(self) -> str:
-        """Return the document of this pattern as YAML.
-
-        Raises:
-            PatternError: the pattern holds Python code that is not signed.
-        """
-        return writing.yaml_of(self.form)
-
-    def to_json(self) -> str:
-        """Return the document of this pattern as indented JSON.
-
-        Raises:
-            PatternError: the pattern holds Python code that is not signed.
-        """
-        return writing.json_of(self.form)
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """Return the pattern that `str(pattern)` printed.
-
-        Nothing is evaluated: the text is read as a clause, or as a chain of known calls with
-        literal arguments.
-
-        Raises:
-            PatternError: it is no such chain, or a call refuses; with line and column.
-        """
-        if text.lstrip()[:6].upper() in {"MATCH_", "SELECT"}:
-            return cls.from_sql(text)
-        chain = printed_reading.read_chain(text)
-        pattern: Self = printed_reading.built(
-            chain, {"Pattern": cls, "AfterMatchSkip": AfterMatchSkip}
-        )
-        return pattern
-
-    def __str__(self) -> str:
-        if self.query is not None:
-            return written(self.query)
-        return printed_writing.printed(self.tree)
-
-    __repr__ = __str__
 
     # --- how a call makes the next pattern
 
