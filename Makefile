@@ -37,7 +37,7 @@ PYTEST := $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 test: setup ## Tests, minutes (ARGS="-k name" for some)
 	$(PYTEST) -m "not long and not faults" $(ARGS)
 
-test-long: setup ## Long tests: older checkpoints, the demo, all vectors on Spark
+test-long: setup ## Long tests: older checkpoints, the demo, all vectors on Spark, more variants
 	$(PYTEST) -m long $(ARGS)
 
 test-faults: setup ## Faults: kills, a cluster, databases, disks, clients, rule sources

@@ -19,7 +19,7 @@ settings.load_profile("untimed")
 _HERE = Path(__file__).parent
 MARKERS = (
     "spark: needs Java, and seconds to start a local Spark",
-    "long: takes minutes (old checkpoints, the demo, thousands of cases on Spark): make test-long",
+    "long: takes minutes (old checkpoints, the demo), or varies a shorter test: make test-long",
     "faults: breaks what a service or a job stands on, on purpose, or kills it: make test-faults",
 )
 

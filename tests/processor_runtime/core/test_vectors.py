@@ -31,8 +31,24 @@ def test_one_matcher_that_closes_windows_by_deadline_finds_what_flink_finds_but_
     assert differing == IN_DEADLINE_ORDER
 
 
-@pytest.mark.parametrize("filters", [True, False], ids=["filtered", "unfiltered"])
-@pytest.mark.parametrize("begin", range(0, 2_000, AT_ONCE))
+BEGINS = range(0, 2_000, AT_ONCE)
+IN_TURN = [(begin, turn % 2 == 0) for turn, begin in enumerate(BEGINS)]
+"""Every vector once: with filters in the first stage, or without."""
+
+
+@pytest.mark.parametrize(
+    ("begin", "filters"),
+    [
+        pytest.param(
+            begin,
+            filters,
+            id=f"{begin}-{'filtered' if filters else 'unfiltered'}",
+            marks=[] if (begin, filters) in IN_TURN else [pytest.mark.long],
+        )
+        for begin in BEGINS
+        for filters in (True, False)
+    ],
+)
 def test_both_stages_find_what_that_matcher_finds(begin: int, *, filters: bool) -> None:
     cases = running_cases()[begin : begin + AT_ONCE]
     random = Random(begin + filters)  # noqa: S311 - any batches, but always the same
