@@ -29,6 +29,10 @@ POSTGRESQL = os.environ.get(
     "PERCEPT_TEST_POSTGRESQL_URL", "postgresql://postgres@127.0.0.1:5432/test"
 )
 START_MS = 1_800_000_000_000
+_IDS_ANEW = text(
+    "SELECT setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false) "
+    "FROM pg_sequences WHERE schemaname = current_schema() AND last_value IS NOT NULL"
+)
 
 
 @dataclass
@@ -98,10 +102,15 @@ def quiet_logs() -> None:
 
 
 def empty(database: Database) -> None:
-    """Take every row out of a store."""
-    names = ", ".join(table.name for table in Record.metadata.sorted_tables)
+    """Take every row out of a store; ids begin anew.
+
+    Tables of tests are so small that to delete rows takes a tenth of the time that TRUNCATE takes,
+    which writes new files.
+    """
     with database.writing() as session:
-        session.execute(text(f"TRUNCATE {names} RESTART IDENTITY"))
+        for table in reversed(Record.metadata.sorted_tables):
+            session.execute(table.delete())
+        session.execute(_IDS_ANEW)
 
 
 @contextmanager

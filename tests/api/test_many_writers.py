@@ -69,7 +69,16 @@ async def all_at_once(
         return [answer for answers in await writing for answer in answers], ready
 
 
-@pytest.mark.parametrize(("writers", "writes"), [(64, 3), (256, 1)])
+@pytest.mark.parametrize(
+    ("listening", "writers", "writes"),
+    [
+        ("sqlite", 256, 1),
+        ("postgresql", 64, 3),
+        pytest.param("sqlite", 64, 3, marks=pytest.mark.long),
+        pytest.param("postgresql", 256, 1, marks=pytest.mark.long),
+    ],
+    indirect=["listening"],
+)
 def test_many_writers_at_once_are_answered_and_epochs_have_no_gaps(
     listening: ListeningService, writers: int, writes: int
 ) -> None:

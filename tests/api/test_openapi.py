@@ -19,9 +19,17 @@ EXAMPLES = 20 if os.environ.get("CI") else 5
 DESCRIPTION = create_app(Settings(database_url="sqlite:///unused.db")).openapi()
 # Their bodies are whole patterns, with thousands of limits to be met and crossed.
 TAKING_PATTERNS = ("create_processor", "replace_processor", "validate")
+STORES = ("sqlite", "postgresql")
+IN_TURN = {
+    "examples": "postgresql",
+    "coverage": "sqlite",
+    "fuzzing": "postgresql",
+    "stateful": "sqlite",
+}
+"""The store that a phase is tried on first; the other one takes long."""
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="module", params=STORES)
 def lasting_service(
     request: pytest.FixtureRequest, migrated_store: Callable[[str], str]
 ) -> Iterator[ServiceUnderTest]:
@@ -33,7 +41,16 @@ def lasting_service(
         yield service
 
 
-@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize(
+    ("lasting_service", "phase"),
+    [
+        pytest.param(store, phase, marks=[] if IN_TURN[phase] == store else [pytest.mark.long])
+        for store in STORES
+        for phase in PHASES
+    ],
+    indirect=["lasting_service"],
+    scope="module",
+)
 def test_every_answer_is_documented(lasting_service: ServiceUnderTest, phase: str) -> None:
     left_out = TAKING_PATTERNS if phase == "coverage" else ()
     run = run_phase(lasting_service, phase, EXAMPLES, left_out)
