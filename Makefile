@@ -32,9 +32,10 @@ format: setup ## Format and mend what can be mended
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-PYTEST := $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
+WORKERS ?= auto
+PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-test: setup ## Tests, minutes (ARGS="-k name" for some)
+test: setup ## Tests, minutes (ARGS="-k name" for some, WORKERS=3 processes)
 	$(PYTEST) -m "not long and not faults" $(ARGS)
 
 test-long: setup ## Long tests: older checkpoints, the demo, all vectors on Spark, more variants

@@ -20,6 +20,8 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
+from api.access.authentication import SESSION_COOKIE
+
 _ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -112,3 +114,18 @@ def sign_in(page: Page, token: str) -> None:
     page.get_by_label("Access token").fill(token)
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("navigation", name="Pages", exact=True).wait_for()
+
+
+def have_signed_in(page: Page, url: str, token: str) -> None:
+    """Let a page be signed in already, as by the form an hour ago; it has not been opened yet."""
+    page.context.add_cookies(
+        [
+            {
+                "name": SESSION_COOKIE,
+                "value": token,
+                "url": url,
+                "httpOnly": True,
+                "sameSite": "Strict",
+            }
+        ]
+    )

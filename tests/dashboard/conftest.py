@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page
 
 from api.access.authentication import Role
 from tests.api.running import migrate_sqlite, quiet_logs
-from tests.dashboard.browsing import Guard, chromium, guarded_page, sign_in
+from tests.dashboard.browsing import Guard, chromium, guarded_page, have_signed_in
 from tests.dashboard.reporting_job import ReportingJob
 from tests.dashboard.serving import ServedDashboard, served_dashboard
 
@@ -73,7 +73,7 @@ def guard(guarded: tuple[Page, Guard]) -> Guard:
 @pytest.fixture
 def admin_page(page: Page, dashboard: ServedDashboard) -> Page:
     """A page signed in to as an admin."""
-    sign_in(page, dashboard.token_of[Role.ADMIN])
+    have_signed_in(page, dashboard.url, dashboard.token_of[Role.ADMIN])
     return page
 
 
@@ -84,7 +84,7 @@ def page_of(browser: Browser, dashboard: ServedDashboard) -> Iterator[Callable[[
 
         def opened(role: Role) -> Page:
             page, _guard = stack.enter_context(guarded_page(browser, dashboard.url))
-            sign_in(page, dashboard.token_of[role])
+            have_signed_in(page, dashboard.url, dashboard.token_of[role])
             return page
 
         yield opened

@@ -19,6 +19,7 @@ from api.tokens import service as tokens
 from api.tokens.schemas import TokenDocument
 from api.transactions import Writing
 from tests.api.documents import ANY_STATE, STREAM
+from tests.patience import PATIENCE_SECONDS
 
 
 @dataclass
@@ -82,7 +83,7 @@ def served_dashboard(database_url: str, **settings: Any) -> Iterator[ServedDashb
             time.sleep(0.01)
         url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
         authorization = {"Authorization": f"Bearer {token_of[Role.ADMIN]}"}
-        with httpx2.Client(base_url=url, headers=authorization) as client:
+        with httpx2.Client(base_url=url, headers=authorization, timeout=PATIENCE_SECONDS) as client:
             served = ServedDashboard(url, clock, client, database, token_of)
             served.post("/v1/streams", STREAM)
             yield served

@@ -11,6 +11,7 @@ from api.web.cross_site import DASHBOARD_HEADER
 from tests.api.documents import STREAM
 from tests.dashboard.browsing import Guard, sign_in
 from tests.dashboard.serving import ServedDashboard
+from tests.patience import PATIENCE_SECONDS
 
 OURS = {DASHBOARD_HEADER: "1"}
 OTHER_STREAM = STREAM | {"name": "payments"}
@@ -19,7 +20,7 @@ OTHER_STREAM = STREAM | {"name": "payments"}
 @pytest.fixture
 def visitor(dashboard: ServedDashboard) -> Iterator[httpx2.Client]:
     """A client without a token, signed in as an admin by cookie."""
-    with httpx2.Client(base_url=dashboard.url) as client:
+    with httpx2.Client(base_url=dashboard.url, timeout=PATIENCE_SECONDS) as client:
         token = dashboard.token_of[Role.ADMIN]
         answer = client.post("/session", json={"token": f" {token}\n"}, headers=OURS)
         assert answer.status_code == 200
@@ -30,7 +31,10 @@ def test_signing_in_sets_a_cookie_that_scripts_and_other_sites_cannot_use(
     dashboard: ServedDashboard,
 ) -> None:
     token = dashboard.token_of[Role.AUTHOR]
-    answer = httpx2.post(f"{dashboard.url}/session", json={"token": token}, headers=OURS)
+    body = {"token": token}
+    answer = httpx2.post(
+        f"{dashboard.url}/session", json=body, headers=OURS, timeout=PATIENCE_SECONDS
+    )
 
     cookie = answer.headers["Set-Cookie"]
     assert cookie.startswith(f"{SESSION_COOKIE}={token};")
@@ -44,7 +48,9 @@ def test_signing_in_sets_a_cookie_that_scripts_and_other_sites_cannot_use(
 def test_on_https_the_cookie_is_sent_over_https_only(dashboard: ServedDashboard) -> None:
     headers = OURS | {"X-Forwarded-Proto": "https"}  # from a proxy on this machine
     body = {"token": dashboard.token_of[Role.VIEWER]}
-    answer = httpx2.post(f"{dashboard.url}/session", json=body, headers=headers)
+    answer = httpx2.post(
+        f"{dashboard.url}/session", json=body, headers=headers, timeout=PATIENCE_SECONDS
+    )
     assert "Secure" in answer.headers["Set-Cookie"].split("; ")
 
 
