@@ -1,30 +1,30 @@
 """MATCH_RECOGNIZE over frames that come sorted by partition and order: the fast way for history.
 
-    frames ──row tests, columnar──► runs of one partition ──RowPatternSearch──► frames of the result
+    frames ──► CompiledFrames, where the clause has a plan · InterpretedFrames ──► the result
 
 Rows of a partition stand together, in the order of ORDER BY; a partition may go over from one frame
-into the next. Only what the clause reads becomes rows of Python, and only of partitions in which a
-match can begin.
+into the next.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from cep.expression import Kind, Schema, columns_of, compile_columnar, row_reader
+from cep.expression import Kind, Schema, columns_of, row_reader
 from cep.expression.types import UNKNOWN, DataType, to_polars
-from cep.matching.row_times import NEVER_MS, time_ms_of
+from cep.matching.interpreted_frames import InterpretedFrames
 from cep.nfa.limits import Limits
+from cep.row_kernel.compiling import is_available
 from cep.row_pattern.bound import BoundClause, BoundExpression, Fold, ValueAt, references_of
 from cep.row_pattern.clause import RowsPerMatch
-from cep.row_search.matched import MatchedRows
-from cep.row_search.openings import openings
-from cep.row_search.output import RowOutput
-from cep.row_search.partition import Partition
 from cep.row_search.search import RowPatternSearch
 
-_ROWS_PER_FRAME: Final = 16_384
+if TYPE_CHECKING:
+    from cep.matching.compiled_frames import CompiledFrames
+
+ROWS_AT_ONCE: Final = 200_000
+"""How many rows the compiled search is given in a call."""
 
 
 class SortedFrames:
@@ -34,25 +34,29 @@ class SortedFrames:
         clause: the clause.
         schema: the columns of the frames, `needed_columns` of the input.
         limits: how many candidates, and rows, a partition may hold.
+        compiles: whether the compiled search may be used, where the machine has numba and the
+            clause nothing that is not compiled.
+        rows_at_once: how many rows it is given in a call.
 
     Raises:
         ValueError: the type of an output column has no form in a frame.
     """
 
-    def __init__(self, clause: BoundClause, schema: Schema, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        clause: BoundClause,
+        schema: Schema,
+        limits: Limits | None = None,
+        *,
+        compiles: bool = True,
+        rows_at_once: int = ROWS_AT_ONCE,
+    ) -> None:
         names = tuple(name for name, _ in schema.columns)
-        reader = row_reader(names)
-        self._names = names
-        self._clause = clause
-        self._search = RowPatternSearch(clause, reader, limits)
-        self._output = RowOutput(clause, reader)
-        self._tests = _row_tests(self._search, schema)
-        self._openings = openings(self._search.program)
-        self._key = [names.index(name) for name in clause.partition_by]
-        self._partition = Partition()
-        self._current: tuple[Any, ...] | None = None
+        search = RowPatternSearch(clause, row_reader(names), limits)
         self.schema = result_schema(clause)
-        self._waiting: list[tuple[Any, ...]] = []
+        compiled = _compiled(search, schema, self.schema, rows_at_once) if compiles else None
+        self.is_compiled = compiled is not None
+        self._frames = compiled or InterpretedFrames(search, schema, self.schema)
 
     def process(self, frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
         """Take the next rows; yield rows of the result.
@@ -61,104 +65,27 @@ class SortedFrames:
             RowPatternFailure: the query fails on these rows.
             LimitExceeded: a partition would hold too much.
         """
-        if not len(frame):
-            return
-        bits = self._bits(frame)
-        runs = self._runs(frame)
-        if self._openings and self._key:
-            hopeful = self._hopeful(bits, runs)
-            frame, bits, runs = frame.filter(hopeful), bits.filter(hopeful), runs.filter(hopeful)
-        known, true = bits.get_column("known").to_list(), bits.get_column("true").to_list()
-        rows = frame.select(self._names).rows()
-        times = self._times(frame)
-        for begin, end in _bounds(runs):
-            key = tuple(rows[begin][place] for place in self._key)
-            if key != self._current:
-                self._end_partition()
-                self._current = key
-            self._partition.extend(
-                rows[begin:end], times[begin:end], known[begin:end], true[begin:end]
-            )
-            self._take(self._search.run(self._partition))
-            yield from self._full()
+        return self._frames.process(frame)
 
     def end(self) -> Iterator[pl.DataFrame]:
         """End the last partition; yield the rest of the result."""
-        self._end_partition()
-        yield from self._full(at_least=1)
-
-    def _end_partition(self) -> None:
-        self._take(self._search.run(self._partition, is_ended=True))
-        self._partition = Partition()
-
-    def _take(self, found: Sequence[MatchedRows]) -> None:
-        for each in found:
-            self._waiting.extend(self._output.rows(each))
-
-    def _full(self, at_least: int = _ROWS_PER_FRAME) -> Iterator[pl.DataFrame]:
-        if len(self._waiting) >= at_least:
-            # Names may come twice in a result, but not in a frame.
-            places = [f"{place}" for place in range(len(self.schema))]
-            types = dict(zip(places, (kind for _, kind in self.schema), strict=True))
-            yield pl.DataFrame(self._waiting, schema=types, orient="row")
-            self._waiting = []
-
-    def _runs(self, frame: pl.DataFrame) -> pl.Series:
-        """Return the number of the run of one partition that each row is in."""
-        if not self._key:
-            return pl.repeat(0, len(frame), dtype=pl.UInt32, eager=True)
-        keys = frame.select(self._names[place] for place in self._key)
-        return keys.select(pl.struct(pl.all()).rle_id()).to_series()
-
-    def _hopeful(self, bits: pl.DataFrame, runs: pl.Series) -> pl.Series:
-        """Return of each row whether a match can begin in its run.
-
-        The first and the last run may have rows in other frames, so they are left as they are.
-        """
-        can_be = bits.get_column("true") | ~bits.get_column("known")
-        begins = pl.repeat(value=True, n=len(runs), eager=True)
-        for depth, variables in enumerate(self._openings):
-            is_possible = ((can_be & variables) != 0) & (runs.shift(depth) == runs)
-            begins &= is_possible.shift(-depth).fill_null(value=False)
-        run = pl.col("run")
-        at_the_edge = (run == run.first()) | (run == run.last())
-        hopeful = at_the_edge | pl.col("begins").any().over("run")
-        return pl.DataFrame({"run": runs, "begins": begins}).select(hopeful).to_series()
-
-    def _bits(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return the columns `known` and `true`; see `Partition`."""
-        tested = [test for test in self._tests if test is not None]
-        answers = iter(frame.select(test.alias(f"{i}") for i, test in enumerate(tested)))
-        passed = [
-            None if test is None else next(answers).fill_null(value=False) for test in self._tests
-        ]
-        known = true = pl.repeat(0, len(frame), dtype=pl.Int64, eager=True)
-        for variable, (condition, holds) in enumerate(
-            zip(self._search.program.conditions, passed, strict=True)
-        ):
-            bit = 1 << variable
-            if condition.residual is None:
-                known += bit
-                true += bit if holds is None else holds.cast(pl.Int64) * bit
-            elif holds is not None:
-                known += (~holds).cast(pl.Int64) * bit
-        return pl.DataFrame({"known": known, "true": true})
-
-    def _times(self, frame: pl.DataFrame) -> list[int]:
-        if self._clause.within_ms is None:
-            return [0] * len(frame)
-        column = frame.get_column(self._clause.order_by[0][0])
-        if column.dtype.is_integer():
-            return column.fill_null(NEVER_MS).to_list()
-        if isinstance(column.dtype, pl.Datetime):
-            return column.dt.epoch("ms").fill_null(NEVER_MS).to_list()
-        return [NEVER_MS if value is None else time_ms_of(value) for value in column]
+        return self._frames.end()
 
 
-def _bounds(runs: pl.Series) -> Iterator[tuple[int, int]]:
-    """Yield where the rows of each run begin and end."""
-    starts = (runs.diff().fill_null(1) != 0).arg_true().to_list()
-    return zip(starts, [*starts[1:], len(runs)], strict=True)
+def _compiled(
+    search: RowPatternSearch,
+    schema: Schema,
+    result: list[tuple[str, pl.DataType]],
+    rows_at_once: int,
+) -> "CompiledFrames | None":
+    if not is_available():
+        return None
+    # Only here, as numba is an extra, and takes half a second to import.
+    from cep.matching.compiled_frames import CompiledFrames  # noqa: PLC0415
+    from cep.row_kernel.plan import plan_of  # noqa: PLC0415
+
+    plan = plan_of(search.program, schema)
+    return None if plan is None else CompiledFrames(search, plan, schema, result, rows_at_once)
 
 
 def needed_columns(clause: BoundClause, schema: Schema) -> tuple[str, ...]:
@@ -193,10 +120,3 @@ def _read(expression: BoundExpression) -> set[str]:
         if isinstance(reference, ValueAt | Fold) and reference.value is not None:
             read |= columns_of(reference.value.node)
     return read
-
-
-def _row_tests(search: RowPatternSearch, schema: Schema) -> list[pl.Expr | None]:
-    return [
-        None if test is None else compile_columnar(test, schema)
-        for test in search.program.row_tests
-    ]

@@ -31,14 +31,21 @@ def sorted_frame(case: Case, clause: BoundClause, schema: Schema) -> pl.DataFram
     )
 
 
-def check(case: Case) -> None:
+def check(case: Case, *, compiles: bool) -> bool:
+    """Compare the answer of a case; return whether it was the compiled search's."""
     types = {name: "BIGINT" if kind == "TIMESTAMP" else kind for name, kind in case.columns.items()}
     schema = Schema.from_ddl(", ".join(f"`{name}` {kind}" for name, kind in types.items()))
     clause = analyse(read_query(case.query).clause, schema)
     needed = needed_columns(clause, schema)
     rows = sorted_frame(case, clause, schema).select(needed)
-    frames = SortedFrames(clause, Schema(tuple(c for c in schema.columns if c[0] in needed)))
-    size = Random(case.id).randint(1, 6)  # noqa: S311 - any cut, but always the same
+    random = Random(case.id)  # noqa: S311 - any cut, but always the same
+    size = random.randint(1, 6)
+    frames = SortedFrames(
+        clause,
+        Schema(tuple(c for c in schema.columns if c[0] in needed)),
+        compiles=compiles,
+        rows_at_once=random.randint(1, 12),
+    )
     found: list[tuple[Any, ...]] = []
     for begin in range(0, len(rows), size):
         for part in frames.process(rows[begin : begin + size]):
@@ -46,17 +53,22 @@ def check(case: Case) -> None:
     for part in frames.end():
         found += part.rows()
     assert same_rows(case, found), found
+    return frames.is_compiled
 
 
-@pytest.mark.parametrize("case", CASES[::5], ids=attrgetter("id"))
-def test_frames_cut_anywhere_give_the_answer_of_the_standard(case: Case) -> None:
-    check(case)
+@pytest.mark.parametrize("compiles", [True, False], ids=["compiled", "interpreted"])
+@pytest.mark.parametrize("case", CASES[::10], ids=attrgetter("id"))
+def test_frames_cut_anywhere_give_the_answer_of_the_standard(case: Case, *, compiles: bool) -> None:
+    check(case, compiles=compiles)
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("compiles", [True, False], ids=["compiled", "interpreted"])
 @pytest.mark.parametrize("case", CASES, ids=attrgetter("id"))
-def test_frames_cut_anywhere_give_every_answer_of_the_standard(case: Case) -> None:
-    check(case)
+def test_frames_cut_anywhere_give_every_answer_of_the_standard(
+    case: Case, *, compiles: bool
+) -> None:
+    check(case, compiles=compiles)
 
 
 def test_only_what_is_read_becomes_rows_of_python() -> None:
@@ -127,7 +139,7 @@ def test_a_partition_in_which_no_match_can_begin_does_not_become_rows(
 
     monkeypatch.setattr(Partition, "extend", watched)
     text = clause_of("A B", "A AS kind = 'a', B AS kind = 'b'")
-    frames = SortedFrames(analyse(read_query(text).clause, SMALL), SMALL)
+    frames = SortedFrames(analyse(read_query(text).clause, SMALL), SMALL, compiles=False)
     kinds = ["dd", "ab", "ba", "aa", "da", "bd", "cab", "dd"]
     rows = [(user, ts, kind, 1) for user, row in enumerate(kinds) for ts, kind in enumerate(row)]
     frame = pl.DataFrame(rows, schema=SMALL.to_polars(), orient="row")

@@ -1,0 +1,113 @@
+"""What the compiled search is given: plain arrays in named tuples, which compiled code can take.
+
+Numbers are `int64`. Arrays of several columns are `[row, column]`, so that what is read together
+stands together; compiled functions take them one by one, as taking one out of a tuple costs more
+than most of what is done with it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+class Items(NamedTuple):
+    """What a candidate remembers: rows of some variables, and aggregates.
+
+    Variables are bits. `rows`: variables, whether the first rows are counted, offset. `folds`:
+    variables, function, the column that is folded (-1: rows are counted).
+    """
+
+    rows: Ints
+    folds: Ints
+
+
+class Program(NamedTuple):
+    """A clause as the search runs it.
+
+    Args:
+        states: where the steps of a state begin, whether it accepts; one more at the end.
+        steps: variable, code, next state; preferred ones first.
+        initial: the first state.
+        initial_of_first_row: that at the first row of a partition.
+        items: what candidates remember.
+        values: columns at other rows: the rows item they start from (-1: the row under test), the
+            shift, the column.
+        conditions: by variable, where its code begins (none = always true), whether it reads rows
+            by their place only; one more at the end.
+        code: operation, argument.
+        ints: constants.
+        floats: constants.
+        within_ms: the longest time of a match, -1 = no limit.
+        skip: -1 past the last row, -2 to the next row, else the variables of FIRST or LAST.
+        skip_is_first: whether it is FIRST.
+        fewest_rows: those of the shortest match.
+        output_ahead: how many rows behind a match its output reads.
+        has_memory: whether conditions look at candidates. Without, what failed once at a row fails
+            always, unless time is short.
+    """
+
+    states: Ints
+    steps: Ints
+    initial: int
+    initial_of_first_row: int
+    items: Items
+    values: Ints
+    conditions: Ints
+    code: Ints
+    ints: Ints
+    floats: Floats
+    within_ms: int
+    skip: int
+    skip_is_first: bool
+    fewest_rows: int
+    output_ahead: int
+    has_memory: bool
+
+
+class Rows(NamedTuple):
+    """The rows of a call: time, what is known of each variable; columns by number, then row."""
+
+    times_ms: Ints
+    known: Ints
+    true: Ints
+    ints: Ints
+    int_nulls: Flags
+    floats: Floats
+    float_nulls: Flags
+
+
+class Partitions(NamedTuple):
+    """The partitions of a call: the rows of each, and how far it has come before.
+
+    `start` is where the next match may begin, `matches` how many have been found; `has_first_row`:
+    its first row is the first of all; `is_ended`: no row comes after.
+    """
+
+    begin: Ints
+    end: Ints
+    start: Ints
+    matches: Ints
+    has_first_row: Flags
+    is_ended: Flags
+
+
+class Matches(NamedTuple):
+    """What has been found, and where each partition stands: parallel arrays.
+
+    `codes` holds the codes of all rows of all matches, one match after the other. `status`, `start`
+    and `matches` are by partition.
+    """
+
+    partition: Ints
+    first_row: Ints
+    length: Ints
+    number: Ints
+    codes: Ints
+    status: Ints
+    start: Ints
+    matches: Ints

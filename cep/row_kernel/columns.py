@@ -1,0 +1,85 @@
+"""The columns of a frame as arrays, for the compiled search.
+
+    frame ──polars──► values that conditions and aggregates read ──► Rows, Program with ranks
+
+Texts become their rank among all texts of the call, so that they compare as integers do.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cep.expression import Kind, compile_columnar
+from cep.row_kernel.arrays import Ints, Program, Rows
+from cep.row_kernel.expression_code import Operands
+from cep.row_kernel.plan import SearchPlan
+
+
+class FrameColumns:
+    """Works out the columns of some operands.
+
+    Args:
+        operands: what is read.
+    """
+
+    def __init__(self, operands: Operands) -> None:
+        schema = operands.schema
+        self._texts = operands.texts
+        self._columns = [*operands.int_columns, *operands.float_columns]
+        self._expressions = [
+            compile_columnar(column.node, schema).alias(f"{number}")
+            for number, column in enumerate(self._columns)
+        ]
+        self._int_count = len(operands.int_columns)
+
+    def rows(self, frame: pl.DataFrame, times_ms: Ints, known: Ints, true: Ints) -> Rows:
+        """Return the rows of a call; without ranks of constants (see `ranked`)."""
+        values = frame.select(self._expressions).get_columns() if self._expressions else []
+        values, self._ranks = self._ranked(values)
+        ints = values[: self._int_count]
+        floats = values[self._int_count :]
+        return Rows(
+            times_ms,
+            known,
+            true,
+            _stacked([_whole(series) for series in ints], len(frame), np.int64),
+            _stacked([series.is_null().to_numpy() for series in ints], len(frame), np.bool_),
+            _stacked([series.fill_null(0.0).to_numpy() for series in floats], len(frame), float),
+            _stacked([series.is_null().to_numpy() for series in floats], len(frame), np.bool_),
+        )
+
+    def program(self, plan: SearchPlan) -> Program:
+        """Return the program with the ranks that its texts have among those of the last rows."""
+        if not self._texts:
+            return plan.program
+        ints = plan.program.ints.copy()
+        for place, text in self._texts.items():
+            ints[place] = self._ranks[text]
+        return plan.program._replace(ints=ints)
+
+    def _ranked(self, values: list[pl.Series]) -> tuple[list[pl.Series], dict[str, int]]:
+        places = [n for n, column in enumerate(self._columns) if column.kind is Kind.STRING]
+        if not places and not self._texts:
+            return values, {}
+        constants = pl.Series(list(self._texts.values()), dtype=pl.String)
+        texts = pl.concat([constants, *(values[place] for place in places)])
+        ranks = texts.rank("dense")
+        of_constants = dict(zip(constants, ranks[: len(constants)], strict=True))
+        begin = len(constants)
+        for place in places:
+            values[place] = ranks[begin : begin + len(values[place])]
+            begin += len(values[place])
+        return values, of_constants
+
+
+def _whole(series: pl.Series) -> Ints:
+    if series.dtype.is_temporal():
+        series = series.to_physical()
+    return series.cast(pl.Int64).fill_null(0).to_numpy()
+
+
+def _stacked(columns: Sequence[Any], height: int, dtype: type) -> Any:
+    """Return columns as one array, by number and row."""
+    return np.array(columns, dtype).reshape(len(columns), height)

@@ -1,0 +1,240 @@
+"""Compiled: the search of many partitions in one call, backtracking, preferred ways first.
+
+    Program + Rows + Partitions ──► Matches
+
+It tries what `cep.row_search.search` would, in the order of preferment, one candidate after the
+other, as all rows are there. What has failed at a row is not tried again where conditions look at
+no candidate; where they do, what a partition may try is bounded, and the other search decides.
+
+Source: ISO/IEC 19075-5, 7.2 (preferment) and 4.12 (AFTER MATCH SKIP).
+"""
+
+from typing import Final
+
+import numpy as np
+
+from cep.row_kernel import opcodes as op
+from cep.row_kernel.arrays import Ints, Matches, Partitions, Program, Rows
+from cep.row_kernel.compiling import compiled
+from cep.row_kernel.memory import new_memory, remember
+from cep.row_kernel.stack_machine import LATER, NOT_TRUE, holds
+
+_TRIED_PER_ROW: Final = 1_000
+_TRIED_FREE: Final = 1_000_000
+
+
+@compiled
+def _grown(array: Ints, wanted: int) -> Ints:
+    grown = np.empty(max(wanted, 2 * len(array)), np.int64)
+    grown[: len(array)] = array
+    return grown
+
+
+@compiled
+def _grown_table(table: Ints) -> Ints:
+    grown = np.empty((2 * len(table), table.shape[1]), np.int64)
+    grown[: len(table)] = table
+    return grown
+
+
+@compiled
+def _next_start(
+    skip: int,
+    is_first: bool,  # noqa: FBT001 - compiled code takes arguments by place
+    path: Ints,
+    start: int,
+    length: int,
+) -> int:
+    """Return where the search goes on behind a match; -1 if the clause fails on it."""
+    if length == 0 or skip == -2:  # noqa: PLR2004 - see `Program`
+        return start + 1
+    if skip == -1:
+        return start + length
+    target = -1
+    for place in range(length):
+        if (np.int64(1) << (path[place, 2] >> 1)) & skip:
+            target = place
+            if is_first:
+                break
+    return start + target if target > 0 else -1
+
+
+@compiled
+def search(  # noqa: C901, PLR0912, PLR0915 - the inner loop: in one piece, as calls cost more
+    program: Program, rows: Rows, partitions: Partitions, dead_cells: int
+) -> Matches:
+    """Search partitions as far as their rows allow.
+
+    Args:
+        program: the clause.
+        rows: the rows of all partitions; what is found out of them is noted in them.
+        partitions: where they are, and how far they have come.
+        dead_cells: how many cells may be used for what has failed.
+    """
+    states, steps, values, code = program.states, program.steps, program.values, program.code
+    conditions, int_constants, float_constants = program.conditions, program.ints, program.floats
+    row_items, folds = program.items.rows, program.items.folds
+    within_ms, fewest_rows = program.within_ms, program.fewest_rows
+    times_ms, known, true = rows.times_ms, rows.known, rows.true
+    int_columns, int_nulls = rows.ints, rows.int_nulls
+    float_columns, float_nulls = rows.floats, rows.float_nulls
+    begins, ends, starts = partitions.begin, partitions.end, partitions.start
+    numbers, have_first_row = partitions.matches, partitions.has_first_row
+    are_ended = partitions.is_ended
+
+    count = len(begins)
+    longest = 1
+    for partition in range(count):
+        longest = max(longest, ends[partition] - begins[partition])
+    memory, reals = new_memory(longest + 1, len(row_items), len(folds))
+    path = np.empty((longest + 1, 3), np.int64)  # state, next step, code, by depth
+    int_stack, float_stack = np.zeros(len(code) + 1, np.int64), np.zeros(len(code) + 1)
+    null_stack = np.zeros(len(code) + 1, np.bool_)
+    memoizes = not program.has_memory and (longest + 1) * len(states) <= dead_cells
+    # The mark of what came to nothing, by row and state.
+    dead = np.zeros((longest + 1 if memoizes else 0, len(states)), np.int64)
+    mark = 0
+    found, matches = np.empty((64, 4), np.int64), 0
+    codes, coded = np.empty(256, np.int64), 0
+    status = np.empty(count, np.int64)
+    next_starts, last_numbers = starts.copy(), numbers.copy()
+
+    for partition in range(count):
+        begin, end, is_ended = begins[partition], ends[partition], are_ended[partition]
+        start, number = starts[partition], numbers[partition]
+        budget = _TRIED_FREE + _TRIED_PER_ROW * (end - begin)
+        mark += 1
+        outcome = op.FAILED
+        while start < end:
+            if is_ended and end - start < fewest_rows:
+                start = end
+                break
+            if within_ms >= 0:
+                mark += 1  # what failed for want of time may not fail here
+            state = program.initial
+            if start == begin and have_first_row[partition]:
+                state = program.initial_of_first_row
+            # One start: back and forth until it is decided.
+            depth = 0
+            path[0, 0], path[0, 1] = state, states[state, 0]
+            while True:
+                state, step = path[depth, 0], path[depth, 1]
+                row = start + depth
+                if step == states[state + 1, 0]:
+                    if states[state, 1]:
+                        outcome = op.MATCHED
+                        break
+                    if memoizes:
+                        dead[row - begin, state] = mark
+                    if depth == 0:
+                        outcome = op.FAILED
+                        break
+                    depth -= 1
+                    continue
+                if row >= end and not is_ended:
+                    outcome = op.UNDECIDED
+                    break
+                if row >= end or (within_ms >= 0 and times_ms[row] - times_ms[start] >= within_ms):
+                    path[depth, 1] = states[state + 1, 0]
+                    continue
+                path[depth, 1] = step + 1
+                budget -= 1
+                if budget < 0:
+                    outcome = op.GAVE_UP
+                    break
+                variable, target = steps[step, 0], steps[step, 2]
+                if memoizes and dead[row + 1 - begin, target] == mark:
+                    continue
+                bit = np.int64(1) << variable
+                is_known = known[row] & bit != 0
+                if is_known and true[row] & bit == 0:
+                    continue
+                if not remember(
+                    row_items,
+                    folds,
+                    int_columns,
+                    int_nulls,
+                    float_columns,
+                    float_nulls,
+                    memory,
+                    reals,
+                    depth,
+                    variable,
+                    row,
+                ):
+                    outcome = op.GAVE_UP
+                    break
+                if not is_known:
+                    holding = holds(
+                        conditions,
+                        code,
+                        int_constants,
+                        float_constants,
+                        values,
+                        row_items,
+                        folds,
+                        int_columns,
+                        int_nulls,
+                        float_columns,
+                        float_nulls,
+                        memory,
+                        reals,
+                        int_stack,
+                        float_stack,
+                        null_stack,
+                        variable,
+                        row,
+                        start,
+                        depth + 1,
+                        begin,
+                        end,
+                        is_ended,
+                        number + 1,
+                    )
+                    if holding < NOT_TRUE:
+                        outcome = op.UNDECIDED if holding == LATER else op.GAVE_UP
+                        break
+                    if conditions[variable, 1]:
+                        known[row] |= bit
+                        true[row] |= bit * holding
+                    if holding == NOT_TRUE:
+                        continue
+                path[depth, 2] = steps[step, 1]
+                depth += 1
+                path[depth, 0], path[depth, 1] = target, states[target, 0]
+            if outcome == op.FAILED:
+                start += 1
+                continue
+            if outcome != op.MATCHED:
+                break
+            if not is_ended and start + depth + program.output_ahead > end:
+                outcome = op.UNDECIDED  # its output reads rows that are not there yet
+                break
+            following = _next_start(program.skip, program.skip_is_first, path, start, depth)
+            if following < 0:
+                outcome = op.GAVE_UP
+                break
+            number += 1
+            if matches == len(found):
+                found = _grown_table(found)
+            found[matches, 0], found[matches, 1] = partition, start
+            found[matches, 2], found[matches, 3] = depth, number
+            matches += 1
+            if coded + depth > len(codes):
+                codes = _grown(codes, coded + depth)
+            for place in range(depth):
+                codes[coded + place] = path[place, 2]
+            coded += depth
+            start = following
+        status[partition] = outcome
+        next_starts[partition], last_numbers[partition] = start, number
+    return Matches(
+        found[:matches, 0].copy(),
+        found[:matches, 1].copy(),
+        found[:matches, 2].copy(),
+        found[:matches, 3].copy(),
+        codes[:coded],
+        status,
+        next_starts,
+        last_numbers,
+    )
