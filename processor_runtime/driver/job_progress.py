@@ -74,6 +74,10 @@ class JobProgress:
             backlog_events=backlog_events,
         )
 
+    def add_unfit(self, files: int) -> None:
+        """Count error rows about files as a whole, which no shard knows of."""
+        self._counts.malformed += files
+
     def resumed(self, record: BatchRecord, timeline: Timeline) -> JobStatus:
         """Return the status of a job that continues after a batch of an earlier start, or with it.
 

@@ -1,6 +1,7 @@
 """What Spark has written in the checkpoint about a batch before it runs it.
 
     <checkpoint>/offsets/<batch id> ──planned_batch──► BatchStart ──► pin
+    <checkpoint>/offsets/<batch id> ──source_position──► how far the batch reads its events
     number of sources of a plan     ──fit_sources────► the newest files name as many
 
 A file is a line with a version, a line with the time, and a line with the position of each source,
@@ -64,6 +65,19 @@ def planned_batch(files: Files, batch_id: int, *, has_ticks: bool) -> BatchStart
         reads_events=any(moved[:-1] if has_ticks else moved),
         has_tick=has_ticks and moved[-1],
     )
+
+
+def source_position(files: Files, batch_id: int) -> bytes | None:
+    """Return up to where a batch reads the source of events, as Spark writes it.
+
+    Args:
+        files: the checkpoint.
+        batch_id: the batch. `None` is returned if it is not known, or nothing had been read then.
+    """
+    lines = _lines(files, batch_id)
+    if lines is None or lines[_BEFORE_SOURCES] == _NO_POSITION:
+        return None
+    return lines[_BEFORE_SOURCES]
 
 
 def fit_sources(files: Files, *, has_ticks: bool) -> None:

@@ -250,6 +250,7 @@ class StreamingJob:
             unfit=CodeTrial(self.job_file.worker_limits),
         )
         _report_start(parts, pins)
+        events = read_source(self.spark, self.job_file.source, stream, parts.files)
         batches = MicroBatches(
             spark=self.spark,
             files=parts.files,
@@ -260,6 +261,7 @@ class StreamingJob:
             progress=parts.progress,
             on_batch=lambda done: self._done(parts, done),
             on_begin=lambda: _begins(parts),
+            check=events.check,
             search=parts.search,
             limits=self.job_file.worker_limits,
             fails_on_error=self.job_file.on_error == "fail",
@@ -268,7 +270,7 @@ class StreamingJob:
         fit_sources(parts.files, has_ticks=self.job_file.has_ticks)
         self.spark.conf.set("spark.sql.shuffle.partitions", str(parts.identity.shards))
         self._query = JobQuery(
-            rows=self._rows(parts, stream, time),
+            rows=self._rows(parts, events.frame, time),
             batches=batches,
             watch=watch,
             name=f"{self.job_file.stream}/{self.job_file.name}",
@@ -285,8 +287,7 @@ class StreamingJob:
             return not self.is_stopping
         return watch.has_changed and not self.is_stopping
 
-    def _rows(self, parts: _Parts, stream: StreamDefinition, time: TimeRules) -> DataFrame:
-        events = read_source(self.spark, self.job_file.source, stream)
+    def _rows(self, parts: _Parts, events: DataFrame, time: TimeRules) -> DataFrame:
         if self.job_file.has_ticks:
             events = with_ticks(events, self.job_file.trigger)
         plan = StagePlan(

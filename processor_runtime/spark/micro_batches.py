@@ -25,11 +25,13 @@ from processor_runtime.driver.job_progress import JobProgress
 from processor_runtime.driver.job_status import JobStatus
 from processor_runtime.driver.offset_log import planned_batch
 from processor_runtime.driver.pinning import BatchPins, Pin, failed_versions
+from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.schedule.timeline import Timeline
 from processor_runtime.spark.checkpoint_files import CheckpointFiles
 from processor_runtime.spark.plan.stages import STATUS
 from processor_runtime.spark.plan.worker_rules import PROPERTY, PinnedBatch
 from processor_runtime.spark.shipped_files import ShippedFiles
+from processor_runtime.spark.sources import unread_file
 from processor_runtime.spark.sources.backlog import unread_events
 from processor_runtime.spark.worker_deaths import BatchUndone, death_in
 from processor_runtime.stages.rule_errors import RuleFailed
@@ -69,6 +71,7 @@ class MicroBatches:
         progress: what is added up.
         on_batch: told of each batch when it is done.
         on_begin: told when a batch begins.
+        check: looks at what a batch is to read, and returns rows of output about it.
         search: who makes workers die, if they do.
         limits: what code of processors may take.
         fails_on_error: whether a processor that cannot run ends the job.
@@ -84,6 +87,7 @@ class MicroBatches:
     progress: JobProgress
     on_batch: Callable[[BatchDone], None]
     on_begin: Callable[[], None] = lambda: None
+    check: Callable[[int], list[OutputRow]] = lambda _batch_id: []
     search: CulpritSearch = field(default_factory=CulpritSearch)
     limits: WorkerLimits = field(default_factory=WorkerLimits)
     fails_on_error: bool = False
@@ -95,11 +99,14 @@ class MicroBatches:
         Raises:
             OutputFailed: an output could not be written; the batch will be run again.
             RuleFailed: a processor failed, and the job is set to fail then.
+            SourceError: a file of the batch cannot be read as it is meant.
             BatchUndone: a worker died, or the batch was a trial; it is to be run again.
         """
         began = time.monotonic()
         self.on_begin()
         before = self.pins.timeline
+        # Before anything is pinned: the stream can be changed if it is what does not fit.
+        told = self.check(batch_id)
         pin = self._pin(batch_id)
         if self.fails_on_error and (failures := _failures(pin.timeline)):
             raise RuleFailed(failures)
@@ -107,12 +114,13 @@ class MicroBatches:
         frame.persist()
         try:
             statuses = self._evaluated(frame, batch_id)
-            row_counts = Counter[str]()
+            row_counts = Counter[str](row.kind for row in told)
             for status in statuses:
                 row_counts.update(status.row_kinds)
-            self.outputs.write(frame, batch_id, row_counts)
+            self.outputs.write(self._with(told, frame), batch_id, row_counts)
         finally:
             frame.unpersist()
+        self.progress.add_unfit(len(told))
         duration_ms = round((time.monotonic() - began) * 1_000)
         job_status = self.progress.add(
             pin.record, pin.timeline, statuses, duration_ms, self._backlog()
@@ -127,11 +135,17 @@ class MicroBatches:
         except (PySparkException, Py4JJavaError) as error:
             death = death_in(str(error), self.limits.call_seconds)
             if death is None:
-                raise
+                raise unread_file(error) or error from error
             raise BatchUndone(batch_id, death, error) from error
         if self.search.left_out is not None:
             raise BatchUndone(batch_id)
         return statuses
+
+    def _with(self, told: list[OutputRow], frame: DataFrame) -> DataFrame:
+        """Return the rows of a batch, and those about what it was to read."""
+        if not told:
+            return frame
+        return frame.unionByName(self.spark.createDataFrame(told, frame.schema))
 
     def _pin(self, batch_id: int) -> Pin:
         newest = self.latest() or self.pins.snapshot

@@ -2,11 +2,13 @@
 
     reader of the format ──► loading ──► rows as the source has them ──► typing, parsing ──► events
 
+    files of a batch    ──► arriving_files ──► rows about files, or the end of the job
+
 Every frame that `read_source` returns has exactly the stream's columns, and `_malformed`: NULL, or
 the content of a row that could not be read, so that no row is lost.
 """
 
-from processor_runtime.spark.sources.errors import SourceError
-from processor_runtime.spark.sources.events import events_of, read_source
+from processor_runtime.spark.sources.errors import SourceError, unread_file
+from processor_runtime.spark.sources.events import SourceEvents, events_of, read_source
 
-__all__ = ["SourceError", "events_of", "read_source"]
+__all__ = ["SourceError", "SourceEvents", "events_of", "read_source", "unread_file"]

@@ -64,7 +64,7 @@ def stream_schema(stream: StreamDefinition) -> T.StructType:
     for each in schema:
         if problem := _problem(each.dataType):
             raise SourceError(
-                f"the column {each.name} of the stream '{stream.name}' is {_shown(each.dataType)}: "
+                f"the column {each.name} of the stream '{stream.name}' is {shown(each.dataType)}: "
                 f"{problem}"
             )
     if MALFORMED_COLUMN in schema.names:
@@ -138,8 +138,8 @@ def typed_columns(
             )
         elif not fits(types[name], each.dataType):
             troubles.append(
-                f"its column '{name}' is {_shown(types[name])}, which cannot become "
-                f"{_shown(each.dataType)} without loss. Change the stream's schema"
+                f"its column '{name}' is {shown(types[name])}, which cannot become "
+                f"{shown(each.dataType)} without loss. Change the stream's schema"
             )
         else:
             converted = _converted(column(name), types[name], each.dataType)
@@ -195,5 +195,6 @@ def _converted(value: Column, given: T.DataType, wanted: T.DataType) -> Column:
     return value.cast(wanted)
 
 
-def _shown(data_type: T.DataType) -> str:
+def shown(data_type: T.DataType) -> str:
+    """Return a type as it is written in a schema."""
     return data_type.simpleString().upper()

@@ -9,10 +9,33 @@ from pyspark.errors import PySparkException
 from processor_runtime.spark.failure_text import failure_text
 
 _CONDITION: Final = re.compile(r"\[([A-Z0-9_]+)")
+_UNREAD: Final = re.compile(
+    r"\[FAILED_READ_FILE[\w.]*\] Encountered error while reading file (\S.*?)\.(?:\s|$)"
+)
+_CAUSE: Final = re.compile(r"^Caused by: [\w.$]+: ([^\n]*)", re.MULTILINE)
+# What a header has instead of what it should have is in a later line.
+_HEADER: Final = re.compile(r"^ *(Expected: .*|Header length: .*)$", re.MULTILINE)
+MEND: Final = "Write it again under the same name, and start the job again: it continues here"
 
 
 class SourceError(ValueError):
     """A source cannot be read as the stream's columns; says where, why and what to do."""
+
+
+def unread_file(error: PySparkException | Py4JJavaError) -> SourceError | None:
+    """Return an error that names the file that Spark could not read; `None` if there is none."""
+    said = str(error)
+    file = _UNREAD.search(said)
+    if file is None:
+        return None
+    causes = _CAUSE.findall(said)
+    reason = causes[-1] if causes else failure_text(error, ()).partition(file.group(1))[2]
+    header = _HEADER.search(said)
+    told = " ".join(filter(None, [reason.strip(" .:;"), header and f"({header.group(1)})"]))
+    return SourceError(
+        f"{file.group(1)}: {told or 'it cannot be read'}. {MEND}; or have it skipped with "
+        "source.options: {ignoreCorruptFiles: true}"
+    )
 
 
 def first_sentence(error: PySparkException | Py4JJavaError) -> str:

@@ -1,5 +1,7 @@
 """A source of a job file → a streaming frame of events: the stream's columns, and `_malformed`."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 from py4j.protocol import Py4JJavaError
@@ -9,19 +11,25 @@ from pyspark.sql import types as T  # noqa: N812 - as all of Spark's documentati
 from pyspark.version import __version__ as spark_version
 
 from contract.snapshot import StreamDefinition
+from processor_runtime.driver.batch_record import Files
 from processor_runtime.job_file.source import FILE_FORMATS, TEXT_FORMATS, Source
+from processor_runtime.rows.output_rows import OutputRow
+from processor_runtime.spark.sources.arriving_files import ArrivingFiles
 from processor_runtime.spark.sources.columns import stream_schema, typed_columns
 from processor_runtime.spark.sources.errors import SourceError, condition, first_sentence
+from processor_runtime.spark.sources.file_fit import reader_type
+from processor_runtime.spark.sources.file_schemas import SELF_DESCRIBING
 from processor_runtime.spark.sources.malformed import never_malformed
 from processor_runtime.spark.sources.parsing import (
+    VALUE,
     events_in_files,
     events_in_values,
     reader_options,
     reader_schema,
 )
 
-# Files of these formats contain their schema, but Spark does not read it for a stream.
-_INFERRED_FORMATS: Final = frozenset({"parquet", "orc"})
+# The log of a table of Delta is of another kind, and Delta itself checks what is written to it.
+CHECKED_FORMATS: Final = FILE_FORMATS - {"delta"}
 _REMEDIES: Final = {
     "DATA_SOURCE_NOT_FOUND": "Correct source.format, or add its package under source.packages.",
     "KAFKA_DATA_SOURCE_NOT_ENABLED": "Add org.apache.spark:spark-sql-kafka-0-10_2.13:"
@@ -30,23 +38,58 @@ _REMEDIES: Final = {
 }
 
 
-def read_source(spark: SparkSession, source: Source, stream: StreamDefinition) -> DataFrame:
-    """Return the events of a source as a streaming frame.
+@dataclass(frozen=True, slots=True)
+class SourceEvents:
+    """The events of a source, and what is called with each batch before it reads them.
 
-    Its columns are those of the stream, in the order and with the types of the DDL, and `_malformed
-    STRING`: NULL, or the content of a row that could not be read (`malformed`).
+    `check` returns rows of output about what the batch reads, and raises `SourceError` if that
+    cannot be read as it is meant.
+    """
+
+    frame: DataFrame
+    check: Callable[[int], list[OutputRow]] = lambda _batch_id: []
+
+
+def read_source(
+    spark: SparkSession, source: Source, stream: StreamDefinition, files: Files | None = None
+) -> SourceEvents:
+    """Return the events of a source as a streaming frame, and what checks files that arrive.
+
+    The columns of the frame are those of the stream, in the order and with the types of the DDL,
+    and `_malformed STRING`: NULL, or the content of a row that could not be read (`malformed`).
+
+    Args:
+        spark: the session.
+        source: where events are.
+        stream: its definition.
+        files: the checkpoint of the query, if there is one. If it has read something before, files
+            that do not fit are left to the check, which names them.
 
     Raises:
         SourceError: Spark cannot open the source, or its columns do not fit the stream's.
     """
     schema = stream_schema(stream)
     try:
-        return events_of(_opened(spark, source, schema), source, stream)
+        rows = _opened(spark, source, schema, continues=_has_begun(files))
+        events = events_of(rows, source, stream)
+        if files is None or source.format not in CHECKED_FORMATS:
+            return SourceEvents(events)
+        read = T.StructType([each for each in rows.schema if _is_read(each.name, source)])
+        return SourceEvents(events, ArrivingFiles(spark, source, files, read).check)
     except (PySparkException, Py4JJavaError) as error:
         remedy = _REMEDIES.get(condition(error), "")
         raise SourceError(
             f"source ({source.format}): {first_sentence(error)} {remedy}".rstrip()
         ) from error
+
+
+def _is_read(name: str, source: Source) -> bool:
+    """Return whether a column of the source is read; all are, unless events are in a value."""
+    return not source.parses_value or name == VALUE or name in source.columns.values()
+
+
+def _has_begun(files: Files | None) -> bool:
+    return files is not None and bool(files.names("offsets"))
 
 
 def events_of(frame: DataFrame, source: Source, stream: StreamDefinition) -> DataFrame:
@@ -64,29 +107,44 @@ def events_of(frame: DataFrame, source: Source, stream: StreamDefinition) -> Dat
     return frame.select(*columns, never_malformed())
 
 
-def _opened(spark: SparkSession, source: Source, schema: T.StructType) -> DataFrame:
+def _opened(
+    spark: SparkSession, source: Source, schema: T.StructType, *, continues: bool
+) -> DataFrame:
     """Return the rows of the source unchanged."""
     reader = spark.readStream.format(source.format)
     if source.format in TEXT_FORMATS:
         reader = reader.options(**reader_options(source)).schema(reader_schema(source, schema))
     else:
         reader = reader.options(**source.reader_options)
-    if source.format in _INFERRED_FORMATS:
-        reader = reader.schema(_inferred(spark, source, schema))
+    if source.format in SELF_DESCRIBING:
+        reader = reader.schema(_inferred(spark, source, schema, continues=continues))
     return reader.load(source.path) if source.format in FILE_FORMATS else reader.load()
 
 
-def _inferred(spark: SparkSession, source: Source, schema: T.StructType) -> T.StructType:
-    """Return the columns of the existing files; without files, those of the stream."""
+def _inferred(
+    spark: SparkSession, source: Source, schema: T.StructType, *, continues: bool
+) -> T.StructType:
+    """Return the columns to read files with, after those of an existing file, if there is one."""
+    wanted = T.StructType(
+        [T.StructField(source.columns.get(each.name, each.name), each.dataType) for each in schema]
+    )
     try:
-        found = spark.read.format(source.format).options(**source.options).load(source.path)
-    except PySparkException as error:
-        if error.getCondition() != "UNABLE_TO_INFER_SCHEMA":
+        found = spark.read.format(source.format).options(**source.options).load(source.path).schema
+    except (PySparkException, Py4JJavaError) as error:
+        if not continues and condition(error) != "UNABLE_TO_INFER_SCHEMA":
             raise
-        return T.StructType(
-            [
-                T.StructField(source.columns.get(each.name, each.name), each.dataType)
-                for each in schema
-            ]
-        )
-    return found.schema
+        return wanted
+    if source.parses_value:
+        return found
+    if not continues:
+        typed_columns(found, schema, source.columns)
+    types = {each.name.lower(): each.dataType for each in found}
+    return T.StructType(
+        [
+            T.StructField(
+                each.name,
+                reader_type(types.get(each.name.lower(), each.dataType), each.dataType),
+            )
+            for each in wanted
+        ]
+    )

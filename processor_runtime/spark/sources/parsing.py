@@ -20,7 +20,7 @@ RAW: Final = "_raw"
 _PARSED: Final = "_parsed"
 _OWN: Final = "_own"
 _PLACE: Final = "_place"
-_VALUE: Final = "value"
+VALUE: Final = "value"
 _PLACE_IN_KAFKA: Final = ("topic", "partition", "offset")
 _TEXT_MAP: Final = "MAP<STRING, STRING>"
 
@@ -31,10 +31,10 @@ def events_in_values(frame: DataFrame, source: Source, schema: T.StructType) -> 
     Raises:
         SourceError: there is no such column, or a column of the source does not fit.
     """
-    value_type = {each.name: each.dataType for each in frame.schema}.get(_VALUE)
+    value_type = {each.name: each.dataType for each in frame.schema}.get(VALUE)
     if not isinstance(value_type, T.StringType | T.BinaryType):
         raise SourceError(
-            f"source.value_format: {source.format} gives no column '{_VALUE}' with text. It gives "
+            f"source.value_format: {source.format} gives no column '{VALUE}' with text. It gives "
             f"{', '.join(frame.schema.names)}"
         )
     beside = T.StructType([each for each in schema if each.name in source.columns])
@@ -43,12 +43,12 @@ def events_in_values(frame: DataFrame, source: Source, schema: T.StructType) -> 
         raise SourceError("source.columns: every column is beside the value; none is left in it")
     own_columns = typed_columns(frame.schema, beside, source.columns)
     place = [name for name in _PLACE_IN_KAFKA if name in frame.schema.names]
-    text = column(_VALUE).cast("string")
+    text = column(VALUE).cast("string")
     columns = [
         F.from_json(text, _with_raw(inside), _keeping_malformed(source.value_options)).alias(
             _PARSED
         ),
-        column(_VALUE).alias(RAW),
+        column(VALUE).alias(RAW),
     ]
     if own_columns:
         columns.append(F.struct(*own_columns).alias(_OWN))

@@ -29,7 +29,7 @@ def streamed(spark: SparkSession, given: Source, definition: StreamDefinition) -
     def collect(batch: DataFrame, _batch_id: int) -> None:
         seen.extend(batch.collect())
 
-    events = read_source(spark, given, definition)
+    events = read_source(spark, given, definition).frame
     query = events.writeStream.foreachBatch(collect).trigger(availableNow=True).start()
     query.awaitTermination()
     return seen
@@ -46,7 +46,7 @@ def test_lines_of_json_are_read_and_malformed_ones_kept(
     )
     given = source("json", tmp_path, columns={"user": "who"}, max_files_per_batch=1)
 
-    assert types(read_source(spark, given, stream(DDL))) == TYPES
+    assert types(read_source(spark, given, stream(DDL)).frame) == TYPES
     good, bob, broken = streamed(spark, given, stream(DDL))
     assert (good.user, good.amount, good["_malformed"]) == ("ana", 5, None)
     assert malformed(bob)["reason"] == "does not fit the stream's schema: amount"
@@ -109,7 +109,7 @@ def test_parquet_is_taken_by_name_and_widened_without_loss(
     ).write.parquet(folder)
     given = source("parquet", Path(folder), columns={"user": "who"})
 
-    assert types(read_source(spark, given, stream(DDL))) == TYPES
+    assert types(read_source(spark, given, stream(DDL)).frame) == TYPES
     (row,) = streamed(spark, given, stream(DDL))
     assert (row.user, row.amount, row["_malformed"]) == ("ana", 5, None)
 
@@ -131,12 +131,12 @@ def test_a_directory_without_parquet_files_waits_for_the_first(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     given = source("parquet", tmp_path)
-    assert types(read_source(spark, given, stream(DDL))) == TYPES
+    assert types(read_source(spark, given, stream(DDL)).frame) == TYPES
 
 
 def test_a_source_of_spark_that_makes_rows_fits_under_other_names(spark: SparkSession) -> None:
     given = source("rate", columns={"ts": "timestamp", "id": "value"})
-    events = read_source(spark, given, stream("id DECIMAL(20,0), ts TIMESTAMP"))
+    events = read_source(spark, given, stream("id DECIMAL(20,0), ts TIMESTAMP")).frame
     assert types(events) == [
         ("id", "decimal(20,0)"),
         ("ts", "timestamp"),

@@ -133,4 +133,5 @@ class StageQuery:
             shard_keys=spread_shard_keys(self.spark, self.shards),
             filters=self.filters,
         )
-        return output_rows(timed_events(read_source(self.spark, source, self.stream), time), plan)
+        events = read_source(self.spark, source, self.stream).frame
+        return output_rows(timed_events(events, time), plan)
