@@ -55,7 +55,8 @@ def of_job(
         )
     if job.state != "running":
         return
-    if newer_epoch_at_ms is not None and now_ms - newer_epoch_at_ms > _TAKE_UP_MS:
+    # What was made long after now was made before the clock was set back.
+    if newer_epoch_at_ms is not None and abs(now_ms - newer_epoch_at_ms) > _TAKE_UP_MS:
         yield AttentionItem(
             concern="epoch_behind",
             urgency="warn",

@@ -76,7 +76,8 @@ class BatchPins:
         files: the checkpoint.
         defaults: what the job says for all its rules.
         stream: what the events look like that the query reads.
-        watermark_delay_ms: how far the watermark is behind the newest event.
+        watermark_delay_ms: how far the watermark is behind the newest event; 0 by processing time,
+            as no event comes later than those of its batch.
         idle_after_ms: event time follows the clock once the source has been silent for so long;
             `None` = never.
         closes: whether new batches close everything that is open at the end of them.
@@ -238,6 +239,9 @@ class BatchPins:
             watermark_ms = max(watermark_ms, self._last.watermark_ms)
             if self._last.closes and newest_ms is not None:
                 watermark_ms = max(watermark_ms, newest_ms)
+        if not self._delay_ms and self._newest_ms is not None:
+            # By processing time. Spark's watermark stands still if the clock has been set back.
+            watermark_ms = max(watermark_ms, self._newest_ms)
         clock_ms = self._silence.event_time_ms(start)
         if clock_ms is not None:
             newest_ms = clock_ms if newest_ms is None else max(newest_ms, clock_ms)

@@ -296,6 +296,7 @@ class StreamingJob:
             matching=MatchSettings(
                 self.job_file.row_kinds, fails_on_error=self.job_file.on_error == "fail"
             ),
+            by_clock=time.column is None,
         )
         return output_rows(timed_events(events, time), plan)
 

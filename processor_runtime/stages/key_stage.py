@@ -38,7 +38,8 @@ TICK: Final = "_tick"
 class KeyStageSettings:
     """How the first stage works.
 
-    `shards` is how many shards keys are spread over. `wanted` are the kinds of rows some output
+    `shards` is how many shards keys are spread over. `by_clock` is whether events have the time at
+    which they are read, so that none is late. `wanted` are the kinds of rows some output
     takes; others are counted only. `filters` may be switched off to send every event to every
     selector.
     """
@@ -46,6 +47,7 @@ class KeyStageSettings:
     shards: int
     wanted: frozenset[str] = frozenset({"late", "error"})
     filters: bool = True
+    by_clock: bool = False
 
 
 @dataclass(slots=True)
@@ -127,6 +129,9 @@ class KeyStage:
 
     def _on_time(self, events: pl.DataFrame) -> pl.DataFrame:
         watermark_ms = self.clock.watermark_ms
+        if self.settings.by_clock:
+            # A clock that was set back stands still until it has caught up.
+            return events.with_columns(pl.col(TIME).clip(pl.lit(watermark_ms + 1, pl.Int64)))
         late = events.filter(pl.col(TIME) <= watermark_ms)
         if not len(late):
             return events

@@ -338,6 +338,36 @@ def test_each_job_of_a_stream_has_its_own_line(
     assert [each["name"] for each in get(with_stream, JOBS)] == ["main", "shadow"]
 
 
+def test_reports_of_two_jobs_at_once_stay_apart(
+    with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
+) -> None:
+    publish()
+    other = ReportingJob(with_stream, "shadow", SECOND)
+    for events in (10, 20):
+        job.beat(running(counters={"events": events}), epoch=2, counters={"events": events})
+        other.beat(
+            running(version=3, state="quarantined", error="no"),
+            epoch=1,
+            counters={"events": 5 * events},
+            replaces_all=True,
+        )
+    assert [(each.view()["epoch"], each.view()["counters"]["events"]) for each in (job, other)] == [
+        (2, 20),
+        (1, 100),
+    ]
+    states = {
+        each.name: [
+            (held["version"], held["state"])
+            for held in get(with_stream, f"/v1/jobs/{each.id}/versions")["items"]
+        ]
+        for each in (job, other)
+    }
+    assert states == {"main": [(1, "active")], "shadow": [(3, "quarantined")]}
+    assert other.stop().status_code == 200
+    job.beat(epoch=2)
+    assert [job.view()["state"], other.view()["state"]] == ["running", "stopped"]
+
+
 def test_the_comparison_is_paged_and_can_be_asked_for_some(
     with_stream: ServiceUnderTest, publish: Publish
 ) -> None:

@@ -173,6 +173,16 @@ def test_a_job_that_does_not_take_up_changes_needs_attention_after_a_minute(
     assert concerns(with_stream) == []
 
 
+def test_a_job_that_does_not_take_up_changes_is_told_after_the_clock_was_set_back(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    job_id = register(with_stream)
+    with_stream.clock.time_ms -= 60 * MINUTE_MS
+    beat(with_stream, job_id, epoch=1)
+    assert concerns(with_stream) == ["epoch_behind"]
+
+
 def test_what_begins_or_ends_within_the_hour_is_told_the_next_first(
     with_stream: ServiceUnderTest, publish: Publish
 ) -> None:

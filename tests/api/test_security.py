@@ -106,6 +106,15 @@ def test_an_expired_token_is_refused(service: ServiceUnderTest) -> None:
     assert service.client.post("/v1/tokens", json=document).status_code == 422
 
 
+def test_a_revoked_token_stays_so_if_the_clock_is_set_back(service: ServiceUnderTest) -> None:
+    made = service.client.post("/v1/tokens", json={"name": "ci", "role": "viewer"}).json()
+    header = {"Authorization": f"Bearer {made['token']}"}
+    assert service.client.get("/v1/streams", headers=header).status_code == 200
+    assert service.client.delete(f"/v1/tokens/{made['id']}").is_success
+    service.clock.time_ms -= 3_600_000
+    assert service.client.get("/v1/streams", headers=header).status_code == 401
+
+
 def test_nobody_revokes_the_token_in_use(service: ServiceUnderTest) -> None:
     own = next(
         token["id"] for token in service.client.get("/v1/tokens").json() if token["name"] == "admin"

@@ -75,6 +75,22 @@ def test_several_changes_in_a_row_arrive_in_full(service: RuleService) -> None:
         assert [(each.id, each.paused) for each in newest.processors] == [("a", True), ("c", False)]
 
 
+def test_two_jobs_of_one_stream_get_every_change_even_if_one_was_away(
+    service: RuleService,
+) -> None:
+    with discovery(service) as one:
+        with discovery(service, wait_seconds=0.3) as other:
+            service.publish(document("a"))
+            eventually(lambda: actions(one.latest()) == actions(other.latest()) == {"a": ["fail"]})
+            kept = other.latest()
+        service.publish(document("b", effective_from="2026-06-01T00:00:00Z"))
+        service.request("POST", "/v1/processors/a/pause")
+        with discovery(service, kept, wait_seconds=0.3) as other:
+            service.request("POST", "/v1/processors/a/resume")
+            eventually(lambda: (newest := other.latest()) and newest.epoch == 5)
+            eventually(lambda: one.latest() == other.latest())
+
+
 def test_a_wait_without_a_change_is_a_success(service: RuleService) -> None:
     with discovery(service, wait_seconds=0.3) as job:
         first = job.first(PATIENCE_SECONDS)

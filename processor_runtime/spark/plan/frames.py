@@ -51,13 +51,15 @@ class TimeRules:
 class StagePlan:
     """What both stages are built with.
 
-    `shard_keys` are the values Spark groups by (see `spread_shard_keys`).
+    `shard_keys` are the values Spark groups by (see `spread_shard_keys`). `by_clock` is whether
+    events have the time at which they are read.
     """
 
     rules: RuleSource
     shard_keys: tuple[int, ...]
     matching: MatchSettings = field(default_factory=MatchSettings)
     filters: bool = True
+    by_clock: bool = False
 
 
 def timed_events(events: DataFrame, time: TimeRules) -> DataFrame:
@@ -109,7 +111,7 @@ def output_rows(timed: DataFrame, plan: StagePlan) -> DataFrame:
     """Return the rows of output, with a status row per shard, of a stream of timed events."""
     task = KeyStageTask(
         plan.rules,
-        KeyStageSettings(len(plan.shard_keys), plan.matching.wanted, plan.filters),
+        KeyStageSettings(len(plan.shard_keys), plan.matching.wanted, plan.filters, plan.by_clock),
         plan.shard_keys,
     )
     return (

@@ -86,6 +86,8 @@ class Options:
     takes_over: bool = True
     """Whether a rule set is made from the one before, as far as nothing has changed."""
     idle_after_ms: int | None = None
+    by_clock: bool = False
+    """Whether events have the time at which their batch is planned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,7 @@ class Pipeline:
         self.watermark_ms = NO_WATERMARK_MS
         self.newest_ms: int | None = None
         self._files = DictFiles()
+        self._clock_ms = NO_WATERMARK_MS
         self._wakes: list[int | None] = [None] * self.options.shards
         self._before: _Checkpoint | None = None
         self.snapshot = Snapshot(format=1, epoch=0, stream=stream, processors=[])
@@ -130,7 +133,7 @@ class Pipeline:
 
     def _start(self, *, closes: bool = False) -> None:
         """Start a process: it knows what the checkpoint says."""
-        delay_ms = self.stream.allowed_delay_ms + 1
+        delay_ms = 0 if self.options.by_clock else self.stream.allowed_delay_ms + 1
         self.columns: dict[str, pl.DataType] = {
             name: _stored_as(data_type)
             for name, data_type in Schema.from_ddl(self.stream.ddl).columns
@@ -222,11 +225,13 @@ class Pipeline:
     # One micro-batch
 
     def _run(self, batch: _Checkpoint) -> list[OutputRow]:
-        if self.newest_ms is not None:
+        if self.newest_ms is not None and not self.options.by_clock:
             # Spark begins with 0, which the runtime takes for no watermark.
             watermark_ms = self.newest_ms - self.stream.allowed_delay_ms - 1
             if watermark_ms > 0:
                 self.watermark_ms = max(self.watermark_ms, watermark_ms)
+        if self.options.by_clock:
+            self.watermark_ms, self._clock_ms = self._clock_ms, max(self._clock_ms, batch.clock_ms)
         start = BatchStart(
             self.batch_id,
             self.watermark_ms,
@@ -273,7 +278,10 @@ class Pipeline:
     ) -> Iterator[tuple[KeyStage, list[tuple[int, EventBlock]]]]:
         """Run the first stage on each partition of the events, in two frames each."""
         settings = KeyStageSettings(
-            self.options.shards, self.options.matching.wanted, self.options.filters
+            self.options.shards,
+            self.options.matching.wanted,
+            self.options.filters,
+            self.options.by_clock,
         )
         events, partitions = batch.events, batch.partitions
         if batch.has_tick:
@@ -287,7 +295,10 @@ class Pipeline:
             for begin, end in ((0, middle), (middle, len(part))):
                 position = partition * _POSITIONS_PER_PARTITION + begin
                 if begin < end:
-                    blocks += stage.blocks(self._frame(part[begin:end]), position)
+                    frame = self._frame(part[begin:end])
+                    if self.options.by_clock:
+                        frame = frame.with_columns(pl.lit(batch.clock_ms, pl.Int64).alias(TIME))
+                    blocks += stage.blocks(frame, position)
             yield stage, blocks
 
     def _frame(self, events: Events) -> pl.DataFrame:
