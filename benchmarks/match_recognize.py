@@ -49,6 +49,14 @@ CLAUSES: Final = {
         DEFINE B AS B.amount < A.amount
                 AND (LAST(B.amount, 1) IS NULL OR B.amount < LAST(B.amount, 1)),
             C AS C.amount > LAST(B.amount))""",
+    "rise": """MATCH_RECOGNIZE (
+        PARTITION BY shopper ORDER BY ts
+        MEASURES FIRST(A.ts) AS begin_ts, LAST(B.amount) AS highest, COUNT(B.amount) AS steps
+        ONE ROW PER MATCH AFTER MATCH SKIP PAST LAST ROW
+        PATTERN (A B{2,} C)
+        DEFINE B AS B.amount > A.amount
+                AND (LAST(B.amount, 1) IS NULL OR B.amount > LAST(B.amount, 1)),
+            C AS C.amount <= LAST(B.amount))""",
     "sum": """MATCH_RECOGNIZE (
         PARTITION BY shopper ORDER BY ts
         MEASURES SUM(A.amount) AS total, COUNT(A.amount) AS number, B.ts AS end_ts

@@ -34,7 +34,7 @@ def compiled(function: Function) -> Function:
     settings = vars(config)
     before, settings["CACHE_DIR"] = settings["CACHE_DIR"], str(_directory())
     try:
-        return cast("Function", njit(cache=True, nogil=True)(function))
+        return cast("Function", njit(cache=True, nogil=True, error_model="numpy")(function))
     finally:
         settings["CACHE_DIR"] = before
 

@@ -35,6 +35,18 @@ def owed(ways: int, walked: int) -> int:
     return ways + max(0, walked - _FREE_WALK) // _WALKED_PER_WAY
 
 
+def owe_for_row(partition: Partition, limits: Limits, count: int) -> None:
+    """Pay off what a row may cost, and count what has been tried with it; see `owe`.
+
+    Raises:
+        LimitExceeded: too much has been tried.
+    """
+    debt = partition.debt - _PAID_BY_ROW
+    partition.debt = debt = count if debt < 0 else debt + count
+    if debt > limits.partial_matches:
+        owe(partition, limits, 0)
+
+
 def owe(partition: Partition, limits: Limits, count: int) -> None:
     """Count what has been tried; see `owed`.
 

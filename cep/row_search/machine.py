@@ -82,7 +82,7 @@ class RowPatternKey:
 
     def partial_match_count(self) -> int:
         """Return the number of open candidates."""
-        return len(self.partition.candidates)
+        return self.partition.candidate_count
 
     def held_back_count(self) -> int:
         """Return the number of matches whose output waits for rows behind them."""
@@ -162,8 +162,9 @@ class RowPatternMachine:
             partition.end_starts()
             if not partition.has_start and not partition.due:
                 return None
-        is_open = bool(partition.candidates) or partition.has_start
-        if transitions.start is None and not is_open and not self._tracks_every_row:
+        if transitions.start is None and not (
+            self._tracks_every_row or partition.candidate_count or partition.has_start
+        ):
             return None
         partition.append(event, time_ms, transitions.known, transitions.true)
         if self.search.goes_on(partition):

@@ -1,37 +1,23 @@
 """What a row does to all candidates of a start at once, where conditions look at that row alone.
 
-    states of the candidates, in order · variables the row can be ──► Move, worked out on first use
+    states of the candidates, in order = Node ──variables the row can be──► Move ──► the next Node
 
 Then nothing but the states and the row decides, so the walk over the candidates is done once for
-each combination, as a lazy DFA does, and afterwards looked up.
+each combination, as a lazy DFA does, and afterwards looked up. Which rows a candidate has is told
+by the moves, one a row, when somebody asks.
 
 Source: RE2's DFA, built while it runs, with ordered states for the preference of a backtracker.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from cep.row_search.automaton.states import State, States
 from cep.row_search.effort import owed
+from cep.row_search.nodes import Move, Node
 from cep.row_search.partition import Candidate
 
 _MOVES_KEPT: Final = 20_000
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Move:
-    """Where candidates come to.
-
-    `open` are the candidates behind the row: the place of the one before among the candidates, the
-    code of the row, the state. `accepted` is the place and the code of one that is complete, which
-    cut off all behind it. `states` are all that were reached; `owed` is what was tried.
-    """
-
-    open: tuple[tuple[int, int, State], ...]
-    accepted: tuple[int, int] | None
-    states: frozenset[State]
-    owed: int
 
 
 class Moves:
@@ -39,58 +25,74 @@ class Moves:
 
     def __init__(self, states: States) -> None:
         self._states = states
-        self._variables: dict[tuple[State, ...], int] = {}
-        self._moves: dict[tuple[tuple[State, ...], int], Move] = {}
+        self._nodes: dict[tuple[State, ...], Node] = {}
+        self._count = 0
 
-    def of(self, candidates: Sequence[Candidate], known: int, true: int) -> Move | None:
+    def node_of(self, candidates: Sequence[Candidate]) -> Node:
+        """Return the node of candidates, in order of preferment."""
+        return self._node(tuple([state for state, _, _ in candidates]))
+
+    def of(self, node: Node, known: int, true: int) -> Move | None:
         """Return what a row does; `None` if it is not known yet which variables it can be.
 
         Args:
-            candidates: in order of preferment.
+            node: that of the candidates.
             known: the variables of which it is known whether the row can be one, as bits.
             true: those it can be.
         """
-        key = tuple([state for state, _, _ in candidates])
-        variables = self._variables.get(key)
-        if variables is None:
-            variables = self._variables_of(key)
-        if variables & ~known:
+        if node.variables & ~known:
             return None
-        move = self._moves.get((key, true & variables))
-        return self._move(key, true & variables) if move is None else move
-
-    def _variables_of(self, key: tuple[State, ...]) -> int:
-        if len(self._variables) >= _MOVES_KEPT:
-            self._variables.clear()
-            self._moves.clear()
-        variables = 0
-        for state in key:
-            for step in state.steps:
-                variables |= 1 << step.variable
-        self._variables[key] = variables
-        return variables
-
-    def _move(self, key: tuple[State, ...], true: int) -> Move:
-        if len(self._moves) >= _MOVES_KEPT:
-            self._moves.clear()
-        move = self._moves[key, true] = self._walked(key, true)
+        move = node.moves.get(true)
+        if move is None:
+            if self._count >= _MOVES_KEPT:
+                self._clear()
+            self._count += 1
+            move = node.moves[true] = self._walked(node, true)
         return move
 
-    def _walked(self, key: tuple[State, ...], true: int) -> Move:
-        still_open: list[tuple[int, int, State]] = []
+    def _clear(self) -> None:
+        for node in self._nodes.values():
+            node.moves.clear()
+        self._nodes.clear()
+        self._count = 0
+
+    def _node(self, states: tuple[State, ...]) -> Node:
+        node = self._nodes.get(states)
+        if node is None:
+            variables = 0
+            for state in states:
+                for step in state.steps:
+                    variables |= 1 << step.variable
+            node = self._nodes[states] = Node(states, variables)
+        return node
+
+    def _walked(self, node: Node, true: int) -> Move:
+        still_open: list[tuple[int, int]] = []
+        targets: list[State] = []
+        accepted: tuple[int, int] | None = None
         seen: set[State] = set()
         owes = 0
-        for place, state in enumerate(key):
-            for step in state.steps:
-                if not true >> step.variable & 1:
-                    continue
-                target = self._states.at(step.place)
-                if target in seen:
-                    continue
-                seen.add(target)
-                owes += owed(len(target.steps), self._states.walked(step.place))
-                if target.is_open:
-                    still_open.append((place, step.code, target))
-                if target.accepts:
-                    return Move(tuple(still_open), (place, step.code), frozenset(seen), owes)
-        return Move(tuple(still_open), None, frozenset(seen), owes)
+        for place, step in (
+            (place, step) for place, state in enumerate(node.states) for step in state.steps
+        ):
+            if not true >> step.variable & 1:
+                continue
+            target = self._states.at(step.place)
+            if target in seen:
+                continue
+            seen.add(target)
+            owes += owed(len(target.steps), self._states.walked(step.place))
+            if target.is_open:
+                still_open.append((place, step.code))
+                targets.append(target)
+            if target.accepts:
+                accepted = (place, step.code)
+                break
+        return Move(
+            tuple(still_open),
+            self._node(tuple(targets)),
+            accepted,
+            frozenset(seen),
+            owes,
+            leads_on=bool(still_open) and accepted is None,
+        )

@@ -10,6 +10,7 @@ from typing import Any
 
 from cep.row_search.automaton.states import State
 from cep.row_search.memory import Memory
+from cep.row_search.nodes import Move, Node
 
 Path = tuple[Any, int]
 """The rows of a candidate, linked from the last one back: `(path before or None, code)`."""
@@ -35,15 +36,17 @@ class Partition:
     Rows are known by index, from 0 at the first row of the partition; `base` is that of `rows[0]`.
     `known` and `true` say per row of which variables it is known whether it can be one, and of
     which it can, as bits. `start` is where the search is, `cursor` the next row it looks at,
-    `candidates` what is open, preferred ones first; `has_found` tells of a match that all of those
+    `candidates` what is open, preferred ones first, and `node` their states where rows alone decide
+    (see `cep.row_search.moves`); `has_found` tells of a match that all of those
     are preferred to, `found` is its path. Rows before `covered` belong to matches. No match begins
     at or behind `starts_end`, if there is such a place. `debt` counts what the search has tried
     beyond what its rows and starts pay for.
     """
 
     __slots__ = (
+        "_candidates",
+        "_moved",
         "base",
-        "candidates",
         "covered",
         "cursor",
         "debt",
@@ -53,6 +56,7 @@ class Partition:
         "has_found",
         "known",
         "matches",
+        "node",
         "rows",
         "start",
         "starts_end",
@@ -69,7 +73,9 @@ class Partition:
         self.start = 0
         self.cursor = 0
         self.has_begun = False
-        self.candidates: list[Candidate] = []
+        self._candidates: list[Candidate] = []
+        self._moved: list[Move] = []
+        self.node: Node | None = None
         self.has_found = False
         self.found: Path | None = None
         self.matches = 0
@@ -77,6 +83,45 @@ class Partition:
         self.debt = 0
         self.due: deque[Due] = deque()
         self.starts_end: int | None = None
+
+    @property
+    def candidates(self) -> list[Candidate]:
+        """What is open, preferred ones first. Asking for it writes out how they have moved."""
+        if self._moved and self.node is not None:
+            paths = [path for _, path, _ in self._candidates]
+            for move in self._moved:
+                paths = [(paths[before], code) for before, code in move.open]
+            self._candidates = [
+                (state, path, ()) for state, path in zip(self.node.states, paths, strict=True)
+            ]
+            self._moved = []
+        return self._candidates
+
+    @candidates.setter
+    def candidates(self, candidates: list[Candidate]) -> None:
+        self._candidates = candidates
+        self._moved, self.node = [], None
+
+    @property
+    def candidate_count(self) -> int:
+        """How many candidates are open."""
+        return len(self._candidates) if self.node is None else len(self.node.states)
+
+    def follow(self, move: Move) -> None:
+        """Let all candidates take a row as a move from `node` says."""
+        self._moved.append(move)
+        self.node = move.target
+
+    def path_of(self, place: int) -> Path | None:
+        """Return the path of the candidate at a place in order."""
+        codes = []
+        for move in reversed(self._moved):
+            place, code = move.open[place]
+            codes.append(code)
+        path = self._candidates[place][1]
+        for code in reversed(codes):
+            path = (path, code)
+        return path
 
     @property
     def end(self) -> int:

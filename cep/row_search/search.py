@@ -17,9 +17,9 @@ from cep.nfa.limits import Limits
 from cep.row_pattern.bound import BoundClause
 from cep.row_search.dead_ends import DeadEnds
 from cep.row_search.decided import decide, forget, put_out
-from cep.row_search.effort import owe, owed, pay_for_row, pay_for_start
+from cep.row_search.effort import owe, owe_for_row, owed, pay_for_row, pay_for_start
 from cep.row_search.matched import Found, MatchedRows
-from cep.row_search.moves import Move, Moves
+from cep.row_search.moves import Moves
 from cep.row_search.partition import Candidate, Due, Partition, Path, codes_of
 from cep.row_search.program import RowProgram
 from cep.row_search.row_under_test import RowUnderTest
@@ -85,23 +85,22 @@ class RowPatternSearch:
         Raises:
             LimitExceeded: the partition holds too much.
         """
-        candidates = partition.candidates
-        place = partition.cursor - partition.base
+        node, place = partition.node, partition.cursor - partition.base
         if (
-            self.program.moves is None
-            or not candidates
+            node is None
             or partition.due
             or place + 1 != len(partition.rows)
             or self.program.has_lookahead
             or self._is_over(partition, partition.times[place])
             or place > self.limits.events
+            or node.variables & ~partition.known[place]
         ):
             return False
-        move = self.program.moves.of(candidates, partition.known[place], partition.true[place])
-        if move is None or move.accepted is not None or not move.open:
+        move = node.moves.get(partition.true[place])
+        if move is None or not move.leads_on:
             return False
-        pay_for_row(partition)
-        self._follow(partition, move)
+        owe_for_row(partition, self.limits, move.owed)
+        partition.follow(move)
         partition.cursor += 1
         return True
 
@@ -119,7 +118,7 @@ class RowPatternSearch:
         """Do one step; return whether there was one to do."""
         if not partition.has_begun and not self._begins(partition, is_ended=is_ended):
             return False
-        while partition.candidates and partition.cursor < partition.end:
+        while partition.candidate_count and partition.cursor < partition.end:
             if self._is_over(partition, partition.times[partition.cursor - partition.base]):
                 self._time_out(partition)
                 dead_ends.start_ran_out_of_time()
@@ -127,7 +126,7 @@ class RowPatternSearch:
             if not is_ended and partition.cursor + self._lookahead(partition) >= partition.end:
                 return False
             self._take_row(partition, dead_ends)
-        if partition.candidates:
+        if partition.candidate_count:
             if is_ended:
                 self._end(partition)
             elif time_ms is not None and self._is_over(partition, time_ms):
@@ -232,37 +231,34 @@ class RowPatternSearch:
 
     def _move(self, partition: Partition, moves: Moves, dead_ends: DeadEnds) -> bool:
         """Take the next row as such a row was taken before; return whether that can be known."""
-        cursor, candidates = partition.cursor, partition.candidates
+        cursor, node = partition.cursor, partition.node
         if dead_ends.at(cursor):
             return False
+        if node is None:
+            node = partition.node = moves.node_of(partition.candidates)
         place = cursor - partition.base
-        move = moves.of(candidates, partition.known[place], partition.true[place])
+        move = moves.of(node, partition.known[place], partition.true[place])
         if move is None:
             return False
-        self._follow(partition, move)
+        owe(partition, self.limits, move.owed)
         if move.accepted is not None:
             before, code = move.accepted
-            partition.has_found, partition.found = True, (candidates[before][1], code)
+            partition.has_found, partition.found = True, (partition.path_of(before), code)
         else:
             dead_ends.tried(cursor, move.states)
             if not move.open and not partition.has_found:
-                self._tell_failed(partition, candidates, is_over=False)
+                self._tell_failed(partition, None, is_over=False)
+        partition.follow(move)
         partition.cursor = cursor + 1
         return True
 
-    def _follow(self, partition: Partition, move: Move) -> None:
-        """Let all candidates take the next row as a move says; none of them has a memory."""
-        owe(partition, self.limits, move.owed)
-        candidates, nothing = partition.candidates, self.program.layout.initial
-        partition.candidates = [
-            (state, (candidates[before][1], code), nothing) for before, code, state in move.open
-        ]
-
     def _tell_failed(
-        self, partition: Partition, candidates: Sequence[Candidate], *, is_over: bool
+        self, partition: Partition, candidates: Sequence[Candidate] | None, *, is_over: bool
     ) -> None:
+        """Tell of the candidates that end in vain; `None` = those of the partition."""
         if self._on_failed is not None:
-            self._on_failed(partition, candidates, is_over)
+            ended = partition.candidates if candidates is None else candidates
+            self._on_failed(partition, ended, is_over)
 
     def _end(self, partition: Partition) -> None:
         """Decide a start at the end of the partition, where `$` holds."""
@@ -275,12 +271,10 @@ class RowPatternSearch:
     def _time_out(self, partition: Partition) -> None:
         """End all candidates of a start whose time is over."""
         if self._shows_timeouts and not partition.has_found:
-            for _, path, _ in partition.candidates:
-                if path is not None:
-                    codes = codes_of(path)
-                    due = Due(Found.TIMEOUT.value, partition.start, codes, 0, partition.start)
-                    partition.due.append(due)
-                    break
+            codes = codes_of(partition.path_of(0))
+            if codes:
+                due = Due(Found.TIMEOUT.value, partition.start, codes, 0, partition.start)
+                partition.due.append(due)
         if not partition.has_found:
-            self._tell_failed(partition, partition.candidates, is_over=True)
+            self._tell_failed(partition, None, is_over=True)
         partition.candidates = []

@@ -1,6 +1,6 @@
 """MATCH_RECOGNIZE over any DataFrame: the clause that Spark SQL does not have.
 
-    static:    frame ──by partition, in order──► SortedFrames in Python workers ──► result
+    static:    frame ──tests, by partition, in order──► SortedFrames in Python workers ──► result
     streaming: frame ──match_patterns──► matches of a rule ──► the columns of the result
 
 Source: ISO/IEC 9075-2 feature R010; SPARK-17022 asks for it since 2016.
@@ -30,6 +30,7 @@ from cep.row_pattern.clause import Query
 from cep.row_pattern.errors import ClauseError, Mistake
 from cep.row_pattern.parsing.clauses import read_query
 from processor_runtime.spark.match_patterns import frame_ddl, match_patterns
+from processor_runtime.spark.row_tests import TestedRows, in_jvm
 
 _ARRIVAL: Final = "_percept_arrival"
 
@@ -59,17 +60,16 @@ def match_recognize(
     if frame.isStreaming:
         found = _streaming(frame, clause, bound, delay_ms, limits)
     else:
-        found = _static(frame, clause, bound, schema, limits)
+        found = _static(frame, in_jvm(bound, schema, frame.schema), limits)
     return _selected(found, query)
 
 
-def _static(
-    frame: DataFrame, text: str, bound: BoundClause, schema: Schema, limits: Limits | None
-) -> DataFrame:
-    needed = needed_columns(bound, schema)
-    of_needed = Schema(tuple(column for column in schema.columns if column[0] in needed))
+def _static(frame: DataFrame, tested: TestedRows, limits: Limits | None) -> DataFrame:
+    bound = tested.clause
+    needed = needed_columns(bound, tested.schema)
+    of_needed = Schema(tuple(column for column in tested.schema.columns if column[0] in needed))
     # Ties keep the order in which they come, which a shuffle does not.
-    rows = frame.withColumn(_ARRIVAL, F.monotonically_increasing_id())
+    rows = frame.withColumns({**tested.tests, _ARRIVAL: F.monotonically_increasing_id()})
     rows = rows.select(*map(quoted_name, needed), _ARRIVAL)
     keys = [F.col(quoted_name(name)) for name in bound.partition_by]
     order = [
@@ -81,7 +81,7 @@ def _static(
     types = [str(result_type(data_type)) for _, data_type in bound.columns]
     ddl = ", ".join(f"`{place}` {kind}" for place, kind in enumerate(types))
     result = to_arrow_schema(cast("StructType", DataType.fromDDL(ddl)))
-    found = in_order.mapInArrow(_StaticTask(text, of_needed, limits, result), ddl)
+    found = in_order.mapInArrow(_StaticTask(bound, of_needed, limits, result), ddl)
     return found.toDF(*(name for name, _ in bound.columns))
 
 
@@ -89,15 +89,14 @@ def _static(
 class _StaticTask:
     """What a Python worker does with the sorted rows of some partitions."""
 
-    text: str
+    clause: BoundClause
     schema: Schema
     limits: Limits | None
     result: pa.Schema
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of the result."""
-        bound = analyse(read_query(self.text).clause, self.schema)
-        frames = SortedFrames(bound, self.schema, self.limits)
+        frames = SortedFrames(self.clause, self.schema, self.limits)
         for batch in batches:
             frame = pl.DataFrame(pa.Table.from_batches([batch])).drop(_ARRIVAL)
             for found in frames.process(frame):

@@ -6,10 +6,16 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation has it
 
+from cep.expression import Schema, compile_scalar, row_reader
+from cep.matching.sorted_frames import needed_columns
 from cep.pattern import PatternError
+from cep.row_pattern.analysis.analyse import analyse
 from cep.row_pattern.errors import ClauseError
+from cep.row_pattern.parsing.clauses import read_query
 from processor_runtime.spark.match_recognize import match_recognize
+from processor_runtime.spark.row_tests import in_jvm
 from tests.row_pattern.cases import Case, load, same_rows
 
 pytestmark = pytest.mark.spark
@@ -59,6 +65,84 @@ def test_frames_give_the_answers_of_the_standard(spark: SparkSession, file: str)
     for case in cases:
         found = match_recognize(frame_of(spark, case), case.query).collect()
         assert same_rows(case, [tuple(row) for row in found]), case.id
+
+
+TESTED = """MATCH_RECOGNIZE (
+    PARTITION BY user ORDER BY ts MEASURES FIRST(ts) AS since, COUNT(*) AS rows
+    AFTER MATCH SKIP TO NEXT ROW PATTERN (A B)
+    DEFINE A AS {}, B AS TRUE
+)"""
+
+
+TYPED_DDL = "user STRING, action STRING, note STRING, flag BOOLEAN, amount BIGINT, ts BIGINT"
+TYPED_ROWS = [
+    ("ana", action, note, flag, amount, ts)
+    for ts, (action, note, flag, amount) in enumerate(
+        [
+            ("fail", "a", True, 1),
+            ("login", None, False, 2),
+            (None, "b", None, None),
+            ("Fail", None, True, 3),
+            ('it\'s \\ "so"', "a", None, 4),
+            ("fail ", "a", False, None),
+            ("\ue000", "x", False, -5),
+            ("\U0001f600", "y", True, 0),
+        ]
+    )
+]
+TESTED_BY_SPARK = [
+    "action = 'fail'",
+    "action <> 'fail' OR note IS NULL",
+    "'m' <= action AND NOT (flag = TRUE)",
+    "action IN ('fail', 'it''s \\ \"so\"') AND amount >= 2",
+    "action > '\ue000'",
+    "action = 'fail' OR amount < -4",
+]
+NOT_TESTED_BY_SPARK = ["UPPER(action) = 'FAIL'", "action = note", "amount * 2 > 3", "ts > 1"]
+
+
+def test_what_spark_tests_means_the_same_to_it(spark: SparkSession) -> None:
+    frame = spark.createDataFrame(TYPED_ROWS, TYPED_DDL)
+    schema = Schema.from_ddl(TYPED_DDL)
+    columns, expected = [], []
+    for number, condition in enumerate(TESTED_BY_SPARK):
+        clause = analyse(read_query(TESTED.format(condition)).clause, schema)
+        (test,) = in_jvm(clause, schema, frame.schema).tests.values()
+        columns.append(test.alias(f"c{number}"))
+        (first, _) = clause.conditions
+        assert first is not None
+        holds = compile_scalar(first.node, row_reader([name for name, _ in schema.columns]))
+        expected.append([holds(row, ()) for row in TYPED_ROWS])
+    found = [tuple(row) for row in frame.select("ts", *columns).orderBy("ts").collect()]
+    assert [row[1:] for row in found] == list(zip(*expected, strict=True))
+
+
+@pytest.mark.parametrize("condition", NOT_TESTED_BY_SPARK)
+def test_what_may_mean_something_else_to_spark_or_saves_nothing(
+    spark: SparkSession, condition: str
+) -> None:
+    schema = Schema.from_ddl(TYPED_DDL)
+    clause = analyse(read_query(TESTED.format(condition)).clause, schema)
+    frame = spark.createDataFrame([], TYPED_DDL)
+    assert not in_jvm(clause, schema, frame.schema).tests
+
+
+def test_a_part_of_a_condition_is_tested_by_spark(spark: SparkSession) -> None:
+    schema = Schema.from_ddl(TYPED_DDL)
+    condition = "action = 'fail' AND amount > PREV(amount)"
+    clause = analyse(read_query(TESTED.format(condition)).clause, schema)
+    tested = in_jvm(clause, schema, spark.createDataFrame([], TYPED_DDL).schema)
+    assert list(tested.tests) == ["_percept_test_0"]
+    assert "action" not in needed_columns(tested.clause, tested.schema)
+
+
+def test_texts_of_another_collation_are_not_tested_by_spark(spark: SparkSession) -> None:
+    frame = spark.createDataFrame(ROWS, DDL)
+    other = frame.withColumn("action", F.collate("action", "UTF8_LCASE"))
+    clause = TESTED.format("action = 'FAIL'")
+    schema = Schema.from_ddl(DDL)
+    tested = in_jvm(analyse(read_query(clause).clause, schema), schema, other.schema)
+    assert not tested.tests
 
 
 def test_a_mistake_is_told_before_anything_runs(spark: SparkSession) -> None:
