@@ -33,19 +33,19 @@ async def check_draft(draft: Draft, principal: Author, runtime: CurrentRuntime) 
 
 
 @router.post("/trial", response_model=TrialReport, responses=documented(404))
-async def try_draft(trial: Trial, _principal: Author, runtime: CurrentRuntime) -> Response:
+async def try_draft(trial: Trial, principal: Author, runtime: CurrentRuntime) -> Response:
     """Return what a rule finds in events, and how near it came where it found nothing."""
     rule = await run_in_threadpool(service.rule_of, trial, runtime)
     found = {"events": trial.events, "let_time_pass": trial.let_time_pass}
-    return _json(await service.tried(runtime, "trial", rule, **found))
+    return _json(await service.tried(runtime, principal, "trial", rule, **found))
 
 
 @router.post("/samples", response_model=SampleEvents, responses=documented(404))
-async def make_samples(draft: Draft, _principal: Author, runtime: CurrentRuntime) -> Response:
+async def make_samples(draft: Draft, principal: Author, runtime: CurrentRuntime) -> Response:
     """Return made-up events that might match a rule."""
     begin_ms = runtime.now_ms() - runtime.now_ms() % _MINUTE_MS
     rule = await run_in_threadpool(service.rule_of, draft, runtime)
-    return _json(await service.tried(runtime, "samples", rule, begin_ms=begin_ms))
+    return _json(await service.tried(runtime, principal, "samples", rule, begin_ms=begin_ms))
 
 
 @router.post("/text")

@@ -99,11 +99,14 @@ def drawing(clause: str) -> RowPatternDrawing:
     return RowPatternDrawing.model_validate(row_drawing(query.clause))
 
 
-async def tried(runtime: Runtime, task: str, rule: WrittenRule, **more: Any) -> bytes:
+async def tried(
+    runtime: Runtime, principal: Principal, task: str, rule: WrittenRule, **more: Any
+) -> bytes:
     """Return what a worker answers about a rule, as JSON.
 
     Args:
         runtime: the service, whose worker it is.
+        principal: who asks.
         task: one of `api.trials.tasks`.
         rule: what it is about.
         more: the other arguments of the task.
@@ -113,7 +116,7 @@ async def tried(runtime: Runtime, task: str, rule: WrittenRule, **more: Any) -> 
         Overloaded: there was no turn for it.
     """
     try:
-        return await runtime.trials.run(task, rule=asdict(rule), **more)
+        return await runtime.trials.run(principal.token_id, task, rule=asdict(rule), **more)
     except Unfit as unfit:
         flaws = (
             Flaw(

@@ -138,7 +138,7 @@ async def _checked(
     missing for whoever only reads.
     """
     examined, unknown = await run_in_threadpool(_examined, document, principal, runtime, more)
-    problems = await _example_problems(examined, runtime)
+    problems = await _example_problems(examined, principal, runtime)
     return await run_in_threadpool(_accepted, examined, problems, unknown, runtime)
 
 
@@ -156,11 +156,14 @@ def _examined(
     return examine_document(document, stream, runtime.settings.signing_keys, more), unknown
 
 
-async def _example_problems(examined: ExaminedDocument, runtime: Runtime) -> list[Problem]:
+async def _example_problems(
+    examined: ExaminedDocument, principal: Principal, runtime: Runtime
+) -> list[Problem]:
     if examined.examples is None:
         return []
     try:
-        found = await runtime.trials.run("examples", written=asdict(examined.examples))
+        written = asdict(examined.examples)
+        found = await runtime.trials.run(principal.token_id, "examples", written=written)
     except BeyondLimit as beyond:
         return [Problem("examples", f"{beyond}", "Keep examples small; use a backtest for more.")]
     return [Problem(**each) for each in json.loads(found)]

@@ -22,6 +22,7 @@ from api.trials.misfits import Misfit, Unfit
 
 _START_SECONDS: Final = 60.0
 _ATTEMPTS: Final = 2
+_STOPPING: Final = "The service stops."
 _START: Final = (
     "import sys; sys.path[:] = sys.argv[3:]; from api.trials.worker import main; "
     "main(float(sys.argv[1]), int(sys.argv[2]))"
@@ -128,6 +129,10 @@ class TrialProcesses:
         try:
             worker.wait_until_ready()
             yield worker
+        except TrialFailed as failed:
+            if self._is_closed:  # it was ended before it was ready
+                raise Stopping(_STOPPING) from failed
+            raise
         finally:
             with self._lock:
                 if worker.is_alive and not self._is_closed:
@@ -137,7 +142,7 @@ class TrialProcesses:
                     worker.end()
                 is_closed = self._is_closed
         if is_closed:
-            raise Stopping("The service stops.")
+            raise Stopping(_STOPPING)
 
     def _idle_worker(self) -> "_Worker | None":
         while self._idle:
@@ -150,7 +155,7 @@ class TrialProcesses:
 
     def _started(self) -> "_Worker":
         if self._is_closed:
-            raise Stopping("The service stops.")
+            raise Stopping(_STOPPING)
         worker = _Worker(self._seconds, self._megabytes)
         self._workers.add(worker)
         return worker

@@ -1,11 +1,13 @@
-"""Turns for the workers: few tasks run at once; the others wait, on the event loop, a while."""
+"""Tasks for the workers: few run at once; the others wait, on the event loop, a while."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
+import anyio.to_thread
+from anyio import CapacityLimiter
+
+from api.trials.fair_turns import FairTurns
 from api.trials.processes import TrialProcesses
-from api.worker_threads import WorkerThreads
 
 _WAIT_SECONDS: Final = 10
 
@@ -20,20 +22,27 @@ class Trials:
     """
 
     def __init__(self, processes: int, seconds: float, megabytes: int) -> None:
-        self._turns = WorkerThreads("trying a rule", processes, _WAIT_SECONDS)
+        self._turns = FairTurns("trying a rule", processes, _WAIT_SECONDS)
         self._processes = TrialProcesses(seconds, megabytes)
 
-    async def run(self, task: str, **arguments: Any) -> bytes:
+    async def run(self, caller: str, task: str, **arguments: Any) -> bytes:
         """Return the answer of a task of `api.trials.tasks`, as JSON.
+
+        Args:
+            caller: the id of the token that asks; tokens share the processes fairly.
+            task: its name.
+            arguments: what it takes.
 
         Raises:
             Unfit: the input cannot be tried.
             BeyondLimit: the task takes too much time or memory, or its answer is too long.
-            Overloaded: there was no turn for it in time.
+            Overloaded: there was no turn for it in time, or too many of the caller's wait.
             Stopping: the service stops.
         """
-        work: Callable[[], bytes] = partial(self._processes.run, task, arguments)
-        return await self._turns.run(work)
+        work = partial(self._processes.run, task, arguments)
+        async with self._turns.turn(caller):
+            # A limit of its own: the turn is what bounds the number of threads.
+            return await anyio.to_thread.run_sync(work, limiter=CapacityLimiter(1))
 
     def open(self) -> None:
         """Take tasks again after `close`."""
