@@ -14,7 +14,11 @@ from api.access.authentication import Role
 from api.app import create_app
 from api.observability.logs import configure_logs
 from api.runtime import Runtime, system_clock_ms
-from api.server.listening import Server, use_all_descriptors
+from api.server.listening import (
+    Server,
+    let_threads_take_short_turns,
+    use_all_descriptors,
+)
 from api.settings import Settings
 from api.store.database import Database, migrate
 from api.store.unavailable import StoreUnavailable
@@ -47,6 +51,7 @@ def serve(
     app = create_app(settings)
     typer.echo(f"Percept listens on http://{settings.host}:{settings.port}", err=True)
     use_all_descriptors()
+    let_threads_take_short_turns()
     runtime: Runtime = app.state.runtime
     Server(app, settings, runtime.bell.close).run()
 

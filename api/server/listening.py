@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import uvicorn
+from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
 
 from api.server.connections import Connections
@@ -28,6 +29,10 @@ _WANTED_DESCRIPTORS: Final = 65_536
 _ACCEPTED_AT_ONCE: Final = 32
 _QUEUED_BY_KERNEL: Final = 1_024
 _LOGGED_EVERY_SECONDS: Final = 10.0
+# Threads compute in turns. Each time the event loop has sent or received something it waits for its
+# turn behind all that compute: so they are few, and a turn is short.
+READING_THREADS: Final = 12
+_TURN_SECONDS: Final = 0.001
 
 
 class Server(uvicorn.Server):
@@ -70,6 +75,7 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen."""
+        current_default_thread_limiter().total_tokens = READING_THREADS
         asyncio.get_running_loop().set_exception_handler(_ExceptionLog().handle)
         listening = sockets or [self._listening_socket()]
         await super().startup(listening)
@@ -89,6 +95,11 @@ class Server(uvicorn.Server):
         self._before_stop()
         await asyncio.sleep(0)
         await super().shutdown(sockets)
+
+
+def let_threads_take_short_turns() -> None:
+    """Let the event loop have the interpreter sooner when it is busy; Python's turn is 5 ms."""
+    sys.setswitchinterval(_TURN_SECONDS)
 
 
 def use_all_descriptors() -> None:

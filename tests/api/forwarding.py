@@ -40,15 +40,17 @@ class Forwarder:
             writer.transport.abort()
 
     async def _forward(self, near: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:
+        self._open.add(back)
         # A task that ends cancelled makes asyncio log an error of its own.
         with contextlib.suppress(OSError, asyncio.CancelledError):
             far, out = await asyncio.open_connection(*self._target)
-            self._open |= {back, out}
+            self._open.add(out)
             try:
                 await asyncio.gather(_pump(near, out), _pump(far, back))
             finally:
-                self._open -= {back, out}
+                self._open.discard(out)
                 out.close()
+        self._open.discard(back)
         back.close()
 
 

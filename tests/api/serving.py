@@ -7,10 +7,11 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import httpx2
 
@@ -30,6 +31,12 @@ class Served:
     token: str = ""
 
     @property
+    def address(self) -> tuple[str, int]:
+        """Host and port."""
+        host, _, port = self.url.removeprefix("http://").partition(":")
+        return host, int(port)
+
+    @property
     def authorization(self) -> dict[str, str]:
         """The header that makes a request one of the admin."""
         return {"Authorization": f"Bearer {self.token}"}
@@ -47,11 +54,17 @@ class Served:
 
 @contextmanager
 def served(
-    folder: Path, database_url: str, port: int, *, descriptors: int | None = None
+    folder: Path,
+    database_url: str,
+    port: int,
+    *,
+    descriptors: int | None = None,
+    settings: Mapping[str, object] = MappingProxyType({}),
 ) -> Iterator[Served]:
     """Run `percept serve` until it is ready; kill it at the end if it still runs.
 
-    With `descriptors` it cannot have more files and connections open than these.
+    With `descriptors` it cannot have more files and connections open than these. `settings` are
+    those of `api.settings`, by name.
     """
     log = folder / f"serve-{port}.log"
     limited = _FEW_DESCRIPTORS.format(descriptors) if descriptors else ""
@@ -69,6 +82,7 @@ def served(
         "PERCEPT_STOP_SECONDS": f"{FAR_LONGER_SECONDS:.0f}",
         "PERCEPT_MAX_WAIT_SECONDS": f"{FAR_LONGER_SECONDS:.0f}",
     }
+    environment |= {f"PERCEPT_{name.upper()}": f"{value}" for name, value in settings.items()}
     with log.open("wb") as output:
         process = subprocess.Popen(  # noqa: S603 - our own command
             command, stderr=output, cwd=folder, env=environment

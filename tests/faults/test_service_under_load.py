@@ -8,24 +8,25 @@ without gaps, every accepted rule there afterwards.
 
 import asyncio
 import resource
-import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import httpx2
 import pytest
 from sqlalchemy import make_url
 
-from api.store.database import Database, migrate
-from tests.api.documents import processor_document
+from tests.api.documents import STREAM, processor_document
 from tests.api.forwarding import Forwarder, forwarder_to
-from tests.api.listening import ListeningService, listening_service
+from tests.api.serving import Served, served
 from tests.api.test_trial_limits import SLOW, SLOW_EVENTS, trial_of
+from tests.faults.health_watch import watched_health
 from tests.faults.private_postgresql import PrivatePostgresql, private_postgresql
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.faults
 
@@ -35,7 +36,7 @@ WRITES = 4
 TRIALS = 10
 CUTS = 3
 RESTARTS: Final[tuple[Literal["fast", "immediate"], ...]] = ("fast", "immediate", "fast")
-TRIAL_SECONDS = 2.0
+SETTINGS = {"trial_seconds": 2.0, "requests_per_second": 1e6}
 SLOW_TRIAL = trial_of(SLOW, SLOW_EVENTS)
 HALF_A_REQUEST = b"POST /v1/processors HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\nX-Slow: "
 
@@ -67,10 +68,9 @@ class Load:
 
     client: httpx2.AsyncClient
     statuses: Counter[int] = field(default_factory=Counter)
-    health: Counter[int] = field(default_factory=Counter)
     trials: Counter[int] = field(default_factory=Counter)
     accepted: set[str] = field(default_factory=set)
-    slowest_seconds: float = 0.0
+    is_over: bool = False
 
     async def write(self, writer: int) -> None:
         """Publish rules one after the other, each until it is there."""
@@ -88,26 +88,18 @@ class Load:
 
     async def read(self) -> None:
         """Read a page of rules again and again."""
-        while True:
+        while not self.is_over:
             answer = await self.client.get("/v1/processors?limit=10")
             self.statuses[answer.status_code] += 1
             await asyncio.sleep(0.02)
 
-    async def try_rules(self) -> None:
+    async def try_rules(self, token: str) -> None:
         """Try a rule that takes longer than a trial may, again and again."""
-        while True:
-            answer = await self.client.post("/v1/drafts/trial", json=SLOW_TRIAL)
+        headers = {"Authorization": f"Bearer {token}"}
+        while not self.is_over:
+            answer = await self.client.post("/v1/drafts/trial", json=SLOW_TRIAL, headers=headers)
             self.trials[answer.status_code] += 1
             await asyncio.sleep(0.1)
-
-    async def look_after(self, work: asyncio.Future[Any]) -> None:
-        """Ask whether the service is alive until the work is done."""
-        while not work.done():
-            begun = time.monotonic()
-            self.health[(await self.client.get("/healthz")).status_code] += 1
-            self.slowest_seconds = max(self.slowest_seconds, time.monotonic() - begun)
-            await asyncio.sleep(0.05)
-        await work
 
 
 async def cut_again_and_again(way: Forwarder) -> None:
@@ -127,73 +119,88 @@ async def restart_again_and_again(cluster: PrivatePostgresql) -> None:
 Fault = Callable[[], Coroutine[Any, Any, None]]
 
 
-async def under_load(listening: ListeningService, fault: Fault | None) -> Load:
+async def under_load(service: Served, authors: Sequence[str], fault: Fault | None) -> Load:
     async with (
-        slow_clients(listening.address, SLOW_CLIENTS),
-        listening.asynchronous_client(WRITERS + 20) as client,
+        slow_clients(service.address, SLOW_CLIENTS),
+        httpx2.AsyncClient(
+            base_url=service.url,
+            headers=service.authorization,
+            timeout=PATIENCE_SECONDS,
+            limits=httpx2.Limits(max_connections=WRITERS + 20),
+        ) as client,
     ):
         load = Load(client)
         others = [asyncio.create_task(load.read()) for _ in range(10)]
-        others += [asyncio.create_task(load.try_rules()) for _ in range(TRIALS)]
+        others += [asyncio.create_task(load.try_rules(token)) for token in authors]
         faults = [] if fault is None else [fault()]
-        await load.look_after(asyncio.gather(*faults, *map(load.write, range(WRITERS))))
-        for task in others:
-            task.cancel()
-        ended = await asyncio.gather(*others, return_exceptions=True)
-    assert all(isinstance(each, asyncio.CancelledError) for each in ended), ended
+        await asyncio.gather(*faults, *map(load.write, range(WRITERS)))
+        load.is_over = True
+        await asyncio.gather(*others)
     return load
+
+
+@pytest.fixture
+def stormed(
+    tmp_path: Path, free_port: int, record_property: Callable[[str, object], None]
+) -> Callable[..., None]:
+    """Runs a service on a store in a process of its own, with the stream `logins`, in a storm."""
+
+    def run(database_url: str, fault: Fault | None = None) -> None:
+        with served(tmp_path, database_url, free_port, settings=SETTINGS) as service:
+            check(service, fault, record_property)
+
+    return run
 
 
 @pytest.mark.parametrize("store", ["sqlite", "postgresql"])
 def test_a_service_under_load_answers_and_loses_nothing(
-    store: str,
-    migrated_store: Callable[[str], str],
-    record_property: Callable[[str, object], None],
+    store: str, migrated_store: Callable[[str], str], stormed: Callable[..., None]
 ) -> None:
-    with listening_service(migrated_store(store), trial_seconds=TRIAL_SECONDS) as listening:
-        check(listening, None, record_property)
+    stormed(migrated_store(store))
 
 
 def test_a_service_whose_database_is_cut_off_again_and_again(
-    migrated_store: Callable[[str], str], record_property: Callable[[str, object], None]
+    migrated_store: Callable[[str], str], stormed: Callable[..., None]
 ) -> None:
     target = make_url(migrated_store("postgresql"))
     with forwarder_to(target.host or "", target.port or 5432) as way:
         through = target.set(port=way.port).render_as_string(hide_password=False)
-        with listening_service(through, trial_seconds=TRIAL_SECONDS) as listening:
-            check(listening, partial(cut_again_and_again, way), record_property)
+        stormed(through, partial(cut_again_and_again, way))
 
 
-def test_a_service_whose_database_is_restarted_and_crashes(
-    record_property: Callable[[str, object], None],
-) -> None:
+def test_a_service_whose_database_is_restarted_and_crashes(stormed: Callable[..., None]) -> None:
     with private_postgresql() as cluster:
-        database = Database(cluster.url)
-        migrate(database.engine)
-        database.close()
-        with listening_service(cluster.url, trial_seconds=TRIAL_SECONDS) as listening:
-            check(listening, partial(restart_again_and_again, cluster), record_property)
+        stormed(cluster.url, partial(restart_again_and_again, cluster))
 
 
 def check(
-    listening: ListeningService,
-    fault: Fault | None,
-    record_property: Callable[[str, object], None],
+    service: Served, fault: Fault | None, record_property: Callable[[str, object], None]
 ) -> None:
-    load = asyncio.run(under_load(listening, fault))
-    record_property("statuses", dict(load.statuses))
-    record_property("trials", dict(load.trials))
-    record_property("slowest /healthz", f"{load.slowest_seconds:.2f} s of {load.health.total()}")
-    assert set(load.statuses) <= {200, 201, 503} | ({409} if fault else set()), load.statuses
-    assert set(load.trials) <= {422, 429, 503}, load.trials
-    assert set(load.health) == {200}
-    client = listening.service.client
+    with httpx2.Client(
+        base_url=service.url, headers=service.authorization, timeout=PATIENCE_SECONDS
+    ) as client:
+        assert client.post("/v1/streams", json=STREAM).status_code == 201
+        # An author has one trial at a time: there are as many authors as trials.
+        names = [{"name": f"author {number}", "role": "author"} for number in range(TRIALS)]
+        authors = [client.post("/v1/tokens", json=name).json()["token"] for name in names]
+        with watched_health(service.address) as health:
+            load = asyncio.run(under_load(service, authors, fault))
+        record_property("statuses", dict(load.statuses))
+        record_property("trials", dict(load.trials))
+        record_property("slowest /healthz", health)
+        assert set(load.statuses) <= {200, 201, 503} | ({409} if fault else set()), load.statuses
+        assert set(load.trials) <= {422, 503}, load.trials
+        assert set(health.statuses) == {"200"}
+        assert load.accepted == rules_of(client)
+        newest = client.get("/v1/streams/logins").json()["epoch"]
+        assert newest == 1 + len(load.accepted)
+
+
+def rules_of(client: httpx2.Client) -> set[str]:
     there: set[str] = set()
-    page: dict[str, object] = {"next_cursor": ""}
+    page: dict[str, Any] = {"next_cursor": ""}
     while page["next_cursor"] is not None:
         cursor = f"&cursor={page['next_cursor']}" if page["next_cursor"] else ""
         page = client.get(f"/v1/processors?limit=500{cursor}").json()
-        there |= {item["id"] for item in page["items"]}  # type: ignore[attr-defined] # it is JSON
-    assert load.accepted == there
-    newest = client.get("/v1/streams/logins").json()["epoch"]
-    assert newest == 1 + len(there)
+        there |= {item["id"] for item in page["items"]}
+    return there
