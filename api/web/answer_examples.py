@@ -100,6 +100,56 @@ _MATCH: Final = {
     "output": {"user": "eve", "failures": 3},
     "event_count": 1,
 }
+_HELD: Final = {
+    "processor_id": "failed-logins",
+    "version": 2,
+    "state": "active",
+    "since": _SEEN,
+    "reported_at": _SEEN,
+    "active_from": _SEEN,
+    "active_until": None,
+    "counters": _COUNTED,
+    "partial_matches": 312,
+    "state_bytes": 40_960,
+    "last_match": _SEEN,
+    "error": "",
+    "traceback": "",
+}
+_PUBLISHED: Final = {"version": 2, "effective_from": None, "effective_until": None}
+_JOB_SUMMARY: Final = {
+    name: _JOB[name] for name in ("id", "name", "state", "epoch", "watermark", "heartbeat_at")
+}
+_IN_JOB: Final = {
+    "job": _JOB_SUMMARY,
+    "state": "active",
+    "is_current": True,
+    "live_version": 2,
+    "live_from": _SEEN,
+    "next_version": None,
+    "next_from": None,
+    "matches_last_hour": 41,
+    "last_match": _SEEN,
+    "partial_matches": 312,
+    "state_bytes": 40_960,
+    "errors": 0,
+    "left_out": 0,
+    "dropped": 0,
+    "error": "",
+}
+_HISTORY: Final = {
+    "bucket_seconds": 60,
+    "times": [_SEEN],
+    "series": {"events": [51_200], "matches": [41], "partial_matches": [None]},
+}
+_TOKEN: Final = {
+    "id": "4f0c2d1e8b7a",
+    "name": "ci",
+    "role": "publisher",
+    "created_at": _SEEN,
+    "created_by": "ana",
+    "expires_at": None,
+    "revoked_at": None,
+}
 _EVENT: Final = {"user": "eve", "action": "fail", "ts": _SEEN}
 
 ANSWER_EXAMPLES: Final[dict[str, dict[str, Any]]] = {
@@ -148,7 +198,7 @@ ANSWER_EXAMPLES: Final[dict[str, dict[str, Any]]] = {
     "ProcessorSummary": _SUMMARY,
     "ProcessorView": {
         **_SUMMARY,
-        "published": [{"version": 2, "effective_from": None, "effective_until": None}],
+        "published": [_PUBLISHED],
         "warnings": [],
         "document": _DOCUMENT,
         "withdrawn": [],
@@ -203,26 +253,88 @@ ANSWER_EXAMPLES: Final[dict[str, dict[str, Any]]] = {
     "JobView": _JOB,
     "JobDetail": {**_JOB, "instances": [_INSTANCE]},
     "HeartbeatAnswer": {"resend_all": False, "newest_epoch": 3},
-    "HeldVersionView": {
+    "HeldVersionView": _HELD,
+    "History": _HISTORY,
+    "RunningSummary": {
         "processor_id": "failed-logins",
-        "version": 2,
-        "state": "active",
-        "since": _SEEN,
-        "reported_at": _SEEN,
-        "active_from": _SEEN,
-        "active_until": None,
-        "counters": _COUNTED,
-        "partial_matches": 312,
-        "state_bytes": 40_960,
-        "last_match": _SEEN,
-        "error": "",
-        "traceback": "",
+        "state": "published",
+        "published": [_PUBLISHED],
+        "jobs": [_IN_JOB],
     },
-    "History": {
-        "bucket_seconds": 60,
-        "times": [_SEEN],
-        "series": {"events": [51_200], "matches": [41], "partial_matches": [None]},
+    "RunningView": {
+        "processor_id": "failed-logins",
+        "stream": "logins",
+        "state": "published",
+        "published": [_PUBLISHED],
+        "jobs": [{**_IN_JOB, "versions": [_HELD]}],
     },
+    "RulesPage": {
+        "items": [
+            {
+                **_SUMMARY,
+                "key_by": ["user"],
+                "published": [_PUBLISHED],
+                "standing": "active",
+                "running": _IN_JOB,
+                "matches": [0, 3, 38],
+            }
+        ],
+        "next_cursor": None,
+        "total": 1,
+        "standings": {"active": 1},
+        "problems": {},
+        "job": _JOB_SUMMARY,
+        "jobs": [_JOB_SUMMARY],
+    },
+    "RuleLabels": {
+        "owners": [{"value": "fraud", "count": 1}],
+        "tags": [{"value": "account-takeover", "count": 1}],
+    },
+    "SelectionResult": {"changed": ["failed-logins"]},
+    "ChangeView": {
+        "id": 42,
+        "at": _SEEN,
+        "actor": "ana",
+        "actor_id": "9b1d0c7f2e35",
+        "action": "processor.publish",
+        "stream": "logins",
+        "epoch": 3,
+        "processor_id": "failed-logins",
+        "old_version": 1,
+        "new_version": 2,
+        "subject": "failed-logins",
+        "comment": "three instead of five",
+        "request_id": "c1f0a9d2e4b84b57",
+    },
+    "Overview": {
+        "at": _SEEN,
+        "streams": [
+            {
+                "name": "logins",
+                "epoch": 3,
+                "allowed_delay_ms": 5_000,
+                "rules": {"published": 1},
+                "jobs": [{**_JOB, "history": _HISTORY}],
+            }
+        ],
+        "attention": [
+            {
+                "concern": "quarantined",
+                "urgency": "bad",
+                "stream": "logins",
+                "job": "fraud-job",
+                "processor_id": "odd-hours",
+                "version": 1,
+                "at": _SEEN,
+                "detail": "ValueError: unknown country",
+            }
+        ],
+        "attention_left_out": 0,
+        "jobs_left_out": 0,
+    },
+    "TokenView": _TOKEN,
+    "NewToken": {**_TOKEN, "token": "percept_4f0c2d1e8b7a_shown_once"},
+    "Health": {"status": "ok"},
     "MatchReceipt": {"added": 1, "known": 0},
     "MatchSummary": _MATCH,
     "MatchView": {**_MATCH, "events": {"fail": [_EVENT]}},

@@ -142,33 +142,13 @@ def test_what_is_created_is_said_to_have_an_address() -> None:
 
 def test_answers_have_examples_that_are_as_their_models_say() -> None:
     schemas = DESCRIPTION["components"]["schemas"]
-    without = []
     for path, _, operation in operations():
         for status, answer in operation["responses"].items():
             content = answer.get("content", {}).get("application/json")
-            if not status.startswith("2") or content is None:
-                continue
-            if "example" not in content:
-                without.append(path.split("/")[-1])
-                continue
-            schema = content["schema"] | {"components": {"schemas": schemas}}
-            jsonschema_rs.validate(schema, content["example"], validate_formats=True)
-            assert content["example"]
-    # The rest of the service is for its own pages, and for operators.
-    assert without == [
-        "running",
-        "running",
-        "rules",
-        "labels",
-        "pause",
-        "resume",
-        "changes",
-        "overview",
-        "tokens",
-        "tokens",
-        "healthz",
-        "readyz",
-    ]
+            if status.startswith("2") and content is not None:
+                assert content.get("example"), path
+                schema = content["schema"] | {"components": {"schemas": schemas}}
+                jsonschema_rs.validate(schema, content["example"], validate_formats=True)
 
 
 def test_examples_show_every_field_and_no_other() -> None:
