@@ -34,10 +34,11 @@ format: setup ## Format and mend what can be mended
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-WORKERS ?= auto
+# One more than there are processors: tests wait for processes that they have started.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-test: setup ## Tests, minutes (ARGS="-k name" for some, WORKERS=3 processes)
+test: setup ## Tests, minutes (ARGS="-k name" for some, WORKERS=4 processes)
 	$(PYTEST) -m "not long and not faults" $(ARGS)
 
 test-long: setup ## Long tests: older checkpoints, the demo, all vectors on Spark, more variants

@@ -1,4 +1,7 @@
-"""The compiled search against the interpreting one, over the same frames cut anywhere."""
+"""The compiled search against the interpreting one, over the same frames cut anywhere.
+
+More examples: PERCEPT_EXAMPLES=10000 pytest tests/matching/test_compiled_frames.py
+"""
 
 import math
 import os
@@ -23,7 +26,7 @@ from tests.row_pattern.brute_force.strategies import Query, queries
 
 pytest.importorskip("numba")
 
-EXAMPLES = int(os.environ.get("PERCEPT_EXAMPLES", "300"))
+EXAMPLES = int(os.environ.get("PERCEPT_EXAMPLES", "50"))
 DDL = "g STRING, t BIGINT, p BIGINT, q DOUBLE, s STRING"
 Answer = tuple[list[tuple[Any, ...]], str | None]
 

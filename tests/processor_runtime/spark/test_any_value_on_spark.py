@@ -75,6 +75,7 @@ def test_milliseconds_in_a_column_of_seconds_become_errors_and_the_job_goes_on(
     assert told["cy"]["error"]["message"].startswith("seen: not within the years 1 to 9999")
 
 
+@pytest.mark.long
 def test_parquet_files_may_hold_anything(spark: SparkSession, tmp_path: Path) -> None:
     publish(
         tmp_path,
