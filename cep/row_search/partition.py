@@ -108,9 +108,10 @@ class Partition:
         return len(self._candidates) if self.node is None else len(self.node.states)
 
     def follow(self, move: Move) -> None:
-        """Let all candidates take a row as a move from `node` says."""
+        """Let all candidates take the next row as a move from `node` says."""
         self._moved.append(move)
         self.node = move.target
+        self.cursor += 1
 
     def path_of(self, place: int) -> Path | None:
         """Return the path of the candidate at a place in order."""

@@ -85,15 +85,17 @@ class RowPatternSearch:
         Raises:
             LimitExceeded: the partition holds too much.
         """
-        node, place = partition.node, partition.cursor - partition.base
+        node = partition.node
+        if node is None or partition.due or self.program.has_lookahead:
+            return False
+        # Calls are written out here: this is done for most rows of a stream.
+        times, base, within_ms = partition.times, partition.base, self.program.within_ms
+        place = partition.cursor - base
         if (
-            node is None
-            or partition.due
-            or place + 1 != len(partition.rows)
-            or self.program.has_lookahead
-            or self._is_over(partition, partition.times[place])
+            place + 1 != len(times)
             or place > self.limits.events
             or node.variables & ~partition.known[place]
+            or (within_ms is not None and times[place] - times[partition.start - base] >= within_ms)
         ):
             return False
         move = node.moves.get(partition.true[place])
@@ -101,7 +103,6 @@ class RowPatternSearch:
             return False
         owe_for_row(partition, self.limits, move.owed)
         partition.follow(move)
-        partition.cursor += 1
         return True
 
     # One step of the search
@@ -249,7 +250,6 @@ class RowPatternSearch:
             if not move.open and not partition.has_found:
                 self._tell_failed(partition, None, is_over=False)
         partition.follow(move)
-        partition.cursor = cursor + 1
         return True
 
     def _tell_failed(
