@@ -150,7 +150,8 @@ class JobProcess:
 
     def kill_spark(self) -> None:
         """Kill the JVM, and nothing else, as a system does that runs out of memory."""
-        (java,) = (
+        # The JVM starts Python by a copy of itself, which has its command line for a moment.
+        java = min(
             process
             for process in processes_of_session(self._process.pid)
             if "org.apache.spark.deploy.SparkSubmit" in command_of(process)
