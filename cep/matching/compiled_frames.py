@@ -14,11 +14,12 @@ import numpy as np
 import polars as pl
 
 from cep.expression import EvaluationError, Schema, row_reader
-from cep.matching.row_bits import RowBits, RowBitsReader
+from cep.matching.result_frames import frame_of
+from cep.matching.row_bits import RowBits, RowBitsReader, bounds
 from cep.row_kernel import opcodes as op
 from cep.row_kernel.arrays import Matches, Partitions
 from cep.row_kernel.columns import FrameColumns
-from cep.row_kernel.expression_code import NotCompilable
+from cep.row_kernel.operands import NotCompilable
 from cep.row_kernel.output import CompiledOutput
 from cep.row_kernel.plan import SearchPlan
 from cep.row_kernel.walk import search
@@ -125,8 +126,7 @@ class CompiledFrames:
     def _called(self, frame: pl.DataFrame, rest: _Rest | None, *, is_end: bool) -> _Call:
         bits = self._bits.of(frame)
         known, true = bits.known.to_numpy().copy(), bits.true.to_numpy().copy()
-        begin = (bits.run.diff().fill_null(1) != 0).arg_true().to_numpy().astype(np.int64)
-        end = np.append(begin[1:], len(frame)).astype(np.int64)
+        begin, end = bounds(bits.run)
         partitions = Partitions(
             begin,
             end,
@@ -140,11 +140,9 @@ class CompiledFrames:
             partitions.start[0] = rest.start if rest.interpreted is None else end[0]
             partitions.matches[0] = rest.matches
             partitions.has_first_row[0] = rest.has_first_row
-        rows = self._columns.rows(frame, bits.time_ms.to_numpy(), known, true)
-        program = self._columns.program(self._plan)
-        return _Call(
-            frame, bits, known, true, partitions, search(program, rows, partitions, _DEAD_CELLS)
-        )
+        rows, ranks = self._columns.rows(frame, bits.time_ms.to_numpy(), known, true)
+        matches = search(self._plan.ranked(ranks), rows, partitions, _DEAD_CELLS)
+        return _Call(frame, bits, known, true, partitions, matches)
 
     # What was found
 
@@ -235,9 +233,7 @@ class CompiledFrames:
     def _in_rows(self, found: Iterator[MatchedRows] | list[MatchedRows]) -> Iterator[pl.DataFrame]:
         rows = [row for each in found for row in self._row_output.rows(each)]
         if rows:
-            # Names may come twice in a result, but not in a frame.
-            schema = {f"{place}": kind for place, (_, kind) in enumerate(self._result)}
-            yield pl.DataFrame(rows, schema=schema, orient="row")
+            yield frame_of(rows, self._result)
 
 
 def _of_partitions(matches: Matches, first: int, last: int) -> Matches:

@@ -12,7 +12,8 @@ from typing import Any, Final
 import polars as pl
 
 from cep.expression import Schema, row_reader
-from cep.matching.row_bits import RowBits, RowBitsReader, bounds
+from cep.matching.result_frames import frame_of
+from cep.matching.row_bits import MOST_VARIABLES, RowBits, RowBitsReader, bounds
 from cep.row_search.matched import MatchedRows
 from cep.row_search.openings import openings
 from cep.row_search.output import RowOutput
@@ -40,7 +41,8 @@ class InterpretedFrames:
         self._search = search
         self._output = RowOutput(clause, row_reader(names))
         self._bits = RowBitsReader(search.program, schema)
-        self._openings = openings(search.program)
+        has_few = len(clause.variables) <= MOST_VARIABLES
+        self._openings = openings(search.program) if has_few else ()
         self._key = [names.index(name) for name in clause.partition_by]
         self._partition = Partition()
         self._current: tuple[Any, ...] | None = None
@@ -62,9 +64,10 @@ class InterpretedFrames:
             frame, bits = frame.filter(hopeful), bits.filter(hopeful)
         known, true, times = bits.known.to_list(), bits.true.to_list(), bits.time_ms.to_list()
         rows = frame.select(self._names).rows()
-        for begin, end in bounds(bits.run):
+        begins, ends = bounds(bits.run)
+        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
             key = tuple(rows[begin][place] for place in self._key)
-            if key != self._current:
+            if not _is_one_key(key, self._current):
                 self._end_partition()
                 self._current = key
             self._partition.extend(
@@ -88,9 +91,7 @@ class InterpretedFrames:
 
     def _full(self, at_least: int = _ROWS_PER_FRAME) -> Iterator[pl.DataFrame]:
         if len(self._waiting) >= at_least:
-            # Names may come twice in a result, but not in a frame.
-            schema = {f"{place}": kind for place, (_, kind) in enumerate(self._result)}
-            yield pl.DataFrame(self._waiting, schema=schema, orient="row")
+            yield frame_of(self._waiting, self._result)
             self._waiting = []
 
     def _hopeful(self, bits: RowBits) -> pl.Series:
@@ -108,3 +109,11 @@ class InterpretedFrames:
         at_the_edge = (run == run.first()) | (run == run.last())
         hopeful = at_the_edge | pl.col("begins").any().over("run")
         return pl.DataFrame({"run": runs, "begins": begins}).select(hopeful).to_series()
+
+
+def _is_one_key(key: tuple[Any, ...], other: tuple[Any, ...] | None) -> bool:
+    """Return whether keys are equal, NaN being equal to NaN as it is within a frame."""
+    return other is not None and all(
+        a == b or (a != a and b != b)  # noqa: PLR0124 - NaN alone differs from itself
+        for a, b in zip(key, other, strict=True)
+    )

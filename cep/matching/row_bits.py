@@ -4,12 +4,20 @@ frame ──row tests, columnar──► known and true bits · times · runs of
 """
 
 from dataclasses import dataclass
+from itertools import repeat
+from typing import Final
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from cep.expression import Schema, compile_columnar
 from cep.matching.row_times import NEVER_MS, time_ms_of
 from cep.row_search.program import RowProgram
+
+Ints = NDArray[np.int64]
+MOST_VARIABLES: Final = 62
+"""So many are bits of one integer of 64 bits; with more, bits are integers of Python."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +68,8 @@ class RowBitsReader:
         passed = [
             None if test is None else next(answers).fill_null(value=False) for test in self._tests
         ]
+        if len(passed) > MOST_VARIABLES:
+            return self._long_bits(passed, len(frame))
         known = true = pl.repeat(0, len(frame), dtype=pl.Int64, eager=True)
         for variable, (condition, holds) in enumerate(
             zip(self._program.conditions, passed, strict=True)
@@ -71,6 +81,18 @@ class RowBitsReader:
             elif holds is not None:
                 known += (~holds).cast(pl.Int64) * bit
         return known, true
+
+    def _long_bits(
+        self, passed: list[pl.Series | None], height: int
+    ) -> tuple[pl.Series, pl.Series]:
+        """Return bits as integers of Python, which have as many as there are variables."""
+        answers = [
+            repeat(True, height) if holds is None else holds.to_list()  # noqa: FBT003 - a value
+            for holds in passed
+        ]
+        bits = [self._program.row_bits(row) for row in zip(*answers, strict=True)]
+        known, true = [known for known, _ in bits], [true for _, true in bits]
+        return pl.Series(known, dtype=pl.Object), pl.Series(true, dtype=pl.Object)
 
     def _times(self, frame: pl.DataFrame) -> pl.Series:
         if self._clause.within_ms is None:
@@ -90,7 +112,7 @@ class RowBitsReader:
         return keys.select(pl.struct(pl.all()).rle_id()).to_series()
 
 
-def bounds(runs: pl.Series) -> list[tuple[int, int]]:
-    """Return where the rows of each run begin and end."""
-    starts = (runs.diff().fill_null(1) != 0).arg_true().to_list()
-    return list(zip(starts, [*starts[1:], len(runs)], strict=True))
+def bounds(runs: pl.Series) -> tuple[Ints, Ints]:
+    """Return where the rows of each run begin, and behind which they end."""
+    begin = (runs.diff().fill_null(1) != 0).arg_true().to_numpy().astype(np.int64)
+    return begin, np.append(begin[1:], len(runs))

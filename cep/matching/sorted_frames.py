@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from cep.expression import Kind, Schema, columns_of, row_reader
-from cep.expression.types import UNKNOWN, DataType, to_polars
+from cep.expression import Schema, columns_of, row_reader
 from cep.matching.interpreted_frames import InterpretedFrames
+from cep.matching.result_frames import result_schema
 from cep.nfa.limits import Limits
 from cep.row_kernel.compiling import is_available
 from cep.row_pattern.bound import BoundClause, BoundExpression, Fold, ValueAt, references_of
@@ -98,20 +98,6 @@ def needed_columns(clause: BoundClause, schema: Schema) -> tuple[str, ...]:
     # Without a column a frame has no rows.
     needed = tuple(name for name, _ in schema.columns if name in read)
     return needed or (schema.columns[0][0],)
-
-
-def result_schema(clause: BoundClause) -> list[tuple[str, pl.DataType]]:
-    """Return names and types of the columns of the result.
-
-    Raises:
-        ValueError: a type has no form in a frame.
-    """
-    return [(name, to_polars(result_type(data_type))) for name, data_type in clause.columns]
-
-
-def result_type(data_type: DataType) -> DataType:
-    """Return the type of an output column; a column of nothing but NULL is one of texts."""
-    return DataType(Kind.STRING) if data_type.is_open or data_type == UNKNOWN else data_type
 
 
 def _read(expression: BoundExpression) -> set[str]:

@@ -1,6 +1,6 @@
 """The columns of a frame as arrays, for the compiled search.
 
-    frame ──polars──► values that conditions and aggregates read ──► Rows, Program with ranks
+    frame ──polars──► values that conditions and aggregates read ──► Rows, ranks of constants
 
 Texts become their rank among all texts of the call, so that they compare as integers do.
 """
@@ -12,9 +12,8 @@ import numpy as np
 import polars as pl
 
 from cep.expression import Kind, compile_columnar
-from cep.row_kernel.arrays import Ints, Program, Rows
-from cep.row_kernel.expression_code import Operands
-from cep.row_kernel.plan import SearchPlan
+from cep.row_kernel.arrays import Ints, Rows
+from cep.row_kernel.operands import Operands
 
 
 class FrameColumns:
@@ -34,13 +33,15 @@ class FrameColumns:
         ]
         self._int_count = len(operands.int_columns)
 
-    def rows(self, frame: pl.DataFrame, times_ms: Ints, known: Ints, true: Ints) -> Rows:
-        """Return the rows of a call; without ranks of constants (see `ranked`)."""
+    def rows(
+        self, frame: pl.DataFrame, times_ms: Ints, known: Ints, true: Ints
+    ) -> tuple[Rows, dict[int, int]]:
+        """Return the rows of a call, and the rank of each constant text by its place in `ints`."""
         values = frame.select(self._expressions).get_columns() if self._expressions else []
-        values, self._ranks = self._ranked(values)
+        values, ranks = self._ranked(values)
         ints = values[: self._int_count]
         floats = values[self._int_count :]
-        return Rows(
+        rows = Rows(
             times_ms,
             known,
             true,
@@ -49,25 +50,17 @@ class FrameColumns:
             _stacked([series.fill_null(0.0).to_numpy() for series in floats], len(frame), float),
             _stacked([series.is_null().to_numpy() for series in floats], len(frame), np.bool_),
         )
+        return rows, ranks
 
-    def program(self, plan: SearchPlan) -> Program:
-        """Return the program with the ranks that its texts have among those of the last rows."""
-        if not self._texts:
-            return plan.program
-        ints = plan.program.ints.copy()
-        for place, text in self._texts.items():
-            ints[place] = self._ranks[text]
-        return plan.program._replace(ints=ints)
-
-    def _ranked(self, values: list[pl.Series]) -> tuple[list[pl.Series], dict[str, int]]:
+    def _ranked(self, values: list[pl.Series]) -> tuple[list[pl.Series], dict[int, int]]:
         places = [n for n, column in enumerate(self._columns) if column.kind is Kind.STRING]
         if not places and not self._texts:
             return values, {}
         constants = pl.Series(list(self._texts.values()), dtype=pl.String)
         texts = pl.concat([constants, *(values[place] for place in places)])
         ranks = texts.rank("dense")
-        of_constants = dict(zip(constants, ranks[: len(constants)], strict=True))
         begin = len(constants)
+        of_constants = dict(zip(self._texts, ranks[:begin], strict=True))
         for place in places:
             values[place] = ranks[begin : begin + len(values[place])]
             begin += len(values[place])

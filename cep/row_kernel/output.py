@@ -17,8 +17,8 @@ from cep.expression.rewrite import rebuilt
 from cep.expression.types import BIGINT, DOUBLE
 from cep.row_kernel.arrays import Ints, Matches, Partitions
 from cep.row_kernel.columns import FrameColumns
-from cep.row_kernel.expression_code import NotCompilable, Operands
 from cep.row_kernel.measures import Measured, measure
+from cep.row_kernel.operands import NotCompilable, Operands
 from cep.row_kernel.plan import items_of
 from cep.row_pattern.bound import (
     BoundClause,
@@ -125,7 +125,7 @@ class CompiledOutput:
             matches: what has been found.
         """
         no_ints = np.zeros(len(frame) if self._operands.int_columns else 0, np.int64)
-        rows = self._columns.rows(frame, no_ints, no_ints, no_ints)
+        rows, _ = self._columns.rows(frame, no_ints, no_ints, no_ints)
         measured = measure(self._items, rows, matches)
         if not measured.could:
             return None

@@ -3,22 +3,17 @@
 RowProgram ──plan_of──► SearchPlan: columns for polars, and a Program without its texts
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from cep.expression import Schema, split
+from cep.expression import Schema
 from cep.nfa.errors import LimitExceeded
 from cep.row_kernel.arrays import Ints, Items, Program
-from cep.row_kernel.expression_code import (
-    CodeWriter,
-    KernelFold,
-    KernelValue,
-    NotCompilable,
-    Operands,
-)
+from cep.row_kernel.expression_code import Code, CodeWriter
+from cep.row_kernel.operands import KernelFold, KernelValue, NotCompilable, Operands
 from cep.row_pattern.bound import RowOfMatch, Variables
 from cep.row_pattern.clause import RowsPerMatch, SkipTo
 from cep.row_search.program import RowProgram
@@ -38,6 +33,14 @@ class SearchPlan:
     operands: Operands
     program: Program
 
+    def ranked(self, ranks: Mapping[int, int]) -> Program:
+        """Return the program with the rank of each constant text, by its place in `ints`."""
+        if not ranks:
+            return self.program
+        ints = self.program.ints.copy()
+        ints[list(ranks)] = list(ranks.values())
+        return self.program._replace(ints=ints)
+
 
 def plan_of(program: RowProgram, schema: Schema) -> SearchPlan | None:
     """Return the plan of a clause; `None` if it has something the compiled search does not know."""
@@ -54,13 +57,12 @@ def _plan(program: RowProgram, schema: Schema) -> SearchPlan:
     if len(clause.variables) > _MOST_VARIABLES:
         raise NotCompilable("too many variables")
     operands = Operands(schema)
-    codes: list[list[tuple[int, int]]] = []
+    codes: list[Code] = []
     for condition, compiled in zip(clause.conditions, program.conditions, strict=True):
-        writer = CodeWriter(condition.references if condition else (), operands)
-        if condition is not None and compiled.residual is not None:
-            rest = condition.node if compiled.row_test is None else split(condition.node).residual
-            writer.write(condition.node if rest is None else rest)
-        codes.append(writer.code)
+        if condition is None or compiled.rest is None:
+            codes.append(())
+        else:
+            codes.append(CodeWriter(condition.references, operands).condition(compiled.rest).code)
     begins = np.cumsum([0, *map(len, codes)]).tolist()
     of_row = [*(condition.is_of_row for condition in program.conditions), False]
     states, steps = _automaton(program)
@@ -85,7 +87,7 @@ def _plan(program: RowProgram, schema: Schema) -> SearchPlan:
     return SearchPlan(operands, ready)
 
 
-def items_of(rows: Sequence[RowOfMatch], folds: Sequence[KernelFold]) -> Items:
+def items_of(rows: Iterable[RowOfMatch], folds: Iterable[KernelFold]) -> Items:
     """Return what is remembered of a candidate, as arrays."""
     return Items(
         _table([(_bits(row.variables), row.is_first, row.offset) for row in rows], 3),
@@ -102,7 +104,7 @@ def _bits(variables: Variables) -> int:
 
 
 def _value(value: KernelValue, operands: Operands) -> tuple[int, int, int]:
-    item = -1 if value.item is None else operands.items.index(value.item)
+    item = -1 if value.item is None else operands.items[value.item]
     return item, value.shift, value.column
 
 

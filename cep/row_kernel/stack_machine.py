@@ -105,7 +105,6 @@ def holds(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one branch per op
         number: of the match, from 1.
     """
     place, stop = conditions[variable, 0], conditions[variable + 1, 0]
-    base = place
     top = -1
     outcome = NOT_TRUE
     while place < stop:
@@ -169,10 +168,10 @@ def holds(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one branch per op
             ints[top] = _related(order_of(floats[top], floats[top + 1]), argument)
         elif operation == op.JUMP_IF_FALSE:
             if not nulls[top] and ints[top] == 0:
-                place = base + argument
+                place += argument
         elif operation == op.JUMP_IF_TRUE:
             if not nulls[top] and ints[top] != 0:
-                place = base + argument
+                place += argument
         elif operation == op.AND:
             top -= 1
             if not nulls[top + 1] and ints[top + 1] == 0:
@@ -241,16 +240,16 @@ def holds(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one branch per op
         elif operation == op.NEGATE_FLOAT:
             floats[top] = -floats[top]
         elif operation == op.JUMP:
-            place = base + argument
+            place += argument
         elif operation == op.JUMP_UNLESS_TRUE:
             top -= 1
             if nulls[top + 1] or ints[top + 1] == 0:
-                place = base + argument
+                place += argument
         elif operation == op.JUMP_UNLESS_NULL:
             if nulls[top]:
                 top -= 1
             else:
-                place = base + argument
+                place += argument
         else:
             top -= 1
             if nulls[top] or nulls[top + 1]:

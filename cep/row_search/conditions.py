@@ -72,11 +72,13 @@ class CompiledCondition:
     """A condition in two parts that must both hold; `None` = always true.
 
     `row_test` reads the row alone. `residual` reads the candidate, or other rows of the partition;
-    where `is_of_row` it depends on the row and those around it only. `lookahead`: how many rows
-    behind the row under test must be known. `sees_path`: it can ask for the variable of any row.
+    `rest` is its expression. Where `is_of_row` it depends on the row and those around it only.
+    `lookahead`: how many rows behind the row under test must be known. `sees_path`: it can ask for
+    the variable of any row.
     """
 
     row_test: Node | None
+    rest: Node | None
     residual: Callable[[Any, Tentative], bool] | None
     is_of_row: bool
     lookahead: int
@@ -91,7 +93,7 @@ def compile_condition(
 ) -> CompiledCondition:
     """Return the compiled form of a condition; it raises `RowPatternFailure` where it fails."""
     if condition is None:
-        return CompiledCondition(None, None, is_of_row=True, lookahead=0, sees_path=False)
+        return CompiledCondition(None, None, None, is_of_row=True, lookahead=0, sees_path=False)
     parts = split(condition.node)
     row_test, rest = parts.event, parts.residual
     if _may_fail(condition.node):
@@ -105,6 +107,7 @@ def compile_condition(
     values = [r for r in references_of(condition) if isinstance(r, ValueAt)]
     return CompiledCondition(
         row_test,
+        rest,
         residual,
         is_of_row=all(_is_of_row(reference) for reference in references),
         lookahead=max([0, *(value.shift for value in values)]),

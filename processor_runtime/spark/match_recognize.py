@@ -20,7 +20,8 @@ from pyspark.sql.types import DataType, StructType
 from cep.expression import Schema
 from cep.expression.errors import problem_at
 from cep.expression.sql import quoted_name
-from cep.matching.sorted_frames import SortedFrames, needed_columns, result_type
+from cep.matching.result_frames import result_type
+from cep.matching.sorted_frames import SortedFrames, needed_columns
 from cep.nfa.limits import Limits
 from cep.pattern import Pattern
 from cep.row_pattern.analysis.analyse import analyse

@@ -55,13 +55,15 @@ def in_jvm(clause: BoundClause, schema: Schema, frame: StructType) -> TestedRows
         frame: the same, as Spark does.
     """
     translator = _Translator(schema, frame)
-    tests: dict[Node, str] = {}
+    tests: dict[Node, tuple[str, Column]] = {}
 
     def rewritten(node: Node) -> Node:
         """Put a column in the place of whatever Spark can test."""
-        if translator.condition(node) is None:
+        column = translator.condition(node)
+        if column is None:
             return rebuilt(node, rewritten)
-        return Field((tests.setdefault(node, f"_percept_test_{len(tests)}"),), node.span)
+        name, _ = tests.setdefault(node, (f"_percept_test_{len(tests)}", column))
+        return Field((name,), node.span)
 
     tested = replace(
         clause,
@@ -70,12 +72,11 @@ def in_jvm(clause: BoundClause, schema: Schema, frame: StructType) -> TestedRows
             for condition in clause.conditions
         ),
     )
-    with_tests = Schema((*schema.columns, *((name, BOOLEAN) for name in tests.values())))
+    columns = dict(tests.values())
+    with_tests = Schema((*schema.columns, *((name, BOOLEAN) for name in columns)))
     if set(needed_columns(clause, schema)) <= set(needed_columns(tested, with_tests)):
         return TestedRows(clause, schema, {})
-    columns = {name: translator.condition(node) for node, name in tests.items()}
-    known = {name: column for name, column in columns.items() if column is not None}
-    return TestedRows(tested, with_tests, known)
+    return TestedRows(tested, with_tests, columns)
 
 
 class _Translator:

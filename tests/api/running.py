@@ -13,10 +13,12 @@ import structlog
 from fastapi import FastAPI
 from psycopg import sql
 from sqlalchemy import make_url, text
+from starlette.routing import BaseRoute
 from starlette.testclient import TestClient
 
 from api.access.authentication import Role
 from api.app import create_app
+from api.runtime import Clock, system_clock_ms
 from api.settings import Settings
 from api.store.database import Database, migrate
 from api.tables import Record
@@ -66,6 +68,19 @@ class ServiceUnderTest:
 
 
 Publish = Callable[..., dict[str, Any]]
+_known_routes: list[BaseRoute] = []
+
+
+def made_app(settings: Settings, now_ms: Clock = system_clock_ms) -> FastAPI:
+    """Return a service with the routes of the first one of this process.
+
+    They are alike, and FastAPI works them out for each application anew, which takes longer than
+    most tests do.
+    """
+    app = create_app(settings, now_ms=now_ms)
+    _known_routes.extend(() if _known_routes else app.router.routes)
+    app.router.routes[:] = _known_routes
+    return app
 
 
 @contextmanager
@@ -123,7 +138,7 @@ def running_service(
     """
     clock = SettableClock()
     chosen = {"requests_per_second": 1e6, "max_wait_seconds": FAR_LONGER_SECONDS} | settings
-    app = create_app(Settings(database_url=url, **chosen), now_ms=clock)
+    app = made_app(Settings(database_url=url, **chosen), clock)
     database: Database = app.state.runtime.database
     with database.writing() as session:
         writing = Writing(session, "test", clock())

@@ -10,7 +10,6 @@ from typing import Any
 import httpx2
 
 from api.access.authentication import Role
-from api.app import create_app
 from api.runtime import system_clock_ms
 from api.server.listening import Server
 from api.settings import Settings
@@ -19,6 +18,7 @@ from api.tokens import service as tokens
 from api.tokens.schemas import TokenDocument
 from api.transactions import Writing
 from tests.api.documents import ANY_STATE, STREAM
+from tests.api.running import made_app
 from tests.patience import PATIENCE_SECONDS
 
 
@@ -72,7 +72,7 @@ def served_dashboard(database_url: str, **settings: Any) -> Iterator[ServedDashb
     patient = {"max_wait_seconds": 5, "stale_after_heartbeats": 60}
     chosen: dict[str, Any] = {"requests_per_second": 1e6, **patient, **settings}
     wanted = Settings(database_url=database_url, port=0, **chosen)
-    app = create_app(wanted, now_ms=clock)
+    app = made_app(wanted, clock)
     database: Database = app.state.runtime.database
     token_of = _tokens(database, clock())
     server = Server(app, wanted, app.state.runtime.bell.close)

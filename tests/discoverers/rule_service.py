@@ -9,7 +9,6 @@ from typing import Any
 import httpx2
 
 from api.access.authentication import Role
-from api.app import create_app
 from api.server.listening import Server
 from api.settings import Settings
 from api.store.database import Database, migrate
@@ -17,6 +16,7 @@ from api.tokens import service as tokens
 from api.tokens.schemas import TokenDocument
 from api.transactions import Writing
 from tests.api.documents import STREAM
+from tests.api.running import made_app
 from tests.patience import FAR_LONGER_SECONDS, PATIENCE_SECONDS, eventually
 
 
@@ -61,7 +61,7 @@ class RuleService:
 
     def start(self) -> None:
         """Listen, in a thread."""
-        self._app = create_app(self._settings)
+        self._app = made_app(self._settings)
         self._server = Server(self._app, self._settings, self._app.state.runtime.bell.close)
         self._thread = threading.Thread(target=self._server.run)
         self._thread.start()

@@ -290,3 +290,47 @@ def test_what_is_not_compiled_is_interpreted() -> None:
     )
     assert not is_compiled
     assert found == ([(1, 2)], None)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        " + ".join(["PREV(p)"] * 60) + " > 0",
+        "NOT " * 60 + "(PREV(p) > 0)",
+        "((PREV(p) IN (1, 2)) IN (TRUE, FALSE)) IN (TRUE, FALSE)",
+        f"PREV(p) IN ({', '.join(map(str, range(1_500)))})",
+        " OR ".join(f"PREV(p) = {number}" for number in range(400)),
+        f"CASE {' '.join(f'WHEN PREV(p) = {n} THEN TRUE' for n in range(250))} ELSE FALSE END",
+    ],
+    ids=["sum", "not", "nested lists", "list", "alternatives", "cases"],
+)
+def test_a_long_condition_is_written_once(condition: str) -> None:
+    same(clause_of("a b", f"b AS {condition}"), numbers([1, 2, 3, None, 5, 6]), NUMBERS)
+
+
+def test_a_list_in_a_list_in_a_list_does_not_multiply() -> None:
+    condition = "PREV(p) IN (1, 2, 3, 4)"
+    for _ in range(12):
+        condition = f"({condition}) IN (TRUE, TRUE, TRUE, TRUE)"
+    found, is_compiled = answer(
+        clause_of("a b", f"b AS {condition}"), numbers([1, 2, 3]), NUMBERS, compiles=True
+    )
+    assert not is_compiled
+    assert found == ([(1, 2)], None)
+
+
+@pytest.mark.parametrize("compiles", [False, True])
+def test_more_variables_than_an_integer_has_bits(*, compiles: bool) -> None:
+    names = [f"v{number}" for number in range(70)]
+    define = ", ".join(f"{name} AS p = {number}" for number, name in enumerate(names))
+    clause = clause_of(" ".join(names), define)
+    found, _ = answer(clause, numbers(list(range(70))), NUMBERS, compiles=compiles)
+    assert found == ([(1, 70)], None)
+
+
+@pytest.mark.parametrize("compiles", [False, True])
+def test_not_a_number_is_one_partition_in_frames_cut_anywhere(*, compiles: bool) -> None:
+    schema = Schema.from_ddl("k DOUBLE, t BIGINT, p BIGINT")
+    frame = pl.DataFrame({"k": [1.0, *[math.nan] * 5], "t": range(6), "p": [1] * 6})
+    (rows, _), _ = answer(clause_of("a+", "a AS p = 1"), frame, schema, compiles=compiles, cut=2)
+    assert [row[1] for row in rows] == [1, 5]
