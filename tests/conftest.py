@@ -29,6 +29,11 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", marker)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what runs on Spark: files take minutes, and nobody should wait for the last."""
+    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     call: pytest.CallInfo[None],

@@ -9,11 +9,12 @@ row for which no rule can react never leaves the frame.
 import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import polars as pl
 
 from cep.expression import EvaluationError, Schema, row_reader, to_sql
+from cep.matching.column_matcher import ColumnMatcher
+from cep.matching.event_columns import EventColumns
 from cep.matching.keyed import KeyedMatcher
 from cep.matching.predicate_index import PredicateIndex
 from cep.matching.shapes import Detection, EventKind
@@ -21,8 +22,8 @@ from cep.nfa.errors import EventTimeError
 from cep.nfa.limits import Limits
 from cep.pattern import Pattern
 
-_ROWS_AT_ONCE = 65_536
-"""Bounds the memory for the outcomes of the tests: 8 KiB per test."""
+_ROWS_AT_ONCE = 262_144
+"""Bounds the memory for the outcomes of the tests: 32 KiB per test."""
 
 
 class BatchMatcher:
@@ -35,12 +36,13 @@ class BatchMatcher:
             UTC).
         key_by: columns of the key; `None` = one key.
         limits: what each rule may hold for one key.
+        compiles: whether compiled code may be used, where the machine has numba.
 
     Raises:
         PatternError: a pattern is not valid, or does not fit the schema.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - independent options, by name
         self,
         rules: Mapping[str, Pattern],
         *,
@@ -48,6 +50,7 @@ class BatchMatcher:
         time_field: str = "ts",
         key_by: Sequence[str] | None = None,
         limits: Limits | None = None,
+        compiles: bool = True,
     ) -> None:
         for pattern in rules.values():
             pattern.validate(schema)
@@ -59,6 +62,7 @@ class BatchMatcher:
             limits=limits,
             in_deadline_order=True,
         )
+        self._at_once = ColumnMatcher(self.matcher, compiles=compiles)
         self._time_name = time_field
         self._key_by = tuple(key_by) if key_by is not None else None
         self._index = PredicateIndex(self.matcher.tests.nodes, schema)
@@ -89,16 +93,15 @@ class BatchMatcher:
         times = self._times(frame)
         rows, kinds = self._classified(frame)
         relevant = frame[rows]
-        detections: list[Detection] = []
-        advance_to, process = self.matcher.advance_to, self.matcher.process
-        for time_ms, key, kind, event in zip(
-            times[rows].to_list(), self._keys(relevant), kinds, relevant.rows(), strict=True
-        ):
-            if found := advance_to(time_ms):
-                detections += found
-            if found := process(key, kind, event, time_ms):
-                detections += found
-        return detections
+        events = EventColumns.of(
+            relevant,
+            times[rows],
+            kinds,
+            relevant.select(self._key_by or ()),
+            is_single=self._key_by is not None and len(self._key_by) == 1,
+            only_key=None,
+        )
+        return [one for found in self._at_once.process(events) for one in found]
 
     def _classified(self, frame: pl.DataFrame) -> tuple[pl.Series, list[EventKind]]:
         try:
@@ -123,13 +126,6 @@ class BatchMatcher:
             raise EventTimeError(f"events are not in order of {self._time_name}; sort them first")
         self._latest_ms = times[-1] if len(times) else self._latest_ms
         return times
-
-    def _keys(self, frame: pl.DataFrame) -> Sequence[Any]:
-        if self._key_by is None:
-            return [None] * len(frame)
-        if len(self._key_by) == 1:
-            return frame.get_column(self._key_by[0]).to_list()
-        return frame.select(self._key_by).rows()
 
 
 @contextmanager

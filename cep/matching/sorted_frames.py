@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
+from cep.compiling import is_available
 from cep.expression import Schema, columns_of, row_reader
 from cep.matching.interpreted_frames import InterpretedFrames
 from cep.matching.result_frames import result_schema
 from cep.nfa.limits import Limits
-from cep.row_kernel.compiling import is_available
 from cep.row_pattern.bound import BoundClause, BoundExpression, Fold, ValueAt, references_of
 from cep.row_pattern.clause import RowsPerMatch
 from cep.row_search.search import RowPatternSearch

@@ -128,6 +128,11 @@ class Machine:
         """Whether a finished match may have to wait for a partial match."""
         return self.program.skip.kind is not SkipKind.NO_SKIP
 
+    @property
+    def decides_by_event(self) -> bool:
+        """Whether all conditions look at the event alone."""
+        return not self.aggregate_count and self._table.decides_by_event
+
     def new_key(self) -> KeyRuns:
         """Return the state of a key without partial matches."""
         return KeyRuns()

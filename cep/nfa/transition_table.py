@@ -141,6 +141,11 @@ class TransitionTable:
             self._event_transitions, kinds_capacity(len(self._uses)), _parts
         )
 
+    @property
+    def decides_by_event(self) -> bool:
+        """Whether no rule has a condition that looks at more than the event."""
+        return not any(self._residual_rules)
+
     def transitions(
         self, true_tests: Iterable[int], starting: int, going_on: int
     ) -> EventTransitions:

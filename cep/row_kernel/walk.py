@@ -13,9 +13,9 @@ from typing import Final
 
 import numpy as np
 
+from cep.compiling import compiled
 from cep.row_kernel import opcodes as op
 from cep.row_kernel.arrays import Ints, Matches, Partitions, Program, Rows
-from cep.row_kernel.compiling import compiled
 from cep.row_kernel.memory import new_memory, remember
 from cep.row_kernel.stack_machine import LATER, NOT_TRUE, holds
 

@@ -16,6 +16,7 @@ import polars as pl
 
 from cep.expression import DataType, Schema, row_reader
 from cep.expression.types import to_polars
+from cep.matching.column_matcher import ColumnMatcher
 from cep.matching.key_state import layout
 from cep.matching.keyed import KeyedMatcher
 from cep.matching.predicate_index import PredicateIndex
@@ -80,6 +81,7 @@ class CompiledGroup:
             guard=self._watched,
             in_deadline_order=True,
         )
+        self.at_once = ColumnMatcher(self.matcher)
         self.index = PredicateIndex(self.matcher.tests.nodes, schema)
         # In place of columns that events which were read before do not have.
         self.nulls = {name: _null(data_type).alias(name) for name, data_type in schema.columns}

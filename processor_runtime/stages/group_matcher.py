@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 
 from cep.matching.key_state import KeyRestorer, encode_key, layout
@@ -144,7 +145,8 @@ class GroupMatcher:
 
     def _count_events(self, parts: Sequence[RelevantEvents]) -> None:
         for part in parts:
-            for kind, count in Counter(part.kinds).items():
+            counts = np.bincount(part.events.kind_numbers, minlength=len(part.events.kinds))
+            for kind, count in zip(part.events.kinds, counts.tolist(), strict=True):
                 for rule in kind.rules:
                     self.events_by_rule[rule] += count
 
@@ -160,14 +162,8 @@ class GroupMatcher:
                 if found := matcher.advance_to(failing.time_ms):
                     yield found
                 matcher.fail(failing.rule, failing.error, failing.key, failing.event)
-            advance_to, process = matcher.advance_to, matcher.process
-            for time_ms, key, kind, event in zip(
-                part.times, part.keys, part.kinds, part.events, strict=True
-            ):
-                if found := advance_to(time_ms):
-                    yield found
-                if found := process(key, kind.transitions, event, time_ms):
-                    yield found
+            kinds = tuple(kind.transitions for kind in part.events.kinds)
+            yield from self._compiled.at_once.process(part.events.with_kinds(kinds))
         last = max(current, self.group.phases.at(watermark_ms))
         yield from self._enter_phases(current, last)
         if found := matcher.advance_to(watermark_ms):
@@ -225,7 +221,7 @@ class GroupMatcher:
         """Put the keys this batch is about into the matcher."""
         matcher = self._compiled.matcher
         matcher.time_ms = self.header.processed_ms
-        for key in dict.fromkeys(key for part in parts for key in part.keys):
+        for key in dict.fromkeys(key for part in parts for key in part.events.keys):
             self._keys[key] = key_bytes(key)
         restorers: dict[int, KeyRestorer] = {}
         entries = self.buckets.take(

@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 
 from cep.expression import EvaluationError, first_failure, to_sql
+from cep.matching.event_columns import EventColumns
 from cep.nfa.errors import ConditionFailed, KeyFailed, MatchingError
 from processor_runtime.rows.event_block import TIME, EventTuple, event_time_ms
 from processor_runtime.rules.rule_set import PhaseEventKind, SelectorGroup
@@ -33,13 +34,10 @@ class Failing:
 
 @dataclass(frozen=True, slots=True)
 class RelevantEvents:
-    """Relevant events of one phase, in order: parallel lists. What is `failing` comes first."""
+    """Relevant events of one phase, in order. What is `failing` comes first."""
 
     phase: int
-    times: list[int]
-    keys: list[tuple[Any, ...]]
-    kinds: list[PhaseEventKind]
-    events: list[EventTuple]
+    events: EventColumns[PhaseEventKind]
     failing: tuple[Failing, ...] = ()
 
 
@@ -97,18 +95,14 @@ def _of_phase(
 
 
 def _evaluated(
-    group: SelectorGroup, phase: int, events: pl.DataFrame, without: Collection[int] | None
+    group: SelectorGroup, phase: int, frame: pl.DataFrame, without: Collection[int] | None
 ) -> RelevantEvents:
-    rows, kinds = group.compiled.index.classify(events, partial(group.kind, phase), without)
-    relevant = events[rows]
+    rows, kinds = group.compiled.index.classify(frame, partial(group.kind, phase), without)
+    relevant = frame[rows]
     keys = group.compiled.keys(relevant)
-    return RelevantEvents(
-        phase,
-        relevant.get_column(TIME).to_list(),
-        keys.rows() if group.compiled.is_keyed else [()] * len(relevant),
-        [kind for kind in kinds if kind is not None],
-        relevant.rows(),
-    )
+    concerning = [kind for kind in kinds if kind is not None]
+    events = EventColumns.of(relevant, relevant.get_column(TIME), concerning, keys)
+    return RelevantEvents(phase, events)
 
 
 def _failing_tests(
@@ -153,4 +147,6 @@ def _failing(
 ) -> RelevantEvents:
     (row,) = event.rows()
     failing = tuple(Failing(rule, error, event_time_ms(row), key, row) for rule, error in failures)
-    return RelevantEvents(phase, [], [], [], [], failing)
+    none = event[:0]
+    nothing = EventColumns[PhaseEventKind].of(none, none.get_column(TIME), [], none.select())
+    return RelevantEvents(phase, nothing, failing)

@@ -5,6 +5,7 @@ fuzzing: random values · stateful: what one answer gives is asked for in the ne
 """
 
 from collections.abc import Container, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -12,9 +13,12 @@ import schemathesis
 from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import Status, events, from_schema
 
-from tests.api.running import ServiceUnderTest
+from tests.api.documents import STREAM, processor_document
+from tests.api.running import ServiceUnderTest, running_service
 
 PHASES: Final = ("examples", "coverage", "fuzzing", "stateful")
+TAKING_PATTERNS: Final = ("create_processor", "replace_processor", "validate")
+"""Their bodies are whole patterns, with thousands of limits to be met and crossed."""
 _REFUSED: Final = (400, 401, 403, 404, 405, 408, 409, 412, 413, 415, 422, 428, 429, 503)
 _SHOWN_CHARACTERS: Final = 2_000
 
@@ -27,6 +31,22 @@ class SchemaRun:
     has_run: bool = False
     failures: list[str] = field(default_factory=list)
     """What was found, each with a command that shows it again."""
+
+
+@contextmanager
+def lasting_service_on(url: str) -> Iterator[ServiceUnderTest]:
+    """Yield one service that knows a stream and a processor, for all requests."""
+    with running_service(url, raise_failures=False, max_wait_seconds=0.01) as service:
+        assert service.client.post("/v1/streams", json=STREAM).status_code == 201
+        assert service.client.post("/v1/processors", json=processor_document()).status_code == 201
+        yield service
+
+
+def operations(description: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield path and description of every operation."""
+    for path, item in description["paths"].items():
+        for operation in item.values():
+            yield path, operation
 
 
 def run_phase(

@@ -1,9 +1,7 @@
-"""Requests made from the service's own description find no failure and no undocumented answer."""
+"""What the service says of itself: names, headers, examples of answers; what it takes for what."""
 
-import os
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import jsonschema_rs
 import pytest
@@ -11,86 +9,27 @@ import pytest
 from api.app import create_app
 from api.settings import Settings
 from api.web.answer_examples import ANSWER_EXAMPLES
-from tests.api.documents import STREAM, processor_document
-from tests.api.running import ServiceUnderTest, running_service
-from tests.api.schema_run import PHASES, run_phase
+from tests.api.running import ServiceUnderTest
+from tests.api.schema_run import lasting_service_on, operations
 
-EXAMPLES = 20 if os.environ.get("CI") else 5
 DESCRIPTION = create_app(Settings(database_url="sqlite:///unused.db")).openapi()
-# Their bodies are whole patterns, with thousands of limits to be met and crossed.
-TAKING_PATTERNS = ("create_processor", "replace_processor", "validate")
-STORES = ("sqlite", "postgresql")
-IN_TURN = {
-    "examples": "postgresql",
-    "coverage": "sqlite",
-    "fuzzing": "postgresql",
-    "stateful": "sqlite",
-}
-"""The store that a phase is tried on first; the other one takes long."""
 
 
-@pytest.fixture(scope="module", params=STORES)
-def lasting_service(
-    request: pytest.FixtureRequest, migrated_store: Callable[[str], str]
-) -> Iterator[ServiceUnderTest]:
-    """One service that knows a stream and a processor, for all requests."""
-    url = migrated_store(request.param)
-    with running_service(url, raise_failures=False, max_wait_seconds=0.01) as service:
-        assert service.client.post("/v1/streams", json=STREAM).status_code == 201
-        assert service.client.post("/v1/processors", json=processor_document()).status_code == 201
+@pytest.fixture(scope="module")
+def lasting_service(migrated_store: Callable[[str], str]) -> Iterator[ServiceUnderTest]:
+    with lasting_service_on(migrated_store("sqlite")) as service:
         yield service
 
 
-@pytest.mark.parametrize(
-    ("lasting_service", "phase"),
-    [
-        pytest.param(store, phase, marks=[] if IN_TURN[phase] == store else [pytest.mark.long])
-        for store in STORES
-        for phase in PHASES
-    ],
-    indirect=["lasting_service"],
-    scope="module",
-)
-def test_every_answer_is_documented(lasting_service: ServiceUnderTest, phase: str) -> None:
-    left_out = TAKING_PATTERNS if phase == "coverage" else ()
-    run = run_phase(lasting_service, phase, EXAMPLES, left_out)
-    assert run.has_run
-    assert run.requests > 10
-    assert not run.failures, "\n\n".join(run.failures)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("operation_id", ["validate", "replace_processor"])
-@pytest.mark.parametrize("lasting_service", ["sqlite"], indirect=True)
-def test_every_answer_to_a_whole_pattern_is_documented(
-    lasting_service: ServiceUnderTest, operation_id: str
-) -> None:
-    # Creating one reads it as replacing one does.
-    others = {operation["operationId"] for _, _, operation in operations()} - {operation_id}
-    run = run_phase(lasting_service, "coverage", EXAMPLES, others)
-    assert run.requests > 1_000
-    assert not run.failures, "\n\n".join(run.failures)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("phase", "examples"), [("fuzzing", 50), ("stateful", 100)])
-def test_every_answer_to_many_requests_is_documented(
-    lasting_service: ServiceUnderTest, phase: str, examples: int
-) -> None:
-    run = run_phase(lasting_service, phase, examples)
-    assert run.requests > 500
-    assert not run.failures, "\n\n".join(run.failures)
-
-
 def test_operations_have_short_names_of_their_own() -> None:
-    names = [operation["operationId"] for _, _, operation in operations()]
+    names = [operation["operationId"] for _, operation in operations(DESCRIPTION)]
     assert len(set(names)) == len(names)
     assert all(re.fullmatch(r"[a-z]+(_[a-z]+)*", name) for name in names)
     assert {"list_processors", "create_processor", "try_draft"} <= set(names)
 
 
 def test_what_may_be_tried_again_says_when() -> None:
-    for path, _, operation in operations():
+    for path, operation in operations(DESCRIPTION):
         answers = operation["responses"]
         assert ("503" in answers) == (path != "/healthz")
         for status in {"429", "503"} & set(answers):
@@ -134,7 +73,7 @@ def test_a_truth_value_is_no_number(lasting_service: ServiceUnderTest, name: str
 def test_what_is_created_is_said_to_have_an_address() -> None:
     created = {
         operation["operationId"]: operation["responses"]["201"].get("headers", {})
-        for _, _, operation in operations()
+        for _, operation in operations(DESCRIPTION)
         if "201" in operation["responses"]
     }
     assert [name for name, headers in created.items() if "Location" in headers] == [
@@ -145,7 +84,7 @@ def test_what_is_created_is_said_to_have_an_address() -> None:
 
 def test_answers_have_examples_that_are_as_their_models_say() -> None:
     schemas = DESCRIPTION["components"]["schemas"]
-    for path, _, operation in operations():
+    for path, operation in operations(DESCRIPTION):
         for status, answer in operation["responses"].items():
             content = answer.get("content", {}).get("application/json")
             if status.startswith("2") and content is not None:
@@ -158,10 +97,3 @@ def test_examples_show_every_field_and_no_other() -> None:
     schemas = DESCRIPTION["components"]["schemas"]
     for name, example in ANSWER_EXAMPLES.items():
         assert set(example) == set(schemas[name]["properties"]), name
-
-
-def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield path, method and description of every operation."""
-    for path, item in DESCRIPTION["paths"].items():
-        for method, operation in item.items():
-            yield path, method, operation

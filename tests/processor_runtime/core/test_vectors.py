@@ -5,6 +5,7 @@ from random import Random
 
 import pytest
 
+from tests.matching.compiled_machine import machines_of
 from tests.processor_runtime.core.pipeline import Options, Pipeline
 from tests.processor_runtime.core.vector_stream import (
     AT_ONCE,
@@ -33,7 +34,7 @@ def test_one_matcher_that_closes_windows_by_deadline_finds_what_flink_finds_but_
 
 BEGINS = range(0, 2_000, AT_ONCE)
 IN_TURN = [(begin, turn % 2 == 0) for turn, begin in enumerate(BEGINS)]
-"""Every vector once: with filters in the first stage, or without."""
+"""Every vector once: with filters in the first stage and compiled machines, or without both."""
 
 
 @pytest.mark.parametrize(
@@ -50,6 +51,11 @@ IN_TURN = [(begin, turn % 2 == 0) for turn, begin in enumerate(BEGINS)]
     ],
 )
 def test_both_stages_find_what_that_matcher_finds(begin: int, *, filters: bool) -> None:
+    with machines_of("compiled" if filters else "interpreted"):
+        find_what_that_matcher_finds(begin, filters=filters)
+
+
+def find_what_that_matcher_finds(begin: int, *, filters: bool) -> None:
     cases = running_cases()[begin : begin + AT_ONCE]
     random = Random(begin + filters)  # noqa: S311 - any batches, but always the same
     delay_ms = random.choice([0, 3, 500])

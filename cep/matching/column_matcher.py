@@ -1,0 +1,92 @@
+"""Many events at once through all shapes of a matcher: compiled code where it can, else one by one.
+
+EventColumns ──► CompiledShapes ──────────────┐
+           └───► KeyedMatcher, event by event ┴──in order of time──► detections
+"""
+
+import heapq
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from cep.compiling import is_ready
+from cep.matching.event_columns import EventColumns
+from cep.matching.keyed import KeyedMatcher
+from cep.matching.shapes import Detection, EventKind
+
+if TYPE_CHECKING:
+    from cep.matching.compiled_shapes import CompiledShapes, Told
+
+FEWEST_EVENTS: Final = 64
+"""For fewer events arrays cost more than they save."""
+
+
+class ColumnMatcher:
+    """Takes events in columns to a matcher.
+
+    Args:
+        matcher: one that closes windows in the order of deadlines.
+        compiles: whether compiled code may be used, where the machine has it. What is found is
+            the same.
+    """
+
+    def __init__(self, matcher: KeyedMatcher, *, compiles: bool = True) -> None:
+        self._matcher = matcher
+        self._compiles = compiles
+        self._compiled: CompiledShapes | None = None
+
+    def process(self, events: EventColumns[EventKind]) -> Iterator[list[Detection]]:
+        """Process events; yield what was found, in order of event time.
+
+        Time goes to that of the last event. All must be taken before anything else is done with
+        the matcher; rules that are stopped in between find nothing more.
+
+        Raises:
+            LimitExceeded: a key holds too much, and the matcher has no `on_failure`.
+        """
+        if not len(events):
+            return
+        compiled = self._compiled_shapes() if len(events) >= FEWEST_EVENTS else None
+        found = [] if compiled is None else compiled.process(events)
+        others = self._one_by_one(events, {id(one.shape) for one in found})
+        for _, _, detections in heapq.merge(
+            others, *(one.told() for one in found), key=lambda told: told[:2]
+        ):
+            if detections:
+                yield detections
+
+    def _compiled_shapes(self) -> "CompiledShapes | None":
+        """Return the shapes that compiled code can run; `None` until it is there."""
+        if self._compiled is None and self._compiles and is_ready("cep.nfa_kernel"):
+            # Only here, as numba is an extra, and takes half a second to import.
+            from cep.matching.compiled_shapes import CompiledShapes  # noqa: PLC0415
+
+            self._compiled = CompiledShapes(self._matcher)
+        return self._compiled
+
+    def _one_by_one(
+        self, events: EventColumns[EventKind], without: Collection[int]
+    ) -> "Iterator[Told]":
+        """Move the shapes that have not moved yet, and close the windows of all other keys."""
+        matcher = self._matcher
+        kinds = [
+            tuple(part for part in kind if id(part[0]) not in without) for kind in events.kinds
+        ]
+        does_concern = np.array([bool(kind) for kind in kinds])
+        places = np.flatnonzero(does_concern[events.kind_numbers])
+        times, numbers = events.times_ms[places].tolist(), events.kind_numbers[places].tolist()
+        keys = events.key_numbers[places].tolist() if len(places) else []
+        rows = events.events_at(places) if len(places) else []
+        for place, time_ms, number, key, row in zip(
+            places.tolist(), times, numbers, keys, rows, strict=True
+        ):
+            if closed := matcher.advance_to(time_ms):
+                yield from _in_order(closed)
+            if detections := matcher.process(events.keys[key], kinds[number], row, time_ms):
+                yield time_ms, place, detections
+        yield from _in_order(matcher.advance_to(int(events.times_ms[-1])))
+
+
+def _in_order(detections: list[Detection]) -> "Iterator[Told]":
+    return ((one.time_ms, -1, [one]) for one in detections)

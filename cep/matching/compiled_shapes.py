@@ -1,0 +1,146 @@
+"""Many events at once through the shapes that compiled code can run.
+
+    EventColumns ──cep.nfa_kernel.walk, key by key──► found ──in order of time──► detections
+
+Where compiled code gives up on a shape, the machine in Python takes the events of the call, from
+the state it had before them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, cast
+
+import numpy as np
+
+from cep.matching.event_columns import EventColumns, Ints
+from cep.matching.keyed import KeyedMatcher
+from cep.matching.shapes import Detection, EventKind, Shape
+from cep.nfa.runs import KeyRuns
+from cep.nfa.transition_table import EventTransitions
+from cep.nfa_kernel import arrays as at
+from cep.nfa_kernel.arrays import KeyEvents
+from cep.nfa_kernel.chains import Chains
+from cep.nfa_kernel.key_arrays import loaded, restored, tips
+from cep.nfa_kernel.tables import MachineTables, is_compilable
+from cep.nfa_kernel.walk import walk
+
+_AT_ONCE: Final = 4_096
+"""So many detections become objects at a time."""
+
+Told = tuple[int, int, list[Detection]]
+"""When something came out: at `time_ms`, with the event at this place or with a window (-1)."""
+
+
+class CompiledShapes:
+    """Takes many events to a matcher at once.
+
+    Args:
+        matcher: the matcher, which closes windows in the order of deadlines.
+    """
+
+    def __init__(self, matcher: KeyedMatcher) -> None:
+        self._matcher = matcher
+        self._tables = [
+            (shape, MachineTables(shape.machine))
+            for shape in matcher.shapes
+            if is_compilable(shape.machine)
+        ]
+
+    def process(self, events: EventColumns[EventKind]) -> "list[FoundByShape]":
+        """Move the keys of these shapes by events, to the time of the last; return what was found.
+
+        Shapes on which compiled code gave up are left as they are, and are not among the results.
+        """
+        walks = [(shape, self._walk(shape, tables, events)) for shape, tables in self._tables]
+        return [FoundByShape(shape, events, walk) for shape, walk in walks if walk is not None]
+
+    def _walk(
+        self, shape: Shape, tables: MachineTables, events: EventColumns[EventKind]
+    ) -> "_Walk | None":
+        """Move the keys of a shape; `None` if compiled code gave up, with nothing changed."""
+        tables.make_room(len(events.kinds))
+        kind_numbers = np.array(
+            [
+                next(
+                    (tables.number(cast("EventTransitions", t)) for of, t in kind if of is shape), 0
+                )
+                for kind in events.kinds
+            ],
+            np.int64,
+        )
+        concerning = _concerning(events, kind_numbers[events.kind_numbers])
+        keys = [events.keys[number] for number in concerning.keys]
+        states = cast("list[KeyRuns | None]", [shape.keys.get(key) for key in keys])
+        before = loaded(states)
+        walked = walk(
+            tables.tables,
+            concerning.events,
+            before.arrays,
+            shape.machine.stopped,
+            int(events.times_ms[-1]),
+        )
+        if walked.status == at.GAVE_UP:
+            return None
+        chains = Chains(walked.keys.cells, before.cells, events.events_at)
+        held = chains.ending_with(tips(walked.keys))
+        is_busy = (np.diff(walked.keys.run_begin) > 0) | (np.diff(walked.keys.queue_begin) > 0)
+        for place, (key, state) in enumerate(zip(keys, states, strict=True)):
+            if state is None and not is_busy[place]:
+                continue
+            runs = state or KeyRuns()
+            restored(walked.keys, place, held, runs)
+            shape.keys[key] = runs
+            self._matcher.settle(shape, key, runs)
+        return _Walk(chains, walked.found, concerning.keys)
+
+
+@dataclass(frozen=True, slots=True)
+class _Concerning:
+    """The events that concern a shape, and which of the keys they have."""
+
+    events: KeyEvents
+    keys: Ints
+
+
+def _concerning(events: EventColumns[EventKind], kind_numbers: Ints) -> _Concerning:
+    does_concern = kind_numbers[events.order] != 0
+    counted = np.concatenate([[0], np.cumsum(does_concern)])[events.key_begin]
+    keys = np.flatnonzero(np.diff(counted))
+    begin = np.append(counted[keys], counted[-1])
+    order = events.order[does_concern]
+    return _Concerning(KeyEvents(begin, order, events.times_ms, kind_numbers), keys)
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """What the walk of a shape has found; its keys by their places among those of the call."""
+
+    chains: Chains
+    found: Ints
+    keys: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class FoundByShape:
+    """What the walk of a shape has found, on its way to becoming objects."""
+
+    shape: Shape
+    events: EventColumns[EventKind]
+    walk: _Walk
+
+    def told(self) -> Iterator[Told]:
+        """Yield the detections in order; none of rules that have been stopped meanwhile."""
+        found = self.walk.found
+        ordered = found[np.lexsort((found[:, at.FOUND_EVENT], found[:, at.FOUND_ORDER_MS]))]
+        for begin in range(0, len(ordered), _AT_ONCE):
+            part = ordered[begin : begin + _AT_ONCE]
+            cells = self.walk.chains.ending_with(part[:, at.FOUND_CELL])
+            for key, rules, cell, time_ms, is_timeout, order_ms, event in part.tolist():
+                detections = self.shape.detections(
+                    rules & ~self.shape.machine.stopped,
+                    self.events.keys[self.walk.keys[key]],
+                    cells[cell],
+                    time_ms,
+                    is_timeout=bool(is_timeout),
+                )
+                yield order_ms, event, list(detections)

@@ -1,0 +1,31 @@
+"""Compile this package for this machine, once: `python -m cep.nfa_kernel`."""
+
+import os
+
+import numpy as np
+
+from cep import compiling
+from cep.nfa_kernel import arrays as at
+from cep.nfa_kernel.arrays import KeyEvents, Tables
+from cep.nfa_kernel.chains import reachable
+from cep.nfa_kernel.key_arrays import loaded
+from cep.nfa_kernel.walk import walk
+
+
+def compile_all() -> None:
+    """Compile whatever other modules call, by calling it with nothing to do."""
+    none = np.zeros(1, np.int64)
+    no_rows = np.zeros((0, 5), np.int64)
+    pairs = np.zeros((1, 2), np.int64)
+    tables = Tables(
+        none, no_rows, pairs, none, none, pairs, pairs, 0, 0, (at.NO_SKIP, 0, False), 1, 1
+    )
+    keys = loaded([]).arrays
+    walk(tables, KeyEvents(none, none[:0], none, none), keys, 0, 0)
+    reachable(keys.cells, none[:0], none, 1)
+    compiling.now_ready("cep.nfa_kernel")
+
+
+if __name__ == "__main__":
+    os.nice(10)
+    compile_all()

@@ -1,0 +1,130 @@
+"""What the compiled machine is given and returns: plain arrays in named tuples.
+
+Numbers are `int64`; arrays of several columns are `[row, column]`. The places of columns are named
+here, as those of runs and cells are in `cep.nfa.runs`.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+RUN_STATE: Final = 0
+RUN_RULES: Final = 1
+RUN_START: Final = 2
+RUN_START_MS: Final = 3
+RUN_PREVIOUS_MS: Final = 4
+RUN_CELL: Final = 5
+RUN_WIDTH: Final = 6
+
+CELL_PREVIOUS: Final = 0
+CELL_STEP: Final = 1
+CELL_SEQUENCE: Final = 2
+CELL_EVENT: Final = 3
+"""The place of its event among those of the call; nothing for a cell that was there before."""
+CELL_WIDTH: Final = 4
+
+NO_CELL: Final = -1
+NO_STEP: Final = -1
+NO_WINDOW: Final = -1
+
+FOUND_KEY: Final = 0
+FOUND_RULES: Final = 1
+FOUND_CELL: Final = 2
+FOUND_TIME_MS: Final = 3
+FOUND_IS_TIMEOUT: Final = 4
+FOUND_ORDER_MS: Final = 5
+"""When it came out; a window that closes is told late if it was that since the event before."""
+FOUND_EVENT: Final = 6
+"""The event it came out with, -1 for a window that closed."""
+FOUND_WIDTH: Final = 7
+
+NO_SKIP: Final = 0
+PAST_LAST_EVENT: Final = 1
+TO_NEXT: Final = 2
+TO_FIRST: Final = 3
+TO_LAST: Final = 4
+
+DONE: Final = 0
+GAVE_UP: Final = 1
+"""The machine in Python has to do it all: a limit was met, a skip failed, or there is too much."""
+
+
+class Tables(NamedTuple):
+    """What kinds of events do to a machine, and what else it knows.
+
+    Args:
+        branch_begin: by kind and state, where their branches begin; one more at the end.
+        branches: rules, where the successors begin and end, where the finished begin and end.
+        successors: state, step or `NO_STEP`.
+        finished: step or `NO_STEP`.
+        concerned: by kind and state, the rules for which anything changes.
+        starts: by kind, whether it begins partial matches, and for which rules.
+        states: the window since the event before or `NO_WINDOW`, whether a match is complete when
+            the window closes.
+        start_state: the state of a partial match without events.
+        window_ms: since the first event; 0 = none.
+        skip: what follows a match, a target step, whether a missing target is an error.
+        most_held: how many partial matches and held-back matches a key may have.
+        most_events: how many events a key may have kept, counted roughly.
+    """
+
+    branch_begin: Ints
+    branches: Ints
+    successors: Ints
+    finished: Ints
+    concerned: Ints
+    starts: Ints
+    states: Ints
+    start_state: int
+    window_ms: int
+    skip: tuple[int, int, bool]
+    most_held: int
+    most_events: int
+
+
+class KeyEvents(NamedTuple):
+    """The events of a call, key by key in the order of their first events.
+
+    `begin`: by key, where its events begin in `order`; one more at the end. `order` are places in
+    `times_ms` and `kinds`, which are in order of time.
+    """
+
+    begin: Ints
+    order: Ints
+    times_ms: Ints
+    kinds: Ints
+
+
+class KeyArrays(NamedTuple):
+    """What keys hold. Key by key, `run_begin` and `queue_begin` have one more at the end.
+
+    Args:
+        sequences: the number of the next event.
+        event_counts: how many events are kept, roughly.
+        run_begin: where the runs of a key begin.
+        runs: see the columns above.
+        queue_begin: where the queues of held-back matches of a key begin.
+        queues: rules, where its matches begin and end.
+        held_back: start, last cell.
+        cells: see the columns above; those before come first.
+    """
+
+    sequences: Ints
+    event_counts: Ints
+    run_begin: Ints
+    runs: Ints
+    queue_begin: Ints
+    queues: Ints
+    held_back: Ints
+    cells: Ints
+
+
+class Walked(NamedTuple):
+    """How a call went: `status`, what the keys hold now, what was found, key by key."""
+
+    status: int
+    keys: KeyArrays
+    found: Ints

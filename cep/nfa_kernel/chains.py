@@ -1,0 +1,77 @@
+"""From numbers of cells to cells: only what a match or a partial match is made of becomes objects.
+
+last cells ──reachable──► numbers, earlier cells first ──cells_of──► linked cells
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from cep.compiling import compiled
+from cep.nfa.runs import Cell
+from cep.nfa_kernel import arrays as at
+from cep.nfa_kernel.arrays import Ints
+
+
+@compiled
+def reachable(cells: Ints, lasts: Ints, seen: Ints, mark: int) -> Ints:
+    """Return the cells behind some last ones, in order of their numbers.
+
+    Args:
+        cells: all cells.
+        lasts: the last ones.
+        seen: by cell, the mark it has been seen under.
+        mark: a number that has not been used yet.
+    """
+    count = 0
+    found = np.empty(64, np.int64)
+    for last in lasts:
+        cell = last
+        while cell != at.NO_CELL and seen[cell] != mark:
+            seen[cell] = mark
+            if count == len(found):
+                grown = np.empty(2 * count, np.int64)
+                grown[:count] = found
+                found = grown
+            found[count] = cell
+            count += 1
+            cell = cells[cell, at.CELL_PREVIOUS]
+    return np.sort(found[:count])
+
+
+class Chains:
+    """The cells of a call as objects.
+
+    Args:
+        cells: all of them.
+        known: the first ones, which were objects before.
+        events_at: from places of events, ascending and each once, to the events.
+    """
+
+    def __init__(
+        self, cells: Ints, known: Sequence[Cell], events_at: Callable[[Ints], Sequence[Any]]
+    ) -> None:
+        self._cells = cells
+        self._known = known
+        self._events_at = events_at
+        self._seen = np.zeros(len(cells), np.int64)
+        self._mark = 0
+
+    def ending_with(self, lasts: Ints) -> dict[int, Cell]:
+        """Return the cells behind some last ones, by number."""
+        self._mark += 1
+        numbers = reachable(self._cells, lasts, self._seen, self._mark)
+        known = int(np.searchsorted(numbers, len(self._known)))
+        built: dict[int, Cell] = {
+            number: self._known[number] for number in numbers[:known].tolist()
+        }
+        new = self._cells[numbers[known:]]
+        places = np.unique(new[:, at.CELL_EVENT])
+        events = dict(zip(places.tolist(), self._events_at(places), strict=True))
+        for number, (previous, step, sequence, event) in zip(
+            numbers[known:].tolist(), new.tolist(), strict=True
+        ):
+            before = None if previous == at.NO_CELL else built[previous]
+            built[number] = (before, step, sequence, events[event], None)
+        return built

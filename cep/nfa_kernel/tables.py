@@ -1,0 +1,134 @@
+"""What kinds of events do to a machine, as arrays: worked out once for each kind.
+
+Machine, EventTransitions ──MachineTables──► Tables
+"""
+
+from collections.abc import Sequence
+from typing import Final, TypeGuard
+
+import numpy as np
+
+from cep.nfa.decision import NO_EVENT, RunOutcome
+from cep.nfa.machine import Machine
+from cep.nfa.program import StateKind
+from cep.nfa.transition_table import TRANSITION_BRANCHES, TRANSITION_RULES, EventTransitions
+from cep.nfa_kernel import arrays as at
+from cep.nfa_kernel.arrays import Ints, Tables
+from cep.pattern.tree import SkipKind
+
+MOST_RULES: Final = 62
+"""Rules are bits of one integer."""
+_MOST_KINDS: Final = 4_096
+_SKIPS: Final = {
+    SkipKind.NO_SKIP: at.NO_SKIP,
+    SkipKind.SKIP_PAST_LAST_EVENT: at.PAST_LAST_EVENT,
+    SkipKind.SKIP_TO_NEXT: at.TO_NEXT,
+    SkipKind.SKIP_TO_FIRST: at.TO_FIRST,
+    SkipKind.SKIP_TO_LAST: at.TO_LAST,
+}
+
+
+def is_compilable(machine: object) -> TypeGuard[Machine]:
+    """Return whether compiled code can do what a machine, of whichever language, does."""
+    if not isinstance(machine, Machine):
+        return False
+    return machine.decides_by_event and machine.all_rules.bit_length() <= MOST_RULES
+
+
+class MachineTables:
+    """The tables of a machine, which grow as kinds of events come.
+
+    Args:
+        machine: one that `is_compilable`.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._program = machine.program
+        self._tables: Tables | None = None
+        self._clear()
+
+    def _clear(self) -> None:
+        self._numbers: dict[int, int] = {}
+        self._kinds: list[EventTransitions] = []
+        """Kept, so that no other object gets the place in memory by which one is known."""
+        self._begin: list[int] = []
+        self._branches: list[tuple[int, int, int, int, int]] = []
+        self._successors: list[tuple[int, int]] = []
+        self._finished: list[int] = []
+        self._concerned: list[int] = []
+        self._starts: list[tuple[int, int]] = []
+        self._add(None)
+
+    def make_room(self, kinds: int) -> None:
+        """Forget all kinds, if so many more would be too many."""
+        if len(self._kinds) + kinds > _MOST_KINDS:
+            self._clear()
+
+    def number(self, kind: EventTransitions) -> int:
+        """Return the number of a kind of events; 0 is the kind that does nothing."""
+        found = self._numbers.get(id(kind))
+        if found is None:
+            found = self._numbers[id(kind)] = len(self._starts)
+            self._kinds.append(kind)
+            self._add(kind)
+        return found
+
+    def _add(self, kind: EventTransitions | None) -> None:
+        self._tables = None
+        start = None if kind is None else kind.start
+        self._starts.append((0, 0) if start is None else (1, start[TRANSITION_RULES]))
+        for state in range(len(self._program.states)):
+            self._begin.append(len(self._branches))
+            can_be = state == self._program.start or self._program.is_waiting(state)
+            if kind is None or not can_be:
+                self._concerned.append(0)
+                continue
+            transition = kind[state]
+            self._concerned.append(transition[TRANSITION_RULES])
+            for branch in transition[TRANSITION_BRANCHES]:
+                if branch.outcome is not None:
+                    self._add_branch(branch.rules, branch.outcome)
+
+    def _add_branch(self, rules: int, outcome: RunOutcome) -> None:
+        first, first_end = len(self._successors), len(self._finished)
+        self._successors += [(state, _step(step)) for state, step in outcome.successors]
+        self._finished += [_step(step) for step in outcome.finished]
+        ends = len(self._successors), len(self._finished)
+        self._branches.append((rules, first, ends[0], first_end, ends[1]))
+
+    @property
+    def tables(self) -> Tables:
+        """What is known by now."""
+        if self._tables is None:
+            skip, limits = self._program.skip, self._machine.limits
+            target = -1 if skip.target_step is None else skip.target_step
+            self._tables = Tables(
+                branch_begin=np.array([*self._begin, len(self._branches)], np.int64),
+                branches=_table(self._branches, 5),
+                successors=_table(self._successors, 2),
+                finished=np.array(self._finished, np.int64),
+                concerned=np.array(self._concerned, np.int64),
+                starts=_table(self._starts, 2),
+                states=_table(
+                    [
+                        (state.previous_window_ms or at.NO_WINDOW, state.kind is StateKind.PENDING)
+                        for state in self._program.states
+                    ],
+                    2,
+                ),
+                start_state=self._program.start,
+                window_ms=self._program.window_ms,
+                skip=(_SKIPS[skip.kind], target, skip.throw_on_miss),
+                most_held=limits.partial_matches,
+                most_events=limits.events,
+            )
+        return self._tables
+
+
+def _step(step: int) -> int:
+    return at.NO_STEP if step == NO_EVENT else step
+
+
+def _table(rows: Sequence[tuple[int, ...]], width: int) -> Ints:
+    return np.array(rows, np.int64).reshape(-1, width)

@@ -1,0 +1,299 @@
+"""Compiled: the events of many keys through the partial matches of one machine, key after key.
+
+Keys know nothing of each other, and windows close each at its own time, so that a key can be taken
+to the end of the call at once. What is found is put in order of time afterwards.
+
+Source: `cep.nfa.machine.Machine.process` and `advance`, whose meaning it has.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from cep.compiling import compiled
+from cep.nfa_kernel import arrays as at
+from cep.nfa_kernel.arrays import Ints, KeyArrays, KeyEvents, Tables, Walked
+from cep.nfa_kernel.emitting import emit
+from cep.nfa_kernel.growing import with_room
+
+_MOST_RUNS: Final = 1_000_000
+_MOST_CELLS: Final = 8_000_000
+_MOST_FOUND: Final = 4_000_000
+_QUEUES: Final = 256
+_AFTER_ALL: Final = 2**62
+
+
+@compiled
+def walk(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one call for all events, so that nothing is passed on
+    tables: Tables, events: KeyEvents, keys: KeyArrays, stopped: int, until_ms: int
+) -> Walked:
+    """Move the keys by their events and close their windows up to a time.
+
+    Args:
+        tables: the machine.
+        events: what comes.
+        keys: what the keys hold.
+        stopped: the rules that start nothing any more, as bits.
+        until_ms: how far time goes after the last event.
+    """
+    branch_begin, branches, successors = tables.branch_begin, tables.branches, tables.successors
+    finishes, concerned, starts = tables.finished, tables.concerned, tables.starts
+    states, start_state, window_ms = tables.states, tables.start_state, tables.window_ms
+    skip_kind, skip_step, throws = tables.skip
+    most_held, most_events = tables.most_held, tables.most_events
+    begins, order, times_ms, kinds = events.begin, events.order, events.times_ms, events.kinds
+    state_count = len(states)
+    has_previous_windows = False
+    for state in range(state_count):
+        has_previous_windows |= states[state, 0] != at.NO_WINDOW
+    key_count = len(begins) - 1
+
+    room = min(most_held, _MOST_RUNS) + 64
+    runs, moved = np.empty((room, at.RUN_WIDTH), np.int64), np.empty((room, at.RUN_WIDTH), np.int64)
+    finished = np.empty((room, 3), np.int64)
+    late = np.empty((room, 3), np.int64)
+    queues = np.empty((_QUEUES, 3), np.int64)
+    parts, split = np.empty((_QUEUES, 3), np.int64), np.empty((_QUEUES, 3), np.int64)
+    held_back, items = np.empty((room, 2), np.int64), np.empty((4 * room, 2), np.int64)
+
+    cell_count = len(keys.cells)
+    cells = np.empty((cell_count + len(order) + 64, at.CELL_WIDTH), np.int64)
+    cells[:cell_count] = keys.cells
+    found, found_count = np.empty((1_024, at.FOUND_WIDTH), np.int64), 0
+    out_sequences = np.zeros(key_count, np.int64)
+    out_event_counts = np.zeros(key_count, np.int64)
+    out_run_begin = np.zeros(key_count + 1, np.int64)
+    out_runs, out_run_count = np.empty((len(keys.runs) + 1_024, at.RUN_WIDTH), np.int64), 0
+    out_queue_begin = np.zeros(key_count + 1, np.int64)
+    out_queues, out_queue_count = np.empty((len(keys.queues) + 64, 3), np.int64), 0
+    out_held, out_held_count = np.empty((len(keys.held_back) + 64, 2), np.int64), 0
+
+    for key in range(key_count):
+        # What the key holds.
+        sequence, event_count = keys.sequences[key], keys.event_counts[key]
+        begin, end = keys.run_begin[key], keys.run_begin[key + 1]
+        run_count = end - begin
+        queue_count, held_count = 0, 0
+        for number in range(keys.queue_begin[key], keys.queue_begin[key + 1]):
+            first, last = keys.queues[number, 1], keys.queues[number, 2]
+            if queue_count == _QUEUES or held_count + last - first > room:
+                return Walked(at.GAVE_UP, keys, found)
+            queues[queue_count, 0], queues[queue_count, 1] = keys.queues[number, 0], held_count
+            queues[queue_count, 2] = last - first
+            held_back[held_count : held_count + last - first] = keys.held_back[first:last]
+            held_count += last - first
+            queue_count += 1
+        if run_count > room:
+            return Walked(at.GAVE_UP, keys, found)
+        runs[:run_count] = keys.runs[begin:end]
+
+        for turn in range(begins[key], begins[key + 1] + 1):
+            is_end = turn == begins[key + 1]
+            event = -1 if is_end else order[turn]
+            time_ms = until_ms if is_end else times_ms[event]
+
+            # Close windows up to the time.
+            while run_count:
+                due_ms = _AFTER_ALL
+                if has_previous_windows:
+                    for place in range(run_count):
+                        due_ms = min(due_ms, _deadline_ms(runs, place, states, window_ms))
+                elif window_ms:
+                    due_ms = runs[0, at.RUN_START_MS] + window_ms
+                if due_ms > time_ms:
+                    break
+                kept, finished_count, late_count = 0, 0, 0
+                for place in range(run_count):
+                    state = runs[place, at.RUN_STATE]
+                    if _deadline_ms(runs, place, states, window_ms) > due_ms:
+                        if kept != place:
+                            runs[kept] = runs[place]
+                        kept += 1
+                    elif states[state, 1]:
+                        finished[finished_count, 0] = runs[place, at.RUN_RULES]
+                        finished[finished_count, 1] = runs[place, at.RUN_START]
+                        finished[finished_count, 2] = runs[place, at.RUN_CELL]
+                        finished_count += 1
+                    else:
+                        late[late_count, 0] = runs[place, at.RUN_RULES]
+                        late[late_count, 1] = runs[place, at.RUN_CELL]
+                        late[late_count, 2] = runs[place, at.RUN_START_MS] + window_ms
+                        previous_ms = runs[place, at.RUN_PREVIOUS_MS] + states[state, 0]
+                        if states[state, 0] != at.NO_WINDOW and previous_ms <= due_ms:
+                            late[late_count, 2] = previous_ms
+                        late_count += 1
+                run_count = kept
+                if finished_count or queue_count:
+                    run_count, queue_count, found, found_count, could = emit(
+                        skip_kind, skip_step, throws, runs, run_count, queues, queue_count,
+                        held_back, parts, split, items, finished, finished_count, cells, found,
+                        found_count, key, due_ms, -1,
+                    )  # fmt: skip
+                    if not could:
+                        return Walked(at.GAVE_UP, keys, found)
+                found = with_room(found, found_count + late_count)
+                for place in range(late_count):
+                    found[found_count, at.FOUND_KEY] = key
+                    found[found_count, at.FOUND_RULES] = late[place, 0]
+                    found[found_count, at.FOUND_CELL] = late[place, 1]
+                    found[found_count, at.FOUND_TIME_MS] = late[place, 2]
+                    found[found_count, at.FOUND_IS_TIMEOUT] = 1
+                    found[found_count, at.FOUND_ORDER_MS] = due_ms
+                    found[found_count, at.FOUND_EVENT] = -1
+                    found_count += 1
+                if not run_count and not queue_count:
+                    sequence, event_count = 0, 0
+            if is_end:
+                break
+
+            # Which partial matches the event moves.
+            kind = kinds[event]
+            unmoved = 0
+            while unmoved < run_count:
+                state = runs[unmoved, at.RUN_STATE]
+                if concerned[kind * state_count + state] & runs[unmoved, at.RUN_RULES]:
+                    break
+                unmoved += 1
+            if not starts[kind, 0] and unmoved == run_count:
+                continue
+            event_count += 1
+            if event_count > most_events:
+                return Walked(at.GAVE_UP, keys, found)
+            moved_count, finished_count = 0, 0
+            starting = starts[kind, 1] & ~stopped
+            for place in range(unmoved, run_count + 1):
+                if place < run_count:
+                    state, rules = runs[place, at.RUN_STATE], runs[place, at.RUN_RULES]
+                    start, start_ms = runs[place, at.RUN_START], runs[place, at.RUN_START_MS]
+                    previous_ms, cell = runs[place, at.RUN_PREVIOUS_MS], runs[place, at.RUN_CELL]
+                else:
+                    state, rules, start, start_ms = start_state, starting, sequence, time_ms
+                    previous_ms, cell = time_ms, at.NO_CELL
+                    if not rules:
+                        break
+                entry = kind * state_count + state
+                for branch in range(branch_begin[entry], branch_begin[entry + 1]):
+                    goes = rules & branches[branch, 0]
+                    if not goes:
+                        continue
+                    rules ^= goes
+                    taken = at.NO_CELL
+                    first, last = branches[branch, 1], branches[branch, 2]
+                    first_end, last_end = branches[branch, 3], branches[branch, 4]
+                    if (
+                        moved_count + last - first >= room
+                        or finished_count + last_end - first_end > room
+                        or cell_count > _MOST_CELLS
+                    ):
+                        return Walked(at.GAVE_UP, keys, found)
+                    cells = with_room(cells, cell_count + last - first + last_end - first_end)
+                    for number in range(first, last):
+                        step = successors[number, 1]
+                        if step == at.NO_STEP and cell == at.NO_CELL:
+                            continue
+                        if step != at.NO_STEP and (
+                            taken == at.NO_CELL or cells[taken, at.CELL_STEP] != step
+                        ):
+                            taken = cell_count
+                            cells[taken, at.CELL_PREVIOUS] = cell
+                            cells[taken, at.CELL_STEP] = step
+                            cells[taken, at.CELL_SEQUENCE] = sequence
+                            cells[taken, at.CELL_EVENT] = event
+                            cell_count += 1
+                        moved[moved_count, at.RUN_STATE] = successors[number, 0]
+                        moved[moved_count, at.RUN_RULES] = goes
+                        moved[moved_count, at.RUN_START] = start
+                        moved[moved_count, at.RUN_START_MS] = start_ms
+                        if step == at.NO_STEP:
+                            moved[moved_count, at.RUN_PREVIOUS_MS] = previous_ms
+                            moved[moved_count, at.RUN_CELL] = cell
+                        else:
+                            moved[moved_count, at.RUN_PREVIOUS_MS] = time_ms
+                            moved[moved_count, at.RUN_CELL] = taken
+                        moved_count += 1
+                    for number in range(first_end, last_end):
+                        step = finishes[number]
+                        if step == at.NO_STEP and cell == at.NO_CELL:
+                            continue
+                        if step != at.NO_STEP and (
+                            taken == at.NO_CELL or cells[taken, at.CELL_STEP] != step
+                        ):
+                            taken = cell_count
+                            cells[taken, at.CELL_PREVIOUS] = cell
+                            cells[taken, at.CELL_STEP] = step
+                            cells[taken, at.CELL_SEQUENCE] = sequence
+                            cells[taken, at.CELL_EVENT] = event
+                            cell_count += 1
+                        finished[finished_count, 0], finished[finished_count, 1] = goes, start
+                        finished[finished_count, 2] = cell if step == at.NO_STEP else taken
+                        finished_count += 1
+                if rules and cell != at.NO_CELL:
+                    if moved_count == room:
+                        return Walked(at.GAVE_UP, keys, found)
+                    moved[moved_count, at.RUN_STATE], moved[moved_count, at.RUN_RULES] = (
+                        state,
+                        rules,
+                    )
+                    moved[moved_count, at.RUN_START] = start
+                    moved[moved_count, at.RUN_START_MS] = start_ms
+                    moved[moved_count, at.RUN_PREVIOUS_MS] = previous_ms
+                    moved[moved_count, at.RUN_CELL] = cell
+                    moved_count += 1
+            held = unmoved + moved_count
+            for number in range(queue_count):
+                held += queues[number, 2]
+            if held > most_held or held > room:
+                return Walked(at.GAVE_UP, keys, found)
+            runs[unmoved : unmoved + moved_count] = moved[:moved_count]
+            run_count = unmoved + moved_count
+            sequence += 1
+            if finished_count or queue_count:
+                run_count, queue_count, found, found_count, could = emit(
+                    skip_kind, skip_step, throws, runs, run_count, queues, queue_count,
+                    held_back, parts, split, items, finished, finished_count, cells, found,
+                    found_count, key, time_ms, event,
+                )  # fmt: skip
+                if not could or found_count > _MOST_FOUND:
+                    return Walked(at.GAVE_UP, keys, found)
+            if not run_count and not queue_count:
+                sequence, event_count = 0, 0
+
+        # What it holds now.
+        out_sequences[key], out_event_counts[key] = sequence, event_count
+        out_runs = with_room(out_runs, out_run_count + run_count)
+        out_runs[out_run_count : out_run_count + run_count] = runs[:run_count]
+        out_run_count += run_count
+        out_run_begin[key + 1] = out_run_count
+        out_queues = with_room(out_queues, out_queue_count + queue_count)
+        for number in range(queue_count):
+            first, count = queues[number, 1], queues[number, 2]
+            out_held = with_room(out_held, out_held_count + count)
+            out_held[out_held_count : out_held_count + count] = held_back[first : first + count]
+            out_queues[out_queue_count, 0] = queues[number, 0]
+            out_queues[out_queue_count, 1] = out_held_count
+            out_queues[out_queue_count, 2] = out_held_count + count
+            out_held_count += count
+            out_queue_count += 1
+        out_queue_begin[key + 1] = out_queue_count
+    after = KeyArrays(
+        out_sequences,
+        out_event_counts,
+        out_run_begin,
+        out_runs[:out_run_count],
+        out_queue_begin,
+        out_queues[:out_queue_count],
+        out_held[:out_held_count],
+        cells[:cell_count],
+    )
+    return Walked(at.DONE, after, found[:found_count])
+
+
+@compiled
+def _deadline_ms(runs: Ints, place: int, states: Ints, window_ms: int) -> int:
+    deadline_ms = _AFTER_ALL
+    if window_ms:
+        deadline_ms = runs[place, at.RUN_START_MS] + window_ms
+    previous_window_ms = states[runs[place, at.RUN_STATE], 0]
+    if previous_window_ms != at.NO_WINDOW:
+        deadline_ms = min(deadline_ms, runs[place, at.RUN_PREVIOUS_MS] + previous_window_ms)
+    return deadline_ms

@@ -1,0 +1,59 @@
+"""Requests made from the service's own description find no failure and no undocumented answer."""
+
+import os
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.api.running import ServiceUnderTest
+from tests.api.schema_run import PHASES, TAKING_PATTERNS, lasting_service_on, run_phase
+
+EXAMPLES = 10 if os.environ.get("CI") else 5
+STORES = ("sqlite", "postgresql")
+IN_TURN = {
+    "examples": "postgresql",
+    "coverage": "sqlite",
+    "fuzzing": "postgresql",
+    "stateful": "sqlite",
+}
+"""The store that a phase is tried on first; the other one takes long."""
+
+
+@pytest.fixture(scope="module", params=STORES)
+def lasting_service(
+    request: pytest.FixtureRequest, migrated_store: Callable[[str], str]
+) -> Iterator[ServiceUnderTest]:
+    with lasting_service_on(migrated_store(request.param)) as service:
+        yield service
+
+
+@pytest.mark.parametrize(
+    ("lasting_service", "phase"),
+    [
+        pytest.param(store, phase, marks=[] if IN_TURN[phase] == store else [pytest.mark.long])
+        for store in STORES
+        for phase in PHASES
+    ],
+    indirect=["lasting_service"],
+    scope="module",
+)
+def test_every_answer_is_documented(lasting_service: ServiceUnderTest, phase: str) -> None:
+    left_out = TAKING_PATTERNS if phase == "coverage" else ()
+    run = run_phase(lasting_service, phase, EXAMPLES, left_out)
+    assert run.has_run
+    assert run.requests > 10
+    assert not run.failures, "\n\n".join(run.failures)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("lasting_service", "phase", "examples"),
+    [("sqlite", "fuzzing", 50), ("postgresql", "stateful", 50)],
+    indirect=["lasting_service"],
+)
+def test_every_answer_to_many_requests_is_documented(
+    lasting_service: ServiceUnderTest, phase: str, examples: int
+) -> None:
+    run = run_phase(lasting_service, phase, examples)
+    assert run.requests > 500
+    assert not run.failures, "\n\n".join(run.failures)

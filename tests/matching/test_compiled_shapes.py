@@ -1,0 +1,169 @@
+"""Compiled machines against those in Python: the same detections, and the same state behind them.
+
+More examples: PERCEPT_EXAMPLES=10000 pytest tests/matching/test_compiled_shapes.py
+"""
+
+import os
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, event, given, reject, settings
+from hypothesis import strategies as st
+
+from cep import AfterMatchSkip, BatchMatcher, Pattern, PatternError, Schema
+from cep.matching.key_state import encode_key
+from cep.nfa.errors import MatchingError
+from cep.nfa.limits import Limits
+from cep.nfa_kernel.tables import is_compilable
+from cep.pattern.tree import SkipStrategy
+from tests.brute_force.strategies import event_lists, patterns
+from tests.matching.compiled_machine import machines_of
+
+EXAMPLES = int(os.environ.get("PERCEPT_EXAMPLES", "200"))
+SCHEMA = Schema.from_ddl("ts BIGINT, user BIGINT, id BIGINT, name STRING, price DOUBLE")
+NEXT_LETTER = str.maketrans("abc", "bca")
+
+
+def frame(events: Sequence[dict[str, Any]], users: Sequence[int]) -> pl.DataFrame:
+    rows = [
+        (event["ts"], users[event["id"] % len(users)], event["id"], event["name"], event["price"])
+        for event in events
+    ]
+    return pl.DataFrame(rows, schema=SCHEMA.to_polars(), orient="row")
+
+
+def turned(document: Any) -> Any:
+    """Return a pattern of the same shape that looks for other letters."""
+    match document:
+        case dict():
+            return {key: turned(value) for key, value in document.items()}
+        case list():
+            return [turned(part) for part in document]
+        case str():
+            return re.sub("'[abc]'", lambda found: found[0].translate(NEXT_LETTER), document)
+        case _:
+            return document
+
+
+def outcome(
+    rules: dict[str, Pattern],
+    rows: pl.DataFrame,
+    sizes: Sequence[int],
+    kind: str,
+    limits: Limits | None = None,
+) -> list[Any]:
+    """Return what each part of the events brings, and the bytes of each key behind it."""
+    found: list[Any] = []
+    with machines_of(kind):
+        matcher = BatchMatcher(rules, schema=SCHEMA, key_by=["user"], limits=limits)
+        begin = 0
+        for size in [*sizes, len(rows)]:
+            try:
+                part = matcher.process(rows[begin : begin + size])
+            except MatchingError as error:
+                return [*found, str(error)]
+            begin += size
+            keys = sorted({key for shape in matcher.matcher.shapes for key in shape.keys})
+            found.append(
+                [(one.rule, one.key, one.time_ms, one.is_timeout, one.steps) for one in part]
+            )
+            found.append([(key, encode_key(matcher.matcher, key)) for key in keys])
+        found.append(sorted(map(str, matcher.advance_to(10_000))))
+    return found
+
+
+@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(patterns(), min_size=1, max_size=2),
+    event_lists(max_size=30),
+    st.lists(st.integers(0, 3), min_size=1, max_size=4),
+    st.lists(st.integers(0, 12), max_size=3),
+)
+def test_random_patterns(
+    documents: list[dict[str, Any]],
+    events: list[dict[str, Any]],
+    users: list[int],
+    sizes: list[int],
+) -> None:
+    rules = {}
+    for number, document in enumerate(documents):
+        for turn, variant in enumerate([document, turned(document)]):
+            try:
+                rules[f"{number}/{turn}"] = Pattern.from_document(variant, flink_quirks=True)
+            except PatternError:
+                reject()
+    shapes = BatchMatcher(rules, schema=SCHEMA).matcher.shapes
+    event(f"compiled: {sum(is_compilable(shape.machine) for shape in shapes)} of {len(shapes)}")
+    rows = frame(events, users)
+    compiled = outcome(rules, rows, sizes, "compiled")
+    interpreted = outcome(rules, rows, sizes, "interpreted")
+    # Windows of several keys that close at one time are told in any order.
+    assert [in_order(part) for part in compiled] == [in_order(part) for part in interpreted]
+
+
+def in_order(part: Any) -> Any:
+    return sorted(part, key=str) if isinstance(part, list) else part
+
+
+SKIPS = {
+    "no skip": AfterMatchSkip.no_skip(),
+    "to next": AfterMatchSkip.to_next(),
+    "past last": AfterMatchSkip.past_last_event(),
+    "to first": AfterMatchSkip.to_first("b"),
+    "to last": AfterMatchSkip.to_last("b"),
+    "to first or fail": AfterMatchSkip.to_first("b", throw_on_miss=True),
+}
+
+
+def letters(text: str) -> pl.DataFrame:
+    return pl.DataFrame(
+        [(at, 0, at, letter, 1.0) for at, letter in enumerate(text)],
+        schema=SCHEMA.to_polars(),
+        orient="row",
+    )
+
+
+def loops(skip: SkipStrategy) -> Pattern:
+    return (
+        Pattern.begin("a")
+        .where("name = 'a'")
+        .one_or_more()
+        .followed_by_any("b")
+        .where("name = 'b'")
+        .one_or_more()
+        .optional()
+        .followed_by("c")
+        .where("name = 'c'")
+        .within(40)
+        .after_match(skip)
+    )
+
+
+@pytest.mark.parametrize("skip", SKIPS)
+def test_every_skip_strategy_among_many_held_back_matches(skip: str) -> None:
+    rows = letters("aabcbaacbbcacbaabcc" * 4)
+    rules = {"r": loops(SKIPS[skip])}
+    compiled = outcome(rules, rows, [7, 1, 30], "compiled")
+    assert compiled == outcome(rules, rows, [7, 1, 30], "interpreted")
+
+
+def test_more_than_a_key_may_hold_fails_alike() -> None:
+    rules = {"r": Pattern.begin("a").where("name = 'a'").followed_by_any("b").where("name = 'b'")}
+    limits = Limits(partial_matches=20)
+    compiled = outcome(rules, letters("a" * 50), [15, 2], "compiled", limits)
+    assert compiled == outcome(rules, letters("a" * 50), [15, 2], "interpreted", limits)
+    assert "partial matches of one key" in compiled[-1]
+
+
+def test_more_rules_than_an_integer_has_bits_are_interpreted() -> None:
+    rules = {
+        f"r{number}": Pattern.begin("a").where(f"price > {number}").next("b").where("name = 'b'")
+        for number in range(70)
+    }
+    matcher = BatchMatcher(rules, schema=SCHEMA)
+    assert not is_compilable(matcher.matcher.shapes[0].machine)
+    rows = letters("ab" * 40)
+    assert outcome(rules, rows, [3], "compiled") == outcome(rules, rows, [3], "interpreted")
