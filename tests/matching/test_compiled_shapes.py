@@ -66,7 +66,8 @@ def outcome(
             except MatchingError as error:
                 return [*found, str(error)]
             begin += size
-            keys = sorted({key for shape in matcher.matcher.shapes for key in shape.keys})
+            shapes = matcher.matcher.shapes
+            keys = sorted({key for shape in shapes for key in shape.keys}, key=str)
             found.append(
                 [(one.rule, one.key, one.time_ms, one.is_timeout, one.steps) for one in part]
             )
