@@ -10,13 +10,8 @@ from tests.api.schema_run import PHASES, TAKING_PATTERNS, lasting_service_on, ru
 
 EXAMPLES = 10 if os.environ.get("CI") else 5
 STORES = ("sqlite", "postgresql")
-IN_TURN = {
-    "examples": "postgresql",
-    "coverage": "sqlite",
-    "fuzzing": "postgresql",
-    "stateful": "sqlite",
-}
-"""The store that a phase is tried on first; the other one takes long."""
+AT_FIRST = {("postgresql", "examples"), ("sqlite", "coverage"), ("sqlite", "stateful")}
+"""The others take long."""
 
 
 @pytest.fixture(scope="module", params=STORES)
@@ -30,7 +25,7 @@ def lasting_service(
 @pytest.mark.parametrize(
     ("lasting_service", "phase"),
     [
-        pytest.param(store, phase, marks=[] if IN_TURN[phase] == store else [pytest.mark.long])
+        pytest.param(store, phase, marks=[] if (store, phase) in AT_FIRST else [pytest.mark.long])
         for store in STORES
         for phase in PHASES
     ],
