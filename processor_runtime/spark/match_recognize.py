@@ -78,7 +78,7 @@ def _static(frame: DataFrame, tested: TestedRows, limits: Limits | None) -> Data
         for name, is_descending in bound.order_by
     ]
     together = rows.repartition(*keys) if keys else rows.coalesce(1)
-    in_order = together.sortWithinPartitions(*keys, *order, F.asc(_ARRIVAL))
+    in_order = together.sortWithinPartitions(*keys, *order, F.asc(_ARRIVAL)).drop(_ARRIVAL)
     types = [str(result_type(data_type)) for _, data_type in bound.columns]
     ddl = ", ".join(f"`{place}` {kind}" for place, kind in enumerate(types))
     result = to_arrow_schema(cast("StructType", DataType.fromDDL(ddl)))
@@ -99,7 +99,7 @@ class _StaticTask:
         """Yield the rows of the result."""
         frames = SortedFrames(self.clause, self.schema, self.limits)
         for batch in batches:
-            frame = pl.DataFrame(pa.Table.from_batches([batch])).drop(_ARRIVAL)
+            frame = pl.DataFrame(pa.Table.from_batches([batch]))
             for found in frames.process(frame):
                 yield from self._batches(found)
         for found in frames.end():
