@@ -3,7 +3,7 @@
 from percept._packages import PACKAGES, own_packages
 
 with own_packages(*PACKAGES):
-    from cep.command_line import main
+    from percept.command_line import main
 
 if __name__ == "__main__":
     main()

@@ -7,9 +7,9 @@ from xml.etree import ElementTree as ET
 import pytest
 from typer.testing import CliRunner, Result
 
-from cep.command_line import app
 from cep.pattern import Pattern
 from cep.row_pattern.parsing.clauses import read_query
+from percept.command_line import app
 from tests.docs.fences import ROOT
 from tests.docs.sessions import commands
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from cep.command_line import app
+from percept.command_line import app
 
 PATTERN = """\
 steps:

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner, Result
 
-from cep.command_line import app
+from percept.command_line import app
 
 EVENTS: list[dict[str, Any]] = [
     {"ts": "2026-01-01T00:00:03Z", "user": "ana", "kind": "pay", "amount": 7.5},

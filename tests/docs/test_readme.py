@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cep import Pattern
-from cep.command_line import app
+from percept.command_line import app
 from processor_runtime.job_file.loading import load_job_file
 from tests.docs.fences import ROOT, fences, links
 from tests.docs.sessions import commands, run_sessions

@@ -1,39 +1,62 @@
 """The `percept` command: one root, to which each package adds its own sub-commands.
 
 A package offers a sub-command as an entry point of the group `percept.commands`: its name, and a
-typer application or a plain function. It is imported only when it is used or listed.
+typer application or a plain function. It is imported only when it is used.
 """
 
 from collections.abc import Callable
-from importlib.metadata import entry_points, version
+from importlib.metadata import EntryPoint, entry_points, version
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from cep.explain_command import explain
-from cep.match_command import match
-from cep.sql_command import sql
+from percept.command_summaries import summary_of
 
 
 class PackageCommands(TyperGroup):
-    """The root's own commands, and those that installed packages offer."""
+    """The commands that installed packages offer."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return all names, sorted."""
-        offered = (point.name for point in entry_points(group="percept.commands"))
-        return sorted({*super().list_commands(ctx), *offered})
+        del ctx
+        return sorted(_offered())
+
+    _is_listing = False
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the list of commands, which wants one line of each."""
+        self._is_listing = True
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self._is_listing = False
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return the command with this name, importing it if necessary."""
-        own = super().get_command(ctx, cmd_name)
-        offered = entry_points(group="percept.commands", name=cmd_name)
-        if own is not None or not offered:
-            return own
+        """Return the command with this name, importing it if it is to run."""
+        del ctx
+        point = _offered().get(cmd_name)
+        if point is None:
+            return None
+        summary = summary_of(point) if self._is_listing else None
+        if summary is not None:
+            return _click_command(cmd_name, _told(summary))
         try:
-            return _click_command(cmd_name, next(iter(offered)).load())
+            return _click_command(cmd_name, point.load())
         except ImportError as error:
             return _click_command(cmd_name, _not_installed(error))
+
+
+def _offered() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group="percept.commands")}
+
+
+def _told(summary: str) -> Callable[[], None]:
+    def listed() -> None:
+        """Do nothing: what is listed is not run."""
+
+    listed.__doc__ = summary
+    return listed
 
 
 def _click_command(name: str, offered: Any) -> Any:
@@ -62,9 +85,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("match")(match)
-app.command("sql")(sql)
-app.command("explain")(explain)
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it with the option's value

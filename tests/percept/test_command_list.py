@@ -1,0 +1,41 @@
+"""The list of commands: read from their sources, so that it comes at once."""
+
+import subprocess
+import sys
+from importlib.metadata import EntryPoint, entry_points
+
+import pytest
+from typer.testing import CliRunner
+
+from percept.command_line import app
+from percept.command_summaries import summary_of
+
+COMMANDS = entry_points(group="percept.commands")
+
+
+def test_the_list_imports_no_command() -> None:
+    program = """
+import sys
+from typer.testing import CliRunner
+from percept.command_line import app
+answer = CliRunner().invoke(app, ["--help"])
+assert answer.exit_code == 0, answer.output
+print(*sorted({"cep", "api", "processor_runtime", "polars", "pyspark"} & set(sys.modules)))
+"""
+    answer = subprocess.run(  # noqa: S603 - fixed words
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert answer.stdout.strip() == ""
+
+
+@pytest.mark.parametrize("point", COMMANDS, ids=lambda point: point.name)
+def test_a_line_of_the_list_is_the_first_of_the_help(point: EntryPoint) -> None:
+    summary = summary_of(point)
+    assert summary
+    told = " ".join(CliRunner().invoke(app, [point.name, "--help"]).output.split())
+    assert summary.split(".")[0] in told
+
+
+def test_a_command_whose_source_cannot_be_read_is_imported() -> None:
+    assert summary_of(EntryPoint("x", "zipimport:zipimporter", "percept.commands")) is None
+    assert summary_of(EntryPoint("x", "no_such_package.commands:run", "percept.commands")) is None
