@@ -6,7 +6,7 @@ ARGS ?=
 # Jobs, trials and tests start many processes: with bytecode on disk each starts in a third of the time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup check format test test-long test-faults bench bench-peers demo clean
+.PHONY: help setup check format test test-pages test-long test-faults bench bench-peers demo clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -39,7 +39,10 @@ WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test: setup ## Tests, minutes (ARGS="-k name" for some, WORKERS=4 processes)
-	$(PYTEST) -m "not long and not faults" $(ARGS)
+	$(PYTEST) -m "not long and not faults and not pages" $(ARGS)
+
+test-pages: setup ## Tests of the dashboard in Chromium (Debian's package chromium)
+	$(PYTEST) -m "pages and not long" $(ARGS)
 
 test-long: setup ## Long tests: older checkpoints, the demo, all vectors on Spark, more variants
 	$(PYTEST) -m long $(ARGS)

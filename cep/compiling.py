@@ -19,6 +19,8 @@ from typing import Any, Final, TypeVar, cast
 
 _LONGEST_SECONDS: Final = 600
 """A process that compiles takes less, even on a busy machine, or has been killed."""
+_compilers: Final[dict[Path, subprocess.Popen[bytes]]] = {}
+"""What this process has begun, by what it is to leave behind."""
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -44,6 +46,8 @@ def is_ready(package: str) -> bool:
     if ready is None:
         return False
     if ready.exists():
+        if (done := _compilers.pop(ready, None)) is not None:
+            done.poll()
         return True
     begun = ready.with_name(f"{ready.name}-begun")
     try:
@@ -53,7 +57,7 @@ def is_ready(package: str) -> bool:
     except OSError:
         return False  # somebody else does it
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    subprocess.Popen(  # noqa: S603 - this interpreter, with a package of ours
+    _compilers[ready] = subprocess.Popen(  # noqa: S603 - this interpreter, with a package of ours
         [sys.executable, "-m", package],
         env=environment,
         stdin=subprocess.DEVNULL,

@@ -19,6 +19,7 @@ settings.load_profile("untimed")
 _HERE = Path(__file__).parent
 MARKERS = (
     "spark: needs Java, and seconds to start a local Spark",
+    "pages: needs Chromium, and seconds for each page: make test-pages",
     "long: takes minutes (old checkpoints, the demo), or varies a shorter test: make test-long",
     "faults: breaks what a service or a job stands on, on purpose, or kills it: make test-faults",
 )
@@ -30,7 +31,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what runs on Spark: files take minutes, and nobody should wait for the last."""
+    """Mark tests of pages; begin with Spark, whose files take minutes."""
+    for item in items:
+        if isinstance(item, pytest.Function) and "browser" in item.fixturenames:
+            item.add_marker("pages")
     items.sort(key=lambda item: item.get_closest_marker("spark") is None)
 
 
