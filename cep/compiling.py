@@ -15,6 +15,7 @@ from functools import cache
 from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
+from platform import machine
 from typing import Any, Final, TypeVar, cast
 
 _LONGEST_SECONDS: Final = 600
@@ -79,7 +80,21 @@ def _mark(package: str, name: str) -> Path | None:
     if not is_available():
         return None
     directory = _directory(Path(__file__).parent / package.rpartition(".")[2])
-    return None if directory is None else directory / name
+    return None if directory is None else directory / f"{name}-{_processor()}"
+
+
+@cache
+def _processor() -> str:
+    """Return a name for this kind of processor: what is compiled for one does not run on others.
+
+    A home directory may be shared by machines, or be part of an image.
+    """
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    kinds = {line for line in lines if line.startswith(("model name", "flags", "Features"))}
+    return blake2b(str(sorted(kinds)).encode() + machine().encode(), digest_size=4).hexdigest()
 
 
 def compiled(function: Function) -> Function:
