@@ -6,7 +6,7 @@ Where compiled code gives up on a shape, the machine in Python takes the events 
 the state it had before them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, cast
 
@@ -57,7 +57,11 @@ class CompiledShapes:
     def _walk(
         self, shape: Shape, tables: MachineTables, events: EventColumns[EventKind]
     ) -> "_Walk | None":
-        """Move the keys of a shape; `None` if compiled code gave up, with nothing changed."""
+        """Move the keys of a shape; `None` if compiled code did not, with nothing changed.
+
+        What keys hold goes into arrays and back, which takes as long as it takes Python to move as
+        many partial matches by an event each.
+        """
         tables.make_room(len(events.kinds))
         kind_numbers = np.array(
             [
@@ -71,6 +75,8 @@ class CompiledShapes:
         concerning = _concerning(events, kind_numbers[events.kind_numbers])
         keys = [events.keys[number] for number in concerning.keys]
         states = cast("list[KeyRuns | None]", [shape.keys.get(key) for key in keys])
+        if not is_worth_it(len(concerning.events.order), states):
+            return None
         before = loaded(states)
         walked = walk(
             tables.tables,
@@ -92,6 +98,11 @@ class CompiledShapes:
             shape.keys[key] = runs
             self._matcher.settle(shape, key, runs)
         return _Walk(chains, walked.found, concerning.keys)
+
+
+def is_worth_it(event_count: int, keys: Iterable[KeyRuns | None]) -> bool:
+    """Return whether there are as many events as partial matches of the keys they have."""
+    return event_count >= sum(len(key.runs) for key in keys if key is not None)
 
 
 @dataclass(frozen=True, slots=True)
