@@ -6,17 +6,19 @@ EventColumns ──► CompiledShapes ──────────────
 
 import heapq
 from collections.abc import Collection, Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from cep.compiling import is_ready
-from cep.matching.event_columns import EventColumns
+from cep.matching.event_columns import EventColumns, Moment, Told
 from cep.matching.keyed import KeyedMatcher
 from cep.matching.shapes import Detection, EventKind
 
 if TYPE_CHECKING:
-    from cep.matching.compiled_shapes import CompiledShapes, Told
+    from cep.matching.compiled_shapes import CompiledShapes
 
 FEWEST_EVENTS: Final = 64
 """For fewer events arrays cost more than they save."""
@@ -37,10 +39,11 @@ class ColumnMatcher:
         self._compiled: CompiledShapes | None = None
 
     def process(self, events: EventColumns[EventKind]) -> Iterator[list[Detection]]:
-        """Process events; yield what was found, in order of event time.
+        """Process events; yield all that one event has brought, or time as it went to that of one.
 
-        Time goes to that of the last event. All must be taken before anything else is done with
-        the matcher; rules that are stopped in between find nothing more.
+        In order of event time; time goes to that of the last event. All must be taken before
+        anything else is done with the matcher. Of rules that are stopped in between, the next
+        event may still bring something.
 
         Raises:
             LimitExceeded: a key holds too much, and the matcher has no `on_failure`.
@@ -50,10 +53,10 @@ class ColumnMatcher:
         compiled = self._compiled_shapes() if len(events) >= FEWEST_EVENTS else None
         found = [] if compiled is None else compiled.process(events)
         others = self._one_by_one(events, {id(one.shape) for one in found})
-        for _, _, detections in heapq.merge(
-            others, *(one.told() for one in found), key=lambda told: told[:2]
-        ):
-            if detections:
+        moment = itemgetter(0)
+        told = heapq.merge(others, *(one.told() for one in found), key=moment)
+        for _, parts in groupby(told, moment):
+            if detections := [one for _, part in parts for one in part]:
                 yield detections
 
     def _compiled_shapes(self) -> "CompiledShapes | None":
@@ -67,7 +70,7 @@ class ColumnMatcher:
 
     def _one_by_one(
         self, events: EventColumns[EventKind], without: Collection[int]
-    ) -> "Iterator[Told]":
+    ) -> Iterator[Told]:
         """Move the shapes that have not moved yet, and close the windows of all other keys."""
         matcher = self._matcher
         kinds = [
@@ -78,15 +81,23 @@ class ColumnMatcher:
         times, numbers = events.times_ms[places].tolist(), events.kind_numbers[places].tolist()
         keys = events.key_numbers[places].tolist() if len(places) else []
         rows = events.events_at(places) if len(places) else []
+        after: Moment = 0, False
         for place, time_ms, number, key, row in zip(
             places.tolist(), times, numbers, keys, rows, strict=True
         ):
             if closed := matcher.advance_to(time_ms):
-                yield from _in_order(closed)
+                yield from _by_moment(closed, events, after)
             if detections := matcher.process(events.keys[key], kinds[number], row, time_ms):
-                yield time_ms, place, detections
-        yield from _in_order(matcher.advance_to(int(events.times_ms[-1])))
+                yield (place, True), detections
+            after = place, True
+        yield from _by_moment(matcher.advance_to(int(events.times_ms[-1])), events, after)
 
 
-def _in_order(detections: list[Detection]) -> "Iterator[Told]":
-    return ((one.time_ms, -1, [one]) for one in detections)
+def _by_moment(
+    closed: list[Detection], events: EventColumns[EventKind], after: Moment
+) -> Iterator[Told]:
+    """Split what windows brought that closed between two events by those that lie between."""
+    places = np.searchsorted(events.times_ms, [one.time_ms for one in closed]).tolist()
+    for one, place in zip(closed, places, strict=True):
+        after = max(after, (place, False))
+        yield after, [one]

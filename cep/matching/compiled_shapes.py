@@ -12,9 +12,10 @@ from typing import Final, cast
 
 import numpy as np
 
-from cep.matching.event_columns import EventColumns, Ints
+from cep.compiling import Ints
+from cep.matching.event_columns import EventColumns, Told
 from cep.matching.keyed import KeyedMatcher
-from cep.matching.shapes import Detection, EventKind, Shape
+from cep.matching.shapes import EventKind, Shape
 from cep.nfa.runs import KeyRuns
 from cep.nfa.transition_table import EventTransitions
 from cep.nfa_kernel import arrays as at
@@ -26,9 +27,6 @@ from cep.nfa_kernel.walk import walk
 
 _AT_ONCE: Final = 4_096
 """So many detections become objects at a time."""
-
-Told = tuple[int, int, list[Detection]]
-"""When something came out: at `time_ms`, with the event at this place or with a window (-1)."""
 
 
 class CompiledShapes:
@@ -140,13 +138,28 @@ class FoundByShape:
     walk: _Walk
 
     def told(self) -> Iterator[Told]:
-        """Yield the detections in order; none of rules that have been stopped meanwhile."""
+        """Yield the detections in order; none of rules that have been stopped meanwhile.
+
+        What a moment has brought comes in parts.
+        """
         found = self.walk.found
         ordered = found[np.lexsort((found[:, at.FOUND_EVENT], found[:, at.FOUND_ORDER_MS]))]
+        times_ms = self.events.times_ms
+        places = np.where(
+            ordered[:, at.FOUND_EVENT] == at.NO_EVENT,
+            np.searchsorted(times_ms, ordered[:, at.FOUND_ORDER_MS]),
+            ordered[:, at.FOUND_EVENT],
+        )
         for begin in range(0, len(ordered), _AT_ONCE):
             part = ordered[begin : begin + _AT_ONCE]
             cells = self.walk.chains.ending_with(part[:, at.FOUND_CELL])
-            for key, rules, cell, time_ms, is_timeout, order_ms, event in part.tolist():
+            moments = zip(
+                places[begin : begin + _AT_ONCE].tolist(),
+                (part[:, at.FOUND_EVENT] != at.NO_EVENT).tolist(),
+                strict=True,
+            )
+            for moment, row in zip(moments, part.tolist(), strict=True):
+                key, rules, cell, time_ms, is_timeout, _, _ = row
                 detections = self.shape.detections(
                     rules & ~self.shape.machine.stopped,
                     self.events.keys[self.walk.keys[key]],
@@ -154,4 +167,4 @@ class FoundByShape:
                     time_ms,
                     is_timeout=bool(is_timeout),
                 )
-                yield order_ms, event, list(detections)
+                yield moment, list(detections)

@@ -12,9 +12,14 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from cep.compiling import Ints
+from cep.matching.shapes import Detection
+
+Moment = tuple[int, bool]
+"""When something comes out of events: at which, and whether by it or as time went to its time."""
+Told = tuple[Moment, list[Detection]]
+"""What came out at a moment, or a part of it."""
 Kind = TypeVar("Kind")
 Other = TypeVar("Other")
 

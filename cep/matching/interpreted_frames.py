@@ -11,9 +11,10 @@ from typing import Any, Final
 
 import polars as pl
 
+from cep.compiling import MOST_BITS
 from cep.expression import Schema, row_reader
 from cep.matching.result_frames import frame_of
-from cep.matching.row_bits import MOST_VARIABLES, RowBits, RowBitsReader, bounds
+from cep.matching.row_bits import RowBits, RowBitsReader, bounds
 from cep.row_search.matched import MatchedRows
 from cep.row_search.openings import openings
 from cep.row_search.output import RowOutput
@@ -41,7 +42,7 @@ class InterpretedFrames:
         self._search = search
         self._output = RowOutput(clause, row_reader(names))
         self._bits = RowBitsReader(search.program, schema)
-        has_few = len(clause.variables) <= MOST_VARIABLES
+        has_few = len(clause.variables) <= MOST_BITS
         self._openings = openings(search.program) if has_few else ()
         self._key = [names.index(name) for name in clause.partition_by]
         self._partition = Partition()

@@ -5,19 +5,14 @@ frame ──row tests, columnar──► known and true bits · times · runs of
 
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Final
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from cep.compiling import MOST_BITS, Ints
 from cep.expression import Schema, compile_columnar
 from cep.matching.row_times import NEVER_MS, time_ms_of
 from cep.row_search.program import RowProgram
-
-Ints = NDArray[np.int64]
-MOST_VARIABLES: Final = 62
-"""So many are bits of one integer of 64 bits; with more, bits are integers of Python."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +63,7 @@ class RowBitsReader:
         passed = [
             None if test is None else next(answers).fill_null(value=False) for test in self._tests
         ]
-        if len(passed) > MOST_VARIABLES:
+        if len(passed) > MOST_BITS:
             return self._long_bits(passed, len(frame))
         known = true = pl.repeat(0, len(frame), dtype=pl.Int64, eager=True)
         for variable, (condition, holds) in enumerate(

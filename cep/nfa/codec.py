@@ -16,7 +16,7 @@ from typing import Any
 import msgpack
 
 from cep.nfa.errors import StateEncodingError
-from cep.nfa.runs import CELL_PREVIOUS, UNFOLDED, Cell, KeyRuns
+from cep.nfa.runs import UNFOLDED, Cell, KeyRuns, cells_without_number
 
 FORMAT_VERSION = 1
 _MAGIC = b"PCPT"
@@ -34,11 +34,7 @@ def runs_payload(runs: KeyRuns) -> list[Any]:
     cells: list[int] = []
 
     def number(tip: Cell) -> int:
-        new: list[Cell] = []
-        cell: Cell | None = tip
-        while cell is not None and id(cell) not in numbers:
-            new.append(cell)
-            cell = cell[CELL_PREVIOUS]
+        new = cells_without_number(tip, numbers)
         for previous, step, sequence, event, _ in reversed(new):
             if id(event) not in event_numbers:
                 event_numbers[id(event)] = len(events)

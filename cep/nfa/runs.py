@@ -51,6 +51,16 @@ COMPLETED_START: Final = 0
 COMPLETED_CELL: Final = 1
 
 
+def cells_without_number(tip: Cell, numbers: Mapping[int, int]) -> list[Cell]:
+    """Return a cell and those before it, the last first, up to one whose `id` has a number."""
+    new: list[Cell] = []
+    cell: Cell | None = tip
+    while cell is not None and id(cell) not in numbers:
+        new.append(cell)
+        cell = cell[CELL_PREVIOUS]
+    return new
+
+
 class KeyRuns:
     """The partial matches of one key.
 

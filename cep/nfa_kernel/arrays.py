@@ -1,15 +1,13 @@
 """What the compiled machine is given and returns: plain arrays in named tuples.
 
 Numbers are `int64`; arrays of several columns are `[row, column]`. The places of columns are named
-here, as those of runs and cells are in `cep.nfa.runs`.
+here, those of runs and cells as in `cep.nfa.runs`: constants become a part of compiled code, which
+is kept for as long as the sources of this package are the same.
 """
 
 from typing import Final, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-Ints = NDArray[np.int64]
+from cep.compiling import Ints
 
 RUN_STATE: Final = 0
 RUN_RULES: Final = 1
@@ -29,6 +27,7 @@ CELL_WIDTH: Final = 4
 NO_CELL: Final = -1
 NO_STEP: Final = -1
 NO_WINDOW: Final = -1
+NO_EVENT: Final = -1
 
 FOUND_KEY: Final = 0
 FOUND_RULES: Final = 1
@@ -38,7 +37,7 @@ FOUND_IS_TIMEOUT: Final = 4
 FOUND_ORDER_MS: Final = 5
 """When it came out; a window that closes is told late if it was that since the event before."""
 FOUND_EVENT: Final = 6
-"""The event it came out with, -1 for a window that closed."""
+"""The event it came out with, or `NO_EVENT` for a window that closed."""
 FOUND_WIDTH: Final = 7
 
 NO_SKIP: Final = 0

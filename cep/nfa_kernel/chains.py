@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from cep.compiling import compiled
+from cep.compiling import Ints, compiled
+from cep.compiling.growing import with_places
 from cep.nfa.runs import Cell
 from cep.nfa_kernel import arrays as at
-from cep.nfa_kernel.arrays import Ints
 
 
 @compiled
@@ -30,10 +30,7 @@ def reachable(cells: Ints, lasts: Ints, seen: Ints, mark: int) -> Ints:
         cell = last
         while cell != at.NO_CELL and seen[cell] != mark:
             seen[cell] = mark
-            if count == len(found):
-                grown = np.empty(2 * count, np.int64)
-                grown[:count] = found
-                found = grown
+            found = with_places(found, count + 1)
             found[count] = cell
             count += 1
             cell = cells[cell, at.CELL_PREVIOUS]

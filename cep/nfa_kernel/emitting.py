@@ -3,10 +3,9 @@
 Source: `cep.nfa.skip`, whose meaning it has.
 """
 
-from cep.compiling import compiled
+from cep.compiling import Ints, compiled
+from cep.compiling.growing import with_room
 from cep.nfa_kernel import arrays as at
-from cep.nfa_kernel.arrays import Ints
-from cep.nfa_kernel.growing import with_room
 from cep.nfa_kernel.queues import keep_after, offer, poll
 
 _NOTHING_PRUNED = -1
@@ -55,7 +54,7 @@ def emit(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - compiled 
         found_count: how many.
         key: whose.
         order_ms: when.
-        event: the event that finished them, -1 for a window.
+        event: the event that finished them, `NO_EVENT` for a window.
     """
     part_count, used = 0, 0
     unseen = 0

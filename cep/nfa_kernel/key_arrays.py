@@ -8,9 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cep.nfa.runs import CELL_PREVIOUS, CELL_SEQUENCE, CELL_STEP, Cell, KeyRuns
+from cep.compiling import Ints, table
+from cep.nfa.runs import (
+    CELL_PREVIOUS,
+    CELL_SEQUENCE,
+    CELL_STEP,
+    Cell,
+    KeyRuns,
+    cells_without_number,
+)
 from cep.nfa_kernel import arrays as at
-from cep.nfa_kernel.arrays import Ints, KeyArrays
+from cep.nfa_kernel.arrays import KeyArrays
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +36,7 @@ def loaded(keys: Sequence[KeyRuns | None]) -> LoadedKeys:
     rows: list[tuple[int, int, int, int]] = []
 
     def number(tip: Cell) -> int:
-        new: list[Cell] = []
-        cell: Cell | None = tip
-        while cell is not None and id(cell) not in numbers:
-            new.append(cell)
-            cell = cell[CELL_PREVIOUS]
-        for one in reversed(new):
+        for one in reversed(cells_without_number(tip, numbers)):
             before = one[CELL_PREVIOUS]
             previous = at.NO_CELL if before is None else numbers[id(before)]
             numbers[id(one)] = len(cells)
@@ -55,16 +58,16 @@ def loaded(keys: Sequence[KeyRuns | None]) -> LoadedKeys:
                 queues.append((rules, begin, len(held_back)))
         counts.append((0, 0) if key is None else (key.sequence, key.events_bound))
         begins.append((len(runs), len(queues)))
-    by_key, begin_of = _table(counts, 2), _table(begins, 2)
+    by_key, begin_of = table(counts, 2), table(begins, 2)
     arrays = KeyArrays(
         sequences=by_key[:, 0].copy(),
         event_counts=by_key[:, 1].copy(),
         run_begin=begin_of[:, 0].copy(),
-        runs=_table(runs, at.RUN_WIDTH),
+        runs=table(runs, at.RUN_WIDTH),
         queue_begin=begin_of[:, 1].copy(),
-        queues=_table(queues, 3),
-        held_back=_table(held_back, 2),
-        cells=_table(rows, at.CELL_WIDTH),
+        queues=table(queues, 3),
+        held_back=table(held_back, 2),
+        cells=table(rows, at.CELL_WIDTH),
     )
     return LoadedKeys(arrays, cells)
 
@@ -93,7 +96,3 @@ def restored(keys: KeyArrays, number: int, cells: dict[int, Cell], into: KeyRuns
     into.sequence = int(keys.sequences[number])
     into.events_bound = int(keys.event_counts[number])
     into.bound_rules()
-
-
-def _table(rows: Sequence[tuple[int, ...]], width: int) -> Ints:
-    return np.array(rows, np.int64).reshape(-1, width)

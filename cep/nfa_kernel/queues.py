@@ -3,8 +3,7 @@
 A queue is a piece of an array of `(start, last cell)`, whose first match comes out next.
 """
 
-from cep.compiling import compiled
-from cep.nfa_kernel.arrays import Ints
+from cep.compiling import Ints, compiled
 
 
 @compiled

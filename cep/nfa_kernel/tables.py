@@ -3,21 +3,19 @@
 Machine, EventTransitions ──MachineTables──► Tables
 """
 
-from collections.abc import Sequence
 from typing import Final, TypeGuard
 
 import numpy as np
 
+from cep.compiling import MOST_BITS, table
 from cep.nfa.decision import NO_EVENT, RunOutcome
 from cep.nfa.machine import Machine
 from cep.nfa.program import StateKind
 from cep.nfa.transition_table import TRANSITION_BRANCHES, TRANSITION_RULES, EventTransitions
 from cep.nfa_kernel import arrays as at
-from cep.nfa_kernel.arrays import Ints, Tables
+from cep.nfa_kernel.arrays import Tables
 from cep.pattern.tree import SkipKind
 
-MOST_RULES: Final = 62
-"""Rules are bits of one integer."""
 _MOST_KINDS: Final = 4_096
 _SKIPS: Final = {
     SkipKind.NO_SKIP: at.NO_SKIP,
@@ -32,7 +30,7 @@ def is_compilable(machine: object) -> TypeGuard[Machine]:
     """Return whether compiled code can do what a machine, of whichever language, does."""
     if not isinstance(machine, Machine):
         return False
-    return machine.decides_by_event and machine.all_rules.bit_length() <= MOST_RULES
+    return machine.decides_by_event and machine.all_rules.bit_length() <= MOST_BITS
 
 
 class MachineTables:
@@ -105,12 +103,12 @@ class MachineTables:
             target = -1 if skip.target_step is None else skip.target_step
             self._tables = Tables(
                 branch_begin=np.array([*self._begin, len(self._branches)], np.int64),
-                branches=_table(self._branches, 5),
-                successors=_table(self._successors, 2),
+                branches=table(self._branches, 5),
+                successors=table(self._successors, 2),
                 finished=np.array(self._finished, np.int64),
                 concerned=np.array(self._concerned, np.int64),
-                starts=_table(self._starts, 2),
-                states=_table(
+                starts=table(self._starts, 2),
+                states=table(
                     [
                         (state.previous_window_ms or at.NO_WINDOW, state.kind is StateKind.PENDING)
                         for state in self._program.states
@@ -128,7 +126,3 @@ class MachineTables:
 
 def _step(step: int) -> int:
     return at.NO_STEP if step == NO_EVENT else step
-
-
-def _table(rows: Sequence[tuple[int, ...]], width: int) -> Ints:
-    return np.array(rows, np.int64).reshape(-1, width)

@@ -10,11 +10,11 @@ from typing import Final
 
 import numpy as np
 
-from cep.compiling import compiled
+from cep.compiling import Ints, compiled, inlined
+from cep.compiling.growing import with_room
 from cep.nfa_kernel import arrays as at
-from cep.nfa_kernel.arrays import Ints, KeyArrays, KeyEvents, Tables, Walked
+from cep.nfa_kernel.arrays import KeyArrays, KeyEvents, Tables, Walked
 from cep.nfa_kernel.emitting import emit
-from cep.nfa_kernel.growing import with_room
 
 _MOST_RUNS: Final = 1_000_000
 _MOST_CELLS: Final = 8_000_000
@@ -89,7 +89,7 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one call for all events, so
 
         for turn in range(begins[key], begins[key + 1] + 1):
             is_end = turn == begins[key + 1]
-            event = -1 if is_end else order[turn]
+            event = at.NO_EVENT if is_end else order[turn]
             time_ms = until_ms if is_end else times_ms[event]
 
             # Close windows up to the time.
@@ -127,7 +127,7 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one call for all events, so
                     run_count, queue_count, found, found_count, could = emit(
                         skip_kind, skip_step, throws, runs, run_count, queues, queue_count,
                         held_back, parts, split, items, finished, finished_count, cells, found,
-                        found_count, key, due_ms, -1,
+                        found_count, key, due_ms, at.NO_EVENT,
                     )  # fmt: skip
                     if not could:
                         return Walked(at.GAVE_UP, keys, found)
@@ -139,7 +139,7 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one call for all events, so
                     found[found_count, at.FOUND_TIME_MS] = late[place, 2]
                     found[found_count, at.FOUND_IS_TIMEOUT] = 1
                     found[found_count, at.FOUND_ORDER_MS] = due_ms
-                    found[found_count, at.FOUND_EVENT] = -1
+                    found[found_count, at.FOUND_EVENT] = at.NO_EVENT
                     found_count += 1
                 if not run_count and not queue_count:
                     sequence, event_count = 0, 0
@@ -191,15 +191,10 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one call for all events, so
                         step = successors[number, 1]
                         if step == at.NO_STEP and cell == at.NO_CELL:
                             continue
-                        if step != at.NO_STEP and (
-                            taken == at.NO_CELL or cells[taken, at.CELL_STEP] != step
-                        ):
-                            taken = cell_count
-                            cells[taken, at.CELL_PREVIOUS] = cell
-                            cells[taken, at.CELL_STEP] = step
-                            cells[taken, at.CELL_SEQUENCE] = sequence
-                            cells[taken, at.CELL_EVENT] = event
-                            cell_count += 1
+                        if step != at.NO_STEP:
+                            taken, cell_count = _taken(
+                                cells, cell_count, taken, cell, step, sequence, event
+                            )
                         moved[moved_count, at.RUN_STATE] = successors[number, 0]
                         moved[moved_count, at.RUN_RULES] = goes
                         moved[moved_count, at.RUN_START] = start
@@ -215,15 +210,10 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one call for all events, so
                         step = finishes[number]
                         if step == at.NO_STEP and cell == at.NO_CELL:
                             continue
-                        if step != at.NO_STEP and (
-                            taken == at.NO_CELL or cells[taken, at.CELL_STEP] != step
-                        ):
-                            taken = cell_count
-                            cells[taken, at.CELL_PREVIOUS] = cell
-                            cells[taken, at.CELL_STEP] = step
-                            cells[taken, at.CELL_SEQUENCE] = sequence
-                            cells[taken, at.CELL_EVENT] = event
-                            cell_count += 1
+                        if step != at.NO_STEP:
+                            taken, cell_count = _taken(
+                                cells, cell_count, taken, cell, step, sequence, event
+                            )
                         finished[finished_count, 0], finished[finished_count, 1] = goes, start
                         finished[finished_count, 2] = cell if step == at.NO_STEP else taken
                         finished_count += 1
@@ -286,6 +276,21 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one call for all events, so
         cells[:cell_count],
     )
     return Walked(at.DONE, after, found[:found_count])
+
+
+@inlined
+def _taken(  # noqa: PLR0913, PLR0917 - what a cell holds; compiled code takes arguments by place
+    cells: Ints, cell_count: int, taken: int, previous: int, step: int, sequence: int, event: int
+) -> tuple[int, int]:
+    """Return a cell for the event, the last one taken if it is of this step, and their count."""
+    if taken == at.NO_CELL or cells[taken, at.CELL_STEP] != step:
+        taken = cell_count
+        cells[taken, at.CELL_PREVIOUS] = previous
+        cells[taken, at.CELL_STEP] = step
+        cells[taken, at.CELL_SEQUENCE] = sequence
+        cells[taken, at.CELL_EVENT] = event
+        cell_count += 1
+    return taken, cell_count
 
 
 @compiled

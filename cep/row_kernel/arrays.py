@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from cep.compiling import Floats, Ints
+
 Flags = NDArray[np.bool_]
 
 

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cep.compiling import Ints
 from cep.expression import Kind, compile_columnar
-from cep.row_kernel.arrays import Ints, Rows
+from cep.row_kernel.arrays import Rows
 from cep.row_kernel.operands import Operands
 
 

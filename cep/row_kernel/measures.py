@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cep.compiling import compiled
-from cep.row_kernel.arrays import Flags, Floats, Ints, Items, Matches, Rows
+from cep.compiling import Floats, Ints, compiled
+from cep.row_kernel.arrays import Flags, Items, Matches, Rows
 from cep.row_kernel.memory import fold_result, new_memory, remember, remembered_row
 
 

@@ -12,9 +12,9 @@ from typing import Final
 
 import numpy as np
 
-from cep.compiling import compiled, inlined
+from cep.compiling import Floats, Ints, compiled, inlined
 from cep.row_kernel import opcodes as op
-from cep.row_kernel.arrays import Flags, Floats, Ints
+from cep.row_kernel.arrays import Flags
 
 _MIN: Final = -(2**63)
 _MAX: Final = 2**63 - 1

@@ -11,11 +11,12 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from cep.compiling import Ints
 from cep.expression import DataType, Field, Kind, Node, Schema, aggregates_of, tree
 from cep.expression.evaluation.columnar import compile_columnar
 from cep.expression.rewrite import rebuilt
 from cep.expression.types import BIGINT, DOUBLE
-from cep.row_kernel.arrays import Ints, Matches, Partitions
+from cep.row_kernel.arrays import Matches, Partitions
 from cep.row_kernel.columns import FrameColumns
 from cep.row_kernel.measures import Measured, measure
 from cep.row_kernel.operands import NotCompilable, Operands

@@ -3,22 +3,22 @@
 RowProgram ──plan_of──► SearchPlan: columns for polars, and a Program without its texts
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from cep.compiling import MOST_BITS, table
 from cep.expression import Schema
 from cep.nfa.errors import LimitExceeded
-from cep.row_kernel.arrays import Ints, Items, Program
+from cep.row_kernel.arrays import Items, Program
 from cep.row_kernel.expression_code import Code, CodeWriter
 from cep.row_kernel.operands import KernelFold, KernelValue, NotCompilable, Operands
 from cep.row_pattern.bound import RowOfMatch, Variables
 from cep.row_pattern.clause import RowsPerMatch, SkipTo
 from cep.row_search.program import RowProgram
 
-_MOST_VARIABLES: Final = 62
 """Variables are bits of one integer."""
 _MOST_STATES: Final = 2_000
 _MOST_WALKED: Final = 200_000
@@ -54,7 +54,7 @@ def _plan(program: RowProgram, schema: Schema) -> SearchPlan:
     clause = program.clause
     if clause.rows_per_match is RowsPerMatch.WITH_UNMATCHED or program.sees_path:
         raise NotCompilable("rows without a match")
-    if len(clause.variables) > _MOST_VARIABLES:
+    if len(clause.variables) > MOST_BITS:
         raise NotCompilable("too many variables")
     operands = Operands(schema)
     codes: list[Code] = []
@@ -67,14 +67,14 @@ def _plan(program: RowProgram, schema: Schema) -> SearchPlan:
     of_row = [*(condition.is_of_row for condition in program.conditions), False]
     states, steps = _automaton(program)
     ready = Program(
-        states=_table(states, 2),
-        steps=_table(steps, 3),
+        states=table(states, 2),
+        steps=table(steps, 3),
         initial=0,
         initial_of_first_row=1,
         items=items_of(operands.items, operands.folds),
-        values=_table([_value(value, operands) for value in operands.values], 3),
-        conditions=_table(list(zip(begins, of_row, strict=True)), 2),
-        code=_table([part for code in codes for part in code], 2),
+        values=table([_value(value, operands) for value in operands.values], 3),
+        conditions=table(list(zip(begins, of_row, strict=True)), 2),
+        code=table([part for code in codes for part in code], 2),
         ints=np.array(operands.ints, np.int64),
         floats=np.array(operands.floats, np.float64),
         within_ms=-1 if clause.within_ms is None else clause.within_ms,
@@ -90,13 +90,9 @@ def _plan(program: RowProgram, schema: Schema) -> SearchPlan:
 def items_of(rows: Iterable[RowOfMatch], folds: Iterable[KernelFold]) -> Items:
     """Return what is remembered of a candidate, as arrays."""
     return Items(
-        _table([(_bits(row.variables), row.is_first, row.offset) for row in rows], 3),
-        _table([(_bits(fold.variables), fold.function, fold.column) for fold in folds], 3),
+        table([(_bits(row.variables), row.is_first, row.offset) for row in rows], 3),
+        table([(_bits(fold.variables), fold.function, fold.column) for fold in folds], 3),
     )
-
-
-def _table(rows: Sequence[tuple[int, ...]], width: int) -> Ints:
-    return np.array(rows, np.int64).reshape(-1, width)
 
 
 def _bits(variables: Variables) -> int:

@@ -5,9 +5,9 @@ Source: `cep.expression.evaluation.scalar`, whose meaning its operations have.
 
 from typing import Final
 
-from cep.compiling import inlined
+from cep.compiling import Floats, Ints, inlined
 from cep.row_kernel import opcodes as op
-from cep.row_kernel.arrays import Flags, Floats, Ints
+from cep.row_kernel.arrays import Flags
 from cep.row_kernel.memory import fold_result, order_of, remembered_row, sum_overflows
 
 TRUE: Final = 1

@@ -13,28 +13,15 @@ from typing import Final
 
 import numpy as np
 
-from cep.compiling import compiled
+from cep.compiling import Ints, compiled
+from cep.compiling.growing import with_places, with_room
 from cep.row_kernel import opcodes as op
-from cep.row_kernel.arrays import Ints, Matches, Partitions, Program, Rows
+from cep.row_kernel.arrays import Matches, Partitions, Program, Rows
 from cep.row_kernel.memory import new_memory, remember
 from cep.row_kernel.stack_machine import LATER, NOT_TRUE, holds
 
 _TRIED_PER_ROW: Final = 1_000
 _TRIED_FREE: Final = 1_000_000
-
-
-@compiled
-def _grown(array: Ints, wanted: int) -> Ints:
-    grown = np.empty(max(wanted, 2 * len(array)), np.int64)
-    grown[: len(array)] = array
-    return grown
-
-
-@compiled
-def _grown_table(table: Ints) -> Ints:
-    grown = np.empty((2 * len(table), table.shape[1]), np.int64)
-    grown[: len(table)] = table
-    return grown
 
 
 @compiled
@@ -215,13 +202,11 @@ def search(  # noqa: C901, PLR0912, PLR0915 - the inner loop: in one piece, as c
                 outcome = op.GAVE_UP
                 break
             number += 1
-            if matches == len(found):
-                found = _grown_table(found)
+            found = with_room(found, matches + 1)
             found[matches, 0], found[matches, 1] = partition, start
             found[matches, 2], found[matches, 3] = depth, number
             matches += 1
-            if coded + depth > len(codes):
-                codes = _grown(codes, coded + depth)
+            codes = with_places(codes, coded + depth)
             for place in range(depth):
                 codes[coded + place] = path[place, 2]
             coded += depth

@@ -1,6 +1,6 @@
 """A rule that floods its outputs is stopped or cut short alone, and the same in any replay."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import Any
 
@@ -20,6 +20,7 @@ from processor_runtime.rules.rule_set import compile_rules
 from processor_runtime.schedule.batch_clock import BatchClock
 from processor_runtime.stages.rule_errors import RuleFailed
 from processor_runtime.stages.shard_matcher import MatchSettings, ShardMatcher
+from tests.matching.compiled_machine import machines_of
 from tests.processor_runtime.core.pipeline import DictState, Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     Document,
@@ -48,6 +49,14 @@ EVERY_SUBSET: Document = {
     "within_ms": 100,
 }
 ALL = 2**14 - 1
+
+
+@pytest.fixture(autouse=True, params=["interpreted", "compiled"])
+def _machine(request: pytest.FixtureRequest) -> Iterator[None]:
+    with machines_of(request.param):
+        yield
+
+
 FLOOD = [*letters("a" * 14, 1_000), event("b", 1_020), *letters("ab", 1_030, user="v")]
 
 

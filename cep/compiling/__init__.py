@@ -1,0 +1,22 @@
+"""Functions as compiled code (numba), which users without it do not need.
+
+    function ──compiled──► kept on disk by its sources ──is_ready──► used, else an interpreter
+
+Kernels take and return the arrays named here.
+"""
+
+from cep.compiling.arrays import MOST_BITS, Floats, Ints, table
+from cep.compiling.functions import compiled, inlined, is_available
+from cep.compiling.readiness import is_ready, now_ready
+
+__all__ = [
+    "MOST_BITS",
+    "Floats",
+    "Ints",
+    "compiled",
+    "inlined",
+    "is_available",
+    "is_ready",
+    "now_ready",
+    "table",
+]

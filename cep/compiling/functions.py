@@ -1,0 +1,67 @@
+"""How functions are compiled: once per machine, kept on disk.
+
+What is kept is found by the sources of the whole package of a function, and of this one: compiled
+code has other functions and constants written into it, and numba itself looks at the file of a
+function only.
+
+Source: numba documentation, "Notes on Caching".
+"""
+
+import os
+from collections.abc import Callable
+from functools import cache
+from hashlib import blake2b
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final, TypeVar, cast
+
+_OURS: Final = Path(__file__).parent
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@cache
+def is_available() -> bool:
+    """Return whether compiled code can be had here: numba, and a place to keep what it makes.
+
+    Without such a place every process would compile for a quarter of a minute.
+    """
+    return find_spec("numba") is not None and directory_of(_OURS) is not None
+
+
+def compiled(function: Function) -> Function:
+    """Return a function as compiled code, which is made at the first call on this machine."""
+    from numba import config, njit  # noqa: PLC0415 - an extra
+
+    package = Path(function.__code__.co_filename).parent
+    # Where a function is kept is settled when it is decorated; others keep theirs where they want.
+    settings = vars(config)
+    before, settings["CACHE_DIR"] = settings["CACHE_DIR"], str(directory_of(package))
+    try:
+        return cast("Function", njit(cache=True, nogil=True, error_model="numpy")(function))
+    finally:
+        settings["CACHE_DIR"] = before
+
+
+def inlined(function: Function) -> Function:
+    """Return a function that becomes a part of each compiled function that calls it."""
+    from numba import njit  # noqa: PLC0415 - an extra
+
+    return cast("Function", njit(inline="always")(function))
+
+
+@cache
+def directory_of(package: Path) -> Path | None:
+    """Return where compiled code of these sources is kept; `None` where it cannot be."""
+    if not package.is_dir():
+        return None  # in an archive, where numba finds no files
+    digest = blake2b(digest_size=8)
+    for source in (*sorted(_OURS.glob("*.py")), *sorted(package.glob("*.py"))):
+        digest.update(source.read_bytes())
+    named = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
+    try:
+        base = Path(named) if named else Path.home() / ".cache"
+        directory = base / "percept" / f"compiled-{digest.hexdigest()}"
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except (OSError, RuntimeError):
+        return None
+    return directory if os.access(directory, os.W_OK) else None
