@@ -6,7 +6,7 @@ ARGS ?=
 # Jobs, trials and tests start many processes: with bytecode on disk each starts in a third of the time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup check format test test-pages test-long test-faults bench bench-peers demo clean
+.PHONY: help setup check format test test-pages test-long test-faults bench bench-peers bench-peers-sql demo clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -57,7 +57,10 @@ bench: setup ## Benchmarks; prints ratios measured in one run
 	$(BIN)/python -m benchmarks.match_recognize
 	$(BIN)/python -m benchmarks.streaming_job
 
-bench-peers: setup ## Beside Flink SQL 2.3: downloads 330 MB (apache-flink-libraries) from PyPI at first; needs a JDK
+bench-peers: setup ## Beside Flink CEP 2.3: downloads 330 MB (apache-flink-libraries) from PyPI at first; needs a JDK
+	$(BIN)/python -m benchmarks.peers.cep $(ARGS)
+
+bench-peers-sql: setup ## Beside Flink SQL 2.3 (MATCH_RECOGNIZE), likewise
 	$(BIN)/python -m benchmarks.peers.match_recognize $(ARGS)
 
 demo: setup ## Service, Spark job, real events, changing rules (ARGS=--once ends by itself)

@@ -3,9 +3,10 @@
 import json
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 from pyspark.sql import SparkSession
@@ -15,18 +16,48 @@ from processor_runtime.job_file.loading import load_job_file
 from processor_runtime.spark.job import StreamingJob
 from processor_runtime.spark.micro_batches import BatchDone
 
-DDL = "ts BIGINT, user BIGINT, action STRING, amount BIGINT, shop BIGINT"
+COLUMNS = {
+    "ts": "BIGINT",
+    "user": "BIGINT",
+    "action": "STRING",
+    "amount": "BIGINT",
+    "shop": "BIGINT",
+}
+DDL = ", ".join(f"{name} {sql_type}" for name, sql_type in COLUMNS.items())
 STREAM = {"name": "payments", "schema": DDL, "event_time_column": "ts"}
 BEGIN_MS = 1_700_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What events look like: names and SQL types of columns, lateness, and the format of files."""
+
+    columns: Mapping[str, str] = field(default_factory=lambda: COLUMNS)
+    delay_ms: int = 0
+    format: Literal["parquet", "csv"] = "parquet"
+
+    def stream(self) -> dict[str, Any]:
+        """Return the definition of the stream; events of one time are ordered by `id`, if any."""
+        ddl = ", ".join(f"{name} {sql_type}" for name, sql_type in self.columns.items())
+        return STREAM | {
+            "schema": ddl,
+            "allowed_delay_ms": self.delay_ms,
+            "order_by": [name for name in ("id",) if name in self.columns],
+        }
 
 
 class Workplace:
     """A directory with the source, the rules, the checkpoint and the output of one job."""
 
     def __init__(
-        self, root: Path, shards: int, discoverer: Mapping[str, Any] | None = None
+        self,
+        root: Path,
+        shards: int,
+        discoverer: Mapping[str, Any] | None = None,
+        source: Source | None = None,
     ) -> None:
         self.root = root
+        self.source = source or Source()
         for name in ("in", "rules"):
             (root / name).mkdir(parents=True)
         directory = {"type": "directory", "path": str(root / "rules"), "interval_seconds": 0.2}
@@ -36,7 +67,7 @@ class Workplace:
                     "name": "bench",
                     "stream": "payments",
                     "source": {
-                        "format": "parquet",
+                        "format": self.source.format,
                         "path": str(root / "in"),
                         "max_files_per_batch": 1,
                     },
@@ -50,31 +81,39 @@ class Workplace:
         )
 
     def publish(self, rules: Mapping[str, Pattern]) -> None:
-        """Write the rules atomically to the default directory of the job."""
-        documents = [self._document(name, pattern) for name, pattern in rules.items()]
+        """Write rules with the key `user` atomically to the default directory of the job."""
+        self.publish_keyed({name: (pattern, ("user",)) for name, pattern in rules.items()})
+
+    def publish_keyed(self, rules: Mapping[str, tuple[Pattern, Sequence[str]]]) -> None:
+        """Write rules and their keys atomically to the default directory of the job."""
+        documents = [self._document(name, *rule) for name, rule in rules.items()]
         aside = self.root / "rules.tmp"
-        aside.write_text(json.dumps([STREAM, *documents]))
+        aside.write_text(json.dumps([self.source.stream(), *documents]))
         aside.rename(self.root / "rules" / "all.json")
 
-    def _document(self, name: str, pattern: Pattern) -> dict[str, Any]:
+    def _document(self, name: str, pattern: Pattern, key_by: Sequence[str]) -> dict[str, Any]:
         written = pattern.to_document()
-        last = written["steps"][-1]["name"]
+        first = written["steps"][0]["name"]
         return {
             "id": name,
             "stream": "payments",
             "pattern": written,
-            "key_by": ["user"],
-            "select": {"user": f"{last}.user", "amount": f"{last}.amount"},
+            "key_by": list(key_by),
+            "select": {"time": f"{first}.ts", "key": f"{first}.{key_by[0]}"},
         }
 
-    def put(self, number: int, events: pl.DataFrame) -> None:
-        """Add a file to the source, to be read after those of lower numbers."""
+    def put(self, number: int, events: pl.DataFrame, *, shift_ms: int = BEGIN_MS) -> None:
+        """Add a file to the source, to be read after those of lower numbers; times are shifted."""
         aside = self.root / "file.tmp"
-        events.with_columns(pl.col("ts") + BEGIN_MS).write_parquet(aside)
+        shifted = events.with_columns(pl.col("ts") + shift_ms)
+        if self.source.format == "csv":
+            shifted.write_csv(aside, include_header=False)
+        else:
+            shifted.write_parquet(aside)
         # Spark reads files in the order of their times.
         written_ns = aside.stat().st_mtime_ns + number * 1_000_000
         os.utime(aside, ns=(written_ns, written_ns))
-        aside.rename(self.root / "in" / f"{number:05}.parquet")
+        aside.rename(self.root / "in" / f"{number:05}.{self.source.format}")
 
     def run(self, spark: SparkSession, on_batch: Callable[[StreamingJob, BatchDone], None]) -> None:
         """Run the job until `on_batch` stops it."""

@@ -29,6 +29,9 @@ public final class FlinkSql {
                     Object value = rows.next().getField(0);
                     count += value instanceof Number ? ((Number) value).longValue() : 0;
                 }
+            } catch (Throwable failure) {
+                failure.printStackTrace();
+                System.exit(1); // threads of Flink would keep this program alive
             }
             double seconds = (System.nanoTime() - begin) / 1e9;
             System.out.println("RESULT " + count + " " + seconds + " " + (cpuNanos() - beginCpu) / 1e9);

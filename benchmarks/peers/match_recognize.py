@@ -21,37 +21,17 @@ from typing import Final
 from pyspark.sql import SparkSession
 
 from benchmarks.match_recognize import CLAUSES, DDL, events_of
-from benchmarks.peers.flink_sql import FlinkSql, Measured
+from benchmarks.peers.cpu_time import cpu_seconds
+from benchmarks.peers.flink import CACHE, HARNESSES, Flink, Measured
 from percept.spark import match_recognize
 from processor_runtime.spark.session import job_session
 
-_TICKS: Final = os.sysconf("SC_CLK_TCK")
 _TABLE: Final = """
 CREATE TEMPORARY TABLE {name} (
   ts BIGINT, shopper BIGINT, action STRING, amount BIGINT,
   row_time AS TO_TIMESTAMP_LTZ(ts, 3), WATERMARK FOR row_time AS row_time
 ) WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = 'csv')
 """
-
-
-def cpu_seconds() -> float:
-    """Return the CPU time of all processes below this one, and of itself (Linux)."""
-    times: dict[int, tuple[int, float]] = {}
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            text = entry.read_text()
-        except OSError:
-            continue
-        fields = text.rpartition(")")[2].split()
-        times[int(entry.parent.name)] = (int(fields[1]), sum(map(int, fields[11:15])) / _TICKS)
-    wanted, total = {os.getpid()}, 0.0
-    size = 0
-    while size != len(wanted):
-        size = len(wanted)
-        wanted |= {pid for pid, (parent, _) in times.items() if parent in wanted}
-    for pid in wanted:
-        total += times.get(pid, (0, 0.0))[1]
-    return total
 
 
 def on_spark(spark: SparkSession, path: Path, clause: str) -> Measured:
@@ -61,7 +41,7 @@ def on_spark(spark: SparkSession, path: Path, clause: str) -> Measured:
     return Measured(count, time.perf_counter() - begin, cpu_seconds() - begin_cpu)
 
 
-def on_flink(flink: FlinkSql, table: str, clause: str) -> Measured:
+def on_flink(flink: Flink, table: str, clause: str) -> Measured:
     """Count the rows of the result with Flink."""
     ordered = clause.replace("ORDER BY ts", "ORDER BY row_time")
     return flink.run(f"SELECT COUNT(*) FROM {table} {ordered}")  # noqa: S608 - fixed words
@@ -73,11 +53,13 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--clauses", nargs="+", choices=list(CLAUSES), default=list(CLAUSES))
-    cache = Path.home() / ".cache" / "percept-peers" / "flink"
-    parser.add_argument("--flink", type=Path, default=cache, help="where Flink is kept")
+    parser.add_argument("--flink", type=Path, default=CACHE, help="where Flink is kept")
     arguments = parser.parse_args()
     spark = job_session("peers", {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "4"})
-    with tempfile.TemporaryDirectory() as directory, FlinkSql(arguments.flink) as flink:
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        Flink(arguments.flink, [HARNESSES / "FlinkSql.java"], Path(directory)) as flink,
+    ):
         sizes = {"few": 20_000, "events": arguments.events}
         paths = {name: Path(directory, f"{name}.csv") for name in sizes}
         for name, count in sizes.items():

@@ -1,28 +1,34 @@
-"""Real Flink SQL 2.3 in batch mode, from the package on PyPI, in one JVM that stays warm.
+"""Real Flink 2.3, from the package on PyPI, in one JVM that stays warm.
 
-PyPI ──pip download──► jars ──javac FlinkSql.java──► a JVM that takes statements line by line
+PyPI ──pip download──► jars ──javac harness──► a JVM that takes work line by line
 """
 
 import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, Self
 
 VERSION: Final = "2.3.0"
-SOURCE: Final = Path(__file__).with_name("FlinkSql.java")
+HARNESSES: Final = Path(__file__).parent
+CACHE: Final = Path.home() / ".cache" / "percept-peers" / "flink"
 _OPENED: Final = ("java.util", "java.lang", "java.time", "java.nio", "java.math", "java.text")
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a query counted, and its seconds: by the clock, and of CPU in all processes."""
+    """What a run counted, and its seconds: by the clock, and of CPU in all processes."""
 
     count: int
     seconds: float
     cpu_seconds: float
+
+    def per_second(self, events: int) -> float:
+        """Return the rate at which it took so many events."""
+        return events / self.seconds
 
 
 def installed(directory: Path) -> Path:
@@ -42,24 +48,34 @@ def installed(directory: Path) -> Path:
     return jars
 
 
-class FlinkSql:
-    """A JVM with Flink SQL; use it as a context manager.
+class Flink:
+    """A JVM with a harness of Flink, which takes work line by line; use it as a context manager.
 
     Args:
         directory: where Flink is kept, outside of the repository.
+        sources: the harness; the class of the first file is its program.
+        build: where it is compiled to.
         parallelism: how many tasks run at a time.
         memory: the most heap, as `java -Xmx` has it.
     """
 
-    def __init__(self, directory: Path, parallelism: int = 2, memory: str = "4g") -> None:
+    def __init__(
+        self,
+        directory: Path,
+        sources: Sequence[Path],
+        build: Path,
+        parallelism: int = 2,
+        memory: str = "4g",
+    ) -> None:
         java, javac = shutil.which("java"), shutil.which("javac")
         if java is None or javac is None:
-            sys.exit("Flink needs a JDK (java and javac), 11 or newer")
-        class_path = f"{installed(directory)}/*:{directory}"
-        compiler = [javac, "-cp", class_path, "-d", str(directory), str(SOURCE)]
+            sys.exit("Flink needs a JDK (java and javac), 17 or newer")
+        class_path = f"{installed(directory)}/*:{build}"
+        compiler = [javac, "-nowarn", "-cp", class_path, "-d", str(build), *map(str, sources)]
         subprocess.run(compiler, check=True)  # noqa: S603 - fixed words
         opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED]
-        command = [java, f"-Xmx{memory}", *opened, "-cp", class_path, "FlinkSql", str(parallelism)]
+        program = [sources[0].stem, str(parallelism)]
+        command = [java, f"-Xmx{memory}", *opened, "-cp", class_path, *program]
         self._log = (directory / "flink.log").open("w")
         self._process = subprocess.Popen(  # noqa: S603 - fixed words
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, text=True
@@ -73,14 +89,14 @@ class FlinkSql:
         self._process.wait()
         self._log.close()
 
-    def run(self, statement: str) -> Measured:
-        """Run a statement to its end.
+    def run(self, work: str) -> Measured:
+        """Run a piece of work to its end: a statement, or the name of a directory.
 
         Raises:
             RuntimeError: Flink failed; its log says why.
         """
         sink = _open(self._process.stdin)
-        sink.write(" ".join(statement.split()) + "\n")
+        sink.write(" ".join(work.split()) + "\n")
         sink.flush()
         for line in _open(self._process.stdout):
             if line.startswith("RESULT "):
