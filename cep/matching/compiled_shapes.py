@@ -6,9 +6,9 @@ Where compiled code gives up on a shape, the machine in Python takes the events 
 the state it had before them.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from cep.nfa.transition_table import EventTransitions
 from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel.arrays import KeyEvents
 from cep.nfa_kernel.chains import Chains
-from cep.nfa_kernel.key_arrays import loaded, restored, tips
+from cep.nfa_kernel.key_arrays import loaded, written
 from cep.nfa_kernel.tables import MachineTables, is_compilable
 from cep.nfa_kernel.walk import walk
 
@@ -75,7 +75,9 @@ class CompiledShapes:
         states = cast("list[KeyRuns | None]", [shape.keys.get(key) for key in keys])
         if not is_worth_it(len(concerning.events.order), states):
             return None
-        before = loaded(states)
+        before = loaded(states, len(events))
+        if before is None:
+            return None
         walked = walk(
             tables.tables,
             concerning.events,
@@ -85,22 +87,48 @@ class CompiledShapes:
         )
         if walked.status == at.GAVE_UP:
             return None
-        chains = Chains(walked.keys.cells, before.cells, events.events_at)
-        held = chains.ending_with(tips(walked.keys))
-        is_busy = (np.diff(walked.keys.run_begin) > 0) | (np.diff(walked.keys.queue_begin) > 0)
-        for place, (key, state) in enumerate(zip(keys, states, strict=True)):
-            if state is None and not is_busy[place]:
+        known = _KnownEvents(events, before.events)
+        after = written(walked.keys, known.lists, known.count)
+        for key, state, runs in zip(keys, states, after, strict=True):
+            if state is None and runs.is_idle:
                 continue
-            runs = state or KeyRuns()
-            restored(walked.keys, place, held, runs)
+            runs.scheduled = None if state is None else state.scheduled
             shape.keys[key] = runs
             self._matcher.settle(shape, key, runs)
+        chains = Chains(walked.keys.cells, known.tuples)
         return _Walk(chains, walked.found, concerning.keys)
+
+
+@dataclass(frozen=True, slots=True)
+class _KnownEvents:
+    """The events of a call by number, and after them those that keys have held."""
+
+    events: EventColumns[EventKind]
+    held: Sequence[list[Any]]
+
+    @property
+    def count(self) -> int:
+        return len(self.events) + len(self.held)
+
+    def tuples(self, numbers: Ints) -> list[tuple[Any, ...]]:
+        """Return events; numbers are ascending."""
+        new = int(np.searchsorted(numbers, len(self.events)))
+        held = (numbers[new:] - len(self.events)).tolist()
+        return self.events.events_at(numbers[:new]) + [tuple(self.held[place]) for place in held]
+
+    def lists(self, numbers: Ints) -> list[list[Any]]:
+        """Return events as lists, as they are written; numbers are in any order."""
+        is_new = numbers < len(self.events)
+        new = iter(self.events.events_at(numbers[is_new]))
+        return [
+            self.held[number] if number >= 0 else list(next(new))
+            for number in (numbers - len(self.events)).tolist()
+        ]
 
 
 def is_worth_it(event_count: int, keys: Iterable[KeyRuns | None]) -> bool:
     """Return whether there are as many events as partial matches of the keys they have."""
-    return event_count >= sum(len(key.runs) for key in keys if key is not None)
+    return event_count >= sum(key.run_count() for key in keys if key is not None)
 
 
 @dataclass(frozen=True, slots=True)

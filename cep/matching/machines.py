@@ -40,8 +40,8 @@ class KeyState(Protocol):
     def held_back_rules(self) -> int:
         """Return the rules with finished matches held back, as bits."""
 
-    def open_by_rules(self) -> Mapping[int, int]:
-        """Return the number of open partial matches by set of rules."""
+    def open_rules(self) -> Sequence[int]:
+        """Return the set of rules of each open partial match, as bits."""
 
 
 class KeyTransitions(Protocol):

@@ -83,11 +83,11 @@ def runs_of_payload(
         runs.sequence = sequence
         runs.events_bound = len(events)
         runs.runs = [
-            (state, _rules_of(rules), start, start_ms, previous_ms, cells[cell])
-            for state, rules, start, start_ms, previous_ms, cell in _parts(open_runs, 6)
+            (state, rules_of(rules), start, start_ms, previous_ms, cells[cell])
+            for state, rules, start, start_ms, previous_ms, cell in parts_of(open_runs, 6)
         ]
         runs.waiting = [
-            (_rules_of(rules), [(start, cells[cell]) for start, cell in _parts(queue, 2)])
+            (rules_of(rules), [(start, cells[cell]) for start, cell in parts_of(queue, 2)])
             for rules, queue in waiting
         ]
         runs.bound_rules()
@@ -101,7 +101,7 @@ _NUMBERS_PER_CELL = 4
 
 def _cells(numbers: list[int], events: list[Any], aggregate_count: int) -> list[Cell]:
     cells: list[Cell] = []
-    for previous, step, sequence, event in _parts(numbers, _NUMBERS_PER_CELL):
+    for previous, step, sequence, event in parts_of(numbers, _NUMBERS_PER_CELL):
         if previous >= len(cells):
             raise ValueError("an event comes before the one it follows")
         states = [UNFOLDED] * aggregate_count if aggregate_count else None
@@ -110,7 +110,7 @@ def _cells(numbers: list[int], events: list[Any], aggregate_count: int) -> list[
     return cells
 
 
-def _parts(values: list[Any], size: int) -> Iterator[tuple[Any, ...]]:
+def parts_of(values: list[Any], size: int) -> Iterator[tuple[Any, ...]]:
     """Yield a flat list in parts of equal size."""
     iterator = iter(values)
     return zip(*[iterator] * size, strict=True)
@@ -125,7 +125,7 @@ def _rules_value(rules: int) -> int | bytes:
     return rules.to_bytes((rules.bit_length() + 7) // 8, "little")
 
 
-def _rules_of(value: int | bytes) -> int:
+def rules_of(value: int | bytes) -> int:
     """Return the set of rules that `_rules_value` wrote."""
     if isinstance(value, bytes):
         return int.from_bytes(value, "little")

@@ -41,6 +41,7 @@ from cep.nfa.transition_table import (
     RuleCondition,
     TransitionTable,
 )
+from cep.nfa.written_runs import WrittenRuns
 from cep.pattern.tree import SkipKind
 
 
@@ -139,6 +140,8 @@ class Machine:
 
     def payload(self, key: KeyRuns) -> list[Any]:
         """Return the state of a key as plain values."""
+        if isinstance(key, WrittenRuns) and key.payload is not None:
+            return key.payload
         return runs_payload(key)
 
     def of_payload(
@@ -151,8 +154,11 @@ class Machine:
             translate: from an event as it was written to one as it is read now.
 
         Raises:
-            StateEncodingError: the payload is not well formed.
+            StateEncodingError: the payload is not well formed, which may show only when the key is
+                first used.
         """
+        if translate is None:
+            return WrittenRuns(payload, self.aggregate_count)
         return runs_of_payload(payload, aggregate_count=self.aggregate_count, translate=translate)
 
     def transitions(
@@ -257,13 +263,11 @@ class Machine:
 
     def next_deadline_ms(self, key: KeyRuns) -> int | None:
         """Return when the next window of the key closes; `None` if no open window does."""
-        if not key.runs:
-            return None
-        window_ms = self.program.window_ms
         if not self.deadlines_can_come_nearer:
-            return key.runs[0][RUN_START_MS] + window_ms if window_ms else None
+            window_ms, start_ms = self.program.window_ms, key.first_start_ms
+            return start_ms + window_ms if window_ms and start_ms is not None else None
         deadlines = [
-            deadline for run in key.runs if (deadline := self._deadline_ms(run)) is not None
+            deadline for run in key.open_runs() if (deadline := self._deadline_ms(run)) is not None
         ]
         return min(deadlines, default=None)
 

@@ -5,8 +5,7 @@ written here, and are read by the indexes named here. Cells are persistent and l
 matches that branched share what they accepted before.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 Cell = tuple[Any, int, int, Any, list[Any] | None]
@@ -134,9 +133,22 @@ class KeyRuns:
         self.waiting = [(rules, queue) for old, queue in self.waiting if (rules := renumbered(old))]
         self.bound_rules()
 
-    def open_by_rules(self) -> Mapping[int, int]:
-        """Return the number of open partial matches by set of rules."""
-        return Counter(run[RUN_RULES] for run in self.runs)
+    def open_runs(self) -> Sequence[Run]:
+        """Return the partial matches, of whose rules and last cells nothing is wanted."""
+        return self.runs
+
+    def run_count(self) -> int:
+        """Return the number of partial matches that rules have in common."""
+        return len(self.runs)
+
+    def open_rules(self) -> Sequence[int]:
+        """Return the set of rules of each open partial match."""
+        return [run[RUN_RULES] for run in self.runs]
+
+    @property
+    def first_start_ms(self) -> int | None:
+        """The time of the first event of all open partial matches; `None` without any."""
+        return self.runs[0][RUN_START_MS] if self.runs else None
 
     @property
     def is_idle(self) -> bool:

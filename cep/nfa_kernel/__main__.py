@@ -8,6 +8,7 @@ from cep import compiling
 from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel.arrays import KeyEvents, Tables
 from cep.nfa_kernel.chains import reachable
+from cep.nfa_kernel.compacting import compacted
 from cep.nfa_kernel.key_arrays import loaded
 from cep.nfa_kernel.walk import walk
 
@@ -20,9 +21,11 @@ def compile_all() -> None:
     tables = Tables(
         none, no_rows, pairs, none, none, pairs, pairs, 0, 0, (at.NO_SKIP, 0, False), 1, 1
     )
-    keys = loaded([]).arrays
-    walk(tables, KeyEvents(none, none[:0], none, none), keys, 0, 0)
-    reachable(keys.cells, none[:0], none, 1)
+    before = loaded([], 0)
+    if before is not None:  # as it is without events
+        walked = walk(tables, KeyEvents(none, none[:0], none, none), before.arrays, 0, 0)
+        reachable(walked.keys.cells, none[:0], none, 1)
+        compacted(walked.keys, 1)
     compiling.now_ready("cep.nfa_kernel")
 
 

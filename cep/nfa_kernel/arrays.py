@@ -21,7 +21,7 @@ CELL_PREVIOUS: Final = 0
 CELL_STEP: Final = 1
 CELL_SEQUENCE: Final = 2
 CELL_EVENT: Final = 3
-"""The place of its event among those of the call; nothing for a cell that was there before."""
+"""Its event: the place among those of the call; those that keys have held come after them."""
 CELL_WIDTH: Final = 4
 
 NO_CELL: Final = -1

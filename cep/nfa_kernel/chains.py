@@ -42,16 +42,12 @@ class Chains:
 
     Args:
         cells: all of them.
-        known: the first ones, which were objects before.
-        events_at: from places of events, ascending and each once, to the events.
+        events_of: from numbers of events, ascending and each once, to the events.
     """
 
-    def __init__(
-        self, cells: Ints, known: Sequence[Cell], events_at: Callable[[Ints], Sequence[Any]]
-    ) -> None:
+    def __init__(self, cells: Ints, events_of: Callable[[Ints], Sequence[Any]]) -> None:
         self._cells = cells
-        self._known = known
-        self._events_at = events_at
+        self._events_of = events_of
         self._seen = np.zeros(len(cells), np.int64)
         self._mark = 0
 
@@ -59,15 +55,12 @@ class Chains:
         """Return the cells behind some last ones, by number."""
         self._mark += 1
         numbers = reachable(self._cells, lasts, self._seen, self._mark)
-        known = int(np.searchsorted(numbers, len(self._known)))
-        built: dict[int, Cell] = {
-            number: self._known[number] for number in numbers[:known].tolist()
-        }
-        new = self._cells[numbers[known:]]
-        places = np.unique(new[:, at.CELL_EVENT])
-        events = dict(zip(places.tolist(), self._events_at(places), strict=True))
+        cells = self._cells[numbers]
+        event_numbers = np.unique(cells[:, at.CELL_EVENT])
+        events = dict(zip(event_numbers.tolist(), self._events_of(event_numbers), strict=True))
+        built: dict[int, Cell] = {}
         for number, (previous, step, sequence, event) in zip(
-            numbers[known:].tolist(), new.tolist(), strict=True
+            numbers.tolist(), cells.tolist(), strict=True
         ):
             before = None if previous == at.NO_CELL else built[previous]
             built[number] = (before, step, sequence, events[event], None)

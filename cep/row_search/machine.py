@@ -92,10 +92,9 @@ class RowPatternKey:
         """Return the rule if it has a match that is complete, and waits for what is preferred."""
         return _THE_RULE if self.partition.has_found or self.partition.due else 0
 
-    def open_by_rules(self) -> dict[int, int]:
-        """Return the number of open candidates, and of matches due, by set of rules."""
-        count = self.partial_match_count() + self.held_back_count()
-        return {_THE_RULE: count} if count else {}
+    def open_rules(self) -> list[int]:
+        """Return the set of rules of each open candidate, and of each match due."""
+        return [_THE_RULE] * (self.partial_match_count() + self.held_back_count())
 
 
 class RowPatternMachine:

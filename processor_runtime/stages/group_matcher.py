@@ -300,7 +300,7 @@ def _open_by_rule(shape: Shape) -> Counter[str]:
     """Return the number of open partial matches of each rule of a shape."""
     by_set = Counter[int]()
     for runs in shape.keys.values():
-        by_set.update(runs.open_by_rules())
+        by_set.update(runs.open_rules())
     counts = Counter[str]()
     for rules, count in by_set.items():
         for rule in shape.rules_of(rules):
