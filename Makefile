@@ -39,7 +39,7 @@ WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test: setup ## Tests, minutes (ARGS="-k name" for some, WORKERS=4 processes)
-	$(PYTEST) -m "not long and not faults and not pages" $(ARGS)
+	$(PYTEST) --one-spark -m "not long and not faults and not pages" $(ARGS)
 
 test-pages: setup ## Tests of the dashboard in Chromium (Debian's package chromium)
 	$(PYTEST) -m "pages and not long" $(ARGS)

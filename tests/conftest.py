@@ -2,6 +2,7 @@
 
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -9,6 +10,7 @@ from hypothesis import HealthCheck, settings
 from tests.conformance.outcome import Agreement
 from tests.conformance.totals import Verdict, table
 from tests.faults.summary import write_summary
+from tests.one_spark import OneSparkScheduling
 
 # How long an example takes says how busy the machine is.
 settings.register_profile(
@@ -23,6 +25,18 @@ MARKERS = (
     "long: takes minutes (old checkpoints, the demo), or varies a shorter test: make test-long",
     "faults: breaks what a service or a job stands on, on purpose, or kills it: make test-faults",
 )
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--one-spark", action="store_true", help="run tests that need Spark in one process"
+    )
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneSparkScheduling | None:
+    """Return what gives tests to processes; `None` leaves it to `--dist`."""
+    return OneSparkScheduling(config, log) if config.getoption("one_spark") else None
 
 
 def pytest_configure(config: pytest.Config) -> None:
