@@ -22,7 +22,7 @@ from cep.pattern.tree import SkipStrategy
 from tests.brute_force.strategies import event_lists, patterns
 from tests.matching.compiled_machine import machines_of
 
-EXAMPLES = int(os.environ.get("PERCEPT_EXAMPLES", "200"))
+EXAMPLES = int(os.environ.get("PERCEPT_EXAMPLES", "60"))
 SCHEMA = Schema.from_ddl("ts BIGINT, user BIGINT, id BIGINT, name STRING, price DOUBLE")
 NEXT_LETTER = str.maketrans("abc", "bca")
 
@@ -76,14 +76,38 @@ def outcome(
     return found
 
 
-@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
-@given(
+random_patterns = given(
     st.lists(patterns(), min_size=1, max_size=2),
     event_lists(max_size=30),
     st.lists(st.integers(0, 3), min_size=1, max_size=4),
     st.lists(st.integers(0, 12), max_size=3),
 )
+
+
+@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
+@random_patterns
 def test_random_patterns(
+    documents: list[dict[str, Any]],
+    events: list[dict[str, Any]],
+    users: list[int],
+    sizes: list[int],
+) -> None:
+    check(documents, events, users, sizes)
+
+
+@pytest.mark.long
+@settings(max_examples=10 * EXAMPLES, suppress_health_check=list(HealthCheck))
+@random_patterns
+def test_many_random_patterns(
+    documents: list[dict[str, Any]],
+    events: list[dict[str, Any]],
+    users: list[int],
+    sizes: list[int],
+) -> None:
+    check(documents, events, users, sizes)
+
+
+def check(
     documents: list[dict[str, Any]],
     events: list[dict[str, Any]],
     users: list[int],

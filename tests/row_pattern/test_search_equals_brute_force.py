@@ -84,9 +84,19 @@ def test_search_finds_what_brute_force_finds(query: Query) -> None:
     check(query, expected, result.rows)
 
 
-@settings(thorough, max_examples=4 * EXAMPLES)
+@thorough
 @given(nested_patterns())
 def test_candidates_are_preferred_as_brute_force_prefers_them(query: Query) -> None:
+    expected = answer_of(query)
+    check(query, expected, match_recognize(query.text, query.rows, schema=COLUMNS).rows)
+
+
+@pytest.mark.long
+@settings(thorough, max_examples=20 * EXAMPLES)
+@given(nested_patterns())
+def test_candidates_of_many_patterns_are_preferred_as_brute_force_prefers_them(
+    query: Query,
+) -> None:
     expected = answer_of(query)
     check(query, expected, match_recognize(query.text, query.rows, schema=COLUMNS).rows)
 
