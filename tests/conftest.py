@@ -26,6 +26,18 @@ MARKERS = (
     "faults: breaks what a service or a job stands on, on purpose, or kills it: make test-faults",
 )
 
+SLOW_FILES = (
+    "tests/processor_runtime/core/test_vectors.py",
+    "tests/api/test_every_answer.py",
+    "tests/api/test_trial_limits.py",
+    "tests/api/test_matches.py",
+    "tests/api/test_many_writers.py",
+    "tests/processor_runtime/core/test_code_watch.py",
+    "tests/processor_runtime/core/test_restarts.py",
+    "tests/row_pattern/test_search_equals_brute_force.py",
+)
+"""Those that take longest without Spark."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
@@ -45,11 +57,20 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests of pages; begin with Spark, whose files take minutes."""
+    """Mark tests of pages; begin with Spark, whose files take minutes, and other slow ones.
+
+    A file runs in one process: a slow one that begins last leaves the others idle.
+    """
     for item in items:
         if isinstance(item, pytest.Function) and "browser" in item.fixturenames:
             item.add_marker("pages")
-    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    if item.get_closest_marker("spark") is not None:
+        return 0
+    return 1 if item.nodeid.startswith(SLOW_FILES) else 2
 
 
 @pytest.hookimpl(wrapper=True)
