@@ -12,8 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from cep.expression import (
+    Aggregate,
+    AggregateFunction,
     CompiledAggregate,
     Expression,
+    Field,
     Node,
     aggregates_of,
     compile_aggregate,
@@ -201,7 +204,7 @@ class SelectExpressions(PatternProcessFunction):
 
     def __init__(self, columns: Mapping[str, str], pattern: Pattern) -> None:
         steps = pattern.step_names
-        self._aggregates: list[CompiledAggregate] = []
+        self._aggregates: list[Callable[[Steps], Any]] = []
         self._columns = {}
         slots: dict[Node, int] = {}
         for name, text in columns.items():
@@ -209,19 +212,49 @@ class SelectExpressions(PatternProcessFunction):
             for aggregate in aggregates_of(node):
                 if aggregate not in slots:
                     slots[aggregate] = len(self._aggregates)
-                    self._aggregates.append(compile_aggregate(aggregate, mapping_reader))
+                    self._aggregates.append(_over_match(aggregate))
             self._columns[name] = compile_scalar(node, mapping_reader, slots.__getitem__)
 
     def process_match(self, match: Steps, context: ProcessContext) -> Iterable[dict[str, Any]]:
         """Return the one output row of a match."""
         del context
-        values = []
-        for aggregate in self._aggregates:
-            state = aggregate.initial
-            for event in match.get(aggregate.step, ()):
-                state = aggregate.fold(state, event)
-            values.append(aggregate.result(state))
-        return ({name: column({}, values) for name, column in self._columns.items()},)
+        return (self.row(match),)
+
+    def row(self, match: Steps) -> dict[str, Any]:
+        """Return the output row of a match."""
+        values = [value(match) for value in self._aggregates]
+        return {name: column({}, values) for name, column in self._columns.items()}
+
+
+def _over_match(aggregate: Aggregate) -> Callable[[Steps], Any]:
+    """Return what works out an aggregate over the events of a match."""
+    match aggregate:
+        case Aggregate(AggregateFunction.FIRST, step, Field(path)):
+            return _at(0, step, mapping_reader(path))
+        case Aggregate(AggregateFunction.LAST, step, Field(path)):
+            return _at(-1, step, mapping_reader(path))
+        case _:
+            return _folded(compile_aggregate(aggregate, mapping_reader))
+
+
+def _at(place: int, step: str, read: Callable[[Any], Any]) -> Callable[[Steps], Any]:
+    """Return what reads a field of one event of a step, the usual case; without any it is NULL."""
+
+    def value(match: Steps) -> Any:
+        events = match.get(step)
+        return read(events[place]) if events else None
+
+    return value
+
+
+def _folded(aggregate: CompiledAggregate) -> Callable[[Steps], Any]:
+    def value(match: Steps) -> Any:
+        state = aggregate.initial
+        for event in match.get(aggregate.step, ()):
+            state = aggregate.fold(state, event)
+        return aggregate.result(state)
+
+    return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -97,6 +97,14 @@ def test_declarative_output_computes_named_expressions_over_the_match() -> None:
     ]
 
 
+def test_the_first_and_the_last_of_no_events_are_null() -> None:
+    columns = {"first": "FIRST(other.n)", "last": "other.n", "many": "COUNT(other.*)"}
+    pattern = Pattern.begin("fail").followed_by("other").optional()
+    function = SelectExpressions(columns, pattern)
+    assert function.row({**MATCH, "other": []}) == {"first": None, "last": None, "many": 0}
+    assert function.row(MATCH) == {"first": None, "last": None, "many": 0}
+
+
 def test_a_malformed_output_expression_is_refused() -> None:
     with pytest.raises(ExpressionError):
         SelectExpressions({"x": "SUM(fail.n"}, Pattern.begin("fail"))

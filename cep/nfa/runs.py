@@ -216,7 +216,11 @@ def events_by_step(cell: Cell | None, step_names: tuple[str, ...]) -> dict[str, 
     entry.
     """
     steps: dict[str, list[Any]] = {}
-    for taken in accepted_events(cell):
-        name = step_names[taken[CELL_STEP]].partition(":")[0]
-        steps.setdefault(name, []).append(taken[CELL_EVENT])
+    events: list[Any] = []
+    newest = -1
+    for _, step, _, event, _ in accepted_events(cell):
+        if step != newest:
+            events = steps.setdefault(step_names[step].partition(":")[0], [])
+            newest = step
+        events.append(event)
     return steps

@@ -6,7 +6,6 @@
 """
 
 import traceback
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -81,6 +80,10 @@ def traceback_text(error: BaseException) -> str:
     return text.encode(errors="replace").decode()
 
 
+Identity = tuple[str | int, ...]
+"""What makes a find what it is beside its events: processor, version, kind, key and times."""
+
+
 @dataclass(slots=True)
 class MatchIds:
     """Gives out the ids of what is found; equal finds of one batch are numbered.
@@ -89,25 +92,25 @@ class MatchIds:
     event time, too, they are found in the same batch and shard.
     """
 
-    _seen: Counter[bytes]
+    _seen: dict[bytes, int]
 
     @classmethod
     def fresh(cls) -> "MatchIds":
         """Return a new count, for one batch of one shard."""
-        return cls(Counter())
+        return cls({})
 
-    def match_id(self, identity: Sequence[str | int], events_json: str) -> str:
+    def match_id(self, identity: Identity, events_json: str) -> str:
         """Return the id of a find, 32 hexadecimal digits.
 
         Args:
-            identity: what makes it what it is beside its events: processor, version, kind, key and
-                times.
+            identity: what makes it what it is beside its events.
             events_json: its events by step, as JSON.
         """
-        digest = blake2b(repr(identity).encode(), digest_size=16)
-        digest.update(events_json.encode())
-        number = self._seen[digest.digest()]
-        self._seen[digest.digest()] += 1
-        if number:
-            digest.update(number.to_bytes(4, "big"))
+        digest = blake2b(f"{identity!r}{events_json}".encode(), digest_size=16)
+        content = digest.digest()
+        number = self._seen.get(content, 0)
+        self._seen[content] = number + 1
+        if not number:
+            return content.hex()
+        digest.update(number.to_bytes(4, "big"))
         return digest.hexdigest()

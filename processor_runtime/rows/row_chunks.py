@@ -28,11 +28,16 @@ class RowChunks:
         for row in rows:
             self.kinds[row.kind] += 1
             self._rows.append(row)
-            texts = (row.key, row.output, row.events, row.error)
-            self._characters += sum(len(text) for text in texts if text is not None)
+            self._characters += len(row.key or "") + len(row.output or "")
+            self._characters += len(row.events or "") + len(row.error or "")
             if len(self._rows) >= ROWS_PER_CHUNK or self._characters >= CHARACTERS_PER_CHUNK:
                 self._full.append(self._rows)
                 self._rows, self._characters = [], 0
+
+    @property
+    def has_full(self) -> bool:
+        """Whether a chunk is full."""
+        return bool(self._full)
 
     def full(self) -> Iterator[list[OutputRow]]:
         """Yield the chunks that are full; they are given away."""

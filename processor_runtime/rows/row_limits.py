@@ -3,7 +3,7 @@
 job file, definition ──► RowLimits ──row_budget──► rows of output, or RowLimitExceeded
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from cep.nfa.errors import MatchingError
@@ -16,13 +16,19 @@ class RowLimits:
     """How many rows of output one rule may bring, and how large each may be.
 
     `per_event` is for one event of a key, or one instant at which windows of it close; `per_key`
-    and `per_shard` are for one batch. `row_bytes` counts key, output and events as JSON.
+    and `per_shard` are for one batch. `row_bytes` counts key, output and events as JSON. `smallest`
+    is the smallest of the three numbers of rows.
     """
 
     per_event: int = 10_000
     per_key: int = 100_000
     per_shard: int = 1_000_000
     row_bytes: int = 10_000_000
+    smallest: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        smallest = min(self.per_event, self.per_key, self.per_shard)
+        object.__setattr__(self, "smallest", smallest)
 
 
 NO_ROW_LIMITS: Final = RowLimits(UNLIMITED, UNLIMITED, UNLIMITED, UNLIMITED)

@@ -8,9 +8,7 @@ may in a batch goes on, and the rest of the batch is left out. Both are counted 
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Final
 
 from cep.matching.shapes import Detection
 from processor_runtime.rows.output_rows import OutputRow
@@ -21,8 +19,6 @@ from processor_runtime.stages.match_rows import MatchRows
 from processor_runtime.stages.rule_errors import FailureSite, RuleErrors
 from processor_runtime.stages.shard_status import ShardStatus
 from processor_runtime.state.group_header import StoppedRule
-
-_NO_CODE: Final = nullcontext()
 
 
 @dataclass(slots=True)
@@ -78,7 +74,8 @@ class GivingOut:
             else:
                 self.rows.add(rows)
                 self._count(found)
-            yield from self.rows.full()
+            if self.rows.has_full:
+                yield from self.rows.full()
 
     def stopped(self) -> Iterable[StoppedRule]:
         """Return the rules that were stopped, and tell of those that were cut short.
@@ -92,12 +89,16 @@ class GivingOut:
         return self._stopped.values()
 
     def _make_rows(self, found: Detection, rows: list[OutputRow]) -> None:
-        rule = self.group.compiled.rules[found.rule]
+        compiled = self.group.compiled
+        rule = compiled.rules[found.rule]
         if not self.match_rows.wants(rule, is_timeout=found.is_timeout):
             return
-        with self.group.compiled.function_calls.get(rule.id, _NO_CODE):
-            for row in self.match_rows.rows(rule, found):
-                rows.append(row)  # noqa: PERF402 - those before an error are wanted
+        call = compiled.function_calls.get(rule.id)
+        if call is None:
+            self.match_rows.make(rule, found, rows)
+            return
+        with call:
+            self.match_rows.make(rule, found, rows)
 
     def _count(self, found: Detection) -> None:
         counts = self.status.rule(found.rule)

@@ -3,10 +3,10 @@
 Detection ──process function or select──► OutputRow, with the key, the events and an id
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from cep.matching.shapes import Detection
 from cep.nfa.runs import Cell
@@ -17,31 +17,39 @@ from cep.processor import (
     process,
 )
 from cep.row_search.matched import MatchedRows
-from processor_runtime.rows.event_block import event_fields, event_time_ms
-from processor_runtime.rows.json_text import json_text
-from processor_runtime.rows.output_rows import MatchIds, OutputRow, RowKind
+from processor_runtime.rows.event_block import EventTuple, event_time_ms
+from processor_runtime.rows.json_text import json_text, plain_json_text
+from processor_runtime.rows.output_rows import Identity, MatchIds, OutputRow, RowKind
 from processor_runtime.rules.loading import LoadedRule
 from processor_runtime.schedule.batch_clock import BatchClock
 from processor_runtime.stages.row_budget import RowBudget, check_size
+
+StepFields = dict[str, list[dict[str, Any]]]
+"""The events of a match by step, each with its values by column."""
+
+TaggedValue = tuple[str | None, Any]
+"""What is output beside the events; a tag names a side output."""
+
+_EVENTS_ALONE: Final[Sequence[TaggedValue]] = ((None, None),)
 
 
 @dataclass(frozen=True, slots=True)
 class _GivenMatch:
     """What a process function is given; see `cep.processor.Found`."""
 
-    steps: dict[str, list[dict[str, Any]]]
+    steps: StepFields
     time_ms: int
     is_timeout: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _MatchedEvents:
+class _MatchedEvents(NamedTuple):
     """The events of a match, and what is the same for all rules that found them."""
 
     cell: Cell | MatchedRows
     step_names: tuple[str, ...]
-    steps: dict[str, list[dict[str, Any]]]
+    steps: StepFields
     events_json: str
+    key_json: str
     start_ms: int
 
 
@@ -62,6 +70,11 @@ class MatchRows:
     budget: RowBudget = field(default_factory=RowBudget)
     _ids: MatchIds = field(default_factory=MatchIds.fresh)
     _newest: _MatchedEvents | None = None
+    _places: Sequence[tuple[str, int]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        # The time of an event stands before its columns.
+        self._places = [(name, place) for place, name in enumerate(self.columns, start=1)]
 
     def wants(self, rule: LoadedRule, *, is_timeout: bool) -> bool:
         """Whether a rule's matches, or its timed-out partial matches, can make any row."""
@@ -70,71 +83,102 @@ class MatchRows:
             return "match" in self.wanted or rule.function is not None
         return "timeout" in self.wanted or isinstance(rule.function, TimedOutPartialMatchHandler)
 
-    def rows(self, rule: LoadedRule, found: Detection) -> Iterator[OutputRow]:
-        """Yield the rows of one match or timed-out partial match; ask `wants` first.
+    def make(self, rule: LoadedRule, found: Detection, rows: list[OutputRow]) -> None:
+        """Append the rows of one match or timed-out partial match; ask `wants` first.
 
         Raises:
             RowLimitExceeded: the rule brings too many, or too large a one; those before are good.
             Exception: whatever the process function raises.
         """
         self.budget.check(rule.row_limits, found)
-        matched = self._matched_events(found)
+        _, _, steps, events, key, start_ms = self._matched_events(found)
+        end_ms = found.time_ms
         kind: RowKind = "timeout" if found.is_timeout else "match"
-        key = json_text(found.key)
-        identity: tuple[str | int, ...] = (
-            *(rule.processor_id, rule.version, kind, key),
-            *(matched.start_ms, found.time_ms),
-        )
+        identity: Identity = (rule.processor_id, rule.version, kind, key, start_ms, end_ms)
         if isinstance(found.cell, MatchedRows):
             # Empty matches have no events to tell them apart.
             identity = (*identity, found.cell.index)
-        # Code may change what it is given, which other rules and the matcher go on to use.
-        is_code = not isinstance(rule.function, SelectExpressions | None)
-        steps = deepcopy(matched.steps) if is_code else matched.steps
-        given = _GivenMatch(steps, found.time_ms, found.is_timeout)
-        for output in self._outputs(rule, given, found):
-            self.budget.count(rule.row_limits, found)
-            row_kind: RowKind = kind if output.tag is None else "side"
+        is_select = type(rule.function) is SelectExpressions
+        write = plain_json_text if is_select else json_text
+        for tag, value in self._outputs(rule, steps, found):
+            self.budget.count(found)
+            row_kind: RowKind = kind if tag is None else "side"
             if row_kind not in self.wanted:
                 continue
             row = OutputRow(
-                kind=row_kind,
-                tag=output.tag,
-                processor_id=rule.processor_id,
-                version=rule.version,
-                epoch=self.clock.epoch,
-                key=key,
-                match_id=self._ids.match_id(identity, matched.events_json),
-                start_ms=matched.start_ms,
-                end_ms=found.time_ms,
-                output=None if output.value is None else json_text(output.value),
-                events=matched.events_json,
+                row_kind,
+                tag,
+                rule.processor_id,
+                rule.version,
+                self.clock.epoch,
+                key,
+                self._ids.match_id(identity, events),
+                start_ms,
+                end_ms,
+                None if value is None else write(value),
+                events,
             )
             check_size(rule.row_limits, row)
-            yield row
+            rows.append(row)
 
     def _matched_events(self, found: Detection) -> _MatchedEvents:
         """Return the events of a match; rules that find the same come one after the other."""
         newest = self._newest
         if newest is None or newest.cell is not found.cell or newest.step_names != found.step_names:
-            steps = {
-                step: [event_fields(event, self.columns) for event in events]
-                for step, events in found.steps.items()
-            }
+            events = found.steps
+            # Steps are in the order of their first event; an empty match has none.
+            first = next(iter(events.values()))[0] if events else found.first_event
+            fields = self._fields(events)
             newest = self._newest = _MatchedEvents(
                 found.cell,
                 found.step_names,
-                steps,
-                json_text(steps),
-                event_time_ms(found.first_event),
+                fields,
+                plain_json_text(fields),
+                plain_json_text(found.key),
+                event_time_ms(first),
             )
         return newest
 
-    def _outputs(self, rule: LoadedRule, given: _GivenMatch, found: Detection) -> Iterator[Output]:
+    def _fields(self, steps: Mapping[str, Sequence[EventTuple]]) -> StepFields:
+        """Return the values of events by column."""
+        found: StepFields = {}
+        places = self._places
+        # Every event of a match comes by here; comprehensions take half as long again.
+        for step, events in steps.items():
+            found[step] = of_step = []
+            for event in events:
+                fields = {}
+                for name, place in places:
+                    fields[name] = event[place]
+                of_step.append(fields)
+        return found
+
+    def _outputs(
+        self, rule: LoadedRule, steps: StepFields, found: Detection
+    ) -> Iterable[TaggedValue]:
+        """Return the outputs of a find that may bring one; more are checked as they are taken."""
+        function = rule.function
+        if function is None and rule.row_output is None:
+            return _EVENTS_ALONE
+        if type(function) is SelectExpressions:
+            return _EVENTS_ALONE if found.is_timeout else ((None, function.row(steps)),)
+        return self._given_out(rule, steps, found)
+
+    def _given_out(
+        self, rule: LoadedRule, steps: StepFields, found: Detection
+    ) -> Iterator[TaggedValue]:
+        """Yield what a process function or a clause gives out."""
+        for output in self._processed(rule, steps, found):
+            self.budget.check(rule.row_limits, found)
+            yield output.tag, output.value
+
+    def _processed(self, rule: LoadedRule, steps: StepFields, found: Detection) -> Iterator[Output]:
         function = rule.function
         if function is not None:
+            # Code may change what it is given, which other rules and the matcher go on to use.
+            given = _GivenMatch(deepcopy(steps), found.time_ms, found.is_timeout)
             yield from process(function, given, processing_time_ms=self.clock.processing_time_ms)
         elif rule.row_output is not None and isinstance(found.cell, MatchedRows):
             yield from map(Output, rule.row_output.dicts(found.cell))
-        if found.is_timeout or (function is None and rule.row_output is None):
+        if found.is_timeout:
             yield Output(None)

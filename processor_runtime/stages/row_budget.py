@@ -5,7 +5,6 @@ MatchRows ──check, count──► RowBudget ──► nothing, or RowLimitEx
 Only what the rule itself has found counts, so that no rule suffers for another.
 """
 
-from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Final
@@ -22,9 +21,9 @@ _SMALLER: Final = "read smaller batches, or raise the limit"
 class RowBudget:
     """The rows of all rules in one batch of one shard."""
 
-    _of_event: Counter[tuple[str, Hashable, int]] = field(default_factory=Counter)
-    _of_key: Counter[tuple[str, Hashable]] = field(default_factory=Counter)
-    _of_shard: Counter[str] = field(default_factory=Counter)
+    _of_event: dict[tuple[str, Hashable, int], int] = field(default_factory=dict)
+    _of_key: dict[tuple[str, Hashable], int] = field(default_factory=dict)
+    _of_shard: dict[str, int] = field(default_factory=dict)
 
     def begin_event(self) -> None:
         """Begin with the next event, or advance of time; the rows of those before are complete."""
@@ -37,26 +36,26 @@ class RowBudget:
             RowLimitExceeded: it may not.
         """
         rule, key = found.rule, found.key
-        if self._of_event[rule, key, found.time_ms] >= limits.per_event:
+        of_shard = self._of_shard.get(rule, 0)
+        if of_shard < limits.smallest:
+            return  # no event and no key has brought more than the shard
+        if self._of_event.get((rule, key, found.time_ms), 0) >= limits.per_event:
             what = "rows of output at one event of a key (rows_per_event)"
             raise RowLimitExceeded(what, limits.per_event, _NARROW)
-        if self._of_key[rule, key] >= limits.per_key:
+        if self._of_key.get((rule, key), 0) >= limits.per_key:
             what = "rows of output of one key in a batch (rows_per_key)"
             raise RowLimitExceeded(what, limits.per_key, _SMALLER, is_of_batch=True)
-        if self._of_shard[rule] >= limits.per_shard:
+        if of_shard >= limits.per_shard:
             what = "rows of output of one shard in a batch (rows_per_shard)"
             raise RowLimitExceeded(what, limits.per_shard, _SMALLER, is_of_batch=True)
 
-    def count(self, limits: RowLimits, found: Detection) -> None:
-        """Count one more row of a find.
-
-        Raises:
-            RowLimitExceeded: it is one too many.
-        """
-        self.check(limits, found)
-        self._of_event[found.rule, found.key, found.time_ms] += 1
-        self._of_key[found.rule, found.key] += 1
-        self._of_shard[found.rule] += 1
+    def count(self, found: Detection) -> None:
+        """Count one more row of a find that may bring it; see `check`."""
+        rule, key = found.rule, found.key
+        of_event, of_key = (rule, key, found.time_ms), (rule, key)
+        self._of_event[of_event] = self._of_event.get(of_event, 0) + 1
+        self._of_key[of_key] = self._of_key.get(of_key, 0) + 1
+        self._of_shard[rule] = self._of_shard.get(rule, 0) + 1
 
 
 def check_size(limits: RowLimits, row: OutputRow) -> None:
@@ -65,10 +64,10 @@ def check_size(limits: RowLimits, row: OutputRow) -> None:
     Raises:
         RowLimitExceeded: it is not.
     """
-    texts = [text for text in (row.key, row.output, row.events) if text is not None]
-    size = 4 * sum(map(len, texts))  # no character takes more; to count bytes takes a copy
-    if size > limits.row_bytes:
-        size = sum(len(text.encode()) for text in texts)
-    if size > limits.row_bytes:
+    key, output, events = row.key or "", row.output or "", row.events or ""
+    # No character takes more than four bytes; to count them takes a copy.
+    if 4 * (len(key) + len(output) + len(events)) <= limits.row_bytes:
+        return
+    if sum(len(text.encode()) for text in (key, output, events)) > limits.row_bytes:
         remedy = "let a match hold fewer events, or select less"
         raise RowLimitExceeded("bytes in a row of output (bytes_per_row)", limits.row_bytes, remedy)

@@ -49,7 +49,10 @@ class ShardStatus:
 
     def rule(self, rule_id: str) -> RuleCounts:
         """Return the counts of a rule, to be added to."""
-        return self.rules.setdefault(rule_id, RuleCounts())
+        counts = self.rules.get(rule_id)
+        if counts is None:
+            counts = self.rules[rule_id] = RuleCounts()
+        return counts
 
 
 def write_status(status: ShardStatus) -> str:
