@@ -1,8 +1,8 @@
 """How functions are compiled: once per machine, kept on disk.
 
-What is kept is found by the sources of the whole package of a function, and of this one: compiled
-code has other functions and constants written into it, and numba itself looks at the file of a
-function only.
+What is kept is found by the sources of the whole package of a function, and of this one, and by
+where they lie: compiled code has other functions and constants written into it, and numba itself
+looks at the path of a function, and at its file only.
 
 Source: numba documentation, "Notes on Caching".
 """
@@ -54,7 +54,8 @@ def directory_of(package: Path) -> Path | None:
     """Return where compiled code of these sources is kept; `None` where it cannot be."""
     if not package.is_dir():
         return None  # in an archive, where numba finds no files
-    digest = blake2b(digest_size=8)
+    # numba looks for what it has kept by the path of the sources, too.
+    digest = blake2b(str(package.resolve()).encode(), digest_size=8)
     for source in (*sorted(_OURS.glob("*.py")), *sorted(package.glob("*.py"))):
         digest.update(source.read_bytes())
     named = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
