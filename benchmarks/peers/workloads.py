@@ -117,8 +117,9 @@ _ABSENCE: Final = [
 _ITERATIVE: Final = [
     Pattern.begin("first")
     .where("action = 'pay' AND amount > 100")
+    .times(2)
     .followed_by("more")
-    .where("action = 'pay' AND amount > LAST(first.amount) AND amount > AVG(more.amount)")
+    .where("action = 'pay' AND amount > LAST(first.amount) AND amount > 1.2 * AVG(first.amount)")
     .followed_by("out")
     .where("action = 'logout'")
     .within("600 seconds")

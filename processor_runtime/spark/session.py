@@ -28,9 +28,6 @@ _SETTINGS: Final[Mapping[str, str]] = {
     # Only what a batch has changed is written for it, not the whole state.
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
-    # A batch leaves much garbage at once; to keep up with it takes G1 a tenth of the time.
-    "spark.driver.defaultJavaOptions": "-XX:+UseParallelGC",
-    "spark.executor.defaultJavaOptions": "-XX:+UseParallelGC",
     # Rows of output are kept until all outputs have them, for which they need not be compressed.
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
     "spark.executorEnv.POLARS_MAX_THREADS": "1",  # a worker has one core
