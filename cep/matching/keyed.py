@@ -177,7 +177,7 @@ class KeyedMatcher:
 
     def _keep_only(self, shape: Shape, kept: int) -> None:
         for key, runs in list(shape.keys.items()):
-            if runs.rules & ~kept or runs.waiting:
+            if (runs.rules | runs.held_back_rules()) & ~kept:
                 runs.keep_only(kept)
                 self.settle(shape, key, runs)
 

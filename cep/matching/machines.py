@@ -18,10 +18,6 @@ class KeyState(Protocol):
     scheduled: Scheduled | None
 
     @property
-    def waiting(self) -> Sequence[Any]:
-        """Finished matches that are held back."""
-
-    @property
     def is_idle(self) -> bool:
         """Whether the key need not be kept."""
 

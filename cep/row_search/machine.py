@@ -54,8 +54,6 @@ class RowPatternKey:
 
     __slots__ = ("_keeps_past", "partition", "rules", "scheduled")
 
-    waiting: Final = ()
-
     def __init__(self, partition: Partition, *, keeps_past: bool) -> None:
         self._keeps_past = keeps_past
         self.partition = partition
