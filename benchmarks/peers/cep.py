@@ -31,6 +31,7 @@ from benchmarks.peers.java_rules import event_class, rules_class
 from benchmarks.peers.real_events import real_workloads
 from benchmarks.peers.workloads import SYNTHETIC, Workload
 from benchmarks.workplace import BEGIN_MS, Source, Workplace, stop
+from cep.compiling import is_available, is_ready
 from processor_runtime.spark.job import StreamingJob
 from processor_runtime.spark.micro_batches import BatchDone
 from processor_runtime.spark.session import job_session
@@ -53,15 +54,15 @@ class Files:
 def cut(workload: Workload, rows: int, batches: int) -> Files:
     """Return the events of a workload, file by file.
 
-    Two events of nobody, after twice and three times the longest window, close every window of what
-    Flink gets. The rest follows after that.
+    Two more events, with "-" for every text, come after twice and three times the longest window
+    and close every window of what Flink gets. The rest follows after that.
     """
     events = workload.events(rows * batches).with_columns(pl.col("ts") + BEGIN_MS)
     count = round(len(events) * workload.flink_share)
     first, rest = events[:count], events[count:]
-    nobody = first[-1:].with_columns(pl.lit("-").alias(name) for name in texts_of(workload))
+    last = first[-1:].with_columns(pl.lit("-").alias(name) for name in texts_of(workload))
     longest_ms = longest_window_ms(workload)
-    closing = [nobody.with_columns(pl.col("ts") + times * longest_ms) for times in (2, 3)]
+    closing = [last.with_columns(pl.col("ts") + times * longest_ms) for times in (2, 3)]
     later = rest.with_columns(pl.col("ts") + 4 * longest_ms)
     return Files([*first.iter_slices(rows), *closing], list(later.iter_slices(rows)))
 
@@ -184,6 +185,10 @@ def main() -> None:
         parser.error(
             f"no workloads: {', '.join(sorted(unknown))}; there are {', '.join(workloads)}"
         )
+    if options.batches < WARM_UP_BATCHES + 2:
+        parser.error(f"--batches: at least {WARM_UP_BATCHES + 2}, as the first ones are not timed")
+    while is_available() and not is_ready("cep.nfa_kernel"):
+        time.sleep(1)  # a process compiles, which the first workload would be timed beside
     settings = {"spark.master": "local[2]", "spark.ui.enabled": "false"}
     spark = job_session("peers", settings)
     spark.sparkContext.setLogLevel("OFF")

@@ -1,7 +1,7 @@
 """Real events, copied for more keys, and ten realistic rules for each kind.
 
-The files are `ssh_auth/events.jsonl.gz`,
-`online_retail/invoices.jsonl.gz` and `equity_trades/trades_2013-10-08.parquet`.
+The files are `ssh_auth/events.jsonl.gz`, `online_retail/invoices.jsonl.gz` and
+`equity_trades/trades_2013-10-08.parquet`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
