@@ -66,7 +66,12 @@ def run_job(path: Path, spark_log: Path | None, console: Console) -> int:
 
 def _run(job_file: JobFile, log: Path, console: Console) -> int:
     # Spark takes a second to load, which would slow down other commands.
-    from processor_runtime.spark.failure_text import ending_text, secrets_of  # noqa: PLC0415
+    from processor_runtime.spark.failure_text import (  # noqa: PLC0415
+        ending_text,
+        secrets_of,
+        without,
+    )
+    from processor_runtime.spark.java_log import told_by_java  # noqa: PLC0415
     from processor_runtime.spark.job import StreamingJob  # noqa: PLC0415
     from processor_runtime.spark.session import (  # noqa: PLC0415
         end_session,
@@ -75,6 +80,7 @@ def _run(job_file: JobFile, log: Path, console: Console) -> int:
     )
 
     secrets = secrets_of(job_file.model_dump(mode="json"), os.environ)
+    log_bytes = log.stat().st_size if log.exists() else 0
     if (spark := start_spark(job_file, log, console)) is None:
         return 1
     spark.sparkContext.setLogLevel("WARN")
@@ -87,7 +93,8 @@ def _run(job_file: JobFile, log: Path, console: Console) -> int:
                 console.print("Spark was stopped, too; the current batch will be run again")
             else:
                 logging.getLogger("percept.job").debug("the job has failed", exc_info=True)
-                reason = ending_text(error, secrets)
+                told = told_by_java(ending_text(error, secrets), log, since=log_bytes)
+                reason = without(told, secrets)
                 if (ending := process_ending(spark)) is not None:
                     reason = (
                         f"Spark's Java process {ending}; the batch under way will be run again. "

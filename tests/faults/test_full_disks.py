@@ -125,9 +125,13 @@ def files_of(number: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("full", ["checkpoint", "out"])
+@pytest.mark.parametrize(
+    ("full", "spare_bytes"),
+    # Room for the batch to be begun, but not for its state.
+    [("checkpoint", 0), ("checkpoint", 24 * 1024), ("out", 0)],
+)
 def test_a_job_on_a_full_disk_ends_and_finds_everything_once_there_is_room(
-    full: str, tmp_path: Path, record_property: Callable[[str, object], None]
+    full: str, spare_bytes: int, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     for name in ("in", "rules"):
         (tmp_path / name).mkdir()
@@ -140,9 +144,10 @@ def test_a_job_on_a_full_disk_ends_and_finds_everything_once_there_is_room(
         write_events(tmp_path, "000", files_of(0))
         with JobProcess(tmp_path, document) as job:
             job.wait_until(lambda: has_finished(checkpoint, 1))
-            disk.fill()
+            disk.fill(spare_bytes=spare_bytes)
             write_events(tmp_path, "001", files_of(1))
             assert job.wait() != 0
+        disk.fill()
         last = job.text.strip().splitlines()[-1]
         record_property("last line", last)
         assert "No space left on device" in last

@@ -22,8 +22,10 @@ class TinyDisk:
     def _filler(self) -> Path:
         return self.path / "filler"
 
-    def fill(self) -> None:
-        """Leave no room for anything."""
+    def fill(self, *, spare_bytes: int = 0) -> None:
+        """Leave room for so many bytes and no more."""
+        spare = self.path / "spare"
+        spare.write_bytes(bytes(spare_bytes))
         with self._filler.open("ab", buffering=0) as filler:
             for part in (_PART, b"\0"):
                 try:
@@ -31,6 +33,7 @@ class TinyDisk:
                         filler.write(part)
                 except OSError:
                     continue
+        spare.unlink()
 
     def make_room(self) -> None:
         """Take away what it was filled with."""

@@ -1,0 +1,55 @@
+"""What Spark's Java process has said of a failure that it did not pass on.
+
+log of the JVM ──last thread that died──► root cause in one line
+
+State is kept by a thread of the JVM that a worker talks to. Where it dies, as when the disk is
+full, the worker sees the end of a connection, and that is all that Spark passes on to the driver.
+"""
+
+import re
+from pathlib import Path
+from typing import Final
+
+_READ_BYTES: Final = 1_000_000
+_BROKEN_OFF: Final = re.compile(r"^EOFError \(serializers\.py, line \d+\)")
+_DIED: Final = re.compile(r'^Exception in thread "[^"]*" (.+)$')
+_CAUSE: Final = re.compile(r"^Caused by: (.+)$")
+_PACKAGES: Final = re.compile(r"^(?:[\w$]+\.)+(?=[\w$]+(?::|$))")
+
+
+def told_by_java(reason: str, log: Path, *, since: int) -> str:
+    """Return the reason of a failure; of a connection that broke off, what Java said of it.
+
+    Args:
+        reason: what was passed on, as `ending_text` tells it.
+        log: where Spark's Java process writes.
+        since: how long the log was when that process began.
+    """
+    if not _BROKEN_OFF.match(reason):
+        return reason
+    told = _last_death(_end_of(log, since))
+    because = f"{told}. See {log}" if told else f"see {log}"
+    return f"Spark broke off the connection of a worker to its state: {because}"
+
+
+def _end_of(log: Path, since: int) -> list[str]:
+    try:
+        with log.open("rb") as file:
+            file.seek(max(since, file.seek(0, 2) - _READ_BYTES))
+            return file.read().decode(errors="replace").splitlines()
+    except OSError:
+        return []
+
+
+def _last_death(lines: list[str]) -> str | None:
+    """Return the root cause of the last thread that an exception has ended."""
+    told: str | None = None
+    is_inside = False
+    for line in lines:
+        if found := _DIED.match(line):
+            told, is_inside = found[1], True
+        elif is_inside and (found := _CAUSE.match(line)):
+            told = found[1]
+        elif not line.startswith(("\t", "Caused by: ")):
+            is_inside = False
+    return None if told is None else _PACKAGES.sub("", told)
