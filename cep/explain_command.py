@@ -14,13 +14,13 @@ import typer
 
 from cep.explain.dot import dot
 from cep.explain.explanation import Source, as_pattern, as_sql, explained, normalised, states_of
-from cep.explain.refusals import NotExact
 from cep.explain.svg import svg
 from cep.expression import ExpressionError
 from cep.nfa.errors import LimitExceeded
 from cep.pattern import Pattern, PatternError
 from cep.row_pattern.analysis.analyse import analyse
 from cep.row_pattern.parsing.clauses import read_query
+from cep.translation.refusals import NotExact
 
 _SQL: Final = re.compile(
     r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:SELECT|MATCH_RECOGNIZE)\b(?!\s*:)", re.IGNORECASE | re.DOTALL

@@ -1,5 +1,4 @@
 """What a pattern is, shown to people: as a state graph, as a drawing, in the other language.
 
 Program of a pattern, states of a row pattern ──► StateGraph ──► DOT, SVG, JSON
-pattern tree ◄──► MATCH_RECOGNIZE, where the translation is exact
 """

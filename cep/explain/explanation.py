@@ -8,16 +8,16 @@ from typing import Any
 
 from cep.explain.drawing import row_drawing
 from cep.explain.event_states import event_states
-from cep.explain.refusals import NotExact
 from cep.explain.row_states import row_states
 from cep.explain.state_graph import StateGraph
-from cep.explain.to_pattern import pattern_of
-from cep.explain.to_sql import clause_of
 from cep.pattern.document.writing import yaml_of
 from cep.pattern.printed.writing import printed
 from cep.pattern.tree import PatternTree
 from cep.row_pattern.clause import Query
 from cep.row_pattern.writing import written
+from cep.translation.refusals import NotExact
+from cep.translation.to_pattern import pattern_of
+from cep.translation.to_sql import clause_of
 
 Source = PatternTree | Query
 

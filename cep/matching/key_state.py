@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from cep.matching.keyed import KeyedMatcher
+from cep.matching.replayed_keys import merged, replayed
 from cep.matching.shapes import Shape
 from cep.nfa.codec import pack_values, unpack_values
 from cep.nfa.errors import StateEncodingError
+from cep.nfa.runs import KeyRuns
 
 Layout = list[list[list[str]]]
 """Per shape, in order, the id and pattern digest of each of its rules."""
@@ -75,11 +77,12 @@ class KeyRestorer:
     ) -> None:
         self._matcher = matcher
         self._translate = translate
-        places = {
-            (member.rule, member.digest): (shape, 1 << bit)
-            for shape in matcher.shapes
-            for bit, member in enumerate(shape.members)
-        }
+        places: _Places = {}
+        for shape in matcher.shapes:
+            for bit, member in enumerate(shape.members):
+                places[member.rule, member.digest] = (shape, 1 << bit, False)
+                if member.clause is not None:
+                    places[member.rule, member.clause.digest] = (shape, 1 << bit, True)
         self._shapes = [_translations(members, places) for members in written]
 
     def restore(self, key: Hashable, data: bytes) -> None:
@@ -97,25 +100,38 @@ class KeyRestorer:
 
     def _restore(self, key: Hashable, translation: "_Translation", payload: list[Any]) -> None:
         shape = translation.shape
-        runs = shape.machine.of_payload(payload, self._translate)
+        if translation.searched:
+            runs = replayed(shape, translation.searched, payload, self._translate)
+        else:
+            runs = shape.machine.of_payload(payload, self._translate)
         if translation.bits is not None:
             runs.renumber(translation.bits)
-        if not runs.is_idle:
-            shape.keys[key] = runs
-            self._matcher.settle(shape, key, runs)
+        if runs.is_idle:
+            return
+        there = shape.keys.get(key)
+        if isinstance(there, KeyRuns):
+            # Rules of one shape that were written apart, as a clause is that was searched for.
+            runs = merged(there, runs)
+        self._matcher.put(shape, key, runs)
 
 
 @dataclass(frozen=True, slots=True)
 class _Translation:
-    """Where rules of a written shape are now; `bits` is `None` where all are as they were."""
+    """Where rules of a written shape are now; `bits` is `None` where all are as they were.
+
+    `searched` is a rule that was searched for and runs as a pattern now, as a bit set; 0 = none is.
+    """
 
     shape: Shape
     bits: Mapping[int, int] | None
+    searched: int = 0
 
 
-def _translations(
-    members: Sequence[Sequence[str]], places: Mapping[tuple[str, str], tuple[Shape, int]]
-) -> list[_Translation]:
+_Places = dict[tuple[str, str], tuple[Shape, int, bool]]
+"""By rule and digest: its shape, its bit, and whether it was searched for."""
+
+
+def _translations(members: Sequence[Sequence[str]], places: _Places) -> list[_Translation]:
     """Return where the rules of a written shape are now.
 
     Equal patterns have equal programs, but rules of different limits are kept apart, so the rules
@@ -126,7 +142,9 @@ def _translations(
     for bit, (rule, digest) in enumerate(members):
         place = places.get((rule, digest))
         if place is not None:
-            shape, now = place
+            shape, now, was_searched = place
+            if was_searched:
+                return [_Translation(shape, None, now)]  # it was alone
             shapes[id(shape)] = shape
             bits.setdefault(id(shape), {})[1 << bit] = now
     return [

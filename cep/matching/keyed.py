@@ -9,27 +9,20 @@ of their deadlines, on every key, without a later event on that key.
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from functools import partial
-from hashlib import blake2b
 from types import MappingProxyType
 from typing import Any
 
 from cep.bounded_cache import BoundedCache
 from cep.expression import FieldReader, Schema, mapping_reader
+from cep.matching.compiled_rules import Reading, shapes_of
 from cep.matching.deadlines import DeadlineQueue
 from cep.matching.machines import KeyState
-from cep.matching.shapes import Detection, EventKind, Member, RuleFailure, Selection, Shape
-from cep.nfa.compiler.compile import CompiledPattern, compile_pattern
-from cep.nfa.conditions import Aggregates, CodeGuard, ConditionBinder, EventTests
+from cep.matching.shapes import Detection, EventKind, RuleFailure, Selection, Shape
+from cep.nfa.conditions import CodeGuard, EventTests
 from cep.nfa.errors import MatchingError
 from cep.nfa.limits import Limits
-from cep.nfa.machine import Machine
-from cep.nfa.program import Program
 from cep.nfa.transition_table import kinds_capacity
 from cep.pattern import Pattern
-from cep.row_pattern.analysis.analyse import analyse
-from cep.row_pattern.clause import Query
-from cep.row_search.machine import RowPatternMachine
-from cep.row_search.search import RowPatternSearch
 
 
 class KeyedMatcher:
@@ -50,6 +43,7 @@ class KeyedMatcher:
             events that advance time, so that results do not depend on events that concern nobody.
             Otherwise all windows that are over close together when time advances, as Flink's NFA
             does.
+        clauses_as_patterns: run clauses as patterns where both find the same.
     """
 
     def __init__(  # noqa: PLR0913 - independent options, by name
@@ -64,66 +58,21 @@ class KeyedMatcher:
         event_view: Callable[[Any], Any] = lambda event: event,
         guard: CodeGuard | None = None,
         in_deadline_order: bool = False,
+        clauses_as_patterns: bool = True,
     ) -> None:
         self.tests = EventTests()
-        self._field_reader = field_reader
-        self._schema = schema
         self._on_failure = on_failure
-        self._event_view = event_view
-        self._guard = guard
-        by_program: dict[
-            tuple[Program, Limits, Hashable], list[tuple[Member, CompiledPattern]]
-        ] = {}
-        of_row_patterns: list[Shape] = []
-        for rule, pattern in rules.items():
-            digest = blake2b(str(pattern).encode(), digest_size=8).hexdigest()
-            of_rule = limits.get(rule) if isinstance(limits, Mapping) else limits
-            if pattern.query is not None:
-                shape = self._row_pattern_shape(rule, digest, pattern.query, of_rule or Limits())
-                of_row_patterns.append(shape)
-                continue
-            compiled = compile_pattern(pattern.tree)
-            member = Member(rule, compiled.step_names, digest)
-            shared = (compiled.program, of_rule or Limits(), kept_apart.get(rule))
-            by_program.setdefault(shared, []).append((member, compiled))
-        self.shapes = (
-            *(
-                self._shape(program, members, of_each)
-                for (program, of_each, _), members in by_program.items()
-            ),
-            *of_row_patterns,
+        reading = Reading(
+            field_reader=field_reader,
+            schema=schema,
+            event_view=event_view,
+            guard=guard,
+            clauses_as_patterns=clauses_as_patterns,
         )
+        self.shapes = shapes_of(rules, self.tests, reading, limits, kept_apart)
         self._in_deadline_order = in_deadline_order
         self._deadlines = DeadlineQueue()
         self.time_ms: int | None = None
-
-    def _shape(
-        self,
-        program: Program,
-        members: Sequence[tuple[Member, CompiledPattern]],
-        limits: Limits,
-    ) -> Shape:
-        aggregates = Aggregates(self._field_reader)
-        binder = ConditionBinder(
-            self.tests,
-            aggregates,
-            self._field_reader,
-            self._schema,
-            self._event_view,
-            guard=self._guard,
-        )
-        conditions = [binder.bind(pattern, member.rule) for member, pattern in members]
-        machine = Machine(program, conditions, aggregate_count=len(aggregates), limits=limits)
-        return Shape(machine, tuple(member for member, _ in members), {})
-
-    def _row_pattern_shape(self, rule: str, digest: str, query: Query, limits: Limits) -> Shape:
-        clause = analyse(query.clause, self._schema)
-        search = RowPatternSearch(clause, self._field_reader, limits, shows_timeouts=True)
-        tests = [
-            None if test is None else self.tests.number(test) for test in search.program.row_tests
-        ]
-        member = Member(rule, clause.variables, digest)
-        return Shape(RowPatternMachine(search, tests), (member,), {})
 
     def select(self, rules: Collection[str]) -> Selection:
         """Return some rules as one bit set per shape."""
@@ -270,6 +219,13 @@ class KeyedMatcher:
             if guilty := chosen & ~shape.machine.stopped:
                 error.rules = guilty
                 self._stop(shape, error, key, event)
+
+    def put(self, shape: Shape, key: Hashable, runs: KeyState) -> None:
+        """Put the state of a key in the place of what is there, and wait for its next window."""
+        if (there := shape.keys.get(key)) is not None:
+            self._deadlines.cancel(there)
+        shape.keys[key] = runs
+        self.settle(shape, key, runs)
 
     def settle(self, shape: Shape, key: Hashable, runs: KeyState) -> None:
         """Free a key that has become idle; see that the next window of a busy one is waited for."""

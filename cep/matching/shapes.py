@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from cep.matching.clause_programs import ClauseMember
 from cep.matching.machines import KeyMachine, KeyState, KeyTransitions
 from cep.nfa.errors import ConditionFailed, MatchingError
 from cep.nfa.runs import CELL_EVENT, Cell, accepted_events, events_by_step
@@ -52,11 +53,16 @@ class Detection(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One rule of a shape; `digest` differs where its pattern differs."""
+    """One rule of a shape; `digest` differs where its pattern differs.
+
+    `clause` is there if the rule is a clause that runs as a pattern; `step_names` are its
+    variables then.
+    """
 
     rule: str
     step_names: tuple[str, ...]
     digest: str
+    clause: ClauseMember | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +104,10 @@ class Shape:
             bit = rules & -rules
             rules ^= bit
             member = self.members[bit.bit_length() - 1]
-            yield Detection(member.rule, key, cell, member.step_names, time_ms, is_timeout)
+            found = cell
+            if member.clause is not None and not isinstance(cell, MatchedRows):
+                found = member.clause.matched(cell, is_timeout=is_timeout)
+            yield Detection(member.rule, key, found, member.step_names, time_ms, is_timeout)
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,6 +164,10 @@ class ConditionBinder:
         """Return the conditions of one rule, in the order of the program."""
         return [self._bind(condition, pattern, rule) for condition in pattern.conditions]
 
+    def bind_tests(self, tests: Sequence[Node]) -> list[RuleCondition]:
+        """Return the conditions of one rule that look at the event alone, and are resolved."""
+        return [RuleCondition(self._tests.number(test), None) for test in tests]
+
     def _bind(self, condition: Condition, pattern: CompiledPattern, rule: str) -> RuleCondition:
         if isinstance(condition, Expression):
             parts = split(resolve(condition, pattern.step_names, self._schema))

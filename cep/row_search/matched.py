@@ -49,8 +49,12 @@ class MatchedRows:
         return self.rows[self.start : self.start + len(self.codes)]
 
     def by_variable(self, names: tuple[str, ...]) -> dict[str, list[Any]]:
-        """Return the rows by the name of their variable; names in order of their first row."""
+        """Return the rows by the name of their variable; names in order of their first row.
+
+        Rows that are excluded from the output are not among them.
+        """
         found: dict[str, list[Any]] = {}
         for row, code in zip(self.matched, self.codes, strict=True):
-            found.setdefault(names[code >> 1], []).append(row)
+            if not code & 1:
+                found.setdefault(names[code >> 1], []).append(row)
         return found

@@ -95,8 +95,8 @@ class MatchRows:
         end_ms = found.time_ms
         kind: RowKind = "timeout" if found.is_timeout else "match"
         identity: Identity = (rule.processor_id, rule.version, kind, key, start_ms, end_ms)
-        if isinstance(found.cell, MatchedRows):
-            # Empty matches have no events to tell them apart.
+        if isinstance(found.cell, MatchedRows) and not steps:
+            # Without events nothing else tells them apart.
             identity = (*identity, found.cell.index)
         is_select = type(rule.function) is SelectExpressions
         write = plain_json_text if is_select else json_text

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cep.explain.disjoint import are_disjoint
 from cep.expression import Expression, compile_predicate, mapping_reader
+from cep.translation.disjoint import are_disjoint
 
 SAID = [
     ("name = 'a'", "name = 'b'"),

@@ -189,7 +189,26 @@ def clauses(draw: st.DrawFn) -> str:
             parts += [variable, f"({passed} {variable}){quantifier}{reluctant}"]
         else:
             parts.append(f"{variable}{quantifier}{reluctant}")
-    pattern = " ".join(parts)
+    return clause_text(draw, " ".join(parts), definitions)
+
+
+@st.composite
+def chains(draw: st.DrawFn) -> str:
+    """Return the text of a clause as of `clauses`, with rows of any kind between its variables."""
+    definitions = {"GA": "(name = 'a') IS NOT TRUE", "A": "name = 'a'", "B": "name = 'b'"}
+    definitions["C"] = draw(st.sampled_from(["name = 'c'", "v > 0", "v > A.v", "v > B.v", "TRUE"]))
+    if draw(st.booleans()):
+        definitions["B"] = draw(st.sampled_from(CONDITIONS))
+    parts = [draw(st.sampled_from(["A", "A", "A A", "A{2}", "A+", "A ({- X*? -} A){2}"]))]
+    for variable in draw(st.sampled_from(["A", "AB", "B", "BC", "ABC", "AAB", "BB"])):
+        likely = "{- X*? -}"
+        gap = draw(st.sampled_from([likely] * 6 + ["", "{- X* -}", "{- Y*? -}", "{- GA* -}"]))
+        parts.append(f"{gap} {variable}")
+    return clause_text(draw, " ".join(parts), definitions)
+
+
+def clause_text(draw: st.DrawFn, pattern: str, definitions: dict[str, str]) -> str:
+    """Return a clause with these definitions, as far as its pattern has them."""
     used = {name: text for name, text in definitions.items() if name in pattern.replace("*", " ")}
     skip = draw(
         st.sampled_from(["PAST LAST ROW", "PAST LAST ROW", "TO NEXT ROW", "TO FIRST B", "TO B"])

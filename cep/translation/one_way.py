@@ -13,8 +13,6 @@ reluctant quantifier.
 from dataclasses import dataclass, replace
 from typing import Final, NoReturn
 
-from cep.explain.disjoint import are_disjoint
-from cep.explain.refusals import NotExact
 from cep.expression import Expression, ExpressionError, Node
 from cep.expression.tree import Aggregate, Field, walk
 from cep.nfa.compiler.compile import compile_pattern
@@ -31,6 +29,8 @@ from cep.pattern.tree import (
     WithinType,
 )
 from cep.pattern.validation.validate import problems
+from cep.translation.disjoint import are_disjoint
+from cep.translation.refusals import NotExact
 
 _TO_STEP: Final = {SkipKind.SKIP_TO_FIRST, SkipKind.SKIP_TO_LAST}
 

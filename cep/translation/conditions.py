@@ -9,7 +9,6 @@ column that of its last row. What the languages read differently is refused.
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from cep.explain.refusals import NotExact
 from cep.expression import Aggregate, AggregateFunction, Expression, ExpressionError, Field, Node
 from cep.expression.rewrite import rebuilt
 from cep.expression.sql import to_sql
@@ -30,6 +29,7 @@ from cep.row_pattern.clause import (
 from cep.row_pattern.errors import ClauseError
 from cep.row_pattern.parsing.expressions import read_scalar
 from cep.row_pattern.parsing.words import words_of
+from cep.translation.refusals import NotExact
 
 _READ_OTHERWISE: Final = {
     "/": "whole numbers divide to a fraction in a pattern, and to a whole number in SQL",

@@ -6,17 +6,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cep.explain.refusals import NotExact
-from cep.explain.to_pattern import pattern_of
-from cep.explain.to_sql import clause_of
 from cep.pattern import AfterMatchSkip, Pattern
 from cep.pattern.tree import Group, PatternTree
 from cep.pattern.validation.validate import problems
 from cep.row_pattern.errors import ClauseError
 from cep.row_pattern.parsing.clauses import read_query
 from cep.row_pattern.writing import pattern_text, written
-from tests.explain.both_matchers import (
+from cep.translation.refusals import NotExact
+from cep.translation.to_pattern import pattern_of
+from cep.translation.to_sql import clause_of
+from tests.translation.both_matchers import (
     Event,
+    chains,
     clauses,
     events,
     found_by_clause,
@@ -66,6 +67,12 @@ def test_a_translated_clause_finds_the_same(text: str, lists: list[list[Event]])
     check_clause(text, lists)
 
 
+@settings(max_examples=200, deadline=None, suppress_health_check=SLOW)
+@given(text=chains(), lists=lists_of_events)
+def test_a_translated_chain_finds_the_same(text: str, lists: list[list[Event]]) -> None:
+    check_clause(text, lists)
+
+
 @pytest.mark.long
 @settings(max_examples=1_500, deadline=None, suppress_health_check=SLOW)
 @given(tree=valid_sequences(), lists=lists_of_events)
@@ -77,7 +84,7 @@ def test_many_translated_patterns_find_the_same(
 
 @pytest.mark.long
 @settings(max_examples=1_500, deadline=None, suppress_health_check=SLOW)
-@given(text=clauses(), lists=lists_of_events)
+@given(text=clauses() | chains(), lists=lists_of_events)
 def test_many_translated_clauses_find_the_same(text: str, lists: list[list[Event]]) -> None:
     check_clause(text, lists)
 
@@ -182,7 +189,11 @@ BOTH: Final = "A AS name = 'a', B AS name = 'b'"
         (sql("A B??"), """.next("B").optional()"""),
         (sql("A{,2} B", BOTH), ".times(1, 2).consecutive().optional()"),
         (sql("A {- X* -} B", f"{BOTH}, X AS (name = 'b') IS NOT TRUE"), """.followed_by("B")"""),
-        (sql("A {- X*? -} B", BOTH), """.followed_by_any("B")"""),
+        (sql("A {- X*? -} B", BOTH), """.followed_by("B")"""),
+        (sql("A {- X*? -} B C", BOTH), """.followed_by_any("B")"""),
+        (sql("A {- X*? -} A {- Y*? -} B", BOTH), """.times(2).followed_by("B")"""),
+        (sql("A ({- X*? -} A){2} {- X*? -} B", BOTH), """.times(3).followed_by("B")"""),
+        (sql("A A A", BOTH[:15]), ".times(3).consecutive()"),
         (sql("A ({- X* -} A){2}", f"{BOTH[:15]}, X AS (name = 'a') IS NOT TRUE"), ".times(3)"),
         (sql("A B", "B AS v > A.v AND B.v > 0"), "(v > A.v) AND (v > 0)"),
         (sql("A B", BOTH, "TO B"), 'to_last("B")'),
@@ -203,6 +214,10 @@ def test_each_rule_of_the_translation_back(clause: str, calls: str) -> None:
         (sql("A {- B -} C"), "all events that were taken"),
         (sql("(A B)+"), "a group that repeats"),
         (sql("A B A"), "stands in the pattern twice"),
+        (sql("A A {- X*? -} A"), "stands in the pattern twice"),
+        (sql("A A+"), "stands in the pattern twice"),
+        (sql("A {- X* -} A"), "A is greedy|any kind between"),
+        (sql("A {- X*? -} B {- X*? -} C", f"{BOTH}, C AS v > B.v"), "keeps every way"),
         (sql("A? B*"), "every step may be absent"),
         (sql("A+ B"), "A is greedy"),
         (sql("A+? B+? C"), "keeps every way"),

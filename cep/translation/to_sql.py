@@ -11,9 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from cep.explain.conditions import scalar_of
-from cep.explain.one_way import Gap, Part, sequence_of
-from cep.explain.refusals import NotExact
 from cep.expression import Expression, ExpressionError
 from cep.expression.sql import quoted_name
 from cep.pattern.tree import PatternTree, SkipKind, SkipStrategy
@@ -38,6 +35,9 @@ from cep.row_pattern.parsing.clauses import read_query
 from cep.row_pattern.parsing.expressions import read_scalar
 from cep.row_pattern.parsing.words import words_of
 from cep.row_pattern.writing import written
+from cep.translation.conditions import scalar_of
+from cep.translation.one_way import Gap, Part, sequence_of
+from cep.translation.refusals import NotExact
 
 _MEASURES: Final = (("MATCH_NUMBER()", "match_number"), ("CLASSIFIER()", "step"))
 _SKIPS: Final = {

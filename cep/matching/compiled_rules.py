@@ -1,0 +1,142 @@
+"""Rules made ready to run: those of equal shape together in one machine.
+
+    pattern by rule ──compile──► members by program ──► Shape: Machine · RowPatternMachine
+
+A clause that finds what a pattern finds is a member as that pattern is (`clause_programs`); any
+other is searched for on its own.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from cep.expression import FieldReader, Node, Schema
+from cep.matching.clause_programs import ClauseMember, clause_program
+from cep.matching.shapes import Member, Shape
+from cep.nfa.compiler.compile import CompiledPattern, compile_pattern
+from cep.nfa.conditions import Aggregates, CodeGuard, ConditionBinder, EventTests
+from cep.nfa.limits import Limits
+from cep.nfa.machine import Machine
+from cep.nfa.program import Program
+from cep.pattern import Pattern
+from cep.row_pattern.analysis.analyse import analyse
+from cep.row_pattern.clause import Query
+from cep.row_search.machine import RowPatternMachine
+from cep.row_search.search import RowPatternSearch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How conditions read events; see `cep.matching.keyed.KeyedMatcher`."""
+
+    field_reader: FieldReader
+    schema: Schema | None
+    event_view: Callable[[Any], Any]
+    guard: CodeGuard | None
+    clauses_as_patterns: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _CompiledMember:
+    """A rule of a shape to be. `tests` stand in for conditions that know their types already."""
+
+    member: Member
+    pattern: CompiledPattern
+    tests: tuple[Node, ...] | None = None
+
+
+def shapes_of(
+    rules: Mapping[str, Pattern],
+    tests: EventTests,
+    reading: Reading,
+    limits: Limits | Mapping[str, Limits] | None,
+    kept_apart: Mapping[str, Hashable],
+) -> tuple[Shape, ...]:
+    """Return the shapes of rules, those of row patterns behind all others.
+
+    Args:
+        rules: pattern by rule id.
+        tests: where the tests on the event alone are numbered.
+        reading: how conditions read events.
+        limits: what each rule may hold for one key, for all alike or by rule id.
+        kept_apart: rules with different values here never share a machine.
+    """
+    builder = _Builder(tests, reading)
+    by_program: dict[tuple[Program, Limits, Hashable], list[_CompiledMember]] = {}
+    searched: list[Shape] = []
+    for rule, pattern in rules.items():
+        of_rule = (limits.get(rule) if isinstance(limits, Mapping) else limits) or Limits()
+        found = builder.member(rule, pattern, of_rule)
+        if isinstance(found, Shape):
+            searched.append(found)
+        else:
+            shared = (found.pattern.program, of_rule, kept_apart.get(rule))
+            by_program.setdefault(shared, []).append(found)
+    together = (
+        builder.shape(program, members, of_each)
+        for (program, of_each, _), members in by_program.items()
+    )
+    return (*together, *searched)
+
+
+class _Builder:
+    """Compiles one rule after the other, with tests in common."""
+
+    def __init__(self, tests: EventTests, reading: Reading) -> None:
+        self._tests = tests
+        self._reading = reading
+
+    def member(self, rule: str, pattern: Pattern, limits: Limits) -> _CompiledMember | Shape:
+        """Return a rule as the member of a shape, or as a shape of its own."""
+        digest = _digest(str(pattern))
+        if pattern.query is not None:
+            return self._clause(rule, pattern.query, digest, limits)
+        compiled = compile_pattern(pattern.tree)
+        return _CompiledMember(Member(rule, compiled.step_names, digest), compiled)
+
+    def _clause(
+        self, rule: str, query: Query, digest: str, limits: Limits
+    ) -> _CompiledMember | Shape:
+        reading = self._reading
+        clause = analyse(query.clause, reading.schema)
+        search = RowPatternSearch(clause, reading.field_reader, limits, shows_timeouts=True)
+        tests = search.program.row_tests
+        found = clause_program(clause, search.program) if reading.clauses_as_patterns else None
+        if found is None:
+            member = Member(rule, clause.variables, digest)
+            return Shape(RowPatternMachine(search, self._numbers(tests)), (member,), {})
+        of_steps = [
+            test if variable in found.variables else None for variable, test in enumerate(tests)
+        ]
+        as_clause = ClauseMember(found.variables, digest, self._numbers(of_steps))
+        member = Member(rule, clause.variables, _digest(f"{digest} as a pattern"), as_clause)
+        return _CompiledMember(member, found.pattern, found.tests)
+
+    def _numbers(self, tests: Sequence[Node | None]) -> tuple[int | None, ...]:
+        return tuple(None if test is None else self._tests.number(test) for test in tests)
+
+    def shape(self, program: Program, members: Sequence[_CompiledMember], limits: Limits) -> Shape:
+        """Return rules that share a program."""
+        reading = self._reading
+        aggregates = Aggregates(reading.field_reader)
+        binder = ConditionBinder(
+            self._tests,
+            aggregates,
+            reading.field_reader,
+            reading.schema,
+            reading.event_view,
+            guard=reading.guard,
+        )
+        conditions = [
+            binder.bind(each.pattern, each.member.rule)
+            if each.tests is None
+            else binder.bind_tests(each.tests)
+            for each in members
+        ]
+        machine = Machine(program, conditions, aggregate_count=len(aggregates), limits=limits)
+        return Shape(machine, tuple(each.member for each in members), {})
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode(), digest_size=8).hexdigest()
