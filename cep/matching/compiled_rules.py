@@ -6,11 +6,12 @@ A clause that finds what a pattern finds is a member as that pattern is (`clause
 other is searched for on its own.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Final
 
+from cep.compiling import MOST_BITS, is_available
 from cep.expression import FieldReader, Node, Schema
 from cep.matching.clause_programs import ClauseMember, clause_program
 from cep.matching.shapes import Member, Shape
@@ -24,6 +25,9 @@ from cep.row_pattern.analysis.analyse import analyse
 from cep.row_pattern.clause import Query
 from cep.row_search.machine import RowPatternMachine
 from cep.row_search.search import RowPatternSearch
+
+_MOST_MACHINES: Final = 3
+"""Machines of 62 rules: more of them take longer, compiled, than one in Python for all rules."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +78,9 @@ def shapes_of(
             shared = (found.pattern.program, of_rule, kept_apart.get(rule))
             by_program.setdefault(shared, []).append(found)
     together = (
-        builder.shape(program, members, of_each)
+        shape
         for (program, of_each, _), members in by_program.items()
+        for shape in builder.shapes(program, members, of_each)
     )
     return (*together, *searched)
 
@@ -116,8 +121,24 @@ class _Builder:
     def _numbers(self, tests: Sequence[Node | None]) -> tuple[int | None, ...]:
         return tuple(None if test is None else self._tests.number(test) for test in tests)
 
-    def shape(self, program: Program, members: Sequence[_CompiledMember], limits: Limits) -> Shape:
-        """Return rules that share a program."""
+    def shapes(
+        self, program: Program, members: Sequence[_CompiledMember], limits: Limits
+    ) -> Iterator[Shape]:
+        """Yield rules that share a program: together, or as many as compiled code takes at once.
+
+        Python takes any number in one machine. A few machines that are compiled are faster.
+        """
+        whole = self._shape(program, members, limits)
+        machine = whole.machine
+        can_be_compiled = isinstance(machine, Machine) and machine.decides_by_event
+        is_whole = len(members) <= MOST_BITS or len(members) > _MOST_MACHINES * MOST_BITS
+        if is_whole or not can_be_compiled or not is_available():
+            yield whole
+            return
+        for begin in range(0, len(members), MOST_BITS):
+            yield self._shape(program, members[begin : begin + MOST_BITS], limits)
+
+    def _shape(self, program: Program, members: Sequence[_CompiledMember], limits: Limits) -> Shape:
         reading = self._reading
         aggregates = Aggregates(reading.field_reader)
         binder = ConditionBinder(

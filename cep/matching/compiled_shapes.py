@@ -96,7 +96,24 @@ class CompiledShapes:
             shape.keys[key] = runs
             self._matcher.settle(shape, key, runs)
         chains = Chains(walked.keys.cells, known.tuples)
-        return _Walk(chains, walked.found, concerning.keys)
+        return _Walk(chains, self._told(shape, walked.found), concerning.keys)
+
+    def _told(self, shape: Shape, found: Ints) -> Ints:
+        """Return what was found without timeouts of which nothing but their number is wanted."""
+        counted = self._matcher.counted_of(shape)
+        if not counted:
+            return found
+        rules = found[:, at.FOUND_RULES]
+        is_timeout = found[:, at.FOUND_IS_TIMEOUT] != 0
+        alike, numbers = np.unique(
+            rules[is_timeout] & counted & ~shape.machine.stopped, return_counts=True
+        )
+        for of_rules, number in zip(alike.tolist(), numbers.tolist(), strict=True):
+            self._matcher.count_timeouts(shape, of_rules, number)
+        told = found.copy()
+        told[is_timeout, at.FOUND_RULES] &= ~counted
+        left: Ints = told[told[:, at.FOUND_RULES] != 0]
+        return left
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ Rules of equal shape run together in one machine (see `cep.nfa.machine`). Window
 of their deadlines, on every key, without a later event on that key.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -71,6 +72,8 @@ class KeyedMatcher:
         )
         self.shapes = shapes_of(rules, self.tests, reading, limits, kept_apart)
         self._in_deadline_order = in_deadline_order
+        self._counted: dict[int, int] = {}
+        self._timeouts: Counter[tuple[int, int]] = Counter()
         self._deadlines = DeadlineQueue()
         self.time_ms: int | None = None
 
@@ -264,11 +267,38 @@ class KeyedMatcher:
             for rules, cell in emitted:
                 detections.extend(shape.detections(rules, key, cell, deadline_ms))
             for late in timed_out:
-                found = shape.detections(
-                    late.rules, key, late.cell, late.timeout_ms, is_timeout=True
-                )
+                told = self.count_timeouts(shape, late.rules)
+                found = shape.detections(told, key, late.cell, late.timeout_ms, is_timeout=True)
                 detections.extend(found)
         return detections
+
+    def count_timeouts_of(self, rules: Collection[str]) -> None:
+        """Have the timeouts of these rules counted, and not told; those of all others are told.
+
+        What a clause that is searched for has found is told in any case.
+        """
+        chosen = zip(self.shapes, self.select(rules), strict=True)
+        self._counted = {id(shape): bits for shape, bits in chosen if bits}
+
+    def counted_of(self, shape: Shape) -> int:
+        """Return the rules of a shape whose timeouts are counted only, as bits."""
+        return self._counted.get(id(shape), 0)
+
+    def count_timeouts(self, shape: Shape, rules: int, number: int = 1) -> int:
+        """Count timeouts of those rules whose timeouts are counted; return the other rules."""
+        counted = self.counted_of(shape) & rules
+        if counted:
+            self._timeouts[id(shape), counted] += number
+        return rules & ~counted
+
+    def counted_timeouts(self) -> Counter[str]:
+        """Return how many timeouts of each rule have been counted since all keys were cleared."""
+        shapes = {id(shape): shape for shape in self.shapes}
+        counts = Counter[str]()
+        for (shape, rules), number in self._timeouts.items():
+            for rule in shapes[shape].rules_of(rules):
+                counts[rule] += number
+        return counts
 
     def end(self) -> Iterator[list[Detection]]:
         """Forget all partial matches, as no event comes any more; yield the matches this frees.
@@ -304,6 +334,7 @@ class KeyedMatcher:
         for shape in self.shapes:
             shape.keys.clear()
             shape.machine.stopped = 0
+        self._timeouts.clear()
         self._deadlines.clear()
         self.time_ms = None
 

@@ -166,6 +166,7 @@ class ShardMatcher:
     ) -> Generator[list[OutputRow], None, int | None]:
         group.compiled.matcher.clear()
         matcher = GroupMatcher(group, self._state_of(group.compiled.id), self.rules.stream.order_by)
+        self._count_silent_timeouts(group)
         given = GivingOut(group, self._match_rows, self.rows, self.status, self._errors)
         until_ms = LATEST_MS if self.clock.closes else self.clock.watermark_ms
         for detections in matcher.match(arrived, until_ms, closes=self.clock.closes):
@@ -177,6 +178,8 @@ class ShardMatcher:
             for failure in group.compiled.take_failures()
         ]
         stopped += given.stopped()
+        for rule_id, count in group.compiled.matcher.counted_timeouts().items():
+            self.status.rule(rule_id).timeouts += count
         stopped += self._limited(group, matcher, {rule.rule_id for rule in stopped})
         matcher.save(self.clock.watermark_ms, stopped)
         for rule_id, count in matcher.events_by_rule.items():
@@ -193,6 +196,14 @@ class ShardMatcher:
         self.status.waiting_events += matcher.waiting_count
         self.status.state_bytes += matcher.size_bytes
         return matcher.next_wake_ms
+
+    def _count_silent_timeouts(self, group: SelectorGroup) -> None:
+        """Have timeouts that can make no row counted only: there may be more than events."""
+        rules = group.compiled.rules
+        wants = self._match_rows.wants
+        group.compiled.matcher.count_timeouts_of(
+            [name for name, rule in rules.items() if not wants(rule, is_timeout=True)]
+        )
 
     def _limited(
         self, group: SelectorGroup, matcher: GroupMatcher, out: Collection[str]

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from cep import AfterMatchSkip, BatchMatcher, Pattern, PatternError, Schema
 from cep.matching.key_state import encode_key
+from cep.matching.matcher_state import encode_matcher, restore_matcher
 from cep.nfa.errors import MatchingError
 from cep.nfa.limits import Limits
 from cep.nfa_kernel.tables import is_compilable
@@ -183,12 +184,65 @@ def test_more_than_a_key_may_hold_fails_alike() -> None:
     assert "partial matches of one key" in compiled[-1]
 
 
-def test_more_rules_than_an_integer_has_bits_are_interpreted() -> None:
-    rules = {
-        f"r{number}": Pattern.begin("a").where(f"price > {number}").next("b").where("name = 'b'")
-        for number in range(70)
-    }
-    matcher = BatchMatcher(rules, schema=SCHEMA)
-    assert not is_compilable(matcher.matcher.shapes[0].machine)
+MANY_RULES = {
+    f"r{number:02}": Pattern.begin("a")
+    .where(f"price > {number % 5}")
+    .followed_by("b")
+    .where("name = 'b'")
+    .within(30)
+    .after_match(SKIPS["past last"])
+    for number in range(150)
+}
+
+
+def test_more_rules_than_an_integer_has_bits_run_in_several_machines() -> None:
+    shapes = BatchMatcher(MANY_RULES, schema=SCHEMA).matcher.shapes
+    assert [len(shape.members) for shape in shapes] == [62, 62, 26]
+    assert all(is_compilable(shape.machine) for shape in shapes)
     rows = letters("ab" * 40)
-    assert outcome(rules, rows, [3], "compiled") == outcome(rules, rows, [3], "interpreted")
+    compiled = outcome(MANY_RULES, rows, [3], "compiled")
+    assert compiled == outcome(MANY_RULES, rows, [3], "interpreted")
+
+
+def test_without_compiled_code_one_machine_has_them_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cep.matching.compiled_rules.is_available", lambda: False)
+    (shape,) = BatchMatcher(MANY_RULES, schema=SCHEMA).matcher.shapes
+    assert len(shape.members) == len(MANY_RULES)
+
+
+def test_very_many_rules_are_together_in_one_machine() -> None:
+    more = MANY_RULES | {f"more-{name}": pattern for name, pattern in MANY_RULES.items()}
+    (shape,) = BatchMatcher(more, schema=SCHEMA).matcher.shapes
+    assert not is_compilable(shape.machine)
+
+
+@pytest.mark.parametrize("kind", ["compiled", "interpreted"])
+@pytest.mark.parametrize("was_whole", [True, False])
+def test_keys_go_on_where_rules_are_spread_otherwise(
+    kind: str, monkeypatch: pytest.MonkeyPatch, *, was_whole: bool
+) -> None:
+    """Rules are added and removed, so that others come from two machines into one."""
+    rows = letters("aabcabcba" * 9)
+    before = {name: pattern for name, pattern in MANY_RULES.items() if not name.endswith("3")}
+    after = {name: pattern for name, pattern in MANY_RULES.items() if not name.endswith("4")}
+    in_both = before.keys() & after.keys()
+    found: list[list[Any]] = []
+    for is_moved in (True, False):
+        monkeypatch.setattr("cep.matching.compiled_rules.is_available", lambda: not was_whole)
+        with machines_of(kind):
+            one = BatchMatcher(before, schema=SCHEMA, key_by=["user"])
+            one.process(rows[:40])
+            monkeypatch.setattr("cep.matching.compiled_rules.is_available", lambda: True)
+            other = one
+            if is_moved:
+                other = BatchMatcher(after, schema=SCHEMA, key_by=["user"])
+                restore_matcher(other.matcher, encode_matcher(one.matcher))
+            parts = [other.process(rows[40:60]), other.process(rows[60:]), other.advance_to(10_000)]
+        found.append(
+            [
+                sorted((e.rule, str(e.key), e.time_ms, e.is_timeout, str(e.steps)) for e in part)
+                for part in ([e for e in part if e.rule in in_both] for part in parts)
+            ]
+        )
+    assert found[0] == found[1]
+    assert all(found[0])
