@@ -19,6 +19,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from cep.expression import EvaluationError
+from cep.matching.event_check import EventCheck
 from cep.matching.find_matches import Match, TimedOutMatch, iter_matches, to_time_ms
 from cep.nfa.errors import MatchingError
 from cep.pattern import Pattern, PatternError
@@ -77,21 +78,41 @@ def match(  # noqa: PLR0913 - the options of one command
     pattern = _read_pattern(pattern_path, flink_quirks=flink_quirks)
     final_watermark_ms = _time_option(until)
     printer = _print_json if output is OutputFormat.JSON else _print_table
+    check = EventCheck(pattern, key or (), time)
+    still_open: list[int] = []
     try:
         with _open_events(events_path) as (lines, progress):
             found = iter_matches(
                 pattern,
-                _parse(lines, str(events_path)),
+                _parse(lines, str(events_path), check),
                 time_field=time,
                 key_by=tuple(key) if key and len(key) > 1 else key[0] if key else None,
                 order_by=order_by,
                 final_watermark_ms=final_watermark_ms,
                 require_order=True,
+                on_last_event=still_open.append,
             )
             wanted = (item for item in found if timeouts or not item.is_timeout)
             printer(wanted, progress)
     except (_BadEventsError, MatchingError, EvaluationError) as error:
         _fail(f"{events_path}: {error}")
+    if final_watermark_ms is None and any(still_open) and _has_window(pattern):
+        (count,) = still_open
+        were = "1 partial match was" if count == 1 else f"{count:,} partial matches were"
+        _warn(f"{were} open after the last event; --until closes windows, which may bring matches")
+    for warning in check.warnings():
+        _warn(warning)
+
+
+def _has_window(pattern: Pattern) -> bool:
+    if pattern.query is not None:
+        return pattern.query.clause.within_ms is not None
+    return any(element.within for element in pattern.tree.elements)
+
+
+def _warn(text: str) -> None:
+    console = Console(stderr=True)
+    console.print(f"warning: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
 def _read_pattern(path: Path, *, flink_quirks: bool) -> Pattern:
@@ -104,7 +125,7 @@ def _read_pattern(path: Path, *, flink_quirks: bool) -> Pattern:
     except PatternError as error:
         _fail(f"{path}: {error}")
     for warning in pattern.warnings():
-        Console(stderr=True).print(f"warning: {warning}", style="yellow", highlight=False)
+        _warn(str(warning))
     return pattern
 
 
@@ -157,7 +178,7 @@ def _counted(
         raise _BadEventsError(f"line {number + 1}: cannot read: {error}") from error
 
 
-def _parse(lines: Iterator[str], name: str) -> Iterator[dict[str, Any]]:
+def _parse(lines: Iterator[str], name: str, check: EventCheck) -> Iterator[dict[str, Any]]:
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
@@ -170,6 +191,7 @@ def _parse(lines: Iterator[str], name: str) -> Iterator[dict[str, Any]]:
             ) from error
         if not isinstance(event, dict):
             raise _BadEventsError(f"line {number}: an event must be a JSON object")
+        check.see(event)
         yield event
 
 

@@ -131,13 +131,16 @@ def iter_matches(  # noqa: PLR0913 - as find_matches
     order_by: OrderBy = None,
     require_order: bool = False,
     limits: Limits | None = None,
+    on_last_event: Callable[[int], None] = lambda _open: None,
 ) -> Iterator[Match | TimedOutMatch]:
     """Yield matches and timeouts as they come, reading events only as needed.
 
     Arguments and errors are those of `find_matches`; the events may be without end.
+    `on_last_event` is told, before time is advanced further, how many partial matches are open.
     """
     scan = _Scan(pattern, limits, _Reading(time_field, key_by, order_by, require_order))
     yield from scan.over(events)
+    on_last_event(scan.matcher.open_partial_matches())
     if final_watermark_ms is not None:
         yield from scan.to_watermark(final_watermark_ms)
 

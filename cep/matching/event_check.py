@@ -1,0 +1,80 @@
+"""What events show of a rule or a command that was most likely meant otherwise.
+
+    pattern + each event ──see──► EventCheck ──once all were seen──► warnings
+
+A field that no event has is NULL everywhere, so a condition with a slip in a name holds for
+nothing, and nothing says so.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from cep.expression import Expression, resolve
+from cep.expression.errors import near_name
+from cep.expression.tree import aggregates_of, columns_of
+from cep.pattern import Pattern
+
+_SECONDS: Final = range(10**8, 10**10)
+"""Days of the years 1973 to 2286 in seconds, which in milliseconds are days of early 1970."""
+
+
+class EventCheck:
+    """Looks at the events that a pattern is given.
+
+    Args:
+        pattern: what is looked for.
+        keys: the fields of the key, by name.
+        time_field: the field of the event time.
+    """
+
+    def __init__(self, pattern: Pattern, keys: Iterable[str], time_field: str) -> None:
+        self._reads = dict(_fields_read(pattern))
+        self._keys = tuple(keys)
+        self._time_field = time_field
+        self._names: set[str] = set()
+        self._are_seconds = True
+
+    def see(self, event: Mapping[str, Any]) -> None:
+        """Look at an event."""
+        self._names.update(event)
+        if self._are_seconds:
+            time = event.get(self._time_field)
+            self._are_seconds = type(time) is int and time in _SECONDS
+
+    def warnings(self) -> Iterator[str]:
+        """Yield what to tell; nothing if there was no event."""
+        if not self._names:
+            return
+        for name, step in self._reads.items():
+            if name not in self._names:
+                yield self._told(name, f"which the condition of {step} reads, so it is NULL there")
+        for key in self._keys:
+            if (name := key.split(".")[0]) not in self._names:
+                yield self._told(name, "which is of the key, so all events have the same one")
+        if self._are_seconds:
+            yield (
+                f"{self._time_field} reads as a day of early 1970: times are milliseconds, and "
+                "these look like seconds; multiply them by 1000"
+            )
+
+    def _told(self, name: str, so: str) -> str:
+        hint = near_name(name, self._names)
+        return f"no event has the field {name}, {so}{'; ' if hint else ''}{hint}"
+
+
+def _fields_read(pattern: Pattern) -> Iterator[tuple[str, str]]:
+    """Yield the fields of events that conditions in SQL read, each with its step."""
+    if pattern.query is not None:
+        return
+    names = pattern.step_names
+    for step in pattern.tree.steps():
+        for condition in (step.where, step.until):
+            if not isinstance(condition, Expression):
+                continue
+            node = resolve(condition, names)
+            read = columns_of(node)
+            for aggregate in aggregates_of(node):
+                if aggregate.operand is not None:
+                    read |= columns_of(aggregate.operand)
+            for name in sorted(read):
+                yield name, step.name
