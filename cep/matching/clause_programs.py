@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from cep.bounded_cache import BoundedCache
 from cep.expression import Expression, Node
 from cep.nfa.compiler.compile import CompiledPattern, compile_pattern
 from cep.nfa.runs import CELL_EVENT, CELL_STEP, Cell, accepted_events
 from cep.pattern.tree import PatternTree, Step
 from cep.row_pattern.bound import BoundClause, Fold, NumberOfMatch, RowOfMatch, references_of
-from cep.row_pattern.clause import RowsPerMatch
+from cep.row_pattern.clause import Clause, RowsPerMatch
 from cep.row_pattern.errors import ClauseError
 from cep.row_search.matched import Found, MatchedRows
 from cep.row_search.program import RowProgram
@@ -48,11 +49,7 @@ def clause_program(clause: BoundClause, program: RowProgram) -> ClauseProgram | 
     looks_around = program.tracks_every_row or program.keeps_past or program.output_back
     if looks_around or any(condition.residual is not None for condition in program.conditions):
         return None
-    try:
-        tree = pattern_of(clause.clause)
-        if sequence_of(tree).open_part is not None:
-            return None  # all its ways are partial matches, each with a timeout of its own
-    except (NotExact, ClauseError):
+    if (tree := _trees[clause.clause]) is None:
         return None
     steps = tuple(tree.steps())
     variables = tuple(clause.variables.index(step.name) for step in steps)
@@ -66,6 +63,19 @@ def clause_program(clause: BoundClause, program: RowProgram) -> ClauseProgram | 
     if len(of_conditions) < len(pattern.conditions):
         return None
     return ClauseProgram(pattern, tuple(of_conditions), variables)
+
+
+def _tree_of(clause: Clause) -> PatternTree | None:
+    try:
+        tree = pattern_of(clause)
+        # All ways of an open step are partial matches, each with a timeout of its own.
+        return tree if sequence_of(tree).open_part is None else None
+    except (NotExact, ClauseError):
+        return None
+
+
+_trees = BoundedCache(_tree_of, capacity=4_000_000, size_of=lambda clause, _tree: len(clause.text))
+"""The pattern of each clause once per process: that both find the same takes a while to prove."""
 
 
 def _with_tests(

@@ -15,7 +15,7 @@ from cep.matching.keyed import KeyedMatcher
 from cep.matching.replayed_keys import merged, replayed
 from cep.matching.shapes import Shape
 from cep.nfa.codec import pack_values, unpack_values
-from cep.nfa.errors import StateEncodingError
+from cep.nfa.errors import MatchingError, StateEncodingError
 from cep.nfa.runs import KeyRuns
 
 Layout = list[list[list[str]]]
@@ -101,7 +101,7 @@ class KeyRestorer:
     def _restore(self, key: Hashable, translation: "_Translation", payload: list[Any]) -> None:
         shape = translation.shape
         if translation.searched:
-            runs = replayed(shape, translation.searched, payload, self._translate)
+            runs = self._replayed(key, translation, payload)
         else:
             runs = shape.machine.of_payload(payload, self._translate)
         if translation.bits is not None:
@@ -113,6 +113,18 @@ class KeyRestorer:
             # Rules of one shape that were written apart, as a clause is that was searched for.
             runs = merged(there, runs)
         self._matcher.put(shape, key, runs)
+
+    def _replayed(self, key: Hashable, translation: "_Translation", payload: list[Any]) -> KeyRuns:
+        """Return the partial matches of a clause that was searched for; none if they are too many.
+
+        Its rule fails then, as it would at an event.
+        """
+        try:
+            return replayed(translation.shape, translation.searched, payload, self._translate)
+        except MatchingError as error:
+            (rule,) = translation.shape.rules_of(translation.searched)
+            self._matcher.fail(rule, error, key, None)
+            return KeyRuns()
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,13 +100,17 @@ class Shape:
         """Yield one detection per rule of the set `rules`; what a clause has found says itself."""
         if isinstance(cell, MatchedRows):
             is_timeout = cell.is_timeout
+        variables: tuple[int, ...] | None = None
         while rules:
             bit = rules & -rules
             rules ^= bit
             member = self.members[bit.bit_length() - 1]
             found = cell
             if member.clause is not None and not isinstance(cell, MatchedRows):
-                found = member.clause.matched(cell, is_timeout=is_timeout)
+                if member.clause.variables != variables:  # most rules of a shape have the same
+                    variables = member.clause.variables
+                    rows = member.clause.matched(cell, is_timeout=is_timeout)
+                found = rows
             yield Detection(member.rule, key, found, member.step_names, time_ms, is_timeout)
 
 

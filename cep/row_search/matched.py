@@ -23,7 +23,7 @@ class MatchedRows:
     item per row of the match: its variable times two, plus one if it is excluded from the output.
     An empty match has none; `rows[start]` is the row it was found at. `number` counts the matches
     of the partition from 1; 0 for what is no match. `index` is that of `rows[start]` among the rows
-    the search has been given.
+    the search has been given. Both are 0 where a clause runs as a pattern.
     """
 
     kind: Found

@@ -11,7 +11,8 @@ from cep.expression import Schema, mapping_reader
 from cep.expression.evaluation.predicate import compile_predicate
 from cep.matching.keyed import KeyedMatcher
 from cep.matching.matcher_state import encode_matcher, restore_matcher
-from cep.matching.shapes import Detection
+from cep.matching.shapes import Detection, RuleFailure
+from cep.nfa.limits import Limits
 from cep.nfa.machine import Machine
 from cep.pattern import Pattern, PatternError
 from cep.row_pattern.analysis.analyse import analyse
@@ -36,10 +37,19 @@ ALL_ROWS: Final = "MATCH_NUMBER() AS match_number, CLASSIFIER() AS step ALL ROWS
 class Run:
     """Events of many keys through a matcher, one after the other."""
 
-    def __init__(self, rules: Mapping[str, Pattern], *, as_patterns: bool) -> None:
+    def __init__(
+        self, rules: Mapping[str, Pattern], *, as_patterns: bool, limits: Limits | None = None
+    ) -> None:
         self.rules = rules
+        self.limits = limits
+        self.failures: list[RuleFailure] = []
         self.matcher = KeyedMatcher(
-            rules, schema=COLUMNS, in_deadline_order=True, clauses_as_patterns=as_patterns
+            rules,
+            schema=COLUMNS,
+            limits=limits,
+            in_deadline_order=True,
+            clauses_as_patterns=as_patterns,
+            on_failure=None if limits is None else self.failures.append,
         )
         self._tests = [
             compile_predicate(node, mapping_reader, _no_aggregates)
@@ -64,7 +74,7 @@ class Run:
 
     def moved(self, *, as_patterns: bool) -> "Run":
         """Return a run that goes on from the state of this one."""
-        other = Run(self.rules, as_patterns=as_patterns)
+        other = Run(self.rules, as_patterns=as_patterns, limits=self.limits)
         restore_matcher(other.matcher, encode_matcher(self.matcher))
         return other
 
@@ -156,6 +166,23 @@ def test_a_clause_goes_on_as_a_pattern_from_what_its_search_held(
 ) -> None:
     for rows in lists:
         check_moved([*patterns, *patterns], rows, at)
+
+
+def test_a_key_that_holds_too_much_as_a_pattern_stops_its_rule_alone() -> None:
+    text = "MATCH_RECOGNIZE (ORDER BY ts MEASURES B.n AS n PATTERN (A {gap} B) DEFINE {define})"
+    define = "A AS name = 'a', B AS name = 'b'"
+    rules = {
+        "many": Pattern.from_sql(text.format(gap="{- X*? -}", define=define)),
+        "few": Pattern.from_sql(text.format(gap="", define=define.replace("'a'", "'c'"))),
+    }
+    run = Run(rules, as_patterns=False, limits=Limits(partial_matches=20))
+    for number in range(0, 60, 2):
+        assert not run.feed({"n": number, "ts": number, "name": "a", "v": None})
+    assert not run.feed({"n": 60, "ts": 60, "name": "c", "v": None})
+    run = run.moved(as_patterns=True)
+    assert [failure.rule for failure in run.failures] == ["many"]
+    found = run.feed({"n": 62, "ts": 62, "name": "b", "v": None})
+    assert [one.rule for one in found] == ["few"]
 
 
 @pytest.mark.long
