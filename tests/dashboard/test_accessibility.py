@@ -102,7 +102,7 @@ def test_the_first_stop_of_the_keyboard_leads_past_the_bar(admin_page: Page) -> 
     admin_page.goto("/activity")
     admin_page.get_by_role("heading", name="Activity").wait_for()
     admin_page.keyboard.press("Tab")
-    expect(admin_page.get_by_role("link", name="To the page")).to_be_focused()
+    expect(admin_page.get_by_role("link", name="Skip to content")).to_be_focused()
     admin_page.keyboard.press("Enter")
     expect(admin_page.locator("main")).to_be_focused()
 

@@ -24,7 +24,7 @@ def test_the_log_says_who_did_what_and_why(admin_page: Page, dashboard: ServedDa
     expect(admin_page.get_by_role("main").get_by_role("listitem")).to_have_count(1)
     expect(admin_page).to_have_url(f"{dashboard.url}/activity?action=processor.create")
     admin_page.get_by_label("Rule id").fill("another-rule")
-    expect(admin_page.get_by_text("Nothing meets these filters.")).to_be_visible()
+    expect(admin_page.get_by_text("No changes match these filters.")).to_be_visible()
     admin_page.get_by_role("button", name="Clear").click()
     expect(newest).to_contain_text("too noisy")
 
@@ -48,7 +48,7 @@ def test_an_admin_makes_a_token_sees_it_once_and_revokes_it(
     admin_page.get_by_role("button", name="New token").click()
     admin_page.get_by_label("Name").fill("night shift")
     admin_page.get_by_label("Role").select_option("publisher")
-    admin_page.get_by_role("button", name="Make token").click()
+    admin_page.get_by_role("button", name="Create token").click()
     text = admin_page.get_by_label("The token", exact=True).text_content()
     assert text
     assert text.startswith("percept_")
@@ -70,7 +70,7 @@ def test_a_mistake_is_told_in_the_dialog(admin_page: Page, guard: Guard) -> None
     admin_page.goto("/tokens")
     admin_page.get_by_role("button", name="New token").click()
     admin_page.get_by_label("Name").fill("no/slashes")
-    admin_page.get_by_role("button", name="Make token").click()
+    admin_page.get_by_role("button", name="Create token").click()
     expect(admin_page.get_by_role("alert")).to_contain_text("/name")
 
 

@@ -147,7 +147,7 @@ def test_a_try_out_shows_near_misses_and_then_a_match(editor: Page) -> None:
 
 def test_sample_events_are_made_for_the_rule(editor: Page) -> None:
     write(editor, TEXT)
-    editor.get_by_role("button", name="Make sample events").click()
+    editor.get_by_role("button", name="Create sample events").click()
     expect(editor.locator(".findings")).to_contain_text("1 match")
 
 
@@ -209,7 +209,7 @@ def test_authors_save_paused_rules(
 def test_viewers_are_told_that_they_cannot_write(page_of: Callable[[Role], Page]) -> None:
     page = page_of(Role.VIEWER)
     page.goto(NEW)
-    expect(page.get_by_text("Your role may look, not write")).to_be_visible()
+    expect(page.get_by_text("Your role is read-only")).to_be_visible()
 
 
 def test_a_refusal_of_the_service_is_shown_and_the_draft_stays(
@@ -260,3 +260,93 @@ def test_findings_mistakes_and_the_last_question_are_accessible(
     write(editor, TEXT.replace("action = 'login'", "acton = 'login'"))
     expect(editor.locator(".draft-problems")).to_contain_text("1 error")
     assert serious_violations(editor) == []
+
+
+@pytest.fixture
+def edited(editor: Page, guard: Guard, dashboard: ServedDashboard) -> Page:
+    """The editor of a rule whose text has been changed, while someone else has published it."""
+    guard.expect(412)
+    document = processor_document(id="guessed")
+    dashboard.publish(document)
+    text: str = dashboard.post("/v1/drafts/text", {"document": document, "format": "yaml"})["text"]
+    editor.goto(f"{RULE}/edit")
+    editor.get_by_role("textbox", name="The rule").wait_for()
+    write(editor, text.replace("'fail'", "'failed'"))
+    expect(editor.locator(".draft-problems")).to_contain_text("valid")
+    dashboard.publish(processor_document(id="guessed", severity="low"))
+    publish_button(editor).click()
+    dialog = editor.get_by_role("dialog")
+    dialog.get_by_role("button", name="Publish").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("Someone else changed it in the meantime")
+    dialog.get_by_role("button", name="Cancel").click()
+    return editor
+
+
+def conflict_in(page: Page) -> Locator:
+    return page.get_by_role("status", name="A newer version")
+
+
+def test_a_change_is_applied_to_that_of_someone_else(
+    edited: Page, dashboard: ServedDashboard
+) -> None:
+    conflict = conflict_in(edited)
+    expect(conflict).to_contain_text("severity: low")
+    expect(conflict).not_to_contain_text("'failed'")
+    conflict.get_by_role("button", name="Your changes").click()
+    expect(conflict).to_contain_text("'failed'")
+    assert not serious_violations(edited)
+    conflict.get_by_role("button", name="Apply my changes to theirs").click()
+    expect(conflict).to_have_count(0)
+    expect(edited.get_by_role("textbox", name="The rule")).to_contain_text("severity: low")
+    expect(edited.get_by_role("textbox", name="The rule")).to_contain_text("'failed'")
+    publish_button(edited).click()
+    edited.get_by_role("dialog").get_by_role("button", name="Publish").click()
+    expect(edited).to_have_url(re.compile(r"/rules/guessed$"))
+    published = dashboard.get("/v1/processors/guessed")
+    assert published["document"]["severity"] == "low"
+    assert "'failed'" in str(published["document"]["pattern"])
+
+
+def test_a_draft_outlives_a_newer_version_and_a_reload(edited: Page) -> None:
+    edited.on("dialog", lambda dialog: dialog.accept())
+    expect(conflict_in(edited)).to_be_visible()
+    edited.reload()
+    expect(edited.get_by_role("textbox", name="The rule")).to_contain_text("'failed'")
+    conflict = conflict_in(edited)
+    expect(conflict).to_contain_text("severity: low")
+    conflict.get_by_role("button", name="Keep my text").click()
+    expect(conflict).to_have_count(0)
+    expect(edited.get_by_role("textbox", name="The rule")).to_contain_text("'failed'")
+    expect(edited.get_by_role("textbox", name="The rule")).not_to_contain_text("severity")
+
+
+def test_the_version_of_someone_else_can_be_taken(edited: Page, dashboard: ServedDashboard) -> None:
+    conflict = conflict_in(edited)
+    conflict.get_by_role("button", name="Take theirs").click()
+    expect(conflict).to_have_count(0)
+    expect(edited.get_by_role("textbox", name="The rule")).to_contain_text("severity: low")
+    expect(edited.get_by_role("textbox", name="The rule")).not_to_contain_text("'failed'")
+    assert dashboard.get("/v1/processors/guessed")["version"] == 2
+
+
+@pytest.mark.parametrize(
+    ("base", "mine", "theirs", "both"),
+    [
+        ("a b c d e", "A b c d e", "a b c d E", "A b c d E"),
+        ("a b c d e", "a b c d e", "a x c d e", "a x c d e"),
+        ("a b c d e", "a X c d e", "a X c d e", "a X c d e"),
+        ("a b c d e", "a X c d e", "a Y c d e", None),
+        ("a b c d e", "a X c d e", "a b Y d e", None),
+        ("a b c d e", "b c d e", "a b c d e f", "b c d e f"),
+        ("a b c d e", "a b n c d e", "a b c d", "a b n c d"),
+        ("a b c d e", "a b n c d e", "a b m c d e", None),
+    ],
+)
+def test_two_changes_of_one_text(
+    editor: Page, base: str, mine: str, theirs: str, both: str | None
+) -> None:
+    lines = [text.replace(" ", "\n") for text in (base, mine, theirs)]
+    found = editor.evaluate(
+        "async (texts) => (await import('/assets/any/js/editor/merge.js')).merged(...texts)", lines
+    )
+    assert found == (None if both is None else both.replace(" ", "\n"))

@@ -41,7 +41,7 @@ def found(page: Page) -> Locator:
 
 
 def test_matches_appear_as_they_are_found(opened: Page, job: ReportingJob) -> None:
-    expect(opened.get_by_text("No match yet")).to_be_visible()
+    expect(opened.get_by_text("No matches yet")).to_be_visible()
     job.find("failed-logins", 1, key=["eve", 7], output={"user": "eve", "failures": 3})
     line = found(opened)
     expect(line).to_have_count(1)
@@ -106,7 +106,7 @@ def test_up_to_a_time_nothing_new_is_waited_for(admin_page: Page, job: Reporting
     expect(found(admin_page)).to_have_count(1)
     expect(admin_page.locator(".tail-status")).to_have_text("up to a time")
     admin_page.goto(f"{MATCHES}?until=2027-01-15T07:00:00Z")
-    expect(admin_page.get_by_text("No recent match meets these filters")).to_be_visible()
+    expect(admin_page.get_by_text("No recent matches for these filters")).to_be_visible()
 
 
 def test_older_matches_are_read_when_asked_for(admin_page: Page, job: ReportingJob) -> None:
@@ -114,9 +114,9 @@ def test_older_matches_are_read_when_asked_for(admin_page: Page, job: ReportingJ
         job.find("other", 1)
     admin_page.goto(MATCHES)
     expect(found(admin_page)).to_have_count(50)
-    admin_page.get_by_role("button", name="Show older ones").click()
+    admin_page.get_by_role("button", name="Show older matches").click()
     expect(found(admin_page)).to_have_count(53)
-    expect(admin_page.get_by_role("button", name="Show older ones")).to_have_count(0)
+    expect(admin_page.get_by_role("button", name="Show older matches")).to_have_count(0)
 
 
 def test_a_match_opens_to_its_timeline_and_leads_on(opened: Page, job: ReportingJob) -> None:

@@ -104,10 +104,10 @@ def test_the_page_of_a_job_says_what_makes_its_time_go_on(
     def go_on(text: str, **told: Any) -> None:
         reporting_job.run_batch(**told)
         admin_page.goto("/streams/logins/jobs/main")
-        figure = admin_page.locator(".figure").filter(has_text="Time goes on by")
+        figure = admin_page.locator(".figure").filter(has_text="Event time advances by")
         expect(figure).to_contain_text(text)
 
-    go_on("not told by it")
+    go_on("not reported")
     go_on("eventsalone: after the last one, open windows wait", time_mode="events")
     go_on("eventsor the clock, once its source is silent", time_mode="events_or_clock")
     silent_ms = reporting_job.now_ms() - 90_000
@@ -131,7 +131,7 @@ def test_a_publisher_forgets_a_job_that_has_stopped(
     publisher.get_by_label("Why").fill("moved to another cluster")
     publisher.get_by_role("dialog").get_by_role("button", name="Forget").click()
 
-    expect(publisher.get_by_role("heading", name="No job yet")).to_be_visible()
+    expect(publisher.get_by_role("heading", name="No jobs yet")).to_be_visible()
     (change,) = dashboard.get("/v1/changes", action="job.delete")["items"]
     assert change["comment"] == "moved to another cluster"
     assert change["actor"] == "publisher token"

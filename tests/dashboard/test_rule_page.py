@@ -180,7 +180,7 @@ def test_a_rule_is_deleted_and_brought_back(
 
     admin_page.goto(RULE)
     expect(head(admin_page)).to_have_attribute("data-state", "deleted")
-    admin_page.get_by_role("button", name="Bring it back…").click()
+    admin_page.get_by_role("button", name="Restore…").click()
     admin_page.get_by_role("dialog").get_by_role("button", name="Roll back").click()
     expect(head(admin_page)).to_have_attribute("data-state", "published")
     assert dashboard.get(f"/v1/processors/{rule['id']}")["version"] == 2
@@ -195,7 +195,8 @@ def test_a_change_of_somebody_else_is_not_overwritten(
     dashboard.publish(rule | {"severity": "low"})
     admin_page.get_by_role("dialog").get_by_role("button", name="Pause").click()
     # The page may have seen the change by itself in the meantime; then the pause is no overwriting.
-    refused = admin_page.get_by_role("dialog").get_by_text("Somebody changed it in the meantime")
+    dialog = admin_page.get_by_role("dialog")
+    refused = dialog.get_by_text("Someone else changed it in the meantime")
     expect(refused.or_(admin_page.get_by_role("button", name="Resume"))).to_be_visible()
 
 

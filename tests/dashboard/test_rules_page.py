@@ -63,7 +63,7 @@ def test_each_rule_shows_what_the_job_makes_of_it(
     expect(row(admin_page, "broken")).to_contain_text("division by zero")
     expect(row(admin_page, "halted")).to_contain_text("paused")
     expect(row(admin_page, "late")).to_contain_text("not in main")
-    expect(row(admin_page, "late")).to_contain_text("newest change not taken yet")
+    expect(row(admin_page, "late")).to_contain_text("newest change pending")
     expect(admin_page.locator(".job-notice")).to_contain_text(
         "main has not taken the newest change of 1 rule yet"
     )
@@ -129,7 +129,7 @@ def test_filters_and_order_live_in_the_address(
     admin_page.get_by_label("Search rules").fill("3 minutes")
     expect(listed(admin_page)).to_have_text(["gamma"])
     admin_page.get_by_label("Search rules").fill("nothing of the kind")
-    expect(admin_page.get_by_text("No rule meets these filters")).to_be_visible()
+    expect(admin_page.get_by_text("No rules match these filters")).to_be_visible()
     admin_page.get_by_role("button", name="Clear the filters").click()
     expect(listed(admin_page)).to_have_count(3)
     admin_page.get_by_role("button", name="fraud").click()
@@ -157,8 +157,8 @@ def test_ticked_rules_are_paused_and_resumed_together(
     page.goto(RULES)
     page.get_by_role("checkbox", name="b", exact=True).check()
     page.get_by_role("checkbox", name="d", exact=True).click(modifiers=["Shift"])
-    bar = page.get_by_role("region", name="Ticked rules")
-    expect(bar).to_contain_text("3 rules ticked")
+    bar = page.get_by_role("region", name="Selected rules")
+    expect(bar).to_contain_text("3 rules selected")
     bar.get_by_role("button", name="Pause").click()
     dialog = page.get_by_role("dialog", name="Pause 3 rules?")
     dialog.get_by_label("Why").fill("too noisy")

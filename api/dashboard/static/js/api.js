@@ -76,8 +76,8 @@ async function request(method, url, body, { etag, headers = {}, contentType, sig
     reachable.value = false;
     throw new Problem({
       status: 0,
-      title: "The service does not answer",
-      detail: "Check the network and whether the service runs. This page tries again by itself.",
+      title: "The service is not responding",
+      detail: "Check the network and whether the service is running. This page retries automatically.",
     });
   }
   reachable.value = true;

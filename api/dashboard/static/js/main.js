@@ -56,8 +56,8 @@ function Page({ pattern }) {
     );
   }, []);
   if (pattern === null) {
-    return html`<${Empty} title="There is no such page">
-      <p>The link may be old. Choose a page above.</p>
+    return html`<${Empty} title="Page not found">
+      <p>The link may be out of date. Choose a page above.</p>
     <//>`;
   }
   if (mistake || failure) return html`<${ProblemBox} problem=${mistake ?? failure} />`;

@@ -16,7 +16,7 @@ export function Shell({ children }) {
   useEffect(() => {
     readStreams().catch(toastProblem);
   }, [session.value?.token_id]);
-  return html`<a class="skip-link" href="#page" onClick=${skip}>To the page</a>
+  return html`<a class="skip-link" href="#page" onClick=${skip}>Skip to content</a>
     <header class="top-bar">
       <${Link} href="/" class="brand" aria-label="Percept, overview">
         <img src=${ICON} alt="" width="22" height="22" /> Percept
@@ -27,14 +27,14 @@ export function Shell({ children }) {
       <${Button}
         kind="plain"
         icon=${theme.value === "dark" ? "sun" : "moon"}
-        label=${theme.value === "dark" ? "Light colours" : "Dark colours"}
+        label=${theme.value === "dark" ? "Light theme" : "Dark theme"}
         onClick=${toggleTheme}
       />
       <${Person} />
     </header>
     ${!reachable.value &&
     html`<p class="connection-lost" role="alert">
-      The service does not answer. What you see may be old; it is tried again.
+      The service is not responding. What you see may be out of date; retrying.
     </p>`}
     <main class="page" id="page" tabindex="-1">${children}</main>`;
 }

@@ -43,7 +43,7 @@ export function Findings({ report, events, column }) {
 
 function Nothing({ report }) {
   return html`<div class="findings-nothing">
-    <p>No event began a match. How many events meet what each step asks of the event alone:</p>
+    <p>No event started a match. Events that meet each step’s own condition:</p>
     <ul>
       ${Object.entries(report.fits).map(
         ([step, positions]) => html`<li key=${step}><strong>${step}</strong>: ${plural(positions.length, "event")}</li>`,
@@ -92,11 +92,11 @@ function Reason({ partial }) {
     case "timed_out":
       return html`The window closed at ${localTime(partial.ended_at)}, still ${wanted}.`;
     case "forbidden":
-      return html`It was ${wanted}, when what must not come came: ${names(partial.forbidden, "or")}.`;
+      return html`It was ${wanted}, when a forbidden event came: ${names(partial.forbidden, "or")}.`;
     case "broken":
-      return html`It was ${wanted}, and this event came instead, where nothing may lie in between.`;
+      return html`It was ${wanted}, but this event came first, and nothing may come in between.`;
     case "skipped":
-      return html`A match dropped it, as <code>after_match_skip</code> says.`;
+      return html`Dropped after a match, as <code>after_match_skip</code> says.`;
     default:
       return html`Still ${wanted}.`;
   }

@@ -3,7 +3,7 @@ import { useEffect } from "../../vendor/preact.js";
 
 const PREFIX = "percept.draft.";
 
-/** What was kept under a name: {text, format, revision}, or null. */
+/** What was kept under a name: {text, format, revision, version}, or null. */
 export function keptDraft(name) {
   try {
     return JSON.parse(sessionStorage.getItem(PREFIX + name));
@@ -29,5 +29,5 @@ export function useKept(name, draft, isChanged) {
     const warn = (event) => event.preventDefault();
     window.addEventListener("beforeunload", warn);
     return () => window.removeEventListener("beforeunload", warn);
-  }, [name, draft?.text, draft?.format, isChanged]);
+  }, [name, draft?.text, draft?.format, draft?.revision, isChanged]);
 }

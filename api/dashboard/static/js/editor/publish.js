@@ -14,10 +14,11 @@ const AN_HOUR_MS = 3_600_000;
 
 /**
  * @param {object} properties
- *   document: what is published. rule: the rule as it was loaded, null for a new one.
+ *   document: what is published. rule: the rule it was made from, null for a new one.
+ *   onConflict: called if the rule has been changed since.
  *   onDone: called once it is published, before the page is left.
  */
-export function Publish({ document, rule, onDone, onClose }) {
+export function Publish({ document, rule, onConflict, onDone, onClose }) {
   const isPaused = rule?.state === "paused";
   const choices = whenChoices(rule, isPaused);
   const written = document.effective_from;
@@ -25,7 +26,7 @@ export function Publish({ document, rule, onDone, onClose }) {
   const [from, setFrom] = useState(localInput(written ? millis(written) : Date.now() + AN_HOUR_MS));
   const act = async (comment) => {
     const sent = timed(document, when, from);
-    if (rule) await replace(rule, sent, comment);
+    if (rule) await replace(rule, sent, comment, onConflict);
     else await create(sent, comment, when === "paused");
     onDone();
     toast(told(sent, when, from, isPaused));
@@ -63,7 +64,7 @@ function Changed({ before, after }) {
     };
   }, []);
   if (!texts) return null;
-  if (texts[0] === texts[1]) return html`<p class="secondary">Nothing has been changed; no new version will be made.</p>`;
+  if (texts[0] === texts[1]) return html`<p class="secondary">Nothing has changed; no new version will be created.</p>`;
   return html`<div class="rollback-diff">
     <h3>What changes</h3>
     <${TextDiff} before=${texts[0]} after=${texts[1]} />
@@ -71,11 +72,11 @@ function Changed({ before, after }) {
 }
 
 function whenChoices(rule, isPaused) {
-  if (isPaused) return [["now", "Save the version", "The rule is paused and stays so until it is resumed."]];
+  if (isPaused) return [["now", "Save the version", "The rule is paused and stays paused until it is resumed."]];
   const paused = ["paused", "Save it paused", "It runs once a publisher resumes it."];
   if (!can("publisher")) return [paused];
   const choices = [
-    ["now", "Now", "Jobs take it up with their next batch."],
+    ["now", "Now", "Jobs pick it up with their next batch."],
     ["later", "At a time", "It takes over at exactly that instant of event time."],
   ];
   return rule ? choices : [...choices, paused];
@@ -85,13 +86,18 @@ function timed(document, when, from) {
   const { effective_from: _written, ...content } = document;
   if (when !== "later") return content;
   const at = new Date(from);
-  if (Number.isNaN(at.getTime())) throw new Error("Choose a day and a time.");
+  if (Number.isNaN(at.getTime())) throw new Error("Choose a date and time.");
   return { ...content, effective_from: at.toISOString() };
 }
 
-async function replace(rule, document, comment) {
+async function replace(rule, document, comment, onConflict) {
   const options = { query: { comment }, etag: `"${rule.revision}"` };
-  await send("PUT", path`/v1/processors/${rule.id}`, document, options);
+  try {
+    await send("PUT", path`/v1/processors/${rule.id}`, document, options);
+  } catch (problem) {
+    if (problem.status === 412) onConflict();
+    throw problem;
+  }
 }
 
 async function create(document, comment, paused) {
@@ -101,5 +107,5 @@ async function create(document, comment, paused) {
 function told(document, when, from, isPaused) {
   if (when === "paused" || isPaused) return `${document.id} is saved, paused.`;
   if (when === "later") return `${document.id} is scheduled for ${localTime(new Date(from).getTime())}.`;
-  return `${document.id} is published. Jobs take it up with their next batch.`;
+  return `${document.id} is published. Jobs pick it up with their next batch.`;
 }

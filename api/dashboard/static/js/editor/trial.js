@@ -42,7 +42,7 @@ export function TryOut({ stream, draft, document, isReady, onReport }) {
   return html`<${Card} title="Try it out">
     <div class="try-out">
       <div class="row">
-        <${Button} small disabled=${!isReady} busy=${making === "sample"} onClick=${() => fill("sample", sample)}>Make sample events<//>
+        <${Button} small disabled=${!isReady} busy=${making === "sample"} onClick=${() => fill("sample", sample)}>Create sample events<//>
         <${Button} small busy=${making === "match"} onClick=${() => fill("match", () => eventsOfMatch(stream, document?.id))}>
           From the newest match
         <//>
@@ -60,10 +60,10 @@ export function TryOut({ stream, draft, document, isReady, onReport }) {
         />
       </div>
       <p class="hint">A JSON list, or one JSON object per line, at most 2,000. Nothing is stored.</p>
-      <${Check} label="then let time pass, so that all windows close" checked=${timePasses} onChange=${setTimePasses} />
+      <${Check} label="then advance time until all windows close" checked=${timePasses} onChange=${setTimePasses} />
       ${mistake && html`<p class="mistake" role="alert">${mistake}</p>`}
       ${failure && html`<${ProblemBox} problem=${failure} />`}
-      ${!isReady && events.length > 0 && html`<p class="muted">Mend the rule first; then the events are tried.</p>`}
+      ${!isReady && events.length > 0 && html`<p class="muted">Fix the rule first; then the events are tried.</p>`}
       ${trial.problem && html`<${ProblemBox} problem=${trial.problem} />`}
       ${trial.report && html`<${Findings} report=${trial.report} events=${trial.events} column=${stream.event_time_column} />`}
     </div>

@@ -12,15 +12,15 @@ import { ProblemBox } from "../ui/problem.js";
 const SECONDS = 15;
 const SPANS = { "1h": 1, "6h": 6, "24h": 24 };
 const CHARTS = [
-  { title: "Matches and timeouts a minute", series: [["matches", "matches"], ["timeouts", "timeouts"]] },
-  { title: "Events a second", series: [["events", "events", perSecond], ["late", "late", perSecond]] },
+  { title: "Matches and timeouts per minute", series: [["matches", "matches"], ["timeouts", "timeouts"]] },
+  { title: "Events per second", series: [["events", "events", perSecond], ["late", "late", perSecond]] },
   { title: "Batch time", series: [["batch time", "batch_duration_ms"]], format: duration },
   { title: "Watermark behind newest event", series: [["behind", "watermark_delay_ms"]], format: duration },
   { title: "Partial matches", series: [["partial matches", "partial_matches"]] },
   { title: "State", series: [["state", "state_bytes"]], format: bytes },
   { title: "Waiting at the source", series: [["events", "backlog_events"]] },
-  { title: "Errors a minute", series: [["errors", "errors"]] },
-  { title: "Left out and dropped a minute", series: [["matches left out", "left_out"], ["partial matches dropped", "dropped"]] },
+  { title: "Errors per minute", series: [["errors", "errors"]] },
+  { title: "Left out and dropped per minute", series: [["matches left out", "left_out"], ["partial matches dropped", "dropped"]] },
 ];
 
 /** @param {{jobId: string}} properties */

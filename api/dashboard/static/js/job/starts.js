@@ -16,10 +16,10 @@ export function Starts({ jobId, properties }) {
     <${Card} title="Starts" padded=${false}>
       ${data && html`<${Table} caption="Starts of this job" columns=${COLUMNS} rows=${data.instances} rowKey=${(start) => start.instance_id} />`}
     <//>
-    <${Card} title="About it">
+    <${Card} title="About this job">
       ${facts.length
         ? html`<dl class="facts">${facts.map(([name, text]) => html`<dt key=${name}>${name}</dt><dd>${text}</dd>`)}</dl>`
-        : html`<p class="muted">It has told nothing about itself.</p>`}
+        : html`<p class="muted">It has reported no details.</p>`}
     <//>
   </div>`;
 }

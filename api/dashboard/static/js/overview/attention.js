@@ -11,10 +11,10 @@ const WORDS = {
   epoch_behind: "Job is behind",
   watermark_behind: "Event time lags",
   watermark_ahead: "Event time runs ahead",
-  backlog: "Events pile up",
-  batch_hangs: "A batch hangs",
+  backlog: "Backlog is growing",
+  batch_hangs: "Batch is stuck",
   discovery_failing: "Rules cannot be read",
-  rules_unreadable: "Rules are refused",
+  rules_unreadable: "Rules rejected",
   starts_soon: "Starts soon",
   ends_soon: "Ends soon",
 };

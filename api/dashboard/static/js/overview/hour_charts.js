@@ -7,8 +7,8 @@ import { Chart } from "../ui/chart.js";
 
 const MOST_SERIES = 6;
 const CHARTS = [
-  ["Matches a minute", "matches", shortCount],
-  ["Events a second", "events", (value) => shortCount(value)],
+  ["Matches per minute", "matches", shortCount],
+  ["Events per second", "events", (value) => shortCount(value)],
   ["Batch time", "batch_duration_ms", duration],
   ["Watermark behind newest event", "watermark_delay_ms", duration],
 ];

@@ -31,7 +31,7 @@ const COLUMNS = [
     key: "events",
     label: "Events/s",
     right: true,
-    cell: (job) => html`<${Trend} job=${job} name="events" words="Events a second" text=${shortCount(job.events_per_second)} />`,
+    cell: (job) => html`<${Trend} job=${job} name="events" words="Events per second" text=${shortCount(job.events_per_second)} />`,
   },
   {
     key: "batch",
@@ -43,7 +43,7 @@ const COLUMNS = [
     key: "matches",
     label: "Matches, last hour",
     right: true,
-    cell: (job) => html`<${Trend} job=${job} name="matches" words="Matches a minute" text=${shortCount(sum(job.history.series.matches))} />`,
+    cell: (job) => html`<${Trend} job=${job} name="matches" words="Matches per minute" text=${shortCount(sum(job.history.series.matches))} />`,
   },
   { key: "partial", label: "Partial matches", right: true, className: "wide-only", cell: (job) => shortCount(job.partial_matches) },
   { key: "versions", label: "Rule versions", cell: Versions },

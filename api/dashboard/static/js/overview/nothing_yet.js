@@ -7,7 +7,7 @@ import { Empty } from "../ui/empty.js";
 /** No stream is registered. */
 export function NoStreams() {
   return html`<section class="card">
-    <${Empty} title="No stream yet">
+    <${Empty} title="No streams yet">
       <p>A stream says what its events look like. Rules belong to a stream. ${can("admin") ? "Register the first one:" : "An admin registers them."}</p>
       ${can("admin") && html`<${CodeBlock} label="How to register a stream" text=${registration()} />`}
     <//>
@@ -16,7 +16,7 @@ export function NoStreams() {
 
 /** No job has registered. */
 export function NoJobs({ stream }) {
-  return html`<${Empty} title="No job yet">
+  return html`<${Empty} title="No jobs yet">
     <p>
       Rules are published here; a streaming job runs them. It registers when it starts, with this address, the stream
       ${" "}<code>${stream}</code> and a token of the role job.

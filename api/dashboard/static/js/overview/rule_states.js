@@ -33,7 +33,7 @@ function Busiest({ stream }) {
   const more = data.total - data.items.length;
   return html`<${Table}
       className="rules-table busiest"
-      caption=${`Rules of ${stream} that found most in the last hour`}
+      caption=${`Rules of ${stream} with the most matches in the last hour`}
       columns=${shown}
       rows=${data.items}
       rowKey=${(line) => line.id}
@@ -49,7 +49,7 @@ function StreamRules({ stream }) {
     <span class="stream-name"><${Link} href=${path`/streams/${stream.name}/rules`}>${stream.name}<//></span>
     ${words
       ? html`<${Bar} published=${published} paused=${paused} label=${words} /><span class="secondary number">${words}</span>`
-      : html`<span class="secondary">no rule yet</span>
+      : html`<span class="secondary">no rules yet</span>
           ${can("author") && html`<${ButtonLink} small icon="plus" href=${path`/streams/${stream.name}/new-rule`}>New rule<//>`}`}
     <span class="muted number" title=${`${plural(stream.epoch, "change")} of what runs so far`}>epoch ${count(stream.epoch)}</span>
   </li>`;

@@ -26,8 +26,8 @@ export default function ActivityPage() {
     ${problem && html`<${ProblemBox} problem=${problem} />`}
     <${Card} padded=${false}>
       ${!data && !problem && html`<${Loading} what="changes" />`}
-      ${data && !data.items.length && html`<${Empty} title="No change">
-        <p>${isFiltered ? "Nothing meets these filters." : "Nothing has been changed yet."}</p>
+      ${data && !data.items.length && html`<${Empty} title="No changes">
+        <p>${isFiltered ? "No changes match these filters." : "Nothing has been changed yet."}</p>
       <//>`}
       ${data?.items.length > 0 && html`<ol class="changes">${data.items.map((change) => html`<${ChangeItem} key=${change.id} change=${change} />`)}</ol>`}
       <${Pager} pages=${pages} page=${data} />

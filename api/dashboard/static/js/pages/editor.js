@@ -1,10 +1,11 @@
 // A rule is written or changed: text on one side; its drawing, what is wrong, and a try-out on the other.
 import { html, useEffect, useState } from "../../vendor/preact.js";
-import { get, send } from "../api.js";
+import { get, send, usePolled } from "../api.js";
 import { Link, path, route } from "../router.js";
 import { can } from "../session.js";
 import { isReady, useCheck } from "../editor/check.js";
 import { CodeEditor } from "../editor/code_editor.js";
+import { Conflict, textOf } from "../editor/conflict.js";
 import { forgetDraft, keptDraft, useKept } from "../editor/kept.js";
 import { ProblemList } from "../editor/problems.js";
 import { Publish } from "../editor/publish.js";
@@ -15,13 +16,14 @@ import { PatternGraph } from "../pattern/graph.js";
 import { readPattern, stepsOf } from "../pattern/model.js";
 import { PatternText } from "../pattern/text.js";
 import { clauseOf, useDrawing } from "../pattern/use_drawing.js";
-import { asWritten } from "../rule/as_written.js";
 import { Button, ButtonLink } from "../ui/button.js";
 import { Empty } from "../ui/empty.js";
 import { Card, Loading, PageHeader } from "../ui/page.js";
 import { ProblemBox } from "../ui/problem.js";
 import { Segments } from "../ui/tabs.js";
 import { toastProblem } from "../ui/toast.js";
+
+const LOOK_SECONDS = 15;
 
 export default function EditorPage({ params }) {
   const { stream, id } = params;
@@ -30,12 +32,12 @@ export default function EditorPage({ params }) {
   const [failure, setFailure] = useState(null);
   useEffect(() => {
     if (!can("author")) return;
-    load(stream, id, route.value.query.copy).then(setLoaded, setFailure);
+    load(name, stream, id, route.value.query.copy).then(setLoaded, setFailure);
   }, []);
   const title = id ? `Edit ${id}` : "New rule";
   if (!can("author")) {
     return html`<${Title} stream=${stream} id=${id} title=${title} />
-      <${Empty} title="Your role may look, not write"><p>An author or publisher may write rules. Ask an admin.</p><//>`;
+      <${Empty} title="Your role is read-only"><p>An author or publisher may write rules. Ask an admin.</p><//>`;
   }
   if (failure) return html`<${Title} stream=${stream} id=${id} title=${title} /><${ProblemBox} problem=${failure} />`;
   if (!loaded) return html`<${Title} stream=${stream} id=${id} title=${title} /><${Loading} what="the rule" />`;
@@ -43,7 +45,8 @@ export default function EditorPage({ params }) {
 }
 
 function Editor({ name, title, loaded }) {
-  const [draft, setDraft] = useState(() => keptOf(name, loaded) ?? { text: loaded.text, format: "yaml" });
+  const [draft, setDraft] = useState(() => loaded.kept ?? { text: loaded.text, format: "yaml" });
+  const [base, setBase] = useState(loaded.base);
   const [replacement, setReplacement] = useState(null);
   const [jump, setJump] = useState(null);
   const [isPublishing, setPublishing] = useState(false);
@@ -51,9 +54,12 @@ function Editor({ name, title, loaded }) {
   const check = useCheck(draft.text, draft.format);
   const [unchanged, setUnchanged] = useState({ yaml: loaded.text });
   const isChanged = draft.text !== unchanged[draft.format];
-  useKept(name, { ...draft, revision: loaded.rule?.revision }, isChanged);
+  useKept(name, { ...draft, revision: base?.revision, version: base?.version }, isChanged);
 
   const { stream, rule } = loaded;
+  const newest = usePolled(rule && path`/v1/processors/${rule.id}`, null, LOOK_SECONDS);
+  const theirs = newest.data ?? rule;
+  const isBehind = base && theirs.revision !== base.revision;
   const pattern = check.document?.pattern;
   const ready = isReady(check, draft.text);
   const problems = check.checked === draft.text ? check.problems : [];
@@ -74,7 +80,19 @@ function Editor({ name, title, loaded }) {
       toastProblem(problem);
     }
   };
-  const discard = () => replace({ text: loaded.text, format: "yaml" });
+  const take = (text, format, theirText) => {
+    setBase(theirs);
+    setUnchanged({ [format]: theirText });
+    if (text !== draft.text || format !== draft.format) replace({ text, format });
+  };
+  const discard = async () => {
+    try {
+      const text = theirs ? await textOf(theirs.document, "yaml") : loaded.text;
+      take(text, "yaml", text);
+    } catch (problem) {
+      toastProblem(problem);
+    }
+  };
   return html`
     <${Title}
       stream=${stream.name}
@@ -86,6 +104,13 @@ function Editor({ name, title, loaded }) {
         <${Button} kind="primary" disabled=${!ready} onClick=${() => setPublishing(true)}>${can("publisher") ? "Publish…" : "Save…"}<//>
       `}
     />
+    ${isBehind &&
+    html`<${Conflict}
+      base=${base}
+      theirs=${theirs}
+      draft=${draft}
+      onTake=${(text, theirText) => take(text, draft.format, theirText)}
+    />`}
     <div class="editor">
       <section class="card editor-text" aria-label="The rule as text">
         <header>
@@ -120,7 +145,8 @@ function Editor({ name, title, loaded }) {
     ${isPublishing &&
     html`<${Publish}
       document=${check.document}
-      rule=${rule}
+      rule=${base}
+      onConflict=${newest.refresh}
       onDone=${() => forgetDraft(name)}
       onClose=${() => setPublishing(false)}
     />`}
@@ -153,21 +179,23 @@ function Title({ stream, id, title, actions }) {
   />`;
 }
 
-async function load(name, id, copied) {
+async function load(draftName, name, id, copied) {
   const stream = await get(path`/v1/streams/${name}`);
+  const kept = keptDraft(draftName);
   const source = id ?? copied;
-  if (!source) return { stream, rule: null, text: firstDraft(stream) };
+  if (!source) return { stream, rule: null, base: null, kept, text: firstDraft(stream) };
   const rule = await get(path`/v1/processors/${source}`);
   const { effective_from: _from, effective_until: _until, ...content } = rule.document;
-  const document = asWritten(id ? rule.document : { ...content, id: `${source}-copy` });
-  const { text } = await send("POST", "/v1/drafts/text", { document, format: "yaml" });
-  return { stream, rule: id ? rule : null, text };
+  const text = await textOf(id ? rule.document : { ...content, id: `${source}-copy` }, "yaml");
+  if (!id) return { stream, rule: null, base: null, kept, text };
+  return { stream, rule, base: await baseOf(rule, kept), kept, text };
 }
 
-// A draft kept from before is taken up only if the rule has not been changed since.
-function keptOf(name, loaded) {
-  const kept = keptDraft(name);
-  return kept && kept.revision === loaded.rule?.revision ? { text: kept.text, format: kept.format } : null;
+// What a draft kept from before began with: the rule may have been changed since.
+async function baseOf(rule, kept) {
+  if (!kept || kept.revision === rule.revision || !kept.version) return rule;
+  const { document } = await get(path`/v1/processors/${rule.id}/versions/${kept.version}`);
+  return { ...rule, revision: kept.revision, version: kept.version, document };
 }
 
 function isOfRule(pointer) {

@@ -24,7 +24,7 @@ export default function JobPage({ params }) {
   const job = data.find((each) => each.name === params.name);
   if (!job) {
     return html`<${PageHeader} title=${params.name} above=${html`<${Link} href="/">Jobs<//>`} />
-      <${Empty} title="No such job">
+      <${Empty} title="Job not found">
         <p>No job of this name has registered on the stream ${params.stream}, or it was forgotten.</p>
       <//>`;
   }
@@ -78,10 +78,10 @@ function Figures({ job }) {
       value=${lag === null ? "–" : duration(lag < 10_000 ? lag : Math.round(lag / 1000) * 1000)}
       note=${html`<${Time} at=${job.watermark} none="no event yet" />`}
     />
-    <${Figure} name="Time goes on by" value=${timeDriver(job)} note=${timeNote(job)} />
+    <${Figure} name="Event time advances by" value=${timeDriver(job)} note=${timeNote(job)} />
     <${Figure} name="Events" value=${shortCount(job.events_per_second)} unit="/s" note=${`${shortCount(job.counters.events)} since its start`} />
     <${Figure} name="Batch time" value=${duration(job.batch_duration_ms)} note=${batchNote(job)} />
-    <${Figure} name="Waiting at the source" value=${shortCount(job.backlog_events)} unit=${job.backlog_events === null ? "" : "events"} note=${job.backlog_events === null ? "not told by it" : ""} />
+    <${Figure} name="Waiting at the source" value=${shortCount(job.backlog_events)} unit=${job.backlog_events === null ? "" : "events"} note=${job.backlog_events === null ? "not reported" : ""} />
     <${Figure} name="Source of its rules" value=${DISCOVERY[job.discovery.status]} kind=${discoveryKind(job.discovery)} note=${discoveryNote(job.discovery)} />
     <${Figure} name="Matches since its start" value=${shortCount(job.counters.matches)} note=${`${shortCount(job.counters.timeouts)} timed out`} />
     <${Figure} name="Partial matches" value=${shortCount(job.partial_matches)} note=${`state ${bytes(job.state_bytes)}`} />
@@ -109,7 +109,7 @@ function timeNote(job) {
   if (job.silent_since) return html`its source is silent since <${Time} at=${job.silent_since} />`;
   if (job.time_mode === "events") return "alone: after the last one, open windows wait";
   if (job.time_mode === "events_or_clock") return "or the clock, once its source is silent";
-  return job.time_mode === "processing" ? "an event has the time at which it is read" : "not told by it";
+  return job.time_mode === "processing" ? "an event has the time at which it is read" : "not reported";
 }
 
 function batchNote(job) {
@@ -127,7 +127,7 @@ function discoveryKind(discovery) {
 function discoveryNote(discovery) {
   if (discovery.unreadable) return `${plural(discovery.unreadable, "rule")} cannot run: ${discovery.problems[0] ?? ""}`;
   if (discovery.status === "failing") return `the last good set runs: ${discovery.error}`;
-  return html`read <${Time} at=${discovery.last_success} ago none="not told by it" />`;
+  return html`read <${Time} at=${discovery.last_success} ago none="not reported" />`;
 }
 
 function Forget({ job, onClose }) {

@@ -42,7 +42,7 @@ function Found({ stream, match, column, above }) {
       <${Timeline} match=${match} column=${column} marked=${marked} onMark=${setMarked} />
     <//>
     <div class="found-halves">
-      <${Card} title="What is known of it"><${Facts} stream=${stream} match=${match} /><//>
+      <${Card} title="Details"><${Facts} stream=${stream} match=${match} /><//>
       <${Card} title="Output"><${OutputFacts} output=${match.output} /><//>
     </div>
     ${match.event_count > 0 &&

@@ -15,9 +15,9 @@ import { State } from "../ui/state.js";
 
 const STATUS = {
   live: ["running", "live", "New matches appear as they come"],
-  reading: ["pending", "every few seconds", "As many listen as may; new matches are read every few seconds"],
-  lost: ["stale", "not connected", "The connection is lost; it is tried again, and nothing is missed"],
-  held: ["paused", "held", "New matches wait until you ask for them"],
+  reading: ["pending", "every few seconds", "Too many live connections; new matches are loaded every few seconds"],
+  lost: ["stale", "not connected", "Connection lost; reconnecting. Nothing is missed"],
+  held: ["paused", "held", "New matches wait until you resume"],
   ended: ["stopped", "up to a time", "Until a given time: nothing new can come"],
 };
 
@@ -69,17 +69,17 @@ function List({ list, column, isFiltered }) {
           html`<${MatchRow} key=${match.number} match=${match} column=${column} isFresh=${fresh.has(match.number)} />`,
       )}
     </ol>
-    ${nextCursor && html`<p class="older"><${Button} onClick=${list.older}>Show older ones<//></p>`}`;
+    ${nextCursor && html`<p class="older"><${Button} onClick=${list.older}>Show older matches<//></p>`}`;
 }
 
 function Nothing({ isFiltered }) {
   if (isFiltered) {
-    return html`<${Empty} title="No recent match meets these filters">
-      <p>New ones that do appear here as they come.</p>
+    return html`<${Empty} title="No recent matches for these filters">
+      <p>New matches that meet them appear here as they arrive.</p>
       <${Button} onClick=${() => setQuery(withoutFilters())}>Clear the filters<//>
     <//>`;
   }
-  return html`<${Empty} title="No match yet">
+  return html`<${Empty} title="No matches yet">
     <p>What the rules of this stream find appears here within seconds, once a job runs them and reports to this service.</p>
   <//>`;
 }

@@ -129,9 +129,9 @@ function DeletedRule({ id, stream, versions, refresh }) {
       stream=${stream}
       title=${id}
       beside=${html`<${State} name="deleted" />`}
-      actions=${can("publisher") && html`<${Button} onClick=${() => setOpen(true)}>Bring it back…<//>`}
+      actions=${can("publisher") && html`<${Button} onClick=${() => setOpen(true)}>Restore…<//>`}
     >
-      <p class="secondary">It was deleted and runs no more. Its versions are kept.</p>
+      <p class="secondary">It was deleted and no longer runs. Its versions are kept.</p>
     <//>
     <${Versions} rule=${{ ...rule, published: [] }} versions=${versions} running=${{ jobs: [] }} refresh=${refresh} />
     <${Changes} id=${id} />

@@ -89,7 +89,7 @@ function Range({ pages, page }) {
 
 function Nothing({ stream, newRule }) {
   if (isFiltered(route.value.query)) {
-    return html`<${Empty} title="No rule meets these filters">
+    return html`<${Empty} title="No rules match these filters">
       <${Button} onClick=${() => setQuery(withoutFilters())}>Clear the filters<//>
     <//>`;
   }

@@ -90,6 +90,6 @@ function Revoke({ token, onDone, onClose }) {
     onDone();
   };
   return html`<${Confirm} title=${`Revoke the token ${token.name}?`} verb="Revoke" danger act=${act} onClose=${onClose}>
-    <p>Whatever uses it is refused from now on, and its sessions end. This cannot be undone.</p>
+    <p>Anything that uses it is refused from now on, and its sessions end. This cannot be undone.</p>
   <//>`;
 }

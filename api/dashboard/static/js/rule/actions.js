@@ -58,18 +58,18 @@ function rulePath(rule) {
 function Pause({ rule, refresh, onClose }) {
   const act = async (comment) => {
     await send("POST", `${rulePath(rule)}/pause`, undefined, { query: { comment }, etag: etagOf(rule) });
-    toast(`${rule.id} is paused. Jobs take it up with their next batch.`);
+    toast(`${rule.id} is paused. Jobs pick it up with their next batch.`);
     refresh();
   };
   return html`<${Confirm} title=${`Pause ${rule.id}?`} verb="Pause" act=${act} onClose=${onClose}>
-    <p>Jobs stop it with their next batch. Matches that have begun are dropped; complete ones that wait for these are output. Its versions stay.</p>
+    <p>Jobs stop it with their next batch. Partial matches are dropped; complete ones that were held back are output. Its versions stay.</p>
   <//>`;
 }
 
 function Resume({ rule, refresh, onClose }) {
   const act = async (comment) => {
     await send("POST", `${rulePath(rule)}/resume`, undefined, { query: { comment }, etag: etagOf(rule) });
-    toast(`${rule.id} is published again. Jobs take it up with their next batch.`);
+    toast(`${rule.id} is published again. Jobs pick it up with their next batch.`);
     refresh();
   };
   return html`<${Confirm} title=${`Resume ${rule.id}?`} verb="Resume" act=${act} onClose=${onClose}>
@@ -135,7 +135,7 @@ export function Schedule({ rule, versions, refresh, onClose, chosen }) {
   const [from, setFrom] = useState(localInput(Date.now() + 3_600_000));
   const act = async (comment) => {
     const at = new Date(from);
-    if (Number.isNaN(at.getTime())) throw new Error("Choose a day and a time.");
+    if (Number.isNaN(at.getTime())) throw new Error("Choose a date and time.");
     const found = await get(`${rulePath(rule)}/versions/${version}`);
     const { effective_until, ...content } = found.document;
     const labels = { description: rule.description, owner: rule.owner, tags: rule.tags };

@@ -30,7 +30,7 @@ function Alarm({ kind, children }) {
 
 function NoJob() {
   return html`<${Alarm} kind="info">
-    <p><strong>No job runs this stream.</strong> The rule is kept and published, but nothing looks for it. Start a job of this stream.</p>
+    <p><strong>No job runs this stream.</strong> The rule is kept and published, but no job is looking for it. Start a job of this stream.</p>
   <//>`;
 }
 
@@ -38,7 +38,7 @@ function Stale({ rule, job }) {
   return html`<${Alarm} kind="warn">
     <p>
       <${State} name="stale" /> <strong>The job <${Link} href=${path`/streams/${rule.stream}/jobs/${job.name}`}>${job.name}<//> is
-      silent.</strong> It was last heard of <${Time} at=${job.heartbeat_at} ago none="never" />. What is shown of it is
+      silent.</strong> Its last heartbeat was <${Time} at=${job.heartbeat_at} ago none="never" />. What is shown of it is
       of that time. Look at its log; it takes up all changes by itself when it is back.
     </p>
   <//>`;
@@ -46,7 +46,7 @@ function Stale({ rule, job }) {
 
 function Behind({ job }) {
   return html`<${Alarm} kind="info">
-    <p>The job <strong>${job.name}</strong> has not taken up the newest change yet; it will with its next batch.</p>
+    <p>The job <strong>${job.name}</strong> has not picked up the newest change yet; it will with its next batch.</p>
   <//>`;
 }
 

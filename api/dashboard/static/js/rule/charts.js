@@ -34,11 +34,11 @@ export function RuleCharts({ id, running }) {
       <dl class="held">
         <dt>Partial matches</dt>
         <dd>${shortCount(state.partial.at(-1))}</dd>
-        <dd><${Sparkline} values=${state.partial} label="Partial matches since this page is open" /></dd>
+        <dd><${Sparkline} values=${state.partial} label="Partial matches since this page was opened" /></dd>
         ${state.memory.some(Boolean) &&
         html`<dt>Memory</dt>
           <dd>${bytes(state.memory.at(-1))}</dd>
-          <dd><${Sparkline} values=${state.memory} label="Memory since this page is open" /></dd>`}
+          <dd><${Sparkline} values=${state.memory} label="Memory since this page was opened" /></dd>`}
       </dl>
       <p class="muted">Since this page was opened.</p>
     <//>

@@ -59,7 +59,7 @@ function Facts({ document }) {
         ? html`<code>${keys.join(", ")}</code> <span class="secondary">matches never mix keys</span>`
         : html`<span class="secondary">none: all events together</span>`}
     </dd>
-    <dt>Gives out</dt>
+    <dt>Output</dt>
     <dd>
       ${select &&
       html`<ul class="outputs">

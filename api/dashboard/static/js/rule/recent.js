@@ -19,7 +19,7 @@ export function RecentMatches({ rule, most = 6 }) {
   if (!list.data || !stream.data) return html`<${Loading} what="matches" />`;
   if (!list.data.items.length) {
     return html`<${Empty} title="No matches yet">
-      <p>They appear here by themselves. To see what the rule would find, try it out in the editor.</p>
+      <p>They appear here automatically. To see what the rule would find, try it out in the editor.</p>
     <//>`;
   }
   return html`<div class="recent">

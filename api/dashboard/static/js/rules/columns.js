@@ -118,7 +118,7 @@ function awaitedVersion({ running, published }) {
 }
 
 function nextTitle({ running }) {
-  if (!running?.next_from) return "Published; the job has not taken it yet";
+  if (!running?.next_from) return "Published; not picked up by the job yet";
   return `Runs ${eventTimeUntil(running.next_from, running.job.watermark)}`;
 }
 

@@ -10,7 +10,7 @@ import { STANDINGS, standingName } from "./standing.js";
 
 const PROBLEMS = [
   ["errors", "with errors", "Quarantined, or counting errors"],
-  ["behind", "behind", "The job has not taken their newest change"],
+  ["behind", "behind", "Newest change not picked up by the job yet"],
   ["warnings", "with warnings", "Their definition is allowed, but rarely meant like that"],
 ];
 const SEVERITIES = ["critical", "high", "medium", "low", "info"];

@@ -11,7 +11,7 @@ export function JobNotice({ stream, page }) {
     return html`<p class="job-notice info">
       <${State} name="info">no job<//>
       <span>
-        No job runs the rules of ${stream} yet. They are kept, and taken up as soon as one starts:${" "}
+        No job runs the rules of ${stream} yet. They are kept, and start as soon as one runs:${" "}
         <code>percept run job.yaml</code>
       </span>
     </p>`;

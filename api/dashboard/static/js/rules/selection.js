@@ -62,11 +62,11 @@ export function SelectionBar({ stream, selection, onDone }) {
   const number = selection.ids.size;
   if (!number) return null;
   const tooMany = number > MOST_AT_ONCE;
-  return html`<div class="selection-bar" role="region" aria-label="Ticked rules">
-    <span aria-live="polite">${plural(number, "rule")} ticked${tooMany && `; at most ${MOST_AT_ONCE} at once`}</span>
+  return html`<div class="selection-bar" role="region" aria-label="Selected rules">
+    <span aria-live="polite">${plural(number, "rule")} selected${tooMany && `; at most ${MOST_AT_ONCE} at once`}</span>
     <${Button} small icon="pause" disabled=${tooMany} onClick=${() => setAction("pause")}>Pause…<//>
     <${Button} small icon="play" disabled=${tooMany} onClick=${() => setAction("resume")}>Resume…<//>
-    <${Button} small kind="plain" onClick=${selection.clear}>Untick all<//>
+    <${Button} small kind="plain" onClick=${selection.clear}>Clear selection<//>
     ${action &&
     html`<${Question}
       stream=${stream}
@@ -88,7 +88,7 @@ function Question({ stream, action, ids, onClose, onDone }) {
     const { changed } = await send("POST", path`/v1/streams/${stream}/rules/${action}`, body, { query: { comment } });
     const unchanged = ids.length - changed.length;
     const others = unchanged ? `; ${unchanged} already were` : "";
-    toast(`${plural(changed.length, "rule")} ${done}${others}. Jobs take it with their next batch.`);
+    toast(`${plural(changed.length, "rule")} ${done}${others}. Jobs pick it up with their next batch.`);
     onDone();
   };
   return html`<${Confirm}

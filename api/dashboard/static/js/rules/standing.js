@@ -50,7 +50,7 @@ function Note({ line }) {
 }
 
 function awaited(standing, state) {
-  if (state === "paused" && standing !== "paused") return "pause not taken yet";
-  if (state !== "paused" && standing === "paused") return "resume not taken yet";
-  return "newest change not taken yet";
+  if (state === "paused" && standing !== "paused") return "pause pending";
+  if (state !== "paused" && standing === "paused") return "resume pending";
+  return "newest change pending";
 }

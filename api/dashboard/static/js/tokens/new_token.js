@@ -73,7 +73,7 @@ function TokenForm({ onDone, onClose }) {
     ${problem && html`<${ProblemBox} problem=${problem} />`}
     <footer class="row">
       <${Button} kind="plain" onClick=${onClose}>Cancel<//>
-      <${Button} kind="primary" type="submit" busy=${busy}>Make token<//>
+      <${Button} kind="primary" type="submit" busy=${busy}>Create token<//>
     </footer>
   </form>`;
 }

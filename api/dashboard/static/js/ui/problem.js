@@ -3,13 +3,13 @@ import { html } from "../../vendor/preact.js";
 import { CodeBlock } from "./code.js";
 
 const TITLES = {
-  400: "This cannot be read",
-  403: "This is not allowed",
-  404: "There is no such thing",
-  409: "Not possible now",
-  412: "It has changed meanwhile",
-  413: "This is too large",
-  422: "Something is to be mended",
+  400: "Invalid request",
+  403: "Not allowed",
+  404: "Not found",
+  409: "Not possible at the moment",
+  412: "Changed in the meantime",
+  413: "Too large",
+  422: "Please correct the following",
   429: "Too many requests",
   500: "The service failed",
   503: "The service is not ready",
@@ -17,17 +17,17 @@ const TITLES = {
 const ADVICE = {
   403: "Your token's role may not do this. Ask an admin for one that may.",
   404: "It may have been deleted, or the link is old.",
-  409: "Its state does not allow this, or the name is taken. Reload and look at it again.",
-  412: "Somebody changed it in the meantime. Reload, look at their change, and do yours again.",
+  409: "Its state does not allow this, or the name is already taken. Reload and try again.",
+  412: "Someone else changed it in the meantime. Close this to see their change, and apply yours to it.",
   429: "Too many requests. Wait a moment.",
-  500: "The service failed. Its log says why, under the request id below.",
-  503: "The service is busy or about to stop. It is tried again.",
+  500: "The service log has the reason, under the request id below.",
+  503: "The service is busy or shutting down. Retrying automatically.",
 };
 
 /** Shows a Problem (or any Error): what, where, and what to do. */
 export function ProblemBox({ problem }) {
   const status = problem.status ?? -1;
-  const title = status === -1 ? "This page failed" : (TITLES[status] ?? problem.title);
+  const title = status === -1 ? "This page could not be displayed" : (TITLES[status] ?? problem.title);
   return html`<div class="problem" role="alert">
     <p><strong>${title}</strong></p>
     <p>${problem.detail ?? problem.message}</p>
