@@ -16,8 +16,8 @@ from cep.expression import Expression, Node
 from cep.nfa.compiler.compile import CompiledPattern, compile_pattern
 from cep.nfa.runs import CELL_EVENT, CELL_STEP, Cell, accepted_events
 from cep.pattern.tree import PatternTree, Step
-from cep.row_pattern.bound import BoundClause, Fold, NumberOfMatch, RowOfMatch, references_of
-from cep.row_pattern.clause import Clause, RowsPerMatch
+from cep.row_pattern.bound import BoundClause, Fold, RowOfMatch, ValueAt, references_of
+from cep.row_pattern.clause import Clause
 from cep.row_pattern.errors import ClauseError
 from cep.row_search.matched import Found, MatchedRows
 from cep.row_search.program import RowProgram
@@ -46,7 +46,7 @@ def clause_program(clause: BoundClause, program: RowProgram) -> ClauseProgram | 
         clause: the clause.
         program: the same, ready to search.
     """
-    looks_around = program.tracks_every_row or program.keeps_past or program.output_back
+    looks_around = program.tracks_every_row or program.keeps_past
     if looks_around or any(condition.residual is not None for condition in program.conditions):
         return None
     if (tree := _trees[clause.clause]) is None:
@@ -93,22 +93,18 @@ def _with_tests(
 
 def _sees_steps_alone(clause: BoundClause, variables: Sequence[int]) -> bool:
     """Return whether the output looks at no rows but those that the steps take."""
-    if clause.rows_per_match is RowsPerMatch.WITH_UNMATCHED:
-        return False
     passed = frozenset(range(len(clause.variables))) - frozenset(variables)
     if not passed:
         return True
     for _, measure in clause.measures:
         for reference in references_of(measure):
             match reference:
-                case NumberOfMatch():
-                    return False
-                case Fold(variables=seen):
-                    is_blind = seen is not None and not seen & passed
+                case Fold(variables=seen) if seen is not None and not seen & passed:
+                    continue
+                case ValueAt(start=RowOfMatch() as row) if _is_of_step(row, passed):
+                    continue
                 case _:
-                    is_blind = reference.start is not None and _is_of_step(reference.start, passed)
-            if not is_blind:
-                return False
+                    return False
     return True
 
 

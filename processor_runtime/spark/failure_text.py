@@ -112,13 +112,13 @@ def _spark_text(error: Py4JJavaError | PySparkException) -> str:
     kind = type(error).__name__
     try:
         if isinstance(error, Py4JJavaError):
-            return "; ".join(dict.fromkeys(map(_reason, _java_texts(error))))
+            return "; ".join(dict.fromkeys(map(reason_in, _java_texts(error))))
         text = (error.getMessage() or str(error)).strip().removeprefix("[None] ")
     except (Py4JError, OSError):  # Java has ended, and with it all that it could say
         return f"{kind}: Spark's Java process has ended"
     if (raised := _raised_in_python(text)) is not None:
         return raised
-    return f"{kind}: {_reason(text)}"
+    return f"{kind}: {reason_in(text)}"
 
 
 def _java_texts(error: Py4JJavaError) -> Iterator[str]:
@@ -132,8 +132,8 @@ def _java_texts(error: Py4JJavaError) -> Iterator[str]:
         yield root
 
 
-def _reason(text: str) -> str:
-    """Return the reason in what Spark says, in one line."""
+def reason_in(text: str) -> str:
+    """Return the reason in what Spark or Java says, in one line."""
     if (raised := _raised_in_python(text)) is not None:
         return raised
     said = _AROUND.sub("", text.strip()).partition("\n")[0].strip()

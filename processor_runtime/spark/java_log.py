@@ -10,11 +10,12 @@ import re
 from pathlib import Path
 from typing import Final
 
+from processor_runtime.spark.failure_text import reason_in
+
 _READ_BYTES: Final = 1_000_000
 _BROKEN_OFF: Final = re.compile(r"^EOFError \(serializers\.py, line \d+\)")
 _DIED: Final = re.compile(r'^Exception in thread "[^"]*" (.+)$')
 _CAUSE: Final = re.compile(r"^Caused by: (.+)$")
-_PACKAGES: Final = re.compile(r"^(?:[\w$]+\.)+(?=[\w$]+(?::|$))")
 
 
 def told_by_java(reason: str, log: Path, *, since: int) -> str:
@@ -52,4 +53,4 @@ def _last_death(lines: list[str]) -> str | None:
             told = found[1]
         elif not line.startswith(("\t", "Caused by: ")):
             is_inside = False
-    return None if told is None else _PACKAGES.sub("", told)
+    return None if told is None else reason_in(told)

@@ -1,8 +1,7 @@
 // The rule has been changed by someone else while it is edited here: their change, yours, and both together.
 import { html, useEffect, useState } from "../../vendor/preact.js";
-import { send } from "../api.js";
 import { Time } from "../format.js";
-import { asWritten } from "../rule/as_written.js";
+import { textOf } from "../rule/as_written.js";
 import { TextDiff } from "../rule/diff.js";
 import { Button } from "../ui/button.js";
 import { Segments } from "../ui/tabs.js";
@@ -13,11 +12,6 @@ const VIEWS = [
   ["theirs", "Their changes"],
   ["mine", "Your changes"],
 ];
-
-/** The text of a document in a format, as the editor shows it. */
-export async function textOf(document, format) {
-  return (await send("POST", "/v1/drafts/text", { document: asWritten(document), format })).text;
-}
 
 /**
  * @param {object} properties

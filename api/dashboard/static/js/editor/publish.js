@@ -4,7 +4,7 @@ import { send } from "../api.js";
 import { localTime, millis } from "../format.js";
 import { navigate, path } from "../router.js";
 import { TimeField, Withdrawn, localInput } from "../rule/actions.js";
-import { asWritten } from "../rule/as_written.js";
+import { textOf } from "../rule/as_written.js";
 import { TextDiff } from "../rule/diff.js";
 import { can } from "../session.js";
 import { Confirm } from "../ui/dialog.js";
@@ -57,8 +57,7 @@ function Changed({ before, after }) {
   const [texts, setTexts] = useState(null);
   useEffect(() => {
     let gone = false;
-    const text = async (document) => (await send("POST", "/v1/drafts/text", { document: asWritten(document), format: "yaml" })).text;
-    Promise.all([text(before), text(after)]).then((both) => !gone && setTexts(both), toastProblem);
+    Promise.all([textOf(before), textOf(after)]).then((both) => !gone && setTexts(both), toastProblem);
     return () => {
       gone = true;
     };

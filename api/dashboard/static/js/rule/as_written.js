@@ -1,4 +1,5 @@
 // A rule as people write it; what the service adds for its own use is left out.
+import { send } from "../api.js";
 import { clauseOf } from "../pattern/use_drawing.js";
 
 /**
@@ -10,4 +11,9 @@ export function asWritten(document) {
   if (!clauseOf(document.pattern)) return document;
   const { key_by: _key, ...written } = document;
   return written;
+}
+
+/** The text of a published rule's document as people write it. @param {"yaml"|"json"} format */
+export async function textOf(document, format = "yaml") {
+  return (await send("POST", "/v1/drafts/text", { document: asWritten(document), format })).text;
 }

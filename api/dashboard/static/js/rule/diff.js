@@ -1,10 +1,10 @@
 // How two versions of a rule differ: as text, line by line, and in meaning.
 import { html, useEffect, useState } from "../../vendor/preact.js";
-import { get, send } from "../api.js";
+import { get } from "../api.js";
 import { path } from "../router.js";
 import { ProblemBox } from "../ui/problem.js";
 import { Loading } from "../ui/page.js";
-import { asWritten } from "./as_written.js";
+import { textOf } from "./as_written.js";
 
 const CONTEXT = 3;
 const MARKS = { added: "+", removed: "−", changed: "±" };
@@ -85,16 +85,16 @@ async function compared(id, before, after) {
   const processor = path`/v1/processors/${id}`;
   const [comparison, old, recent, { diffLines }] = await Promise.all([
     get(`${processor}/comparison`, { old: before, new: after }),
-    textOf(processor, before),
-    textOf(processor, after),
+    textOfVersion(processor, before),
+    textOfVersion(processor, after),
     import("../../vendor/diff.js"),
   ]);
   return { differences: comparison.differences, rows: rowsOf(diffLines(old, recent)) };
 }
 
-async function textOf(processor, version) {
+async function textOfVersion(processor, version) {
   const { document } = await get(`${processor}/versions/${version}`);
-  return (await send("POST", "/v1/drafts/text", { document: asWritten(document), format: "yaml" })).text;
+  return textOf(document);
 }
 
 function rowsOf(parts) {
