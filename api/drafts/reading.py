@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from api.drafts.schemas import Draft, DraftProblem
-from api.gitops.documents import FileDocument, Inside
 from api.web.json_bodies import MAXIMUM_DEPTH
 from api.web.problems import Flaw, escaped, unescaped
+from cep.definition.rule_files import FileDocument, Inside
 from cep.pattern import PatternError
 from cep.pattern.document.text import SourceDocument, read_json_text, read_yaml_documents
 

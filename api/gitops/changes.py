@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from api.client import Processor, ProcessorLine, Stream
 from api.gitops.checking import WantedProcessor, WantedStream, WantedVersion
-from api.gitops.documents import FileProblem
+from cep.definition.rule_files import FileProblem
 
 
 class Action(StrEnum):

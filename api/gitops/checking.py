@@ -12,12 +12,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
-from api.gitops.documents import FileDocument, FileProblem
 from api.streams.checking import check_stream
 from api.streams.schemas import StreamDocument
 from cep.definition.checking import CheckedDefinition, check_definition
 from cep.definition.document import ProcessorDocument, ProcessorFile, ProcessorLabels
 from cep.definition.keys import without_implied_key
+from cep.definition.rule_files import FileDocument, FileProblem
 from cep.definition.text import in_usual_order
 from cep.expression import Schema
 from cep.instants import instant_ms
@@ -163,7 +163,9 @@ def check_documents(
             files.add_stream(place)
         else:
             told = "neither a processor (id, stream, pattern) nor a stream (name, schema)."
-            files.problems.append(place.problem("", told))
+            is_pattern = "steps" in place.data or "match_recognize" in place.data
+            remedy = "Put the pattern under `pattern:`, with id and stream." if is_pattern else ""
+            files.problems.append(place.problem("", told, remedy))
     columns = {**published, **files.columns}
     for place in processors:
         files.add_processor(place, columns)
@@ -251,9 +253,9 @@ class _Files:
             for versions in self._versions.values()
         ]
         return Wanted(
-            tuple(each for each in self._streams.values() if stream in {None, each.stream}),
-            tuple(each for each in processors if stream in {None, each.stream}),
-            tuple(each for each in self._faulty if stream in {None, each.stream}),
+            tuple(each for each in self._streams.values() if stream in (None, each.stream)),
+            tuple(each for each in processors if stream in (None, each.stream)),
+            tuple(each for each in self._faulty if stream in (None, each.stream)),
             frozenset(self.columns.keys() - self._streams.keys()),
         )
 

@@ -15,12 +15,12 @@ from rich.text import Text
 
 from api.client import Client, ServiceError
 from api.gitops.changes import Plan
-from api.gitops.documents import FileProblem, read_documents
 from api.gitops.execution import carry_out
 from api.gitops.exporting import FileFormat
 from api.gitops.exporting import export as export_files
 from api.gitops.planning import make_plan, problems_without_service
 from api.gitops.reporting import Reporter
+from cep.definition.rule_files import FileProblem, read_documents
 
 FAILED: Final = 1
 BAD_INPUT: Final = 2

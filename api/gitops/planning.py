@@ -27,9 +27,9 @@ from api.gitops.checking import (
     stream_names,
 )
 from api.gitops.comparison import Published, processor_diff, steps_between, text_diff
-from api.gitops.documents import FileDocument, FileProblem
 from api.gitops.refusals import Checker, misfits
 from api.streams.schemas import StreamDocument
+from cep.definition.rule_files import FileDocument, FileProblem
 from cep.expression import Schema
 
 REQUESTS_AT_ONCE: Final = 8

@@ -16,9 +16,9 @@ from api.client import Client, Flaw, Invalid, NotFound, ProcessorLine, Stream
 from api.gitops.changes import ProcessorChange, StreamChange
 from api.gitops.checking import CheckedFile, WantedStream
 from api.gitops.comparison import published_documents
-from api.gitops.documents import FileDocument, FileProblem, Inside
 from cep.definition.checking import check_definition
 from cep.definition.document import ProcessorContent
+from cep.definition.rule_files import FileDocument, FileProblem, Inside
 from cep.matching.examples import example_problems
 
 

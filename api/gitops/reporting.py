@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.text import Text
 
 from api.gitops.changes import Action, Plan, ProcessorChange, StreamChange
-from api.gitops.documents import FileProblem
 from api.gitops.execution import ChangeOutcome
+from cep.definition.rule_files import FileProblem
 
 _STYLES: Final = {
     Action.REGISTER: "green",

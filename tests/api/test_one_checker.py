@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 import yaml
 
-from api.gitops.documents import FileDocument, read_documents
 from api.gitops.planning import make_plan
+from api.rule_tests.streams import streams_at_hand
+from api.rule_tests.testing import Surroundings, outcomes_of
+from api.trials.processes import TrialProcesses
+from cep.definition.rule_files import FileDocument, read_documents
 from cep.pattern.document.text import SourceDocument
 from discoverers import DiscovererSurroundings, create_discoverer
 from discoverers.assembly import assemble
@@ -181,7 +184,19 @@ def told_by_pointers(flaws: list[Document], document: Document) -> Told:
     }
 
 
-WAYS = [published, drafted, planned, planned_with_its_stream, discovered]
+def checked_in_files(_service: ListeningService, document: Document, folder: Path) -> Told:
+    (folder / "stream.yaml").write_text(yaml.safe_dump(TAGGED))
+    (folder / "rule.yaml").write_text(yaml.safe_dump(document, sort_keys=False))
+    documents, _ = read_documents([folder])
+    streams, _ = streams_at_hand(documents, [folder], [])
+    around = Surroundings(streams, None, TrialProcesses(1, 100))
+    rule, stream = outcomes_of(documents, [], around, lambda _place: True)
+    assert not stream.all_problems
+    assert all(problem.line is not None for problem in rule.problems)
+    return {(problem.path, problem.message) for problem in rule.problems}
+
+
+WAYS = [published, drafted, planned, planned_with_its_stream, discovered, checked_in_files]
 
 
 @pytest.mark.parametrize("case", WRONG)

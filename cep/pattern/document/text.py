@@ -100,6 +100,8 @@ def read_json_text(text: str) -> SourceDocument:
     except json.JSONDecodeError as error:
         problem = Problem("", f"not JSON: {error.msg}.", "", error.lineno, error.colno)
         raise PatternError([problem]) from None
+    except ValueError as error:  # a number of too many digits
+        raise PatternError([Problem("", f"not JSON: {error}.", "")]) from None
     except RecursionError:
         raise PatternError([_TOO_DEEP]) from None
     # JSON is YAML except for tabs and a few characters in strings; spaces instead keep all places.

@@ -4,8 +4,8 @@ A file holds one document or many: YAML documents with `---` in between, or a li
 `pattern` is a processor, one with `schema` is a stream.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,10 @@ from cep.pattern.document.text import (
 
 @dataclass(frozen=True, slots=True)
 class FileProblem:
-    """One problem in a file; `line` and `column` count from 1, `path` names the key."""
+    """One problem in a file; `line` and `column` count from 1, `path` names the key.
+
+    `document` is the one it is in, `None` if the file could not be read as documents.
+    """
 
     file: Path
     message: str
@@ -30,6 +33,7 @@ class FileProblem:
     line: int | None = None
     column: int | None = None
     snippet: str = ""
+    document: "FileDocument | None" = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
@@ -75,10 +79,10 @@ class FileDocument:
         snippet = inside.snippet if inside else ""
         mark = self.source.mark(path) or self._first_mark()
         if mark is None:
-            return FileProblem(self.file, told, path, snippet=snippet)
+            return FileProblem(self.file, told, path, snippet=snippet, document=self)
         where = (None, None) if inside is None else (inside.line, inside.column)
         line, column = mark.inside(*where)
-        return FileProblem(self.file, told, path, line, column, snippet)
+        return FileProblem(self.file, told, path, line, column, snippet, self)
 
     def told(self, problem: Problem) -> FileProblem:
         """Return a problem of this document with its place in the file."""
@@ -105,30 +109,27 @@ class FileDocument:
 
 
 def read_documents(paths: Iterable[Path]) -> tuple[list[FileDocument], list[FileProblem]]:
-    """Return the documents of files, and of all files in folders, in the order of their names."""
-    documents: list[FileDocument] = []
+    """Return the documents of files, and of all files in folders, in the order of their names.
+
+    A file that is named twice, as by itself and by its folder, is read once.
+    """
+    files: dict[Path, Path] = {}
     problems: list[FileProblem] = []
     for path in paths:
         if not path.exists():
             problems.append(FileProblem(path, "there is no such file or folder."))
-            continue
         for file in _files(path):
-            try:
-                documents += _documents(file)
-            except PatternError as error:
-                problems += [
-                    FileProblem(file, each.message, each.path, each.line, each.column)
-                    for each in error.problems
-                ]
-            except (OSError, UnicodeDecodeError) as error:
-                problems.append(FileProblem(file, f"cannot be read: {error}."))
+            files.setdefault(file.resolve(), file)
     mappings = []
-    for document in documents:
-        if isinstance(document.source.data, dict):
-            mappings.append(document)
-        else:
-            told = "a document is a mapping with keys such as id and pattern."
-            problems.append(document.problem("", told))
+    for file in files.values():
+        read, refused = _documents(file)
+        problems += refused
+        for document in read:
+            if isinstance(document.source.data, dict):
+                mappings.append(document)
+            else:
+                told = "a document is a mapping with keys such as id and pattern."
+                problems.append(document.problem("", told))
     return mappings, problems
 
 
@@ -144,9 +145,16 @@ def _files(path: Path) -> list[Path]:
     )
 
 
-def _documents(file: Path) -> Iterator[FileDocument]:
-    text = file.read_text(encoding="utf-8")
-    is_json = file.suffix.lower() == ".json"
-    for source in [read_json_text(text)] if is_json else read_yaml_documents(text):
-        for document in items_of(source):
-            yield FileDocument(file, document)
+def _documents(file: Path) -> tuple[list[FileDocument], list[FileProblem]]:
+    try:
+        text = file.read_text(encoding="utf-8")
+        is_json = file.suffix.lower() == ".json"
+        sources = [read_json_text(text)] if is_json else read_yaml_documents(text)
+    except PatternError as error:
+        return [], [
+            FileProblem(file, each.message, each.path, each.line, each.column)
+            for each in error.problems
+        ]
+    except (OSError, UnicodeDecodeError) as error:
+        return [], [FileProblem(file, f"cannot be read: {error}.")]
+    return [FileDocument(file, document) for each in sources for document in items_of(each)], []

@@ -1,0 +1,50 @@
+"""docs/command-line.md: every command gives what the page shows, with the files it shows."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from percept.command_line import app
+from tests.docs.fences import ROOT, Fence, fences, links
+from tests.docs.sessions import commands
+
+PAGE = "docs/command-line.md"
+
+
+@pytest.fixture(autouse=True)
+def _folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name, fence in files():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(fence.text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+
+
+def files() -> Iterator[tuple[str, Fence]]:
+    """Yield the files of the page: fenced blocks below a line that is their name."""
+    lines = (ROOT / PAGE).read_text(encoding="utf-8").splitlines()
+    for fence in fences(PAGE):
+        if named := re.fullmatch(r"`([\w./-]+)`", lines[fence.line - 2]):
+            yield named[1], fence
+
+
+def told(output: str) -> list[str]:
+    """Return the lines of an output without what differs each time, such as how long it took."""
+    return [re.sub(r"\d+\.\d s$", "0.0 s", line.rstrip()) for line in output.splitlines()]
+
+
+def test_every_command_does_what_the_page_shows() -> None:
+    ran = 0
+    for (_percept, *words), shown in commands(PAGE):
+        assert told(CliRunner().invoke(app, words).output) == told(shown), words
+        ran += 1
+    assert ran >= 3
+
+
+def test_the_page_links_only_to_what_exists() -> None:
+    targets = [link.partition("#")[0] for link in links(PAGE) if "://" not in link]
+    assert targets
+    assert all((ROOT / "docs" / target).exists() for target in targets)
