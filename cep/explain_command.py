@@ -1,6 +1,6 @@
 """`percept explain`: what a pattern is, in either language, on the terminal.
 
-pattern document or SQL ──► text, state graph (DOT, SVG), JSON, or the other language
+rule, pattern document or SQL ──► text, state graph (DOT, SVG), JSON, or the other language
 """
 
 import json
@@ -12,12 +12,14 @@ from typing import Annotated, Final, NoReturn
 
 import typer
 
+from cep.definition.one_rule import RuleRefused, rule_of_text
 from cep.explain.dot import dot
 from cep.explain.explanation import Source, as_pattern, as_sql, explained, normalised, states_of
 from cep.explain.svg import svg
 from cep.expression import ExpressionError
 from cep.nfa.errors import LimitExceeded
-from cep.pattern import Pattern, PatternError
+from cep.pattern import PatternError
+from cep.printable import printable
 from cep.row_pattern.analysis.analyse import analyse
 from cep.row_pattern.parsing.clauses import read_query
 from cep.translation.refusals import NotExact
@@ -38,12 +40,12 @@ class Form(StrEnum):
     PATTERN = "pattern"
 
 
-def explain(
+def explain(  # noqa: PLR0913 - the options of one command
     source: Annotated[
         str,
         typer.Argument(
             metavar="PATTERN",
-            help="Pattern document (YAML or JSON), file of SQL, or the SQL itself; - = stdin.",
+            help="Rule or pattern (YAML or JSON), file of SQL, or the SQL itself; - = stdin.",
         ),
     ],
     *,
@@ -57,24 +59,46 @@ def explain(
     ] = Form.TEXT,
     key: Annotated[
         list[str] | None,
-        typer.Option("--key", "-k", help="Column of the key, for PARTITION BY; may be repeated."),
+        typer.Option(
+            "--key",
+            "-k",
+            help="Column of the key, for PARTITION BY; may be repeated. Default: that of the rule.",
+        ),
+    ] = None,
+    rule_id: Annotated[
+        str | None, typer.Option("--rule", help="Which rule, if the file holds several.")
     ] = None,
     time: Annotated[
-        str, typer.Option("--time", "-t", help="Column of the event time, for ORDER BY.")
-    ] = "ts",
+        str | None,
+        typer.Option(
+            "--time",
+            "-t",
+            help="Column of the event time, for ORDER BY. Default: that of the rule's stream, if "
+            "its document is in the file or beside it, else ts.",
+        ),
+    ] = None,
     flink_quirks: Annotated[
         bool, typer.Option("--flink-quirks", help="Accept what Flink accepts and mangles.")
     ] = False,
 ) -> None:
     """Tell what PATTERN is: as text, as a graph of its states, in the other language.
 
+    Of a whole rule, its pattern is told; its key and time are those of the translation.
+
     Exit code 0 = told, 1 = the other language has no pattern that finds exactly the same, 2 = the
     pattern is not usable.
     """
     name, text = _read(source)
     try:
-        pattern = _pattern(text, flink_quirks=flink_quirks)
-        typer.echo(_told(pattern, form, key or [], time).rstrip("\n"))
+        if _SQL.match(text):
+            pattern, keys, own_time = _query(text), key or [], None
+        else:
+            rule = rule_of_text(text, source, rule_id=rule_id, flink_quirks=flink_quirks)
+            pattern, keys = rule.pattern.form, key or list(rule.key_by)
+            own_time = rule.event_time_column(Path(source))
+        typer.echo(_told(pattern, form, keys, time or own_time or "ts").rstrip("\n"))
+    except RuleRefused as error:
+        _fail(f"{error}")
     except NotExact as refusal:
         hint = f"\n{refusal.hint}" if refusal.hint else ""
         _fail(f"{name}: not the same in {form.value}: {refusal.reason}.{hint}", code=1)
@@ -97,12 +121,10 @@ def _read(source: str) -> tuple[str, str]:
         )
 
 
-def _pattern(text: str, *, flink_quirks: bool) -> Source:
-    if _SQL.match(text):
-        query = read_query(text)
-        analyse(query.clause, None)
-        return query
-    return Pattern.from_yaml(text, flink_quirks=flink_quirks or None).form
+def _query(text: str) -> Source:
+    query = read_query(text)
+    analyse(query.clause, None)
+    return query
 
 
 def _told(source: Source, form: Form, key: list[str], time: str) -> str:
@@ -123,5 +145,5 @@ def _told(source: Source, form: Form, key: list[str], time: str) -> str:
 
 
 def _fail(message: str, *, code: int = 2) -> NoReturn:
-    typer.echo(f"percept explain: {message}", err=True)
+    typer.echo(f"percept explain: {printable(message)}", err=True)
     raise typer.Exit(code)

@@ -1,6 +1,6 @@
-"""`percept match`: one pattern over a file of events, on the terminal.
+"""`percept match`: one rule or pattern over a file of events, on the terminal.
 
-document + JSON Lines ──► iter_matches ──► table or JSON Lines
+document + events ──► iter_matches ──► table or JSON Lines
 """
 
 import gzip
@@ -8,7 +8,6 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import IO, Annotated, Any, NoReturn, cast
@@ -16,13 +15,17 @@ from typing import IO, Annotated, Any, NoReturn, cast
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
-from cep.expression import EvaluationError
+from cep.definition.one_rule import FileRule, RuleRefused, read_text, rule_of_text
+from cep.events.table import UnreadableEvents, is_json_lines, read_mappings
+from cep.expression import EvaluationError, Expression, compile_scalar, resolve
+from cep.match_printing import Output, print_json, print_table
 from cep.matching.event_check import EventCheck
-from cep.matching.find_matches import Match, TimedOutMatch, iter_matches, to_time_ms
+from cep.matching.find_matches import KeyBy, iter_matches, to_time_ms
 from cep.nfa.errors import MatchingError
-from cep.pattern import Pattern, PatternError
+from cep.pattern import Pattern
+from cep.printable import printable
+from cep.processor import SelectExpressions
 
 
 class OutputFormat(StrEnum):
@@ -37,23 +40,35 @@ class _BadEventsError(Exception):
 
 
 def match(  # noqa: PLR0913 - the options of one command
-    pattern_path: Annotated[
-        Path, typer.Argument(metavar="PATTERN", help="Pattern document, YAML or JSON.")
+    rule_path: Annotated[
+        str, typer.Argument(metavar="RULE", help="Rule or pattern, YAML or JSON; - = stdin.")
     ],
     events_path: Annotated[
         Path,
         typer.Argument(
-            metavar="EVENTS", help="Events in order of time, JSON Lines (.gz too); - = stdin."
+            metavar="EVENTS",
+            help="Events in order of time: JSON Lines, CSV (both .gz too) or Parquet; - = stdin.",
         ),
     ],
     *,
     key: Annotated[
         list[str] | None,
-        typer.Option("--key", "-k", help="Field of the key; repeat for several. Default: one key."),
+        typer.Option(
+            "--key", "-k", help="Key; repeat for several. Default: that of the rule, else one key."
+        ),
+    ] = None,
+    rule_id: Annotated[
+        str | None, typer.Option("--rule", help="Which rule, if the file holds several.")
     ] = None,
     time: Annotated[
-        str, typer.Option("--time", "-t", help="Field of the event time (ms or ISO 8601).")
-    ] = "ts",
+        str | None,
+        typer.Option(
+            "--time",
+            "-t",
+            help="Field of the event time (ms or ISO 8601). Default: that of the rule's stream, if "
+            "its document is in the file or beside it, else ts.",
+        ),
+    ] = None,
     order_by: Annotated[
         str | None, typer.Option(help="Field that orders events of equal time.")
     ] = None,
@@ -71,29 +86,36 @@ def match(  # noqa: PLR0913 - the options of one command
         OutputFormat, typer.Option("--format", "-f", help="How to print matches.")
     ] = OutputFormat.TABLE,
 ) -> None:
-    """Find the matches of PATTERN in EVENTS.
+    """Find the matches of RULE in EVENTS.
 
-    Exit code 0 = the whole input was read, 2 = the pattern or the events are not usable.
+    RULE is a whole rule, whose key, limits per key and output count as well, or a pattern alone.
+
+    Exit code 0 = the whole input was read, 2 = the rule or the events are not usable.
     """
-    pattern = _read_pattern(pattern_path, flink_quirks=flink_quirks)
+    if rule_path == str(events_path) == "-":
+        _fail("standard input holds the rule or the events, not both")
+    rule = _read_rule(rule_path, rule_id, flink_quirks=flink_quirks)
+    pattern = rule.pattern
+    time_field = time or rule.event_time_column(Path(rule_path)) or "ts"
     final_watermark_ms = _time_option(until)
-    printer = _print_json if output is OutputFormat.JSON else _print_table
-    check = EventCheck(pattern, key or (), time)
+    printer = print_json if output is OutputFormat.JSON else print_table
+    check = EventCheck(pattern, key or filter(str.isidentifier, rule.key_by), time_field)
     still_open: list[int] = []
     try:
-        with _open_events(events_path) as (lines, progress):
+        with _open_events(events_path, check) as (events, progress):
             found = iter_matches(
                 pattern,
-                _parse(lines, str(events_path), check),
-                time_field=time,
-                key_by=tuple(key) if key and len(key) > 1 else key[0] if key else None,
+                events,
+                time_field=time_field,
+                key_by=(key[0] if len(key) == 1 else tuple(key)) if key else _key_of(rule),
                 order_by=order_by,
                 final_watermark_ms=final_watermark_ms,
                 require_order=True,
+                limits=rule.limits,
                 on_last_event=still_open.append,
             )
             wanted = (item for item in found if timeouts or not item.is_timeout)
-            printer(wanted, progress)
+            printer(wanted, progress, _output_of(rule))
     except (_BadEventsError, MatchingError, EvaluationError) as error:
         _fail(f"{events_path}: {error}")
     if final_watermark_ms is None and any(still_open) and _has_window(pattern):
@@ -104,6 +126,24 @@ def match(  # noqa: PLR0913 - the options of one command
         _warn(warning)
 
 
+def _key_of(rule: FileRule) -> KeyBy:
+    """Return what gives the key of a rule: a field, fields, or a function for expressions."""
+    keys = rule.key_by
+    if not keys or rule.pattern.query is not None:
+        return None
+    if all(map(str.isidentifier, keys)):
+        return keys[0] if len(keys) == 1 else keys
+    columns = [compile_scalar(resolve(Expression.parse(text), ())) for text in keys]
+    return lambda event: tuple(column(event, ()) for column in columns)
+
+
+def _output_of(rule: FileRule) -> Output | None:
+    """Return what gives the output of a match, `None` if the rule says nothing of it."""
+    if rule.content is None or not rule.content.select:
+        return None
+    return SelectExpressions(rule.content.select, rule.pattern).row
+
+
 def _has_window(pattern: Pattern) -> bool:
     if pattern.query is not None:
         return pattern.query.clause.within_ms is not None
@@ -112,21 +152,21 @@ def _has_window(pattern: Pattern) -> bool:
 
 def _warn(text: str) -> None:
     console = Console(stderr=True)
-    console.print(f"warning: {text}", style="yellow", markup=False, highlight=False, soft_wrap=True)
+    console.print(
+        f"warning: {printable(text)}", style="yellow", markup=False, highlight=False, soft_wrap=True
+    )
 
 
-def _read_pattern(path: Path, *, flink_quirks: bool) -> Pattern:
+def _read_rule(path: str, rule_id: str | None, *, flink_quirks: bool) -> FileRule:
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        _fail(f"cannot read the pattern {path}: {error}")
-    try:
-        pattern = Pattern.from_yaml(text, flink_quirks=flink_quirks or None)
-    except PatternError as error:
-        _fail(f"{path}: {error}")
-    for warning in pattern.warnings():
+        rule = rule_of_text(read_text(path), path, rule_id=rule_id, flink_quirks=flink_quirks)
+    except RuleRefused as error:
+        _fail(f"{error}")
+    for warning in rule.pattern.warnings():
         _warn(str(warning))
-    return pattern
+    if rule.content is not None and rule.content.function is not None:
+        _warn("the function of the rule is not run; matches are shown as they are")
+    return rule
 
 
 def _time_option(text: str | None) -> int | None:
@@ -139,7 +179,9 @@ def _time_option(text: str | None) -> int | None:
 
 
 @contextmanager
-def _open_events(path: Path) -> Iterator[tuple[Iterator[str], Progress]]:
+def _open_events(
+    path: Path, check: EventCheck
+) -> Iterator[tuple[Iterator[dict[str, Any]], Progress]]:
     """Open the events; reading them moves a progress bar on standard error."""
     progress = Progress(
         TextColumn("{task.description}"),
@@ -152,16 +194,31 @@ def _open_events(path: Path) -> Iterator[tuple[Iterator[str], Progress]]:
     )
     if str(path) == "-":
         with progress:
-            yield _counted(sys.stdin, progress, None, lambda: 0), progress
+            lines = _counted(sys.stdin, progress, None, lambda: 0)
+            yield _parse(lines, str(path), check), progress
         return
     try:
         raw = path.open("rb")
     except OSError as error:
         raise _BadEventsError(f"cannot read: {error.strerror}") from error
     with raw, progress:
+        if not is_json_lines(path.name):
+            yield _rows(raw.read(), path.name, check), progress
+            return
         binary = cast("IO[bytes]", gzip.GzipFile(fileobj=raw)) if path.suffix == ".gz" else raw
-        lines = (line.decode("utf-8") for line in binary)
-        yield _counted(lines, progress, path.stat().st_size, raw.tell), progress
+        texts = (line.decode("utf-8") for line in binary)
+        lines = _counted(texts, progress, path.stat().st_size, raw.tell)
+        yield _parse(lines, str(path), check), progress
+
+
+def _rows(content: bytes, name: str, check: EventCheck) -> Iterator[dict[str, Any]]:
+    try:
+        events, _ = read_mappings(content, name)
+    except UnreadableEvents as error:
+        raise _BadEventsError(f"{error}") from error
+    for event in events:
+        check.see(event)
+        yield event
 
 
 def _counted(
@@ -195,49 +252,6 @@ def _parse(lines: Iterator[str], name: str, check: EventCheck) -> Iterator[dict[
         yield event
 
 
-def _print_json(found: Iterator[Match | TimedOutMatch], progress: Progress) -> None:
-    del progress
-    for item in found:
-        row = {
-            "kind": "timeout" if item.is_timeout else "match",
-            "key": item.key,
-            "time_ms": item.time_ms,
-            "at": item.at,
-            "steps": item.steps,
-        }
-        typer.echo(json.dumps(row, ensure_ascii=False))
-
-
-def _print_table(found: Iterator[Match | TimedOutMatch], progress: Progress) -> None:
-    table = Table("", "time", "key", "events")
-    for item in found:
-        events = ", ".join(
-            name if len(events) == 1 else f"{name} × {len(events)}"  # noqa: RUF001 - "times"
-            for name, events in item.steps.items()
-        )
-        kind = "timeout" if item.is_timeout else "match"
-        table.add_row(kind, _readable(item.time_ms), _spelled(item.key), events)
-    progress.stop()
-    console = Console()
-    if table.row_count:
-        console.print(table)
-    console.print(f"{table.row_count:,} found", highlight=False)
-
-
-def _spelled(key: object) -> str:
-    if key is None:
-        return ""
-    return ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
-
-
-def _readable(time_ms: int) -> str:
-    return (
-        datetime.fromtimestamp(time_ms / 1000, tz=UTC)
-        .isoformat(sep=" ", timespec="milliseconds")
-        .removesuffix("+00:00")
-    )
-
-
 def _fail(message: str) -> NoReturn:
-    typer.echo(f"percept match: {message}", err=True)
+    typer.echo(f"percept match: {printable(message)}", err=True)
     raise typer.Exit(2)

@@ -127,3 +127,27 @@ def test_a_document_with_a_clause_is_explained(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["explain", str(document)])
     assert result.exit_code == 0, result.output
     assert "PATTERN (A B)" in result.output
+
+
+def test_of_a_whole_rule_the_pattern_key_and_time_are_told(tmp_path: Path) -> None:
+    inner = "".join(f"  {line}" for line in RULE.splitlines(keepends=True))
+    stream = "name: logins\nschema: at TIMESTAMP\nevent_time_column: at\n---\n"
+    whole = f"id: guessed\nstream: logins\nkey_by: [user]\npattern:\n{inner}"
+    (tmp_path / "pattern.yaml").write_text(RULE)
+    (tmp_path / "rule.yaml").write_text(stream + whole)
+    alone, rule = tmp_path / "pattern.yaml", tmp_path / "rule.yaml"
+    assert run(rule).stdout == run(alone).stdout == run("-", stdin=whole).stdout
+    in_sql = run(rule, "--as", "sql").stdout
+    assert in_sql == run(alone, "--as", "sql", "--key", "user", "--time", "at").stdout
+    assert "PARTITION BY user" in in_sql
+    assert "ORDER BY at" in in_sql
+    as_json = json.dumps({"id": "a", "stream": "b", "pattern": {"match_recognize": CLAUSE}})
+    assert run("-", stdin=as_json).stdout == run(CLAUSE).stdout
+
+
+def test_a_mistake_in_a_whole_rule_has_its_place(tmp_path: Path) -> None:
+    file = tmp_path / "rule.yaml"
+    file.write_text("id: a\nstream: b\npattern:\n  steps:\n  - {name: a, where: 'x ='}\n")
+    result = run(file)
+    assert result.exit_code == 2
+    assert f"{file}:5:25: pattern.steps[0].where" in result.stderr

@@ -4,7 +4,9 @@ import gzip
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
+import yaml
 from typer.testing import CliRunner, Result
 
 from percept.command_line import app
@@ -179,3 +181,121 @@ def test_of_no_events_nothing_is_told(pattern: Path, tmp_path: Path) -> None:
     events = tmp_path / "empty.jsonl"
     events.write_text("")
     assert not warnings_of(run(pattern, events, "--key", "usr"))
+
+
+# --- whole rules
+
+RULE = f"""\
+name: clicks
+schema: at BIGINT, user STRING, name STRING
+event_time_column: at
+---
+id: a-then-b
+stream: clicks
+key_by: [UPPER(user)]
+select: {{who: b.user, seen: COUNT(a.*)}}
+limits: {{partial_matches_per_key: 2}}
+pattern:
+{"".join(f"  {line}" for line in PATTERN.splitlines(keepends=True))}
+"""
+CLICKS = [
+    {"at": 0, "user": "u", "name": "a"},
+    {"at": 1, "user": "v", "name": "b"},
+    {"at": 2, "user": "U", "name": "b"},
+]
+
+
+@pytest.fixture
+def clicks(tmp_path: Path) -> Path:
+    path = tmp_path / "clicks.jsonl"
+    path.write_text("\n".join(map(json.dumps, CLICKS)))
+    return path
+
+
+def test_of_a_whole_rule_key_time_and_output_count(clicks: Path, tmp_path: Path) -> None:
+    rule = tmp_path / "rule.yaml"
+    rule.write_text(RULE)
+    (found,) = map(json.loads, run(rule, clicks, "-f", "json").stdout.splitlines())
+    assert (found["key"], found["time_ms"]) == (["U"], 2)
+    assert found["output"] == {"who": "U", "seen": 1}
+    assert "who = U, seen = 1" in run(rule, clicks).stdout
+    assert "0 found" in run(rule, clicks, "--key", "user").stdout
+
+
+def test_a_rule_is_read_from_json_and_from_standard_input(clicks: Path, tmp_path: Path) -> None:
+    documents = [each for each in yaml.safe_load_all(RULE) if each]
+    text = json.dumps(documents, indent="\t")
+    (tmp_path / "rule.json").write_text(text)
+    for source, stdin in ((tmp_path / "rule.json", None), ("-", text), ("-", RULE)):
+        assert "1 found" in run(source, clicks, stdin=stdin).stdout
+    both = run("-", "-", stdin=RULE)
+    assert (both.exit_code, "not both" in both.stderr) == (2, True)
+
+
+def test_its_stream_may_stand_beside_it(clicks: Path, tmp_path: Path) -> None:
+    stream, rule = RULE.split("---\n")
+    (tmp_path / "a.yaml").write_text(stream)
+    (tmp_path / "rule.yaml").write_text(rule)
+    assert "1 found" in run(tmp_path / "rule.yaml", clicks).stdout
+    (tmp_path / "a.yaml").unlink()
+    assert "ts is missing" in run(tmp_path / "rule.yaml", clicks).stderr
+    assert "1 found" in run(tmp_path / "rule.yaml", clicks, "--time", "at").stdout
+
+
+def test_its_limits_hold(tmp_path: Path) -> None:
+    (tmp_path / "rule.yaml").write_text(RULE)
+    events = tmp_path / "many.jsonl"
+    events.write_text("\n".join(json.dumps(CLICKS[0] | {"at": at}) for at in range(9)))
+    result = run(tmp_path / "rule.yaml", events)
+    assert result.exit_code == 2
+    assert "2" in result.stderr
+    assert "partial matches" in result.stderr
+
+
+def test_of_several_rules_one_is_asked_for(clicks: Path, tmp_path: Path) -> None:
+    rule = tmp_path / "rule.yaml"
+    rule.write_text(
+        RULE + "---\njust text\n---\n" + RULE.split("---\n")[1].replace("a-then-b", "other")
+    )
+    asked = run(rule, clicks)
+    assert (asked.exit_code, "--rule: a-then-b, other" in asked.stderr) == (2, True)
+    assert "1 found" in run(rule, clicks, "--rule", "other").stdout
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ("key_by: [UPPER(user)]", "rule.yaml:7:1: keyby: unknown key"),
+        ("where: name = 'a'", "rule.yaml:13:"),
+        ("  within: 10 seconds", "rule.yaml:"),
+    ],
+)
+def test_a_mistake_in_a_rule_has_its_place_in_the_file(
+    wrong: str, told: str, clicks: Path, tmp_path: Path
+) -> None:
+    instead = {"key_by: [UPPER(user)]": "keyby: [user]", "where: name = 'a'": "where: name = "}
+    rule = tmp_path / "rule.yaml"
+    rule.write_text(RULE.replace(wrong, instead.get(wrong, "  within: soon")))
+    result = run(rule, clicks)
+    assert result.exit_code == 2
+    assert told in result.stderr
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_events_are_read_from_tables_too(clicks: Path, tmp_path: Path, suffix: str) -> None:
+    (tmp_path / "rule.yaml").write_text(RULE)
+    file = tmp_path / f"clicks.{suffix}"
+    frame = pl.read_ndjson(clicks)
+    frame.write_csv(file) if suffix == "csv" else frame.write_parquet(file)
+    assert "1 found" in run(tmp_path / "rule.yaml", file).stdout
+    file.write_bytes(b"at,name\n1,2,3\n")
+    assert run(tmp_path / "rule.yaml", file).exit_code == 2
+
+
+def test_events_do_not_steer_the_terminal(pattern: Path, tmp_path: Path) -> None:
+    file = tmp_path / "events.jsonl"
+    hostile = [{"ts": at, "user": "\x1b[2J[red]", "name": name} for at, name in enumerate("ab")]
+    file.write_text("\n".join(map(json.dumps, hostile)))
+    result = run(pattern, file, "--key", "user")
+    assert "\\x1b[2J[red]" in result.stdout
+    assert "\x1b" not in result.stdout

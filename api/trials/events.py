@@ -1,12 +1,15 @@
 """Events of a trial: from JSON to the types of the stream's columns, in order of event time."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from api.trials.misfits import Misfit, Unfit
+from api.trials.plain_values import plain
+from api.trials.rule import Rule
 from cep.events.values import typed
-from cep.expression import Schema
+from cep.expression import Expression, Schema, compile_scalar, mapping_reader, resolve
 from cep.instants import instant_ms
 from cep.matching.find_matches import to_time_ms
 
@@ -23,16 +26,18 @@ class TimedEvent:
 
 
 def timed_events(
-    events: Sequence[Mapping[str, Any]], schema: Schema, event_time_column: str
+    events: Sequence[Mapping[str, Any]], schema: Schema | None, event_time_column: str
 ) -> list[TimedEvent]:
     """Return events with typed columns, by event time; those of equal time keep their order.
+
+    Without a schema their values stay as they are.
 
     Raises:
         Unfit: a value does not fit its column, or an event has no time.
     """
     misfits: list[Misfit] = []
     timed: list[TimedEvent] = []
-    types = dict(schema.columns)
+    types = {} if schema is None else dict(schema.columns)
     for position, event in enumerate(events):
         columns = dict(event)
         for name, value in event.items():
@@ -51,7 +56,28 @@ def timed_events(
     return sorted(timed, key=lambda event: event.time_ms)
 
 
-def unknown_fields(events: Sequence[Mapping[str, Any]], schema: Schema) -> list[str]:
+def unknown_fields(events: Sequence[Mapping[str, Any]], schema: Schema | None) -> list[str]:
     """Return the fields of events that are not columns of the stream, each once."""
+    if schema is None:
+        return []
     names = dict.fromkeys(name for event in events for name in event)
     return [name for name in names if name not in dict(schema.columns)]
+
+
+def key_function(rule: Rule) -> Callable[[TimedEvent], str]:
+    """Return the function for the key of an event: a JSON list, so that any value can be a key."""
+    columns = [
+        compile_scalar(resolve(Expression.parse(text), (), rule.schema))
+        for text in rule.content.key_by or ()
+    ]
+
+    def key(event: TimedEvent) -> str:
+        return json.dumps([plain(column(event.columns, ())) for column in columns])
+
+    return key
+
+
+def column_reader(path: tuple[str, ...]) -> Callable[[TimedEvent], Any]:
+    """Return what reads a column of an event, or a field inside it."""
+    read = mapping_reader(path)
+    return lambda event: read(event.columns)

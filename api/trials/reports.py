@@ -55,3 +55,58 @@ class TrialReport(BaseModel):
     partial_matches: list[TriedPartialMatch] = Field(description="Those that came farthest first.")
     left_out: int = Field(description="How many more were found than are listed.")
     unknown_fields: list[str] = Field(description="Fields of events that are no column.")
+
+
+class UnmetPart(BaseModel):
+    """A part of a condition that an event did not meet."""
+
+    text: str = Field(description="The part, as its author wrote it.")
+    values: dict[str, Any] = Field(description="What it read: columns, and values over events.")
+
+
+class NearestEvent(BaseModel):
+    """The event that came nearest to a step that a partial match was waiting for."""
+
+    step: str
+    position: int
+    at: Instant
+    is_too_late: bool = Field(description="It fits, but came after the window had closed.")
+    unmet: list[UnmetPart] = Field(description="What it did not meet; empty if it is too late.")
+
+
+class FarthestPartialMatch(TriedPartialMatch):
+    """A partial match, and the events that came nearest to going on with it."""
+
+    nearest: list[NearestEvent]
+
+
+class KeyReport(BaseModel):
+    """How far a rule came with the events of one key."""
+
+    key: list[Any]
+    event_count: int
+    match_count: int
+    partial_matches: list[FarthestPartialMatch] = Field(description="Farthest first.")
+    left_out: int = Field(description="How many more partial matches there were.")
+    nearest_start: NearestEvent | None = Field(
+        description="Where nothing began: the event nearest to the first step."
+    )
+
+
+class WhyReport(BaseModel):
+    """Why a rule has found nothing, or no more, in events."""
+
+    event_count: int
+    key_count: int
+    match_count: int
+    fits: dict[str, int] = Field(
+        description="By step how many events meet the part of its condition on the event alone."
+    )
+    conditions: dict[str, str] = Field(description="The condition of each step, as text.")
+    columns: list[str] = Field(description="The columns that conditions read.")
+    keys: list[KeyReport] = Field(
+        description="Keys without a match first, then those that came farthest."
+    )
+    left_out: int = Field(description="How many more keys there are than are listed.")
+    errors: list[str] = Field(description="Keys that could not be matched, and why; the first.")
+    error_count: int

@@ -11,11 +11,11 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 from api.trials.bounds import LIMITS, MOST_LISTED, check_matches
-from api.trials.events import TimedEvent
+from api.trials.events import TimedEvent, column_reader
 from api.trials.plain_values import plain
 from api.trials.reports import TrialReport, TriedMatch, TriedPartialMatch
 from api.trials.rule import Rule
-from cep.expression import compile_predicate, mapping_reader
+from cep.expression import compile_predicate
 from cep.row_pattern.analysis.analyse import analyse
 from cep.row_pattern.clause import Query
 from cep.row_search.matched import Found, MatchedRows
@@ -43,34 +43,31 @@ def row_pattern_report(
         MatchingError: a key exceeds a limit, or the clause fails on these events.
         EvaluationError: values of incompatible types are compared.
     """
-    tracer = _RowTracer(rule, query)
+    tracer = RowTracer(rule, query)
     for key, event in events:
         tracer.take(key, event)
     tracer.finish(let_time_pass=let_time_pass)
     return tracer.report(event for _, event in events)
 
 
-def _column_reader(path: tuple[str, ...]) -> Any:
-    read = mapping_reader(path)
-    return lambda event: read(event.columns)
+class RowTracer:
+    """One pass of a clause over events.
 
-
-class _RowTracer:
-    """One pass of a clause over events."""
+    `clause` is as it runs, `fits` are positions of events by variable, `matches` and `near_misses`
+    in order of emission.
+    """
 
     def __init__(self, rule: Rule, query: Query) -> None:
-        self._clause = analyse(query.clause, rule.schema)
-        self._search = RowPatternSearch(
-            self._clause, _column_reader, LIMITS, on_failed=self._failed
-        )
-        self._output = RowOutput(self._clause, _column_reader)
+        self.clause = analyse(query.clause, rule.schema)
+        self._search = RowPatternSearch(self.clause, column_reader, LIMITS, on_failed=self._failed)
+        self._output = RowOutput(self.clause, column_reader)
         self._tests = [
-            None if test is None else compile_predicate(test, _column_reader)
+            None if test is None else compile_predicate(test, column_reader)
             for test in self._search.program.row_tests
         ]
-        self._fits: dict[str, list[int]] = {name: [] for name in self._clause.variables}
-        self._matches: list[TriedMatch] = []
-        self._near_misses: list[TriedPartialMatch] = []
+        self.fits: dict[str, list[int]] = {name: [] for name in self.clause.variables}
+        self.matches: list[TriedMatch] = []
+        self.near_misses: list[TriedPartialMatch] = []
         self._keys: dict[Hashable, Partition] = {}
         self._key: Hashable = None
         self._time_ms = 0
@@ -79,17 +76,19 @@ class _RowTracer:
         """Take the next event."""
         self._advance(event.time_ms)
         passed = [test is None or test(event, ()) for test in self._tests]
-        for name, holds in zip(self._clause.variables, passed, strict=True):
+        for name, holds in zip(self.clause.variables, passed, strict=True):
             if holds:
-                self._fits[name].append(event.position)
+                self.fits[name].append(event.position)
         partition = self._keys.setdefault(key, Partition())
         partition.append(event, event.time_ms, *self._search.program.row_bits(passed))
         self._run(key, None)
 
-    def finish(self, *, let_time_pass: bool) -> None:
-        """Let the time of WITHIN pass, if asked; tell what is still open."""
-        if let_time_pass and self._clause.within_ms is not None:
-            self._advance(self._time_ms + self._clause.within_ms)
+    def finish(self, *, until_ms: int | None = None, let_time_pass: bool) -> None:
+        """Let time pass, to an instant and until WITHIN is over; tell what is still open."""
+        if until_ms is not None:
+            self._advance(until_ms)
+        if let_time_pass and self.clause.within_ms is not None:
+            self._advance(self._time_ms + self.clause.within_ms)
         for key, partition in self._keys.items():
             self._key = key
             if partition.has_begun and partition.has_start:
@@ -98,33 +97,33 @@ class _RowTracer:
     def report(self, events: Iterable[TimedEvent]) -> TrialReport:
         """Return what was found."""
         times = {event.position: event.time_ms for event in events}
-        near = sorted(self._near_misses, key=lambda each: -sum(map(len, each.steps.values())))
+        near = sorted(self.near_misses, key=lambda each: -sum(map(len, each.steps.values())))
         return TrialReport(
             times=[times.get(position, 0) for position in range(max(times, default=-1) + 1)],
-            fits=self._fits,
-            matches=self._matches[:MOST_LISTED],
+            fits=self.fits,
+            matches=self.matches[:MOST_LISTED],
             partial_matches=near[:MOST_LISTED],
-            left_out=max(0, len(self._matches) - MOST_LISTED) + max(0, len(near) - MOST_LISTED),
+            left_out=max(0, len(self.matches) - MOST_LISTED) + max(0, len(near) - MOST_LISTED),
             unknown_fields=[],
         )
 
     def _advance(self, time_ms: int) -> None:
         self._time_ms = max(time_ms, self._time_ms)
-        if self._clause.within_ms is not None:
+        if self.clause.within_ms is not None:
             for key in self._keys:
                 self._run(key, self._time_ms)
 
     def _run(self, key: Hashable, time_ms: int | None) -> None:
         self._key = key
         found = self._search.run(self._keys[key], time_ms=time_ms)
-        self._matches += (self._match(key, each) for each in found if each.kind is Found.MATCH)
-        check_matches(len(self._matches))
+        self.matches += (self._match(key, each) for each in found if each.kind is Found.MATCH)
+        check_matches(len(self.matches))
 
     def _match(self, key: Hashable, found: MatchedRows) -> TriedMatch:
         rows = [
             {name: plain(value) for name, value in row.items()} for row in self._output.dicts(found)
         ]
-        steps = found.by_variable(self._clause.variables)
+        steps = found.by_variable(self.clause.variables)
         return TriedMatch(
             key=json.loads(str(key)),
             steps={name: [event.position for event in taken] for name, taken in steps.items()},
@@ -141,7 +140,7 @@ class _RowTracer:
     ) -> None:
         if is_over:
             since_ms = partition.times[partition.start - partition.base]
-            ended_ms = since_ms + (self._clause.within_ms or 0)
+            ended_ms = since_ms + (self.clause.within_ms or 0)
             self._miss(partition, candidates, "timed_out", ended_ms, None)
         else:
             event = partition.row(partition.cursor)
@@ -162,9 +161,9 @@ class _RowTracer:
         steps: dict[str, list[int]] = {}
         for place, code in enumerate(codes):
             event = partition.row(partition.start + place)
-            steps.setdefault(self._clause.variables[code >> 1], []).append(event.position)
-        awaited = dict.fromkeys(self._clause.variables[step.variable] for step in state.steps)
-        self._near_misses.append(
+            steps.setdefault(self.clause.variables[code >> 1], []).append(event.position)
+        awaited = dict.fromkeys(self.clause.variables[step.variable] for step in state.steps)
+        self.near_misses.append(
             TriedPartialMatch(
                 key=json.loads(str(self._key)),
                 steps=steps,

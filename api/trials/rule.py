@@ -15,11 +15,11 @@ class WrittenRule:
     """A rule that has been checked, as data: plain values that JSON can hold.
 
     `definition` has the keys `pattern`, `key_by` and `select` of a document; `schema` is the DDL of
-    its stream.
+    its stream, `None` if its columns are not known.
     """
 
     definition: dict[str, Any]
-    schema: str
+    schema: str | None
     event_time_column: str
 
 
@@ -29,7 +29,7 @@ class Rule:
 
     content: ProcessorContent
     pattern: Pattern
-    schema: Schema
+    schema: Schema | None
     event_time_column: str
 
 
@@ -39,7 +39,7 @@ def read_rule(written: WrittenRule) -> Rule:
     Raises:
         ValueError: it is not one that has been checked.
     """
-    schema = Schema.from_ddl(written.schema)
+    schema = None if written.schema is None else Schema.from_ddl(written.schema)
     checked = check_definition(written.definition, schema, ProcessorContent)
     if checked.content is None or checked.pattern is None or checked.problems:
         raise ValueError("the rule was not checked before it was sent")

@@ -62,13 +62,16 @@ def sample_events(rule: Rule, begin_ms: int) -> list[dict[str, Any]]:
 
 def default_event(rule: Rule) -> dict[str, Any]:
     """Return an event with some value in each column."""
-    return {name: _default(data_type) for name, data_type in rule.schema.columns}
+    columns = () if rule.schema is None else rule.schema.columns
+    return {name: _default(data_type) for name, data_type in columns}
 
 
 def timed(rule: Rule, event: dict[str, Any], begin_ms: int, place: int) -> dict[str, Any]:
     """Return an event with its time, ten seconds behind that of the place before."""
     time_ms = begin_ms + place * _INTERVAL_MS
-    is_number = dict(rule.schema.columns)[rule.event_time_column].kind is Kind.BIGINT
+    types = {} if rule.schema is None else dict(rule.schema.columns)
+    time_type = types.get(rule.event_time_column)
+    is_number = time_type is not None and time_type.kind is Kind.BIGINT
     return event | {rule.event_time_column: time_ms if is_number else iso_text(time_ms)}
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any, Final
 
+from api.trials.near_misses import Wanted, why_no_match
 from api.trials.reports import SampleEvents
 from api.trials.row_samples import sample_rows
 from api.trials.rule import WrittenRule, read_rule
@@ -41,8 +42,19 @@ def examples(written: Mapping[str, Any]) -> bytes:
     return json.dumps([asdict(problem) for problem in found]).encode()
 
 
+def why(rule: Mapping[str, Any], events: list[dict[str, Any]], wanted: Mapping[str, Any]) -> bytes:
+    """Return the report of why a rule finds no match in events.
+
+    Raises:
+        Unfit: the events do not fit the stream, or cannot be matched.
+    """
+    report = why_no_match(read_rule(WrittenRule(**rule)), events, Wanted(**wanted))
+    return report.model_dump_json().encode()
+
+
 TASKS: Final[Mapping[str, Callable[..., bytes]]] = {
     "trial": trial,
     "samples": samples,
     "examples": examples,
+    "why": why,
 }

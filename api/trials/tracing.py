@@ -8,18 +8,19 @@ cell and differ in their state: one may await a further repetition, the other th
 followed by itself; where both end in the same way they are reported as one.
 """
 
+import json
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, cast
+from typing import Final, Literal, cast
 
 from api.trials.bounds import LIMITS, check_matches
-from api.trials.events import TimedEvent
+from api.trials.events import TimedEvent, column_reader
+from api.trials.reports import TriedPartialMatch
 from cep.expression import (
     EvaluationError,
     Expression,
     Schema,
     compile_predicate,
-    mapping_reader,
     resolve,
     split,
 )
@@ -70,8 +71,21 @@ class Trace:
         """Return the positions of the events of a match by step."""
         steps: dict[str, list[int]] = {}
         for taken in accepted_events(cell):
-            steps.setdefault(_shown(self.step_names[taken[1]]), []).append(taken[3].position)
+            steps.setdefault(shown_step(self.step_names[taken[1]]), []).append(taken[3].position)
         return steps
+
+    def told(self, ended: EndedPartialMatch) -> TriedPartialMatch:
+        """Return a partial match as it is reported."""
+        return TriedPartialMatch(
+            key=json.loads(str(ended.key)),
+            steps=self.positions(ended.cell),
+            start=accepted_events(ended.cell)[0][3].time_ms,
+            outcome=ended.outcome,
+            ended_at=ended.ended_at_ms,
+            ended_by=ended.ended_by,
+            awaited=list(ended.awaited),
+            forbidden=list(ended.forbidden),
+        )
 
 
 def last_cell(found: Detection) -> Cell:
@@ -93,13 +107,13 @@ class Tracer:
 
     Args:
         pattern: a valid pattern without Python conditions.
-        schema: the columns of the events.
+        schema: the columns of the events, `None` if they are not known.
     """
 
-    def __init__(self, pattern: Pattern, schema: Schema) -> None:
+    def __init__(self, pattern: Pattern, schema: Schema | None) -> None:
         self._matcher = KeyedMatcher(
             {"": pattern},
-            field_reader=_column_reader,
+            field_reader=column_reader,
             schema=schema,
             limits=LIMITS,
             in_deadline_order=True,
@@ -110,20 +124,29 @@ class Tracer:
             raise TypeError("row patterns have a tracer of their own")
         self._program = machine.program
         self._step_names = self._shape.members[0].step_names
-        self._tests = [
-            compile_predicate(node, _column_reader) for node in self._matcher.tests.nodes
-        ]
+        self._tests = [compile_predicate(node, column_reader) for node in self._matcher.tests.nodes]
         self._fits = [_fit_test(step, self._step_names, schema) for step in pattern.tree.steps()]
         self._is_skipping = pattern.tree.after_match_skip.kind is not SkipKind.NO_SKIP
         self._longest_ms = _longest_window_ms(self._program)
-        self._trace = Trace({_shown(name): [] for name in self._step_names}, self._step_names)
+        self._trace = Trace({shown_step(name): [] for name in self._step_names}, self._step_names)
         self._open: dict[Hashable, list[Run]] = {}
         # A cell that led to another one or to a match is not a near miss.
         self._ended: dict[_Ending, EndedPartialMatch] = {}
         self._led_on: dict[int, Cell] = {}
 
-    def trace(self, events: Iterable[tuple[Hashable, TimedEvent]], *, let_time_pass: bool) -> Trace:
+    def trace(
+        self,
+        events: Iterable[tuple[Hashable, TimedEvent]],
+        *,
+        until_ms: int | None = None,
+        let_time_pass: bool,
+    ) -> Trace:
         """Return what the rule finds in events with their keys, in order of time.
+
+        Args:
+            events: of all keys, or of one.
+            until_ms: after the last event, advance time to here.
+            let_time_pass: then advance it until all windows close.
 
         Raises:
             MatchingError: a key exceeds a limit, or a condition cannot be tested.
@@ -136,6 +159,8 @@ class Tracer:
                 raise EvaluationError(f"event {event.position}: {error}") from error
             except ConditionFailed as failure:
                 raise failure.at(f"event {event.position}") from failure.__cause__
+        if until_ms is not None:
+            self._advance_to(until_ms)
         if self._matcher.time_ms is not None and let_time_pass:
             self._advance_to(min(self._matcher.time_ms + self._longest_ms, _LATEST_MS))
         for key, runs in self._keys().items():
@@ -161,7 +186,7 @@ class Tracer:
 
     def _fitting(self, event: TimedEvent) -> frozenset[str]:
         fitting = frozenset(
-            _shown(name)
+            shown_step(name)
             for name, fits in zip(self._step_names, self._fits, strict=True)
             if fits(event)
         )
@@ -250,11 +275,11 @@ class Tracer:
         while todo:
             here = self._program.states[todo.pop()]
             if here.kind is StateKind.STOP:
-                forbidden[_shown(self._step_names[here.step])] = None
+                forbidden[shown_step(self._step_names[here.step])] = None
                 continue
             for transition in here.transitions:
                 if transition.action is Action.TAKE:
-                    awaited[_shown(self._step_names[here.step])] = None
+                    awaited[shown_step(self._step_names[here.step])] = None
                 elif transition.action is Action.PROCEED and transition.target not in seen:
                     seen.add(transition.target)
                     todo.append(transition.target)
@@ -269,23 +294,18 @@ def _ended(before: list[Run], after: list[Run]) -> list[Run]:
     return [run for run in before if (id(run[5]), run[0]) not in alive and id(run[5]) not in moved]
 
 
-def _column_reader(path: tuple[str, ...]) -> Callable[[TimedEvent], Any]:
-    read = mapping_reader(path)
-    return lambda event: read(event.columns)
-
-
 def _fit_test(
-    step: Step, step_names: tuple[str, ...], schema: Schema
+    step: Step, step_names: tuple[str, ...], schema: Schema | None
 ) -> Callable[[TimedEvent], bool]:
     """Return the test for the part of a step's condition on the event alone."""
     tests: list[Callable[[TimedEvent], bool]] = []
     if step.subtype is not None:
-        name, read_type = step.subtype.name, _column_reader((step.subtype.field,))
+        name, read_type = step.subtype.name, column_reader((step.subtype.field,))
         tests.append(lambda event: read_type(event) == name)
     if isinstance(step.where, Expression):
         part = split(resolve(step.where, step_names, schema)).event
         if part is not None:
-            predicate = compile_predicate(part, _column_reader)
+            predicate = compile_predicate(part, column_reader)
             tests.append(lambda event: predicate(event, ()))
     return lambda event: all(test(event) for test in tests)
 
@@ -296,6 +316,7 @@ def _longest_window_ms(program: Program) -> int:
     return max(program.window_ms, *gaps_ms)
 
 
-def _shown(name: str) -> str:
+def shown_step(name: str) -> str:
+    """Return the name of a step as matches have it."""
     # With Flink's quirks a name counts up to its first ":" only, as in matches.
     return name.partition(":")[0]

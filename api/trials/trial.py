@@ -5,14 +5,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from api.trials.bounds import MOST_LISTED
-from api.trials.events import TimedEvent, timed_events, unknown_fields
+from api.trials.events import TimedEvent, key_function, timed_events, unknown_fields
 from api.trials.misfits import Misfit, Unfit
 from api.trials.plain_values import plain
-from api.trials.reports import TrialReport, TriedMatch, TriedPartialMatch
+from api.trials.reports import TrialReport, TriedMatch
 from api.trials.row_tracing import row_pattern_report
 from api.trials.rule import Rule
-from api.trials.tracing import EndedPartialMatch, Trace, Tracer, last_cell
-from cep.expression import EvaluationError, Expression, compile_scalar, resolve
+from api.trials.tracing import Trace, Tracer, last_cell
+from cep.expression import EvaluationError
 from cep.matching.shapes import Detection
 from cep.nfa.errors import MatchingError
 from cep.nfa.runs import accepted_events
@@ -34,7 +34,7 @@ def run_trial(
     """
     timed = timed_events(events, rule.schema, rule.event_time_column)
     try:
-        key_of = _key_function(rule)
+        key_of = key_function(rule)
         keyed = [(key_of(event), event) for event in timed]
         if rule.pattern.query is not None:
             report = row_pattern_report(
@@ -63,7 +63,7 @@ def _report(rule: Rule, trace: Trace, events: list[TimedEvent]) -> TrialReport:
         times=list(times_ms.values()),
         fits=trace.fits,
         matches=[_match(each, trace, output_of) for each in matches],
-        partial_matches=[_partial_match(each, trace) for each in listed],
+        partial_matches=[trace.told(each) for each in listed],
         left_out=len(trace.matches) + len(partial_matches) - len(matches) - len(listed),
         unknown_fields=[],
     )
@@ -80,32 +80,6 @@ def _match(
         at=found.time_ms,
         output=output_of(steps),
     )
-
-
-def _partial_match(ended: EndedPartialMatch, trace: Trace) -> TriedPartialMatch:
-    return TriedPartialMatch(
-        key=json.loads(str(ended.key)),
-        steps=trace.positions(ended.cell),
-        start=accepted_events(ended.cell)[0][3].time_ms,
-        outcome=ended.outcome,
-        ended_at=ended.ended_at_ms,
-        ended_by=ended.ended_by,
-        awaited=list(ended.awaited),
-        forbidden=list(ended.forbidden),
-    )
-
-
-def _key_function(rule: Rule) -> Callable[[TimedEvent], str]:
-    """Return the function for the key of an event: a JSON list, so that any value can be a key."""
-    columns = [
-        compile_scalar(resolve(Expression.parse(text), (), rule.schema))
-        for text in rule.content.key_by or ()
-    ]
-
-    def key(event: TimedEvent) -> str:
-        return json.dumps([plain(column(event.columns, ())) for column in columns])
-
-    return key
 
 
 def _output_function(rule: Rule) -> Callable[[Steps], dict[str, Any] | None]:

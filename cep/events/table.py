@@ -108,11 +108,7 @@ def read_events(content: bytes, name: str, schema: Schema | None = None) -> Even
     Raises:
         UnreadableEvents: says in which line, row or column.
     """
-    if content.startswith(b"\x1f\x8b"):
-        try:
-            content = gzip.decompress(content)
-        except (OSError, EOFError) as error:
-            raise UnreadableEvents(f"cannot decompress: {error}") from error
+    content = _decompressed(content)
     read = _format(content, name)
     if read == "JSON Lines":
         events = list(_objects(content))
@@ -129,8 +125,46 @@ def read_events(content: bytes, name: str, schema: Schema | None = None) -> Even
     return EventTable(Schema.from_polars(frame.schema), frame.rows())
 
 
+def read_mappings(content: bytes, name: str) -> tuple[list[dict[str, Any]], Schema | None]:
+    """Return the events in a file as mappings, each with the fields it has, and their columns.
+
+    Events in JSON Lines stay what they are, and nothing is said of their columns (`None`).
+
+    Args:
+        content: the bytes of the file; they may be compressed by gzip.
+        name: its name, whose suffix tells the format; else its first bytes do.
+
+    Raises:
+        UnreadableEvents: says in which line, row or column.
+    """
+    content = _decompressed(content)
+    read = _format(content, name)
+    if read == "JSON Lines":
+        return list(_objects(content)), None
+    frame = _frame_in(content, read, is_typed=True)
+    return frame.to_dicts(), Schema.from_polars(frame.schema)
+
+
+def is_json_lines(name: str) -> bool:
+    """Return whether a file of this name holds JSON Lines, if it holds events."""
+    return _SUFFIXES.get(_suffix(name), "JSON Lines") == "JSON Lines"
+
+
+def _decompressed(content: bytes) -> bytes:
+    if not content.startswith(b"\x1f\x8b"):
+        return content
+    try:
+        return gzip.decompress(content)
+    except (OSError, EOFError) as error:
+        raise UnreadableEvents(f"cannot decompress: {error}") from error
+
+
+def _suffix(name: str) -> str:
+    return name.lower().removesuffix(".gz").rpartition(".")[2]
+
+
 def _format(content: bytes, name: str) -> str:
-    found = _SUFFIXES.get(name.lower().removesuffix(".gz").rpartition(".")[2])
+    found = _SUFFIXES.get(_suffix(name))
     if found is None and content.startswith(b"PAR1"):
         return "Parquet"
     return found or ("JSON Lines" if content.lstrip()[:1] in {b"{", b"[", b""} else "CSV")

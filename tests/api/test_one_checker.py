@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from api.gitops.planning import make_plan
-from api.rule_tests.streams import streams_at_hand
-from api.rule_tests.testing import Surroundings, outcomes_of
+from api.offline.streams import streams_at_hand
+from api.offline.testing import Surroundings, outcomes_of
 from api.trials.processes import TrialProcesses
 from cep.definition.rule_files import FileDocument, read_documents
 from cep.pattern.document.text import SourceDocument

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
-from api.rule_tests.junit import write_junit
-from api.rule_tests.outcomes import ExampleOutcome, Outcome
+from api.offline.junit import write_junit
+from api.offline.outcomes import ExampleOutcome, Outcome
 from cep.definition.rule_files import FileProblem
 from cep.signing.code import CodePlace, CodeUse, sign
 from cep.signing.keys import SigningKey, SigningKeys

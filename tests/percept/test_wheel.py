@@ -122,7 +122,7 @@ print(match.time_ms, percept.__version__, percept.__file__)
     assert Path(file).is_relative_to(site_packages(python))
 
     command = "from percept.__main__ import main; sys.argv = ['percept', 'match', '--help']; main()"
-    assert "PATTERN" in run(with_libraries(command), tmp_path, python=python).stdout
+    assert "RULE" in run(with_libraries(command), tmp_path, python=python).stdout
     script = (python.parent / "percept").read_text(encoding="utf-8")
     assert "from percept.__main__ import main" in script
 

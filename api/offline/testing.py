@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from api.code.verification import code_problems, holds_code, place_of
 from api.gitops.checking import CheckedFile, Wanted, check_documents, stream_names
-from api.rule_tests.outcomes import ExampleOutcome, Outcome
-from api.rule_tests.streams import StreamAtHand
+from api.offline.outcomes import ExampleOutcome, Outcome
+from api.offline.streams import StreamAtHand
 from api.trials.processes import BeyondLimit, TrialFailed, TrialProcesses
 from cep.definition.rule_files import FileDocument, FileProblem
 from cep.matching.examples import WrittenExamples, examples_to_run

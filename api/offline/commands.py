@@ -12,11 +12,11 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from api.rule_tests.junit import write_junit
-from api.rule_tests.outcomes import Outcome
-from api.rule_tests.reporting import Detail, TestReporter
-from api.rule_tests.streams import streams_at_hand
-from api.rule_tests.testing import Surroundings, outcomes_of
+from api.offline.junit import write_junit
+from api.offline.outcomes import Outcome
+from api.offline.reporting import Detail, TestReporter
+from api.offline.streams import streams_at_hand
+from api.offline.testing import Surroundings, outcomes_of
 from api.trials.processes import TrialProcesses
 from cep.definition.rule_files import FileDocument, read_documents
 from cep.printable import printable

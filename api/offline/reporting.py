@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from api.rule_tests.outcomes import Outcome
+from api.offline.outcomes import Outcome
 from cep.definition.rule_files import FileProblem
 from cep.printable import printable
 

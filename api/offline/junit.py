@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from api.rule_tests.outcomes import Outcome
+from api.offline.outcomes import Outcome
 from cep.definition.rule_files import FileProblem
 from cep.printable import printable
 

@@ -1,0 +1,254 @@
+"""Why a rule found no match: per key how far it came, and what the events lacked to go on.
+
+    events ─by key─► Tracer | RowTracer ─► farthest partial matches ─► event nearest to each step
+
+A key is traced by itself, since matches never mix keys: what a trace costs is then the number of
+its own events, however many keys there are. Time passes for each as the events of all tell it.
+"""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from api.trials.bounds import check_matches
+from api.trials.events import TimedEvent, key_function, timed_events
+from api.trials.misfits import Misfit, Unfit
+from api.trials.reports import (
+    FarthestPartialMatch,
+    KeyReport,
+    NearestEvent,
+    TriedPartialMatch,
+    WhyReport,
+)
+from api.trials.row_tracing import RowTracer
+from api.trials.rule import Rule
+from api.trials.tracing import Tracer
+from api.trials.unmet import StepCondition, Taken, row_conditions, step_conditions
+from cep.expression import EvaluationError
+from cep.nfa.errors import MatchingError
+from cep.row_pattern.analysis.analyse import analyse
+
+_MOST_ERRORS: Final = 3
+_MOST_LOOKED_AT: Final = 5_000
+"""How many events are looked at for the one nearest to a step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be told: of how many keys, how many partial matches each; `only` of one key."""
+
+    keys: int
+    partial_matches: int
+    only: str | None
+    until_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Traced:
+    match_count: int
+    fits: Mapping[str, Sequence[int]]
+    ended: Sequence[TriedPartialMatch]
+
+
+def why_no_match(rule: Rule, events: Sequence[Mapping[str, Any]], wanted: Wanted) -> WhyReport:
+    """Return how far a rule came in events, key by key.
+
+    Args:
+        rule: a rule without Python conditions.
+        events: in any order, with the values that JSON has.
+        wanted: how much is told; `only` is the values of a key, joined by a comma and a space.
+
+    Raises:
+        Unfit: the events do not fit the stream, cannot be matched, or none has the key.
+    """
+    timed = timed_events(events, rule.schema, rule.event_time_column)
+    try:
+        return _report(rule, timed, wanted)
+    except (MatchingError, EvaluationError) as error:
+        raise Unfit("trial", [Misfit(("events",), f"{error}")]) from None
+
+
+def _report(rule: Rule, timed: list[TimedEvent], wanted: Wanted) -> WhyReport:
+    conditions = _conditions(rule)
+    end_ms = max([event.time_ms for event in timed], default=0)
+    end_ms = end_ms if wanted.until_ms is None else max(end_ms, wanted.until_ms)
+    by_key = _by_key(rule, timed, wanted.only)
+    fits: Counter[str] = Counter()
+    reports: list[KeyReport] = []
+    match_count = 0
+    errors: list[str] = []
+    for key, own in by_key.items():
+        try:
+            traced = _traced(rule, key, own, end_ms)
+        except (MatchingError, EvaluationError) as error:
+            if len(by_key) == 1:
+                raise
+            errors.append(f"key {key_text(json.loads(key))}: {error}")
+            continue
+        match_count += traced.match_count
+        check_matches(match_count)
+        fits.update({name: len(found) for name, found in traced.fits.items()})
+        reports.append(_key_report(key, own, traced, wanted.partial_matches))
+        if len(reports) >= 2 * wanted.keys:
+            reports = _farthest_keys(reports, wanted.keys)
+    listed = _farthest_keys(reports, wanted.keys)
+    return WhyReport(
+        event_count=len(timed),
+        key_count=len(by_key),
+        match_count=match_count,
+        fits={name: fits[name] for name in conditions},
+        conditions={name: condition.text for name, condition in conditions.items()},
+        columns=sorted({name for each in conditions.values() for name in each.columns}),
+        keys=[_with_nearest(report, conditions, by_key) for report in listed],
+        left_out=len(by_key) - len(listed) - len(errors),
+        errors=errors[:_MOST_ERRORS],
+        error_count=len(errors),
+    )
+
+
+def _conditions(rule: Rule) -> dict[str, StepCondition]:
+    query = rule.pattern.query
+    if query is None:
+        return step_conditions(rule)
+    return row_conditions(analyse(query.clause, rule.schema))
+
+
+def _by_key(
+    rule: Rule, timed: Iterable[TimedEvent], only: str | None
+) -> dict[str, list[TimedEvent]]:
+    key_of = key_function(rule)
+    by_key: dict[str, list[TimedEvent]] = defaultdict(list)
+    for event in timed:
+        by_key[key_of(event)].append(event)
+    if only is None:
+        return by_key
+    found = {key: own for key, own in by_key.items() if key_text(json.loads(key)) == only}
+    if not found:
+        raise Unfit("key", [Misfit(("only",), f"No event has the key {only[:200]}.")])
+    return found
+
+
+def key_text(key: Sequence[Any]) -> str:
+    """Return the values of a key as one text, as lists of matches have it."""
+    return ", ".join(each if isinstance(each, str) else json.dumps(each) for each in key)
+
+
+def _traced(rule: Rule, key: str, events: Sequence[TimedEvent], end_ms: int) -> _Traced:
+    query = rule.pattern.query
+    if query is None:
+        keyed = ((key, event) for event in events)
+        trace = Tracer(rule.pattern, rule.schema).trace(keyed, until_ms=end_ms, let_time_pass=False)
+        ended = [trace.told(each) for each in trace.partial_matches]
+        return _Traced(len(trace.matches), trace.fits, ended)
+    tracer = RowTracer(rule, query)
+    for event in events:
+        tracer.take(key, event)
+    tracer.finish(until_ms=end_ms, let_time_pass=False)
+    return _Traced(len(tracer.matches), tracer.fits, tracer.near_misses)
+
+
+def _key_report(key: str, events: Sequence[TimedEvent], traced: _Traced, most: int) -> KeyReport:
+    farthest = sorted(traced.ended, key=_progress, reverse=True)[:most]
+    return KeyReport(
+        key=json.loads(key),
+        event_count=len(events),
+        match_count=traced.match_count,
+        partial_matches=[
+            FarthestPartialMatch(**each.model_dump(), nearest=[]) for each in farthest
+        ],
+        left_out=len(traced.ended) - len(farthest),
+        nearest_start=None,
+    )
+
+
+def _progress(partial: TriedPartialMatch) -> tuple[int, int]:
+    return len(partial.steps), sum(map(len, partial.steps.values()))
+
+
+def _farthest_keys(reports: list[KeyReport], most: int) -> list[KeyReport]:
+    def place(report: KeyReport) -> tuple[bool, tuple[int, int]]:
+        progress = max(map(_progress, report.partial_matches), default=(0, 0))
+        return report.match_count == 0, progress
+
+    return sorted(reports, key=place, reverse=True)[:most]
+
+
+# --- the events that came nearest
+
+
+def _with_nearest(
+    report: KeyReport,
+    conditions: Mapping[str, StepCondition],
+    by_key: Mapping[str, Sequence[TimedEvent]],
+) -> KeyReport:
+    events = by_key[json.dumps(report.key)]
+    for partial in report.partial_matches:
+        partial.nearest = _nearest_events(partial, conditions, events)
+    if not report.partial_matches and not report.match_count:
+        step = next(iter(conditions))
+        report.nearest_start = _nearest(step, conditions[step], events, {})
+    return report
+
+
+def _nearest_events(
+    partial: TriedPartialMatch,
+    conditions: Mapping[str, StepCondition],
+    events: Sequence[TimedEvent],
+) -> list[NearestEvent]:
+    """Return for each step it was waiting for the event that came nearest to it."""
+    if partial.outcome == "skipped":
+        return []
+    places = {event.position: place for place, event in enumerate(events)}
+    taken = {
+        name: [events[places[position]] for position in positions]
+        for name, positions in partial.steps.items()
+    }
+    last = max(places[position] for positions in partial.steps.values() for position in positions)
+    later = events[last + 1 : last + 1 + _MOST_LOOKED_AT]
+    if partial.ended_by is not None:
+        in_time = [each for each in later if places[each.position] <= places[partial.ended_by]]
+        in_time = in_time[-1:]
+        too_late: Sequence[TimedEvent] = ()
+    elif partial.ended_at is not None:
+        in_time = [each for each in later if each.time_ms < partial.ended_at]
+        too_late = later[len(in_time) :]
+    else:
+        in_time, too_late = list(later), ()
+    found = []
+    # A loop waits for itself, too: what has not come at all is told first.
+    for step in sorted(partial.awaited, key=taken.__contains__):
+        condition = conditions[step]
+        late = next((each for each in too_late if not condition.unmet(each, taken)), None)
+        if late is not None:
+            found.append(_told(step, late, condition, taken, is_too_late=True))
+        elif (nearest := _nearest(step, condition, in_time, taken)) is not None:
+            found.append(nearest)
+    return found
+
+
+def _nearest(
+    step: str, condition: StepCondition, events: Sequence[TimedEvent], taken: Taken
+) -> NearestEvent | None:
+    """Return the first of the events that lack least, `None` if there is none that lacks any."""
+    lacking = [
+        (len(unmet), place)
+        for place, event in enumerate(events[:_MOST_LOOKED_AT])
+        if (unmet := condition.unmet(event, taken))
+    ]
+    if not lacking:
+        return None
+    return _told(step, events[min(lacking)[1]], condition, taken, is_too_late=False)
+
+
+def _told(
+    step: str, event: TimedEvent, condition: StepCondition, taken: Taken, *, is_too_late: bool
+) -> NearestEvent:
+    return NearestEvent(
+        step=step,
+        position=event.position,
+        at=event.time_ms,
+        is_too_late=is_too_late,
+        unmet=condition.unmet(event, taken),
+    )

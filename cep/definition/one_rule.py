@@ -1,0 +1,163 @@
+"""One rule from a file, for commands that try a single one: a whole processor, or a pattern alone.
+
+    text ──► documents ──► the rule that is meant ──► checked ──► FileRule
+
+Whatever stands in front of a pattern in a document decides what is found, too: the key, the limits,
+the output. A file may hold more than one rule, and documents of streams beside them.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from cep.definition.checking import check_definition
+from cep.definition.document import ProcessorFile, ProcessorLimits
+from cep.definition.keys import written_key
+from cep.definition.rule_files import FileDocument, FileProblem, read_documents
+from cep.nfa.limits import Limits
+from cep.pattern import Pattern, PatternError
+from cep.pattern.document.files import SUFFIXES
+from cep.pattern.document.text import items_of, read_json_text, read_yaml_documents
+
+_WITHOUT_NAMES = {"id": "rule", "stream": "stream"}
+
+
+class RuleRefused(ValueError):
+    """A file holds no usable rule, or several; the message says where and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRule:
+    """A rule that can be run.
+
+    `content` is `None` for a pattern alone. `documents` are all mappings of the file.
+    """
+
+    pattern: Pattern
+    content: ProcessorFile | None
+    documents: tuple[FileDocument, ...]
+
+    @property
+    def key_by(self) -> tuple[str, ...]:
+        """Columns or expressions of its key; none = one global key, or nothing is said of it."""
+        given = None if self.content is None else self.content.key_by
+        return tuple(written_key(given, self.pattern) or ())
+
+    def event_time_column(self, source: Path) -> str | None:
+        """Return the column of the event time, if the document of its stream is at hand.
+
+        Args:
+            source: the file of the rule, beside which the stream may be.
+        """
+        if self.content is None:
+            return None
+        beside = sorted(source.parent.iterdir()) if source.is_file() else []
+        files = (file for file in beside if file.suffix.lower() in SUFFIXES and file.is_file())
+        others = (each for file in files for each in read_documents([file])[0])
+        for each in chain(self.documents, others):
+            if "schema" in each.data and each.data.get("name") == self.content.stream:
+                column = each.data.get("event_time_column")
+                return column if isinstance(column, str) else None
+        return None
+
+    @property
+    def limits(self) -> Limits:
+        """What one key may hold."""
+        said = (self.content and self.content.limits) or ProcessorLimits()
+        given = {
+            "partial_matches": said.partial_matches_per_key,
+            "events": said.events_per_key,
+        }
+        return Limits(**{name: most for name, most in given.items() if most is not None})
+
+
+def read_text(source: str) -> str:
+    """Return the text of a file, of standard input for `-`.
+
+    Raises:
+        RuleRefused: it cannot be read.
+    """
+    try:
+        return sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RuleRefused(f"cannot read the rule {source}: {error}") from None
+
+
+def rule_of_text(
+    text: str, source: str, *, rule_id: str | None = None, flink_quirks: bool = False
+) -> FileRule:
+    """Return the rule in a text, YAML or JSON.
+
+    Args:
+        text: one document or several.
+        source: the file it is from, `-` for standard input.
+        rule_id: which rule, if there is more than one.
+        flink_quirks: accept what Flink accepts and mangles.
+
+    Raises:
+        RuleRefused: there is none, or more than one, or something is wrong with it.
+    """
+    name = "standard input" if source == "-" else source
+    try:
+        documents = _documents(text, Path(name))
+        if len(documents) == 1 and _is_pattern(documents[0]) and rule_id is None:
+            pattern = Pattern.from_yaml(text, flink_quirks=flink_quirks or None)
+            return FileRule(pattern, None, ())
+    except PatternError as error:
+        raise RuleRefused(f"{name}: {error}") from None
+    place = _meant(documents, name, rule_id)
+    return _checked(place, documents, flink_quirks=flink_quirks)
+
+
+def _documents(text: str, file: Path) -> list[FileDocument]:
+    try:
+        json.loads(text)
+        sources = [read_json_text(text)]
+    except (ValueError, RecursionError):  # YAML, or PyYAML says what is wrong
+        is_json = file.suffix.lower() == ".json"
+        sources = [read_json_text(text)] if is_json else read_yaml_documents(text)
+    return [FileDocument(file, each) for source in sources for each in items_of(source)]
+
+
+def _is_pattern(document: FileDocument) -> bool:
+    data = document.source.data
+    return not isinstance(data, dict) or not {"pattern", "schema", "id"} & data.keys()
+
+
+def _meant(documents: Sequence[FileDocument], name: str, rule_id: str | None) -> FileDocument:
+    rules = [
+        each
+        for each in documents
+        if isinstance(each.source.data, dict) and {"pattern", "id"} & each.data.keys()
+    ]
+    ids = list(dict.fromkeys(str(each.data.get("id")) for each in rules))
+    found = [each for each in rules if rule_id in (None, each.data.get("id"))]
+    if not rules:
+        raise RuleRefused(f"{name}: there is no rule in it, and no pattern")
+    if not found:
+        raise RuleRefused(f"{name}: there is no rule {rule_id} in it, but {', '.join(ids)}")
+    if rule_id is None and len(ids) > 1:
+        raise RuleRefused(
+            f"{name}: there are several rules in it, say which with --rule: {', '.join(ids)}"
+        )
+    # Of several versions the one that is effective at once, if there is one.
+    return next((each for each in found if each.data.get("effective_from") is None), found[0])
+
+
+def _checked(
+    place: FileDocument, documents: Sequence[FileDocument], *, flink_quirks: bool
+) -> FileRule:
+    # What a rule is called, and of what stream it is, does not decide what it finds.
+    data: dict[str, Any] = _WITHOUT_NAMES | place.data
+    if flink_quirks and isinstance(data.get("pattern"), dict):
+        data["pattern"] = data["pattern"] | {"flink_quirks": True}
+    checked = check_definition(data, None, ProcessorFile)
+    if checked.problems or checked.content is None or checked.pattern is None:
+        problems: list[FileProblem] = [place.told(each) for each in checked.problems]
+        raise RuleRefused("\n".join(map(str, problems)))
+    readable = (each for each in documents if isinstance(each.source.data, dict))
+    return FileRule(checked.pattern, checked.content, tuple(readable))

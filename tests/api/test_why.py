@@ -1,0 +1,373 @@
+"""`percept why`: what is told of a rule that finds nothing is true, and bounded."""
+
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner, Result
+
+from api.trials.events import TimedEvent
+from api.trials.near_misses import Wanted, why_no_match
+from api.trials.rule import WrittenRule, read_rule
+from api.trials.unmet import step_conditions
+from cep import Pattern, find_matches
+from cep.signing.code import CodeUse, sign
+from percept.command_line import app
+from tests.api.documents import PATTERN, STREAM, processor_document
+from tests.api.test_rule_tests import KEY, write
+from tests.api.test_trial_limits import SLOW, SLOW_EVENTS
+from tests.docs.fences import ROOT
+
+SECOND = 1_000
+MINUTE = 60 * SECOND
+
+
+def event(at_ms: int, action: str, user: str = "eve", **more: Any) -> dict[str, Any]:
+    return {"ts": at_ms, "user": user, "action": action, **more}
+
+
+@pytest.fixture
+def rules(tmp_path: Path) -> Path:
+    write(tmp_path / "rules" / "stream.yaml", STREAM)
+    write(tmp_path / "rules" / "rule.yaml", processor_document())
+    return tmp_path / "rules"
+
+
+def why(*arguments: object, events: list[dict[str, Any]] | str | None = None) -> Result:
+    text = None
+    if events is not None:
+        text = events if isinstance(events, str) else "\n".join(map(json.dumps, events))
+        arguments = (*arguments[:1], "-", *arguments[1:])
+    return CliRunner().invoke(app, ["why", *map(str, arguments)], input=text)
+
+
+def report(rule: dict[str, Any], events: list[dict[str, Any]], **wanted: Any) -> dict[str, Any]:
+    written = WrittenRule({"key_by": ["user"]} | rule, STREAM["schema"], "ts")
+    asked = {"keys": 9, "partial_matches": 9, "only": None, "until_ms": None} | wanted
+    found = why_no_match(read_rule(written), events, Wanted(**asked))
+    told: dict[str, Any] = found.model_dump(mode="json")
+    return told
+
+
+def first(told: dict[str, Any]) -> dict[str, Any]:
+    partial: dict[str, Any] = told["keys"][0]["partial_matches"][0]
+    return partial
+
+
+# --- what it says
+
+
+def test_an_event_that_came_too_late_is_named(rules: Path) -> None:
+    events = [event(at * SECOND, "fail") for at in range(3)] + [event(11 * MINUTE, "login")]
+    result = why(rules / "rule.yaml", events=events)
+    assert result.exit_code == 0
+    assert "failed-logins: no match in 4 events of 1 key" in result.stdout
+    assert re.search(
+        r"it waited for login \(action = 'login'\), until its window closed at 1970",
+        (result.stdout),
+    )
+    assert "too late for login: row 4" in result.stdout
+
+
+def test_what_the_nearest_event_did_not_meet_is_told_with_its_values() -> None:
+    pattern = {
+        "steps": [
+            {"name": "bid", "where": "action = 'bid'", "times": 2},
+            {
+                "name": "high",
+                "contiguity": "followed_by",
+                "where": "action = 'bid' AND amount > 2 * AVG(bid.amount) AND user <> 'bob'",
+            },
+        ]
+    }
+    amounts = [10.0, 20.0, 25.0, 29.0]
+    events = [event(at, "bid", amount=amount) for at, amount in enumerate(amounts)]
+    told = report({"pattern": pattern}, [*events, event(9, "view", amount=99.0)])
+    partial = first(told)
+    assert (partial["steps"], partial["outcome"]) == ({"bid": [0, 1]}, "open")
+    (nearest,) = partial["nearest"]
+    assert (nearest["step"], nearest["position"], nearest["is_too_late"]) == ("high", 2, False)
+    assert nearest["unmet"] == [
+        {
+            "text": "amount > 2 * AVG(bid.amount)",
+            "values": {"amount": 25.0, "AVG(bid.amount)": 15.0},
+        }
+    ]
+
+
+def test_a_forbidden_event_is_named(rules: Path) -> None:
+    steps = [
+        {"name": "fail", "where": "action = 'fail'"},
+        {"name": "reset", "contiguity": "not_followed_by", "where": "action = 'reset'"},
+        {"name": "login", "contiguity": "followed_by", "where": "action = 'login'"},
+    ]
+    write(rules / "rule.yaml", processor_document(pattern={"steps": steps, "within": "1 hour"}))
+    events = [event(at, action) for at, action in enumerate(["fail", "reset", "login"])]
+    result = why(rules / "rule.yaml", events=events)
+    assert "row 2 fits reset, which must not come" in result.stdout
+
+
+def test_an_event_that_stood_in_between_is_named(rules: Path) -> None:
+    steps = [{"name": "a", "where": "action = 'a'"}, {"name": "b", "contiguity": "next"}]
+    steps[1]["where"] = "action = 'b' AND amount IS NOT NULL"
+    write(rules / "rule.yaml", processor_document(pattern={"steps": steps, "within": "1 hour"}))
+    events = [event(1, "a"), event(2, "b"), event(3, "b", amount=1)]
+    result = why(rules / "rule.yaml", events=events)
+    assert "row 2 came instead, and nothing may stand there" in result.stdout
+    assert "not so: amount IS NOT NULL, with amount = NULL" in result.stdout
+
+
+def test_a_rule_that_never_began_has_the_nearest_event(rules: Path) -> None:
+    result = why(rules / "rule.yaml", events=[event(1, "view"), event(2, "login", "bob")])
+    assert "nothing began: no event fits fail; the nearest:" in result.stdout
+    assert "not so: action = 'fail', with action = \"view\"" in result.stdout
+    assert re.search(r"^ +0  fail where action = 'fail'$", result.stdout, re.MULTILINE)
+
+
+def test_the_key_that_came_farthest_is_first_and_those_with_a_match_last() -> None:
+    events = [
+        *(event(at, "fail", "far") for at in range(3)),
+        *(event(at, "fail", "near") for at in range(2)),
+        *(event(at, "fail", "hit") for at in range(3)),
+        event(9, "login", "hit"),
+        event(9, "view", "none"),
+    ]
+    told = report({"pattern": PATTERN}, events)
+    assert [key["key"] for key in told["keys"]] == [["far"], ["near"], ["none"], ["hit"]]
+    assert (told["match_count"], told["key_count"]) == (1, 4)
+    few = report({"pattern": PATTERN}, events, keys=1, partial_matches=1)
+    assert [key["key"] for key in few["keys"]] == [["far"]]
+    assert (few["left_out"], few["keys"][0]["left_out"]) == (3, 2)
+
+
+def test_one_key_can_be_asked_for(rules: Path) -> None:
+    events = [event(1, "fail"), event(2, "fail", "bob")]
+    result = why(rules / "rule.yaml", "--only", "bob", events=events)
+    assert "key bob: 1 event, no match" in result.stdout
+    assert "key eve" not in result.stdout
+    nobody = why(rules / "rule.yaml", "--only", "nobody", events=events)
+    assert (nobody.exit_code, "No event has the key nobody" in nobody.stderr) == (2, True)
+
+
+def test_a_clause_is_told_of_too(tmp_path: Path) -> None:
+    clause = (
+        "MATCH_RECOGNIZE (PARTITION BY user ORDER BY ts PATTERN (DOWN{2} UP) "
+        "DEFINE DOWN AS amount < PREV(amount), UP AS action = 'buy' AND amount > 5)"
+    )
+    write(tmp_path / "rule.yaml", processor_document(pattern={"match_recognize": clause}))
+    amounts = [9, 8, 7, 3]
+    events = [event(at, "buy", amount=amount) for at, amount in enumerate(amounts)]
+    result = why(tmp_path / "rule.yaml", events=events)
+    assert result.exit_code == 0, result.output
+    assert "key eve: 4 events, no match" in result.stdout
+    assert re.search(r"not so: \(?amount\)? > 5, with amount = 3", result.stdout)
+
+
+# --- whatever is true
+
+
+CONDITIONS = [
+    "amount > 2",
+    "action = 'a' AND amount <= 2",
+    "NOT (action = 'a' AND amount > 1) AND user IS NOT NULL",
+    "(action = 'a' OR amount > 2) AND amount <> 3",
+    "user LIKE 'e%' AND action IN ('a', 'b') AND COALESCE(amount, 0) < 3",
+    "amount > SUM(one.amount) AND action = FIRST(one.action)",
+    "COUNT(one.*) = 1 AND (amount IS NULL OR amount >= LAST(one.amount))",
+]
+ANY_EVENT = st.builds(
+    lambda action, amount, user: {"action": action, "amount": amount, "user": user},
+    st.sampled_from(["a", "b", None]),
+    st.sampled_from([None, 0.0, 1.0, 2.0, 3.0]),
+    st.sampled_from(["eve", None]),
+)
+
+
+@given(st.sampled_from(CONDITIONS), ANY_EVENT, ANY_EVENT)
+def test_a_condition_has_unmet_parts_exactly_where_it_does_not_hold(
+    condition: str, before: dict[str, Any], tested: dict[str, Any]
+) -> None:
+    steps = [{"name": "one"}, {"name": "two", "contiguity": "next", "where": condition}]
+    pattern = {"steps": steps}
+    events = [before | {"ts": 1}, tested | {"ts": 2}]
+    holds = any(
+        len(match.steps) == 2
+        for match in find_matches(Pattern.from_document(pattern), events).matches
+    )
+    rule = read_rule(WrittenRule({"pattern": pattern}, None, "ts"))
+    one, two = (TimedEvent(at, at, each) for at, each in enumerate(events))
+    assert (step_conditions(rule)["two"].unmet(two, {"one": [one]}) == []) == holds
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.sampled_from("fl"), st.sampled_from("xy"))))
+def test_it_counts_the_matches_that_are_found_and_explains_no_other(
+    drawn: list[tuple[int, str, str]],
+) -> None:
+    names = {"f": "fail", "l": "login"}
+    events = [event(at * MINUTE, names[action], user) for at, action, user in sorted(drawn)]
+    found = find_matches(Pattern.from_document(PATTERN), events, key_by="user")
+    told = report({"pattern": PATTERN}, events)
+    assert told["match_count"] == len(found.matches)
+    matched = [
+        {name: [id(each) for each in taken] for name, taken in match.steps.items()}
+        for match in found.matches
+    ]
+    for key in told["keys"]:
+        for partial in key["partial_matches"]:
+            steps = partial["steps"]
+            assert {n: [id(events[p]) for p in taken] for n, taken in steps.items()} not in matched
+            for nearest in partial["nearest"]:
+                assert nearest["is_too_late"] == (not nearest["unmet"])
+                assert [events[nearest["position"]]["user"]] == key["key"]
+
+
+@pytest.mark.parametrize("name", ["password_guessed", "user_enumeration", "new_account_used"])
+def test_as_many_matches_as_percept_match_finds(name: str) -> None:
+    rule = ROOT / f"tests/data/ssh_auth/rules/{name}.yaml"
+    events = ROOT / "examples/ssh_auth/events.jsonl.gz"
+    told = json.loads(why(rule, events, "--json").stdout)
+    found = CliRunner().invoke(app, ["match", str(rule), str(events), "-f", "json"])
+    assert told["match_count"] == len(found.stdout.splitlines())
+    assert told["event_count"] == 17_687
+
+
+# --- what it reads
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz", "csv", "parquet"])
+def test_every_format_tells_the_same(rules: Path, tmp_path: Path, suffix: str) -> None:
+    events = [event(at * SECOND, "fail") for at in range(2)] + [event(11 * MINUTE, "fail")]
+    file = tmp_path / f"events.{suffix}"
+    lines = "\n".join(map(json.dumps, events)).encode()
+    match suffix:
+        case "csv":
+            pl.DataFrame(events).write_csv(file)
+        case "parquet":
+            pl.DataFrame(events).write_parquet(file)
+        case _:
+            file.write_bytes(gzip.compress(lines) if suffix.endswith("gz") else lines)
+    result = why(rules / "rule.yaml", file)
+    assert result.exit_code == 0, result.output
+    assert "too late for fail: row 3  1970-01-01T00:11:00.000Z" in result.stdout
+    alone = tmp_path / "pattern.yaml"
+    alone.write_text(yaml.safe_dump(PATTERN), encoding="utf-8")
+    pattern = why(alone, file, "--key", "user")
+    assert pattern.stdout.splitlines()[1:] == result.stdout.splitlines()[1:]
+
+
+def test_the_rule_comes_from_standard_input_too(tmp_path: Path) -> None:
+    file = tmp_path / "events.jsonl"
+    file.write_text(json.dumps(event(1, "fail")), encoding="utf-8")
+    text = json.dumps(processor_document(), indent="\t")
+    result = CliRunner().invoke(app, ["why", "-", str(file)], input=text)
+    assert (result.exit_code, "key eve: 1 event, no match" in result.stdout) == (0, True)
+    assert CliRunner().invoke(app, ["why", "-", "-"], input=text).exit_code == 2
+
+
+CODE = sign(len, KEY, CodeUse.CONDITION).to_document()
+UNUSABLE: dict[str, tuple[dict[str, Any], list[dict[str, Any]] | str, str]] = {
+    "no JSON": ({}, "{", "line 1, column 2: not JSON"),
+    "no time": ({}, [{"user": "eve"}], "row 1: The event time ts"),
+    "a time that is none": ({}, [event(1, "a") | {"ts": "soon"}], "row 1: 'soon' is no TIMESTAMP"),
+    "an unknown column": ({"key_by": ["usr"]}, [], "there is no column usr"),
+    "a wrong rule": ({"pattern": {"steps": []}}, [], "pattern.steps"),
+    "code": (
+        {
+            "pattern": {
+                "steps": [
+                    {
+                        "name": "a",
+                        "where": {"python": sign(len, KEY, CodeUse.CONDITION).to_document()},
+                    }
+                ]
+            }
+        },
+        [],
+        "Python conditions, which are not run",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_what_cannot_be_used_is_told(rules: Path, case: str) -> None:
+    changes, events, told = UNUSABLE[case]
+    write(rules / "rule.yaml", processor_document(**changes))
+    result = why(rules / "rule.yaml", events=events)
+    assert result.exit_code == 2
+    assert told in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_no_events_are_no_mistake(rules: Path) -> None:
+    result = why(rules / "rule.yaml", events="")
+    assert result.exit_code == 0
+    assert "no match in 0 events of 0 keys" in result.stdout
+
+
+def test_a_file_of_several_rules_asks_which(rules: Path) -> None:
+    write(rules / "rule.yaml", STREAM, processor_document(), processor_document(id="other"))
+    asked = why(rules / "rule.yaml", events=[])
+    assert asked.exit_code == 2
+    assert "say which with --rule: failed-logins, other" in asked.stderr
+    assert why(rules / "rule.yaml", "--rule", "other", events=[]).exit_code == 0
+    assert why(rules / "rule.yaml", "--rule", "third", events=[]).exit_code == 2
+
+
+def test_a_name_that_no_event_has_is_told(rules: Path) -> None:
+    (rules / "stream.yaml").unlink()
+    wrong = {"steps": [{"name": "a", "where": "acton = 'fail'"}], "within": "1 hour"}
+    write(rules / "rule.yaml", processor_document(pattern=wrong))
+    result = why(rules / "rule.yaml", events=[event(1, "fail")])
+    assert result.exit_code == 0
+    assert "no event has the field acton" in result.stderr.replace("\n", " ")
+
+
+# --- what it may take
+
+
+def test_what_takes_too_long_is_ended(tmp_path: Path) -> None:
+    write(tmp_path / "rule.yaml", processor_document(pattern=SLOW, key_by=["user"]))
+    result = why(tmp_path / "rule.yaml", "--seconds", 1, events=SLOW_EVENTS)
+    assert result.exit_code == 2
+    assert "It takes longer than the limit of 1 seconds. Give fewer events" in result.stderr
+
+
+def test_one_key_that_holds_too_much_does_not_hide_the_others(rules: Path) -> None:
+    endless = {
+        "steps": [{"name": "a"}, {"name": "z", "contiguity": "followed_by", "where": "amount > 9"}]
+    }
+    write(rules / "rule.yaml", processor_document(pattern=endless))
+    events = [event(at, "x", "hot") for at in range(2_100)] + [event(1, "x", "cold")]
+    result = why(rules / "rule.yaml", events=events)
+    assert result.exit_code == 0
+    assert "1 key could not be matched, such as:" in result.stdout
+    assert "key cold: 1 event, no match" in result.stdout
+
+
+def test_the_first_events_are_looked_at_and_the_others_counted(rules: Path) -> None:
+    result = why(
+        rules / "rule.yaml", "--most-events", 2, events=[event(at, "x") for at in range(5)]
+    )
+    assert "only the first events were looked at, 3 more were not" in result.stdout
+
+
+def test_what_is_told_of_many_keys_is_bounded(rules: Path) -> None:
+    events = [event(at, "fail", f"user {at % 500}", note="x" * 5_000) for at in range(1_000)]
+    result = why(rules / "rule.yaml", events=events)
+    assert "497 more keys did not come farther" in result.stdout
+    assert len(result.stdout) < 5_000
+
+
+def test_events_that_steer_a_terminal_are_written_out(rules: Path) -> None:
+    hostile = event(1, "fail", "\x1b[2Jx[red]\u202e\x9b")
+    result = why(rules / "rule.yaml", events=[hostile])
+    assert result.exit_code == 0
+    assert "key \\x1b[2Jx[red]\\u202e\\x9b: 1 event" in result.stdout
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", result.output)
