@@ -23,6 +23,7 @@ from api.overview import endpoints as overview_endpoints
 from api.processors import change_endpoints
 from api.processors import endpoints as processor_endpoints
 from api.redefinition import endpoints as redefinition_endpoints
+from api.rollouts import endpoints as rollout_endpoints
 from api.rules import endpoints as rule_endpoints
 from api.running import endpoints as running_endpoints
 from api.runtime import Clock, Runtime, system_clock_ms
@@ -51,6 +52,7 @@ ROUTERS = (
     snapshot_endpoints.router,
     processor_endpoints.router,
     change_endpoints.router,
+    rollout_endpoints.router,
     draft_endpoints.router,
     job_endpoints.router,
     running_endpoints.router,

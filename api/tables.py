@@ -5,11 +5,13 @@ from api.audit.tables import Change
 from api.jobs.tables import HeldVersion, Job, JobBucket, JobInstance, ProcessorBucket
 from api.matches.tables import Match, MatchLog
 from api.processors.tables import Processor, ProcessorTag, ProcessorVersion, Publication
+from api.rollouts.tables import ComparedFind
 from api.store.database import Record
 from api.streams.tables import Stream, StreamVersion
 
 __all__ = [
     "Change",
+    "ComparedFind",
     "HeldVersion",
     "Job",
     "JobBucket",

@@ -20,10 +20,12 @@ PROBLEMS_PER_HEARTBEAT: Final = 10
 OUTPUT_BYTES: Final = 16_000
 EVENTS_BYTES: Final = 64_000
 
-RunningState = Literal["pending", "active", "draining", "paused", "quarantined", "superseded"]
+RunningState = Literal[
+    "pending", "active", "shadow", "canary", "draining", "paused", "quarantined", "superseded"
+]
 DiscoveryStatus = Literal["unknown", "ok", "failing"]
 TimeMode = Literal["events", "events_or_clock", "processing"]
-MatchKind = Literal["match", "timeout"]
+MatchKind = Literal["match", "timeout", "shadow"]
 
 
 def _shortened(limit: int, *, keep_end: bool = False) -> BeforeValidator:
@@ -114,6 +116,11 @@ class Counters(_Report):
         default=0,
         description="Open partial matches given up when a version was paused, deleted, replaced "
         "or over.",
+    )
+    shadow: Count = Field(
+        default=0,
+        description="Finds that do not count: of a version in shadow, or on keys whose share "
+        "another version has. They are in no other number.",
     )
 
 
@@ -279,7 +286,15 @@ class ReportedMatch(_Report):
         pattern=r"^[A-Za-z0-9_-]{16,128}$",
         description="The same when a batch is replayed; a known match is not added again.",
     )
-    kind: MatchKind = "match"
+    kind: MatchKind = Field(
+        default="match", description="shadow = found by a version whose finds do not count there."
+    )
+    identity: str = Field(
+        default="",
+        pattern=r"^([0-9a-f]{16,64})?$",
+        description="Of the rule, the key and the events, whatever the version: equal for what "
+        "two versions of a rule both find. Empty = not told.",
+    )
     processor_id: ProcessorId
     version: Version
     epoch: Count

@@ -8,13 +8,16 @@ is effective at once and every later one that is scheduled; the highest version 
 `effective_from_ms` has passed in event time runs. docs/snapshot.md explains each field.
 """
 
+from collections.abc import Callable
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_serializer
 
 from contract import canonical
 
 FORMAT: Final = 1
+KEY_SHARES: Final = 10_000
+"""Into so many equal parts keys are divided; the share of a rollout is a number of them."""
 
 
 class _SnapshotPart(BaseModel):
@@ -54,6 +57,20 @@ class SnapshotProcessor(_SnapshotPart):
     versions: list[SnapshotVersion] = Field(min_length=1)
 
 
+class SnapshotRollout(_SnapshotPart):
+    """One version that runs beside what is published of its processor, if anything is.
+
+    It has all events and all keys. What it finds counts for the keys in its share; for the others
+    what is published counts, and its own finds are of kind `shadow`, and the other way round.
+    """
+
+    id: str
+    version: SnapshotVersion
+    share: int = Field(
+        ge=0, lt=KEY_SHARES, description="Of 10,000 parts of all keys; 0 = it only runs in shadow."
+    )
+
+
 class Snapshot(_SnapshotPart):
     """All processors of one stream at one epoch, by id."""
 
@@ -61,6 +78,17 @@ class Snapshot(_SnapshotPart):
     epoch: int
     stream: StreamDefinition
     processors: list[SnapshotProcessor]
+    # Apart, so that a job that knows of none never runs one as if it were published.
+    rollouts: list[SnapshotRollout] = Field(
+        default=[], description="By id, at most one each; left out if there is none."
+    )
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, write: Callable[["Snapshot"], dict[str, Any]]) -> dict[str, Any]:
+        written = write(self)
+        if not self.rollouts:
+            del written["rollouts"]
+        return written
 
 
 def snapshot_json(snapshot: Snapshot) -> bytes:
@@ -96,4 +124,8 @@ def content_hash(snapshot: Snapshot) -> str:
         ]
         for processor in snapshot.processors
     ]
-    return canonical.content_hash([stream, processors])
+    rollouts = [
+        [rollout.id, rollout.version.model_dump(exclude={"version"}), rollout.share]
+        for rollout in snapshot.rollouts
+    ]
+    return canonical.content_hash([stream, processors, *([rollouts] if rollouts else [])])

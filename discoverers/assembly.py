@@ -23,6 +23,7 @@ from contract.snapshot import (
     FORMAT,
     Snapshot,
     SnapshotProcessor,
+    SnapshotRollout,
     SnapshotVersion,
     StreamDefinition,
 )
@@ -33,6 +34,7 @@ from discoverers.found import (
     definition_problems,
     document_problems,
     label_problems,
+    of_rollout,
 )
 
 
@@ -68,13 +70,14 @@ def assemble(found: FoundProcessors, before: Reading | None) -> Reading:
     processors = kept | {
         name: _processor(versions, last.get(name), epoch) for name, versions in good.items()
     }
+    rollouts, wrong = _rollouts(found)
     origins = {name: versions[0].origin for name, versions in good.items()}
     for name in kept:
         if before is not None and name in before.origins:
             origins[name] = before.origins[name]
     return Reading(
-        snapshot=_snapshot(found, processors, last_snapshot),
-        problems=tuple(_with_kept_versions(problem, kept) for problem in problems),
+        snapshot=_snapshot(found, processors, rollouts, last_snapshot),
+        problems=(*(_with_kept_versions(problem, kept) for problem in problems), *wrong),
         origins=origins,
         passed=good,
     )
@@ -103,6 +106,29 @@ def _checked(
         if not wrong and name not in unreadable:
             good[name] = versions
     return good, problems
+
+
+def _rollouts(
+    found: FoundProcessors,
+) -> tuple[list[SnapshotRollout], list[ProcessorProblem]]:
+    """Return the rollouts that can run, by id, and what is wrong with the others."""
+    schema = Schema.from_ddl(found.stream.ddl)
+    good: dict[str, SnapshotRollout] = {}
+    problems: list[ProcessorProblem] = []
+    for rollout in found.rollouts:
+        version = FoundVersion(
+            processor_id=rollout.id,
+            definition=rollout.version.definition,
+            origin="the snapshot",
+            version=rollout.version.version,
+            effective_from_ms=rollout.version.effective_from_ms,
+            effective_until_ms=rollout.version.effective_until_ms,
+        )
+        wrong = list(_definition_problems([version], schema))
+        problems += map(of_rollout, wrong)
+        if not wrong:
+            good.setdefault(rollout.id, rollout)
+    return [good[name] for name in sorted(good)], problems
 
 
 def _in_full(problem: ProcessorProblem, schema: Schema) -> ProcessorProblem:
@@ -203,7 +229,10 @@ def _next_epoch(found: FoundProcessors, last: Snapshot | None) -> int:
 
 
 def _snapshot(
-    found: FoundProcessors, processors: Mapping[str, SnapshotProcessor], last: Snapshot | None
+    found: FoundProcessors,
+    processors: Mapping[str, SnapshotProcessor],
+    rollouts: list[SnapshotRollout],
+    last: Snapshot | None,
 ) -> Snapshot:
     """Return the snapshot, under a new epoch only if anything in it is new."""
     epoch = _next_epoch(found, last)
@@ -215,7 +244,9 @@ def _snapshot(
         stream = same if same == before else stream.model_copy(update={"version": epoch})
         if last is not None and (stream, in_order) == (last.stream, last.processors):
             return last
-    return Snapshot(format=FORMAT, epoch=epoch, stream=stream, processors=in_order)
+    return Snapshot(
+        format=FORMAT, epoch=epoch, stream=stream, processors=in_order, rollouts=rollouts
+    )
 
 
 def _processor(

@@ -7,7 +7,7 @@ columns of its stream, so `assembly` asks for it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, Field, ValidationError
@@ -17,7 +17,7 @@ from cep.definition.document import ProcessorContent, ProcessorFile, ProcessorId
 from cep.expression import Schema
 from cep.pattern.document.text import SourceDocument
 from contract.problem_text import placed, problem_text
-from contract.snapshot import StreamDefinition
+from contract.snapshot import SnapshotRollout, StreamDefinition
 
 # The years 1 to 9999.
 _InstantMs = Annotated[int, Field(ge=-62_135_596_800_000, le=253_402_300_799_999)]
@@ -47,6 +47,11 @@ class ProcessorProblem:
         return f"{self.origin}: {name}{self.message}"
 
 
+def of_rollout(problem: ProcessorProblem) -> ProcessorProblem:
+    """Return a problem of a rollout: what is published of its processor is not concerned."""
+    return replace(problem, processor_id=f"{problem.processor_id or '?'} (rollout)")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundVersion:
     """One version of a processor; `version` is `None` where the source does not number them.
@@ -70,14 +75,16 @@ class FoundVersion:
 class FoundProcessors:
     """The full set of processors in a source.
 
-    `problems` are what was found and could not even be read. `epoch` is the number the source gives
-    this set, `None` if it gives none.
+    `rollouts` are versions that run beside them, where a source knows of such. `problems` are what
+    was found and could not even be read. `epoch` is the number the source gives this set, `None` if
+    it gives none.
     """
 
     stream: StreamDefinition
     versions: tuple[FoundVersion, ...]
     problems: tuple[ProcessorProblem, ...] = ()
     epoch: int | None = None
+    rollouts: tuple[SnapshotRollout, ...] = ()
 
 
 class DocumentRefused(ValueError):

@@ -8,10 +8,10 @@ the format.
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal, Self, TypeVar
 from urllib.parse import quote
 
 import httpx2
@@ -32,9 +32,9 @@ from contract.service_access import (
     retry_after_seconds,
     token_reader,
 )
-from contract.snapshot import SnapshotProcessor, StreamDefinition
+from contract.snapshot import SnapshotProcessor, SnapshotRollout, StreamDefinition
 from discoverers.discoverer import DiscovererSurroundings, PatternProcessorDiscovererFactory
-from discoverers.found import FoundProcessors, FoundVersion, ProcessorProblem
+from discoverers.found import FoundProcessors, FoundVersion, ProcessorProblem, of_rollout
 from discoverers.health import HealthStatus
 from discoverers.periodic import PeriodicPatternProcessorDiscoverer
 from discoverers.stream_options import LONGEST_DELAY_MS, check_columns
@@ -45,6 +45,7 @@ LARGEST_BYTES: Final = 256 * 1024 * 1024
 """A snapshot of ten thousand rules has a tenth of it; more comes from something else."""
 _LONGEST_ASKED_SECONDS: Final = 300.0
 _MOST: Final = 2**53
+_Part = TypeVar("_Part", SnapshotProcessor, SnapshotRollout)
 _BYTES_AT_ONCE: Final = 65_536
 _OF_TRANSFER: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 
@@ -231,6 +232,7 @@ class _Answer(BaseModel):
     epoch: int = Field(ge=0, lt=_MOST)
     stream: StreamDefinition
     processors: list[Any]
+    rollouts: list[Any] = []
 
     @field_validator("stream")
     @classmethod
@@ -251,26 +253,32 @@ def read_answer(body: bytes, origin: str) -> FoundProcessors:
         answer = _Answer.model_validate_json(body)
     except ValidationError as error:
         raise SnapshotRefused(f"not a snapshot: {problem_text(error, _Answer)}") from None
-    versions: list[FoundVersion] = []
-    problems: list[ProcessorProblem] = []
-    for index, entry in enumerate(answer.processors):
-        try:
-            versions += _versions(SnapshotProcessor.model_validate(entry), origin)
-        except ValidationError as error:
-            name = entry.get("id") if isinstance(entry, dict) else None
-            problems.append(
-                ProcessorProblem(
-                    f"{origin} processors[{index}]",
-                    problem_text(error, SnapshotProcessor),
-                    name if isinstance(name, str) else None,
-                )
-            )
+    processors, problems = _each_read(answer.processors, SnapshotProcessor, f"{origin} processors")
+    rollouts, more = _each_read(answer.rollouts, SnapshotRollout, f"{origin} rollouts")
     return FoundProcessors(
         stream=answer.stream,
-        versions=tuple(versions),
-        problems=tuple(problems),
+        versions=tuple(version for each in processors for version in _versions(each, origin)),
+        problems=(*problems, *map(of_rollout, more)),
         epoch=answer.epoch,
+        rollouts=tuple(rollouts),
     )
+
+
+def _each_read(
+    entries: Iterable[Any], model: type[_Part], origin: str
+) -> tuple[list[_Part], list[ProcessorProblem]]:
+    """Return the entries that can be read, and what is wrong with the others."""
+    read: list[_Part] = []
+    problems: list[ProcessorProblem] = []
+    for index, entry in enumerate(entries):
+        try:
+            read.append(model.model_validate(entry))
+        except ValidationError as error:
+            name = entry.get("id") if isinstance(entry, dict) else None
+            name = name if isinstance(name, str) else None
+            text = problem_text(error, model)
+            problems.append(ProcessorProblem(f"{origin}[{index}]", text, name))
+    return read, problems
 
 
 def _versions(processor: SnapshotProcessor, origin: str) -> list[FoundVersion]:

@@ -22,6 +22,7 @@ from api.client.errors import (
     ServiceError,
     Unreachable,
 )
+from api.client.rollouts import Rollout, RolloutClient, RolloutInJob
 from api.client.views import (
     Processor,
     ProcessorLine,
@@ -30,6 +31,7 @@ from api.client.views import (
     RunningJob,
     RunningVersion,
     Stream,
+    TriedVersion,
     Version,
     VersionLine,
 )
@@ -46,11 +48,15 @@ __all__ = [
     "Processor",
     "ProcessorLine",
     "PublishedVersion",
+    "Rollout",
+    "RolloutClient",
+    "RolloutInJob",
     "Running",
     "RunningJob",
     "RunningVersion",
     "ServiceError",
     "Stream",
+    "TriedVersion",
     "Unreachable",
     "Version",
     "VersionLine",

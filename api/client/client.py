@@ -9,6 +9,7 @@ import httpx2
 from api.client.connection import Connection, view_of
 from api.client.documents import ProcessorParts, processor_document
 from api.client.errors import Flaw, NotFound
+from api.client.rollouts import RolloutClient
 from api.client.views import (
     Processor,
     ProcessorLine,
@@ -145,14 +146,23 @@ class Client:
         return self.replace(document, if_match=if_match, comment=comment)
 
     def create(
-        self, document: Mapping[str, Any], *, comment: str = "", paused: bool = False
+        self,
+        document: Mapping[str, Any],
+        *,
+        comment: str = "",
+        paused: bool = False,
+        shadow: bool = False,
     ) -> Processor:
-        """Add the processor in a document and return it.
+        """Add the processor in a document and return it; with `shadow`, it is only tried at first.
 
         Raises:
             Conflict: the id is taken.
         """
-        query = {"comment": comment, "paused": "true" if paused else None}
+        query = {
+            "comment": comment,
+            "paused": "true" if paused else None,
+            "shadow": "true" if shadow else None,
+        }
         return self._connection.read(
             Processor, "POST", "/v1/processors", body=dict(document), query=query
         )
@@ -254,6 +264,10 @@ class Client:
         )
 
     # --- jobs
+
+    def rollout(self, processor_id: str) -> RolloutClient:
+        """Return what can be done with the rollout of a processor; nothing is sent yet."""
+        return RolloutClient(self._connection, f"{_processor(processor_id)}/rollout")
 
     def running(self, stream: str, processor_id: str) -> Running:
         """Return the versions of a processor that the jobs of a stream run."""

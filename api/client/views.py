@@ -10,11 +10,13 @@ from cep.instants import Instant
 from contract.reports import RunningState
 
 
-class _View(BaseModel):
+class View(BaseModel):
+    """A part of an answer; keys that are not known are ignored."""
+
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class Stream(_View):
+class Stream(View):
     """A stream; `etag` names its definition, for `if_match`, and is empty in lists."""
 
     name: ProcessorId
@@ -43,12 +45,12 @@ class Stream(_View):
         }
 
 
-class ProcessorLine(_View):
+class ProcessorLine(View):
     """One line of a list of processors."""
 
     id: ProcessorId
     stream: ProcessorId
-    state: str = Field(description="published, scheduled, paused or deleted.")
+    state: str = Field(description="published, scheduled, shadow, paused or deleted.")
     version: int = Field(description="The newest version.")
     revision: int = Field(description="Counts every change.")
     description: str
@@ -65,7 +67,7 @@ class ProcessorLine(_View):
         return str(self.revision)
 
 
-class PublishedVersion(_View):
+class PublishedVersion(View):
     """A published version; times are milliseconds of event time."""
 
     version: int
@@ -73,10 +75,18 @@ class PublishedVersion(_View):
     effective_until: Instant | None
 
 
+class TriedVersion(View):
+    """The version that is tried beside what is published; see `Client.rollout`."""
+
+    version: int
+    share_percent: float
+
+
 class Processor(ProcessorLine):
     """A processor with its newest version."""
 
     published: list[PublishedVersion]
+    rollout: TriedVersion | None = None
     warnings: list[Flaw]
     document: dict[str, Any] = Field(description="The newest version, as `publish_document` takes.")
     withdrawn: list[int] = Field(
@@ -94,7 +104,7 @@ class Processor(ProcessorLine):
         return any(published.version == self.version for published in self.published)
 
 
-class VersionLine(_View):
+class VersionLine(View):
     """One line of the history of a processor."""
 
     version: int
@@ -114,7 +124,7 @@ class Version(VersionLine):
     document: dict[str, Any]
 
 
-class RunningVersion(_View):
+class RunningVersion(View):
     """The status of one version in a job."""
 
     version: int
@@ -124,7 +134,7 @@ class RunningVersion(_View):
     traceback: str
 
 
-class JobLine(_View):
+class JobLine(View):
     """A job and its state: starting, running, stale or stopped."""
 
     id: str
@@ -132,7 +142,7 @@ class JobLine(_View):
     state: str
 
 
-class RunningJob(_View):
+class RunningJob(View):
     """One processor in one job."""
 
     job: JobLine
@@ -143,7 +153,7 @@ class RunningJob(_View):
         return next((version for version in self.versions if version.version == number), None)
 
 
-class Running(_View):
+class Running(View):
     """The versions of one processor that the jobs of a stream run."""
 
     processor_id: str

@@ -18,6 +18,7 @@ class Counted:
     late: Mapped[int] = mapped_column(BigInteger, default=0)
     left_out: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
     dropped: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
+    shadow: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
 
 
 class Job(Counted, Record):

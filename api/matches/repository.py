@@ -109,6 +109,8 @@ def _conditions(wanted: MatchFilter) -> list[ColumnElement[bool]]:
     found: list[ColumnElement[bool]] = [
         column == value for column, value in columns if value is not None
     ]
+    if wanted.kind is None:
+        found.append(Match.kind != "shadow")
     if wanted.since is not None:
         found.append(Match.end_ms >= wanted.since)
     if wanted.until is not None:

@@ -21,7 +21,9 @@ class MatchFilter:
     processor: Annotated[ProcessorId | None, Query(description="Of this processor.")] = None
     version: Annotated[int | None, Query(ge=1, lt=2**31, description="Of this version.")] = None
     job: Annotated[JobName | None, Query(description="Found by this job.")] = None
-    kind: Annotated[MatchKind | None, Query(description="Matches, or timeouts.")] = None
+    kind: Annotated[
+        MatchKind | None, Query(description="Matches, or timeouts; shadows only if named.")
+    ] = None
     key: Annotated[
         KeyText | None,
         Query(description="Of this key; its values are joined by a comma and a space."),

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from api.matches import repository
 from api.matches.schemas import MatchSummary, MatchView
 from api.matches.tables import Match, MatchLog
+from api.rollouts import comparison
 from api.settings import Settings
 from api.store.notifications import notify_others
 from api.streams.service import existing_stream
@@ -40,6 +41,8 @@ def take_report(
     if fresh:
         for number, each in enumerate(fresh.values(), start=log.newest + 1):
             session.add(_record(stream, report.job, number, each, writing.now_ms))
+        found = ((each, _key_text(each.key)) for each in fresh.values())
+        comparison.note(session, stream, report.job, found)
         log.newest += len(fresh)
         session.flush()
         repository.forget_up_to(session, stream, log.newest - settings.matches_per_stream)

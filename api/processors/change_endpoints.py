@@ -25,7 +25,7 @@ from api.web.problems import documented
 router = slice_router("/v1/processors/{processor_id}", "processors")
 
 _REFUSED = documented(404, 412, 428)
-_ANSWERS = {200: TAGGED, **_REFUSED}
+ANSWERS = {200: TAGGED, **_REFUSED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class ProcessorChange:
 Change = Annotated[ProcessorChange, Depends()]
 
 
-@router.put("", responses=_ANSWERS | documented(409))
+@router.put("", responses=ANSWERS | documented(409))
 def replace_processor(
     principal: Author, checked: Annotated[Checked, Depends(checked_replacement)], change: Change
 ) -> ProcessorView:
@@ -72,7 +72,7 @@ def replace_processor(
     return change.shown(published.processor, published.withdrawn)
 
 
-@router.patch("", responses=_ANSWERS)
+@router.patch("", responses=ANSWERS)
 def label_processor(_principal: Author, patch: LabelsPatch, change: Change) -> ProcessorView:
     """Change labels: description, owner, tags. Neither a version nor an epoch is made."""
     return change.shown(service.label(change.write, change.processor(), patch))
@@ -84,19 +84,19 @@ def delete_processor(_principal: Publisher, change: Change) -> None:
     service.delete(change.write, change.processor())
 
 
-@router.post("/pause", responses=_ANSWERS)
+@router.post("/pause", responses=ANSWERS)
 def pause_processor(_principal: Publisher, change: Change) -> ProcessorView:
     """Stop a processor but keep it; doing so twice changes nothing."""
     return change.shown(service.pause(change.write, change.processor()))
 
 
-@router.post("/resume", responses=_ANSWERS)
+@router.post("/resume", responses=ANSWERS)
 def resume_processor(_principal: Publisher, change: Change) -> ProcessorView:
     """Let a paused processor run again; doing so twice changes nothing."""
     return change.shown(service.resume(change.write, change.processor()))
 
 
-@router.post("/rollback", responses=_ANSWERS)
+@router.post("/rollback", responses=ANSWERS)
 def roll_back_processor(
     _principal: Publisher, target: Annotated[Rollback, Depends(verified_target)], change: Change
 ) -> ProcessorView:
@@ -109,7 +109,7 @@ def roll_back_processor(
     return change.shown(published.processor, published.withdrawn)
 
 
-@router.post("/versions/{version}/cancel", responses=_ANSWERS | documented(409))
+@router.post("/versions/{version}/cancel", responses=ANSWERS | documented(409))
 def cancel_version(version: VersionInPath, _principal: Publisher, change: Change) -> ProcessorView:
     """Take back a scheduled version; what was published before it goes on."""
     return change.shown(service.cancel(change.write, change.processor(), version))

@@ -1,5 +1,6 @@
 """Processors are created, read, listed and compared."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Path, Query, Response
@@ -23,7 +24,7 @@ from api.routing import slice_router
 from api.transactions import Read, Write
 from api.web.paging import Cursor, Limit, Page, decoded_cursor, encoded_cursor
 from api.web.preconditions import CREATED, TAGGED, IfNoneMatch, not_modified, tagged
-from api.web.problems import documented
+from api.web.problems import Flaw, documented, invalid
 from cep.definition.document import ProcessorId
 
 router = slice_router("/v1", "processors")
@@ -31,6 +32,16 @@ router = slice_router("/v1", "processors")
 IdInPath = Annotated[ProcessorId, Path()]
 VersionInPath = Annotated[int, Path(ge=1, lt=2**31)]
 VersionInQuery = Annotated[int, Query(ge=1, lt=2**31)]
+
+
+@dataclass(frozen=True, slots=True)
+class HowBegun:
+    """What a new processor begins with."""
+
+    paused: Annotated[bool, Query(description="Do not run it until it is resumed.")] = False
+    shadow: Annotated[
+        bool, Query(description="Let it run in shadow, until its rollout is promoted.")
+    ] = False
 
 
 @router.post("/validate", responses=documented(404))
@@ -47,12 +58,18 @@ def create_processor(
     write: Write,
     checked: Annotated[Checked, Depends(checked_document)],
     response: Response,
-    *,
-    paused: Annotated[bool, Query(description="Do not run it until it is resumed.")] = False,
+    begun: Annotated[HowBegun, Depends()],
 ) -> ProcessorView:
     """Add a processor. It takes the role publisher, or author if it is created paused."""
-    may_publish(principal, paused=paused)
-    processor = service.create(write, checked, paused=paused)
+    if begun.paused and begun.shadow:
+        remedy = "Create it paused, resume it, and begin a rollout; or create it in shadow."
+        flaw = Flaw(pointer="query/shadow", detail="What is paused does not run.", remedy=remedy)
+        raise invalid("request", [flaw])
+    may_publish(principal, paused=begun.paused)
+    if begun.shadow:
+        processor = service.create_in_shadow(write, checked)
+    else:
+        processor = service.create(write, checked, paused=begun.paused)
     response.headers["Location"] = f"/v1/processors/{processor.id}"
     return shown(write.session, processor, response)
 

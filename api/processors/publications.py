@@ -3,12 +3,13 @@
 service ─► publish · republish · end ─► change log, epoch ─► snapshots
 """
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 
 from api.audit.log import record
 from api.processors import repository
-from api.processors.schemas import PAUSED, PUBLISHED, SCHEDULED
+from api.processors.schemas import PAUSED, PUBLISHED, SCHEDULED, SHADOW
 from api.processors.tables import Processor, ProcessorVersion, Publication
 from api.streams.epochs import record_epoch
 from api.transactions import Writing
@@ -25,9 +26,19 @@ def publish(
     Returns:
         The scheduled versions whose place it has taken; the change log names each of them.
 
+    A version that was tried is then no longer; another one goes on beside the new one.
+
     Raises:
-        Refusal: too many versions are scheduled (409).
+        Refusal: too many versions are scheduled, or a canary has a share of the keys (409).
     """
+    rollout = repository.open_rollout(writing.session, processor.id)
+    is_promoted = rollout is not None and rollout.version == version.version
+    if rollout is not None and rollout.share and not is_promoted:
+        detail = (
+            f"Version {rollout.version} is a canary for {rollout.share / 100:g} % of the keys. "
+            "Promote it or end it first."
+        )
+        raise Refusal(HTTPStatus.CONFLICT, detail)
     published = repository.open_publications(writing.session, processor.id)
     is_scheduled = version.effective_from_ms is not None
     if is_scheduled and len(published) >= MAXIMUM_SCHEDULED:
@@ -41,19 +52,53 @@ def publish(
     if not is_scheduled:
         withdrawn = _withdrawn(writing, processor, published)
         end(published, epoch)
-    _begin(writing, processor, [version.version], epoch)
+    if rollout is not None and is_promoted:
+        end([rollout], epoch)
+    make_current(processor, version)
+    _begin(writing, processor, {version.version: None}, epoch)
     follow_state(writing, processor)
     return withdrawn
 
 
+def make_current(processor: Processor, version: ProcessorVersion) -> None:
+    """Let a version be the one that a processor is shown with."""
+    processor.current_version = version.version
+    processor.severity = json.loads(version.definition).get("severity", "")
+    processor.warning_count = len(json.loads(version.warnings))
+
+
+def try_beside(
+    writing: Writing, processor: Processor, version: ProcessorVersion, share: int, action: str
+) -> None:
+    """Give jobs a version to be tried, instead of the one that is tried now, if there is one."""
+    before = repository.open_rollout(writing.session, processor.id)
+    old_version = None if before is None else before.version
+    epoch = record_change(
+        writing, processor, action, old_version=old_version, new_version=version.version
+    )
+    if before is not None:
+        end([before], epoch)
+    if not repository.open_publications(writing.session, processor.id):
+        make_current(processor, version)
+    _begin(writing, processor, {version.version: share}, epoch)
+    follow_state(writing, processor)
+
+
+def end_trying(writing: Writing, processor: Processor, rollout: Publication) -> None:
+    """Take back the version that is tried; what is published has all keys again."""
+    epoch = record_change(writing, processor, "rollout.end", old_version=rollout.version)
+    end([rollout], epoch)
+    follow_state(writing, processor)
+
+
 def republish(writing: Writing, processor: Processor, action: str, *, paused: bool) -> None:
-    """Publish the same versions again, paused or not."""
-    published = repository.open_publications(writing.session, processor.id)
+    """Publish the same versions again, paused or not; what is tried likewise."""
+    published = repository.all_open_publications(writing.session, processor.id)
     version = published[-1].version
     epoch = record_change(writing, processor, action, old_version=version, new_version=version)
     end(published, epoch)
     processor.state = PAUSED if paused else PUBLISHED
-    _begin(writing, processor, [each.version for each in published], epoch)
+    _begin(writing, processor, {each.version: each.share for each in published}, epoch)
     follow_state(writing, processor)
 
 
@@ -75,7 +120,10 @@ def _withdrawn(
     return withdrawn
 
 
-def _begin(writing: Writing, processor: Processor, versions: Sequence[int], epoch: int) -> None:
+def _begin(
+    writing: Writing, processor: Processor, shares: Mapping[int, int | None], epoch: int
+) -> None:
+    """Add publications; `shares` is `None` by version where it is not only tried."""
     writing.session.add_all(
         Publication(
             processor_id=processor.id,
@@ -83,8 +131,9 @@ def _begin(writing: Writing, processor: Processor, versions: Sequence[int], epoc
             from_epoch=epoch,
             stream=processor.stream,
             paused=processor.state == PAUSED,
+            share=share,
         )
-        for version in versions
+        for version, share in shares.items()
     )
     writing.session.flush()
 
@@ -101,6 +150,9 @@ def follow_state(writing: Writing, processor: Processor) -> None:
         return
     writing.session.flush()
     published = repository.open_publications(writing.session, processor.id)
+    if not published:
+        processor.state = SHADOW
+        return
     versions = (
         repository.version_of(writing.session, processor.id, each.version) for each in published
     )

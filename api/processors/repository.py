@@ -42,7 +42,19 @@ def versions_below(
 
 
 def open_publications(session: Session, processor_id: str) -> Sequence[Publication]:
-    """Return the current publications of a processor, lowest version first."""
+    """Return the current publications of a processor, lowest version first; not its rollout."""
+    everything = all_open_publications(session, processor_id)
+    return [publication for publication in everything if publication.share is None]
+
+
+def open_rollout(session: Session, processor_id: str) -> Publication | None:
+    """Return the current publication of the version that is tried, if there is one."""
+    everything = all_open_publications(session, processor_id)
+    return next((each for each in everything if each.share is not None), None)
+
+
+def all_open_publications(session: Session, processor_id: str) -> Sequence[Publication]:
+    """Return the current publications of a processor and its rollout, lowest version first."""
     query = (
         select(Publication)
         .where(Publication.processor_id == processor_id, Publication.until_epoch.is_(None))
@@ -163,7 +175,7 @@ def _contains_text(text: str) -> ColumnElement[bool]:
         select(ProcessorVersion.definition)
         .where(
             ProcessorVersion.processor_id == Processor.id,
-            ProcessorVersion.version == Processor.latest_version,
+            ProcessorVersion.version == Processor.current_version,
         )
         .scalar_subquery()
     )

@@ -15,7 +15,8 @@ PUBLISHED: Final = "published"
 SCHEDULED: Final = "scheduled"
 PAUSED: Final = "paused"
 DELETED: Final = "deleted"
-State = Literal["published", "scheduled", "paused", "deleted"]
+SHADOW: Final = "shadow"
+State = Literal["published", "scheduled", "shadow", "paused", "deleted"]
 SearchText = Annotated[str, Field(max_length=200, pattern=r"^[^\x00]*$")]
 
 
@@ -56,9 +57,12 @@ class ProcessorSummary(BaseModel):
     id: str
     stream: str
     state: State = Field(
-        description="scheduled = published, with a version that starts at a given event time."
+        description="scheduled = published, with a version that starts at a given event time; "
+        "shadow = not published yet, only tried."
     )
-    version: int = Field(description="The newest version.")
+    version: int = Field(
+        description="The newest version that is or was published; if none was, the one tried."
+    )
     revision: int = Field(description="Counts every change; the ETag.")
     description: str
     owner: str
@@ -79,12 +83,24 @@ class PublishedVersion(BaseModel):
     effective_until: Instant | None
 
 
+class TriedVersion(BaseModel):
+    """The version that is tried beside what is published."""
+
+    version: int
+    share_percent: float = Field(
+        description="For which share of the keys its finds count; 0 = it only runs in shadow."
+    )
+
+
 class ProcessorView(ProcessorSummary):
     """A processor with its newest version."""
 
     published: list[PublishedVersion] = Field(description="What jobs are given, lowest first.")
+    rollout: TriedVersion | None = Field(
+        default=None, description="The version that is tried beside it; see `…/rollout`."
+    )
     warnings: list[Flaw] = Field(description="What is allowed but rarely intended.")
-    document: dict[str, Any] = Field(description="The newest version, as a PUT takes it.")
+    document: dict[str, Any] = Field(description="Version `version`, as a PUT takes it.")
     withdrawn: list[int] = Field(
         default=[],
         description="Scheduled versions whose place this change has taken; empty in other answers.",

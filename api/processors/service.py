@@ -4,7 +4,6 @@ Every change locks the stream first and reads afterwards, so that the second of 
 and sees the changes of the first. Publications (`tables`) decide what jobs get.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -19,13 +18,14 @@ from api.processors.publications import (
     record_change,
     republish,
     touch,
+    try_beside,
 )
 from api.processors.schemas import DELETED, PAUSED, PUBLISHED, LabelsPatch
 from api.processors.tables import Processor, ProcessorVersion
 from api.streams.service import locked_stream
 from api.transactions import Writing
 from api.web.preconditions import require_match
-from api.web.problems import Refusal, not_found
+from api.web.problems import Flaw, Refusal, invalid, not_found
 from cep.definition.document import ProcessorLabels
 from contract.canonical import canonical_json
 
@@ -44,8 +44,57 @@ def create(writing: Writing, checked: CheckedDocument, *, paused: bool) -> Proce
     Raises:
         Refusal: the id is taken (409), or the stream has been redefined meanwhile (409).
     """
+    processor = begin(writing, checked)
+    processor.state = PAUSED if paused else PUBLISHED
+    publish(writing, processor, add_version(writing, processor, checked), "processor.create")
+    return processor
+
+
+def create_in_shadow(writing: Writing, checked: CheckedDocument) -> Processor:
+    """Add a processor of which nothing is published yet: its first version is only tried.
+
+    Raises:
+        Refusal: the id is taken, or the stream has been redefined meanwhile (409), or the document
+            has a schedule (422).
+    """
+    require_no_schedule(checked)
+    processor = begin(writing, checked)
+    version = add_version(writing, processor, checked)
+    try_beside(writing, processor, version, 0, "rollout.start")
+    return processor
+
+
+def require_no_schedule(checked: CheckedDocument) -> None:
+    """Let a document pass that can be tried: it begins at once, and is ended by hand.
+
+    Raises:
+        Refusal: it has a schedule (422).
+    """
+    scheduled = {
+        "effective_from": checked.document.effective_from,
+        "effective_until": checked.document.effective_until,
+    }
+    flaws = [
+        Flaw(
+            pointer=f"/{name}",
+            detail="What is tried begins at once and goes on until it is promoted or ended.",
+            remedy="Leave it out.",
+        )
+        for name, time_ms in scheduled.items()
+        if time_ms is not None
+    ]
+    if flaws:
+        raise invalid("document", flaws)
+
+
+def begin(writing: Writing, checked: CheckedDocument) -> Processor:
+    """Add a processor, with labels and without a version.
+
+    Raises:
+        Refusal: the id is taken (409), or the stream has been redefined meanwhile (409).
+    """
     document = checked.document
-    _lock_stream(writing, document.stream, checked)
+    lock_stream(writing, document.stream, checked)
     processor = repository.processor_of(writing.session, document.id)
     if processor is None:
         processor = _new_processor(writing, checked)
@@ -58,9 +107,8 @@ def create(writing: Writing, checked: CheckedDocument, *, paused: bool) -> Proce
             "again on another stream. Choose another id."
         )
         raise Refusal(HTTPStatus.CONFLICT, detail)
-    processor.state = PAUSED if paused else PUBLISHED
+    processor.state = PUBLISHED
     _set_labels(writing, processor, document)
-    publish(writing, processor, _add_version(writing, processor, checked), "processor.create")
     return processor
 
 
@@ -89,15 +137,28 @@ def replace(writing: Writing, processor: Processor, checked: CheckedDocument) ->
     if document.stream != processor.stream:
         detail = f"A processor stays on its stream, '{processor.stream}'. Create another one."
         raise Refusal(HTTPStatus.CONFLICT, detail)
-    _lock_stream(writing, processor.stream, checked)
+    lock_stream(writing, processor.stream, checked)
     if _set_labels(writing, processor, document):
         touch(writing, processor)
         record(writing, "processor.label", stream=processor.stream, processor_id=processor.id)
-    newest = _existing_version(writing, processor, processor.latest_version)
+    newest = existing_version(writing, processor, processor.current_version)
     if newest.content_hash == checked.content_hash and _is_published(writing, newest):
         return Published(processor)
-    version = _add_version(writing, processor, checked)
+    version = _tried_already(writing, processor, checked)
+    if version is None:
+        version = add_version(writing, processor, checked)
     return Published(processor, publish(writing, processor, version, "processor.publish"))
+
+
+def _tried_already(
+    writing: Writing, processor: Processor, checked: CheckedDocument
+) -> ProcessorVersion | None:
+    """Return the version that is tried if it has this content: it has partial matches to keep."""
+    rollout = repository.open_rollout(writing.session, processor.id)
+    if rollout is None:
+        return None
+    tried = existing_version(writing, processor, rollout.version)
+    return tried if tried.content_hash == checked.content_hash else None
 
 
 def label(writing: Writing, processor: Processor, patch: LabelsPatch) -> Processor:
@@ -131,9 +192,9 @@ def resume(writing: Writing, processor: Processor) -> Processor:
 def delete(writing: Writing, processor: Processor) -> None:
     """Take a processor out of what runs; its versions and changes stay."""
     epoch = record_change(
-        writing, processor, "processor.delete", old_version=processor.latest_version
+        writing, processor, "processor.delete", old_version=processor.current_version
     )
-    end(repository.open_publications(writing.session, processor.id), epoch)
+    end(repository.all_open_publications(writing.session, processor.id), epoch)
     processor.state = DELETED
 
 
@@ -143,7 +204,7 @@ def roll_back(writing: Writing, processor: Processor, version: int) -> Published
     Raises:
         Refusal: no such version (404).
     """
-    old = _existing_version(writing, processor, version)
+    old = existing_version(writing, processor, version)
     if processor.state == DELETED:
         processor.state = PUBLISHED
     restored = ProcessorVersion(
@@ -169,7 +230,7 @@ def cancel(writing: Writing, processor: Processor, version: int) -> Processor:
     Raises:
         Refusal: it is not scheduled, or nothing else is published (409).
     """
-    scheduled = _existing_version(writing, processor, version)
+    scheduled = existing_version(writing, processor, version)
     published = repository.open_publications(writing.session, processor.id)
     publication = next((each for each in published if each.version == version), None)
     if publication is None or scheduled.effective_from_ms is None:
@@ -187,7 +248,12 @@ def etag(processor: Processor) -> str:
     return str(processor.revision)
 
 
-def _lock_stream(writing: Writing, stream: str, checked: CheckedDocument) -> None:
+def lock_stream(writing: Writing, stream: str, checked: CheckedDocument) -> None:
+    """Lock a stream that is still as a document was checked against.
+
+    Raises:
+        Refusal: it has been redefined meanwhile (409).
+    """
     if locked_stream(writing, stream).version != checked.stream_version:
         detail = f"Stream '{stream}' was redefined during the check. Send it again."
         raise Refusal(HTTPStatus.CONFLICT, detail)
@@ -205,6 +271,7 @@ def _new_processor(writing: Writing, checked: CheckedDocument) -> Processor:
         stream=checked.document.stream,
         revision=0,
         latest_version=0,
+        current_version=0,
         description="",
         owner="",
         severity="",
@@ -219,9 +286,10 @@ def _new_processor(writing: Writing, checked: CheckedDocument) -> Processor:
     return processor
 
 
-def _add_version(
+def add_version(
     writing: Writing, processor: Processor, checked: CheckedDocument
 ) -> ProcessorVersion:
+    """Store a checked document as the newest version, which nothing runs yet."""
     warnings = [warning.model_dump(exclude_none=True) for warning in checked.warnings]
     version = ProcessorVersion(
         processor_id=processor.id,
@@ -243,8 +311,6 @@ def _add_version(
 def _store(writing: Writing, processor: Processor, version: ProcessorVersion) -> ProcessorVersion:
     writing.session.add(version)
     processor.latest_version = version.version
-    processor.severity = json.loads(version.definition).get("severity", "")
-    processor.warning_count = len(json.loads(version.warnings))
     writing.session.flush()
     return version
 
@@ -265,7 +331,12 @@ def _is_published(writing: Writing, version: ProcessorVersion) -> bool:
     return any(each.version == version.version for each in published)
 
 
-def _existing_version(writing: Writing, processor: Processor, version: int) -> ProcessorVersion:
+def existing_version(writing: Writing, processor: Processor, version: int) -> ProcessorVersion:
+    """Return a version of a processor.
+
+    Raises:
+        Refusal: there is no such version (404).
+    """
     found = repository.version_of(writing.session, processor.id, version)
     if found is None:
         raise not_found(

@@ -9,8 +9,10 @@ from api.store.database import Name, Record
 class Processor(Record):
     """One processor: its identity, its labels and its state.
 
-    `revision` counts every change and is the ETag; `state` and `latest_version` are derived from
-    the versions and publications below, so that lists need only this row.
+    `revision` counts every change and is the ETag. `state`, `latest_version` and `current_version`
+    are derived from the versions and publications below, so that lists need only this row: the
+    newest version of all, and the newest that is or was published, rather than only tried; of a
+    processor that has none, it is the one that is tried.
     """
 
     __tablename__ = "processors"
@@ -21,6 +23,7 @@ class Processor(Record):
     state: Mapped[str] = mapped_column(String(16))
     revision: Mapped[int]
     latest_version: Mapped[int]
+    current_version: Mapped[int] = mapped_column(default=0, server_default="0")
     description: Mapped[str] = mapped_column(Text, default="")
     owner: Mapped[str] = mapped_column(Name, default="")
     severity: Mapped[str] = mapped_column(String(16), default="")
@@ -71,8 +74,9 @@ class ProcessorVersion(Record):
 class Publication(Record):
     """One version is in the snapshots of the epochs `[from_epoch, until_epoch)`; open end = still.
 
-    A pause ends a publication and begins another one, marked. Snapshots of all epochs are read from
-    these intervals.
+    A pause ends a publication and begins another one, marked; so does another share. Snapshots of
+    all epochs are read from these intervals. With a `share` the version is tried beside what is
+    published, see `contract.snapshot.SnapshotRollout`.
     """
 
     __tablename__ = "publications"
@@ -91,3 +95,4 @@ class Publication(Record):
     until_epoch: Mapped[int | None] = mapped_column(BigInteger)
     stream: Mapped[str] = mapped_column(Name, ForeignKey("streams.name"))
     paused: Mapped[bool] = mapped_column(Boolean)
+    share: Mapped[int | None]

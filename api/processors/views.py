@@ -15,11 +15,12 @@ from api.processors.schemas import (
     ProcessorSummary,
     ProcessorView,
     PublishedVersion,
+    TriedVersion,
     VersionSummary,
     VersionView,
 )
 from api.processors.service import deleted
-from api.processors.tables import Processor, ProcessorVersion
+from api.processors.tables import Processor, ProcessorVersion, Publication
 from api.web.problems import Flaw, not_found
 from cep.instants import iso_text
 
@@ -48,7 +49,7 @@ def summaries(session: Session, processors: Sequence[Processor]) -> list[Process
 
 def processor_view(session: Session, processor: Processor) -> ProcessorView:
     """Return a processor with its newest version."""
-    newest = _version(session, processor, processor.latest_version)
+    newest = _version(session, processor, processor.current_version)
     tags = repository.tags_of(session, [processor.id])[processor.id]
     published = []
     for publication in repository.open_publications(session, processor.id):
@@ -65,11 +66,19 @@ def processor_view(session: Session, processor: Processor) -> ProcessorView:
     return ProcessorView(
         **_summary(processor, tags),
         published=published,
+        rollout=tried_version(repository.open_rollout(session, processor.id)),
         warnings=_warnings(newest),
         document=identity
         | {name: label for name, label in labels.items() if label}
         | version_document(newest),
     )
+
+
+def tried_version(rollout: Publication | None) -> TriedVersion | None:
+    """Return the version that is tried, if one is."""
+    if rollout is None or rollout.share is None:
+        return None
+    return TriedVersion(version=rollout.version, share_percent=rollout.share / 100)
 
 
 def version_view(session: Session, processor: Processor, version: int) -> VersionView:
@@ -153,7 +162,7 @@ def _summary(processor: Processor, tags: list[str]) -> dict[str, Any]:
         "id": processor.id,
         "stream": processor.stream,
         "state": processor.state,
-        "version": processor.latest_version,
+        "version": processor.current_version,
         "revision": processor.revision,
         "description": processor.description,
         "owner": processor.owner,

@@ -6,7 +6,7 @@ versions once; everything else is read only for the rules of a page.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from sqlalchemy import (
     BigInteger,
@@ -30,7 +30,7 @@ from api.jobs.tables import HeldVersion, Job, ProcessorBucket
 from api.processors import repository as processors
 from api.processors.schemas import DELETED, ProcessorFilter
 from api.processors.tables import Processor, ProcessorTag, ProcessorVersion, Publication
-from api.rules.schemas import LabelCount, RuleFilter, RuleProblem, RuleSort
+from api.rules.schemas import LabelCount, RuleFilter, RuleProblem, RuleSort, Standing
 from api.running.comparison import TELLING
 
 _NEVER_MS: Final = -(2**62)
@@ -109,7 +109,7 @@ def tallies(session: Session, stream: str, wanted: RuleFilter, job: Job | None) 
 
 def newest_definitions(session: Session, found: Sequence[Processor]) -> dict[str, str]:
     """Return the definition of the newest version of each of these processors, by id."""
-    newest = [(processor.id, processor.latest_version) for processor in found]
+    newest = [(processor.id, processor.current_version) for processor in found]
     key = tuple_(ProcessorVersion.processor_id, ProcessorVersion.version)
     query = select(ProcessorVersion.processor_id, ProcessorVersion.definition)
     rows = session.execute(query.where(key.in_(newest)))
@@ -206,6 +206,12 @@ def _of_stream(stream: str) -> tuple[ColumnElement[bool], ...]:
     return Processor.stream == stream, Processor.state != DELETED
 
 
+def standing_of(state: str | None) -> Standing:
+    """Return the standing of a rule whose telling version is in a state; `None` = in none."""
+    same: dict[str | None, Standing] = {standing: standing for standing in get_args(Standing)}
+    return same.get("active" if state == "canary" else state, "absent")
+
+
 def _labelled(stream: str, wanted: RuleFilter) -> list[ColumnElement[bool]]:
     by_label = ProcessorFilter(stream=stream, tag=wanted.tag, owner=wanted.owner, text=wanted.text)
     found = processors.conditions(by_label)
@@ -217,8 +223,10 @@ def _labelled(stream: str, wanted: RuleFilter) -> list[ColumnElement[bool]]:
 def _found(wanted: RuleFilter, held: FromClause, job: Job | None) -> list[ColumnElement[bool]]:
     found: list[ColumnElement[bool]] = []
     if wanted.standing is not None:
-        state = "superseded" if wanted.standing == "absent" else wanted.standing
-        found.append(_rank(held) == TELLING.index(state))
+        ranks = [
+            rank for rank, state in enumerate(TELLING) if standing_of(state) == wanted.standing
+        ]
+        found.append(_rank(held).in_(ranks))
     if wanted.problem is not None:
         found.append(_has(wanted.problem, held, job))
     return found

@@ -11,7 +11,7 @@ from api.processors.schemas import ProcessorSummary, PublishedVersion, SearchTex
 from api.web.paging import Page, SortOrder
 from cep.definition.document import ProcessorId, Severity, Tag
 
-Standing = Literal["quarantined", "active", "paused", "draining", "pending", "absent"]
+Standing = Literal["quarantined", "active", "paused", "draining", "pending", "shadow", "absent"]
 RuleProblem = Literal["errors", "behind", "warnings"]
 
 MOST_AT_ONCE: Final = 500

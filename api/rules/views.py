@@ -21,7 +21,6 @@ from api.running import repository as running_repository
 from api.running.comparison import TELLING, running_in_job
 from api.settings import Settings
 from api.web.problems import not_found
-from contract.reports import RunningState
 
 _LIVELINESS: Final = ("running", "starting", "stale", "stopped")
 
@@ -63,7 +62,7 @@ def lines(
             **summary.model_dump(),
             key_by=json.loads(definitions[summary.id]).get("key_by"),
             published=published[summary.id],
-            standing=_standing(running[summary.id].state if job else None),
+            standing=repository.standing_of(running[summary.id].state if job else None),
             running=running.get(summary.id),
             matches=matches[summary.id],
         )
@@ -83,7 +82,7 @@ def page(
     problems: Counter[RuleProblem] = Counter(dict.fromkeys(get_args(RuleProblem), 0))
     total = 0
     for tally in tallies:
-        standing = _standing(TELLING[tally.rank])
+        standing = repository.standing_of(TELLING[tally.rank])
         standings[standing] += tally.count
         problems.update(dict.fromkeys(tally.problems, tally.count))
         if wanted.standing in {None, standing} and tally.problems >= _named(wanted.problem):
@@ -101,10 +100,6 @@ def page(
 
 def _named(problem: RuleProblem | None) -> frozenset[RuleProblem]:
     return frozenset() if problem is None else frozenset({problem})
-
-
-def _standing(state: RunningState | None) -> Standing:
-    return "absent" if state is None or state == "superseded" else state
 
 
 def _freshness(pair: tuple[Job, JobSummary]) -> tuple[int, int]:

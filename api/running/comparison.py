@@ -31,7 +31,16 @@ from api.settings import Settings
 from contract.reports import RunningState
 
 # The version of a processor with the first of these states determines the state of the processor.
-TELLING: Final = ("quarantined", "active", "paused", "draining", "pending", "superseded")
+TELLING: Final = (
+    "quarantined",
+    "active",
+    "canary",
+    "paused",
+    "draining",
+    "pending",
+    "shadow",
+    "superseded",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,11 @@ def published_versions(
             (ProcessorVersion.processor_id == Publication.processor_id)
             & (ProcessorVersion.version == Publication.version),
         )
-        .where(Publication.processor_id.in_(processor_ids), Publication.until_epoch.is_(None))
+        .where(
+            Publication.processor_id.in_(processor_ids),
+            Publication.until_epoch.is_(None),
+            Publication.share.is_(None),
+        )
         .order_by(Publication.processor_id, Publication.version)
     )
     for processor_id, version, from_ms, until_ms in session.execute(query):

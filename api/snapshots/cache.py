@@ -5,7 +5,7 @@ from threading import Lock
 
 from sqlalchemy.orm import Session
 
-from api.snapshots.document import processor_entries, snapshot_bytes
+from api.snapshots.document import Entry, processor_entries, snapshot_bytes
 from api.snapshots.repository import processors_changed_since, published_versions
 from api.streams import repository as streams
 from api.streams.tables import Stream
@@ -26,7 +26,7 @@ class ServedSnapshot:
 class _Kept:
     lock: Lock = field(default_factory=Lock)
     served: ServedSnapshot | None = None
-    entries: dict[str, bytes] = field(default_factory=dict)
+    entries: dict[str, Entry] = field(default_factory=dict)
 
 
 def snapshot_etag(stream: Stream, epoch: int) -> str:
@@ -67,7 +67,7 @@ def snapshot_at(session: Session, stream: Stream, epoch: int) -> ServedSnapshot:
 
 
 def _served(
-    session: Session, stream: Stream, epoch: int, entries: dict[str, bytes]
+    session: Session, stream: Stream, epoch: int, entries: dict[str, Entry]
 ) -> ServedSnapshot:
     definition = streams.definition_at(session, stream.name, epoch) or "{}"
     in_order = (entries[processor_id] for processor_id in sorted(entries))
@@ -75,12 +75,12 @@ def _served(
     return ServedSnapshot(snapshot_etag(stream, epoch), epoch, body)
 
 
-def _all_entries(session: Session, stream: str, epoch: int) -> dict[str, bytes]:
+def _all_entries(session: Session, stream: str, epoch: int) -> dict[str, Entry]:
     return dict(processor_entries(published_versions(session, stream, epoch)))
 
 
 def _update(
-    entries: dict[str, bytes], session: Session, stream: str, known_epoch: int, epoch: int
+    entries: dict[str, Entry], session: Session, stream: str, known_epoch: int, epoch: int
 ) -> None:
     changed = sorted(processors_changed_since(session, stream, known_epoch))
     for start in range(0, len(changed), _QUERY_PARAMETERS):

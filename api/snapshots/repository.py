@@ -7,8 +7,8 @@ from sqlalchemy.orm import Session
 
 from api.processors.tables import ProcessorVersion, Publication
 
-PublishedVersion = tuple[str, bool, int, int | None, int | None, str]
-"""Processor id, paused, version, effective from and until in milliseconds, definition."""
+PublishedVersion = tuple[str, bool, int, int | None, int | None, str, int | None]
+"""Processor id, paused, version, effective from and until in milliseconds, definition, share."""
 
 
 def published_versions(
@@ -30,6 +30,7 @@ def published_versions(
             ProcessorVersion.effective_from_ms,
             ProcessorVersion.effective_until_ms,
             ProcessorVersion.definition,
+            Publication.share,
         )
         .join(
             ProcessorVersion,

@@ -11,6 +11,7 @@ _COUNTED: Final = {
     "late": 3,
     "left_out": 0,
     "dropped": 0,
+    "shadow": 0,
 }
 _DOCUMENT: Final = {
     "id": "failed-logins",
@@ -176,6 +177,7 @@ ANSWER_EXAMPLES: Final[dict[str, dict[str, Any]]] = {
             "allowed_delay_ms": 5_000,
             "order_by": ["user"],
         },
+        "rollouts": [],
         "processors": [
             {
                 "id": "failed-logins",
@@ -199,9 +201,44 @@ ANSWER_EXAMPLES: Final[dict[str, dict[str, Any]]] = {
     "ProcessorView": {
         **_SUMMARY,
         "published": [_PUBLISHED],
+        "rollout": {"version": 3, "share_percent": 5.0},
         "warnings": [],
         "document": _DOCUMENT,
         "withdrawn": [],
+    },
+    "RolloutView": {
+        "processor_id": "failed-logins",
+        "stream": "logins",
+        "version": 3,
+        "published_versions": [2],
+        "share_percent": 5.0,
+        "created_at": _SEEN,
+        "created_by": "ana",
+        "jobs": [
+            {
+                "job": "fraud-job",
+                "state": "canary",
+                "active_from": _SEEN,
+                "finds": 44,
+                "counted": 2,
+                "partial_matches": 312,
+                "errors": 0,
+                "error": "",
+                "both": 40,
+                "gained": 4,
+                "lost": 1,
+                "is_complete": True,
+                "newest_gained": [
+                    {
+                        "match_id": "7d1f3b6e9a5c4d20",
+                        "key_text": "eve",
+                        "start": _SEEN,
+                        "end": _SEEN,
+                    }
+                ],
+                "newest_lost": [],
+            }
+        ],
     },
     "VersionSummary": _VERSION,
     "VersionView": {**_VERSION, "warnings": [], "document": _DOCUMENT},

@@ -329,6 +329,13 @@ class KeyedMatcher:
                 shape.machine.stopped |= stopped
                 self._keep_only(shape, shape.machine.all_rules & ~shape.machine.stopped)
 
+    def is_stopped(self, rule: str) -> bool:
+        """Whether a rule has been stopped; `clear` forgets it."""
+        chosen = self.select([rule])
+        return any(
+            shape.machine.stopped & bits for shape, bits in zip(self.shapes, chosen, strict=True)
+        )
+
     def clear(self) -> None:
         """Forget all keys, the time and who was stopped: another place can begin with it."""
         for shape in self.shapes:

@@ -122,6 +122,7 @@ class JobProgress:
         total.errors += counts.errors
         total.left_out += counts.left_out
         total.dropped += counts.dropped
+        total.shadow += counts.shadow
         if counts.last_match_ms is not None:
             total.last_match_ms = max(counts.last_match_ms, total.last_match_ms or BEGINNING_MS)
 
@@ -135,6 +136,7 @@ class JobProgress:
             late=self._counts.late,
             left_out=sum(counts.left_out for counts in rules),
             dropped=sum(counts.dropped for counts in rules),
+            shadow=sum(counts.shadow for counts in rules),
         )
 
     def _versions(self, timeline: Timeline) -> Iterable[VersionStatus]:
@@ -213,6 +215,7 @@ class JobProgress:
             counts.errors,
             left_out=counts.left_out,
             dropped=counts.dropped,
+            shadow=counts.shadow,
         )
 
 
@@ -222,7 +225,9 @@ def _state(interval: Interval, newest_ms: int | None) -> RunningState | None:
     if interval.active_from_ms > next_ms:
         return "pending"
     if next_ms < interval.active_until_ms:
-        return "active"
+        if interval.share is None:
+            return "active"
+        return "canary" if interval.share else "shadow"
     return "draining" if interval.drains and next_ms < interval.drains_until_ms else None
 
 

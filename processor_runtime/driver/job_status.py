@@ -16,7 +16,8 @@ class Totals:
     """Counters since this instance of the job started; they never decrease.
 
     `left_out` are matches and timeouts that were found and not output because of a limit, `dropped`
-    the open partial matches given up where a version ended.
+    the open partial matches given up where a version ended, `shadow` finds that do not count, as
+    those of a version in shadow.
     """
 
     events: int = 0
@@ -26,6 +27,7 @@ class Totals:
     late: int = 0
     left_out: int = 0
     dropped: int = 0
+    shadow: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -261,6 +261,9 @@ class BatchPins:
             (processor.id, version.version): version.definition
             for processor in (self._snapshot.processors if self._snapshot else ())
             for version in processor.versions
+        } | {
+            (rollout.id, rollout.version.version): rollout.version.definition
+            for rollout in (self._snapshot.rollouts if self._snapshot else ())
         }
         unchecked = [
             interval

@@ -37,7 +37,7 @@ SelectedKind = Annotated[
         {
             "type": "string",
             "pattern": f"^({_KIND.pattern})$",
-            "description": "match, timeout, side (all of them), side:<tag>, late or error.",
+            "description": "match, timeout, side (all of them), side:<tag>, shadow, late or error.",
         }
     ),
 ]
@@ -185,8 +185,8 @@ class ServiceOutput(_Output):
     type: Literal["service"]
     name: OutputName = "service"
     """What errors call it; outputs of one type need different names."""
-    kinds: list[Literal["match", "timeout"]] = Field(  # type: ignore[assignment] # fewer kinds
-        default=["match"], min_length=1
+    kinds: list[Literal["match", "timeout", "shadow"]] = Field(  # type: ignore[assignment] # fewer
+        default=["match", "shadow"], min_length=1
     )
     """Which rows it takes; the service keeps no others, and of each kind the newest."""
     queue_rows: int = Field(default=10_000, ge=1, le=1_000_000)

@@ -98,6 +98,7 @@ def _counters(totals: Totals) -> Counters:
         late=_bounded(totals.late),
         left_out=_bounded(totals.left_out),
         dropped=_bounded(totals.dropped),
+        shadow=_bounded(totals.shadow),
     )
 
 

@@ -7,6 +7,7 @@ Recent matches are for people to look at, so the first and the last events of a 
 
 import json
 from collections.abc import Mapping
+from hashlib import blake2b
 from typing import Any, Final
 
 from pydantic_core import to_json
@@ -23,7 +24,7 @@ _Events = dict[str, list[dict[str, Any]]]
 
 
 def reported_match(row: Mapping[str, Any]) -> ReportedMatch:
-    """Return a row of kind `match` or `timeout` as it is reported.
+    """Return a row of kind `match`, `timeout` or `shadow` as it is reported.
 
     Args:
         row: the columns of an output row; `key`, `output` and `events` are JSON text or `None`.
@@ -31,9 +32,11 @@ def reported_match(row: Mapping[str, Any]) -> ReportedMatch:
     Raises:
         ValueError: the service would not accept the row, for example because it has no id.
     """
+    events = _json(row["events"], {})
     return ReportedMatch(
         match_id=row["match_id"],
         kind=row["kind"],
+        identity=_identity(row, events),
         processor_id=row["processor_id"],
         version=row["version"],
         epoch=row["epoch"],
@@ -41,8 +44,15 @@ def reported_match(row: Mapping[str, Any]) -> ReportedMatch:
         start_ms=row["start_ms"],
         end_ms=row["end_ms"],
         output=shortened_output(_json(row["output"], None)),
-        events=shortened_events(_json(row["events"], {})),
+        events=shortened_events(events),
     )
+
+
+def _identity(row: Mapping[str, Any], events: _Events) -> str:
+    """Return what names a match whichever version of its rule found it, and in which steps."""
+    taken = sorted(json.dumps(event, sort_keys=True) for step in events.values() for event in step)
+    name = json.dumps([row["processor_id"], row["key"], taken])
+    return blake2b(name.encode(), digest_size=16).hexdigest()
 
 
 def shortened_output(output: Any) -> Any:

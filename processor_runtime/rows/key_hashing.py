@@ -1,6 +1,7 @@
 """The bytes of a key, its shard and its bucket within the shard; must never change.
 
 key values ──key_bytes──► bytes ──key_hash──► shard (of the job) · bucket (of the shard)
+                               ──key_part──► part of the keys, for rollouts
 """
 
 from collections.abc import Sequence
@@ -8,6 +9,7 @@ from hashlib import blake2b
 from typing import Any
 
 from cep.nfa.codec import pack_values, unpack_values
+from contract.snapshot import KEY_SHARES
 
 
 def key_bytes(values: Sequence[Any]) -> bytes:
@@ -37,3 +39,11 @@ def shard_of(hashed: int, shards: int) -> int:
 def bucket_of(hashed: int, buckets: int) -> int:
     """Return the bucket, from 0, of a hashed key within its shard; independent of the shard."""
     return (hashed & 0xFFFFFFFF) % buckets
+
+
+def key_part(data: bytes) -> int:
+    """Return which of the `KEY_SHARES` parts of all keys a key is in.
+
+    The same in every job, for every rule, and whatever the share is.
+    """
+    return key_hash("rollout", data) % KEY_SHARES

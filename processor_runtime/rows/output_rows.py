@@ -1,4 +1,4 @@
-"""The output rows of a job: matches, timeouts, side outputs, late events and errors.
+"""The output rows of a job: matches, timeouts, side outputs, shadows, late events and errors.
 
     Detection ──process function──► OutputRow ──► frame ──► outputs of the job file, by kind
 
@@ -16,7 +16,7 @@ import polars as pl
 from cep.nfa.errors import error_message
 from processor_runtime.rows.json_text import json_text
 
-RowKind = Literal["match", "timeout", "side", "late", "error"]
+RowKind = Literal["match", "timeout", "side", "shadow", "late", "error"]
 ROW_KINDS: Final[tuple[RowKind, ...]] = get_args(RowKind)
 
 SCHEMA: Final = pl.Schema(

@@ -6,6 +6,7 @@ timeline before, timeline now ──► one line per version that begins, ends o
 from collections.abc import Iterator
 
 from cep.instants import iso_text
+from contract.snapshot import KEY_SHARES
 from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, EndReason, Interval
 from processor_runtime.schedule.timeline import Timeline
 
@@ -16,7 +17,10 @@ def timeline_changes(before: Timeline, now: Timeline) -> Iterator[str]:
     for interval in now.intervals:
         old = known.get(interval.rule_id)
         if old is None:
-            yield f"{_name(interval)}: active {_span(interval)}"
+            yield f"{_name(interval)}: {_role(interval)} {_span(interval)}"
+        elif old.share != interval.share:
+            newest_ms = interval.live_keys[-1].from_ms if interval.live_keys else BEGINNING_MS
+            yield f"{_name(interval)}: {_role(interval)} {_from(newest_ms)}"
         elif _ending(old) != _ending(interval):
             yield f"{_name(interval)}: {_end(interval)}"
     current = {interval.rule_id for interval in now.intervals}
@@ -36,13 +40,23 @@ def _name(interval: Interval) -> str:
     return f"{interval.processor_id} v{interval.version}"
 
 
+def _role(interval: Interval) -> str:
+    match interval.share:
+        case None:
+            return "active"
+        case 0:
+            return "in shadow"
+        case share:
+            return f"active for {share * 100 / KEY_SHARES:g} % of the keys"
+
+
 def _span(interval: Interval) -> str:
-    begin = (
-        "from the first event"
-        if interval.active_from_ms == BEGINNING_MS
-        else f"from {iso_text(interval.active_from_ms)}"
-    )
+    begin = _from(interval.active_from_ms)
     return begin if interval.active_until_ms == END_MS else f"{begin}, {_end(interval)}"
+
+
+def _from(time_ms: int) -> str:
+    return "from the first event" if time_ms == BEGINNING_MS else f"from {iso_text(time_ms)}"
 
 
 def _end(interval: Interval) -> str:

@@ -45,7 +45,7 @@ def limit_draining(
 def _dropped_ms(interval: Interval, later: Iterable[Interval]) -> int:
     return min(
         (
-            other.active_from_ms
+            other.published_from_ms
             for other in later
             if not other.is_same_version(interval) and other.definition.get("on_update") != "drain"
         ),

@@ -14,9 +14,10 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from contract.canonical import content_hash
-from contract.snapshot import Snapshot, SnapshotProcessor, SnapshotVersion
+from contract.snapshot import Snapshot, SnapshotProcessor, SnapshotRollout, SnapshotVersion
 from processor_runtime.schedule.draining import limit_draining
 from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, EndReason, Interval
+from processor_runtime.schedule.rollouts import promoted, sharing
 
 VersionKey = tuple[str, int, str]
 """A version of a processor with the digest of its definition."""
@@ -60,13 +61,21 @@ class Timeline:
 
 
 def without_versions(timeline: Timeline, versions: Collection[VersionKey]) -> Timeline:
-    """Return a timeline in which these versions have no place; nothing else is different."""
+    """Return a timeline in which these versions have no place.
+
+    What a rollout found for its share of the keys, the published version then finds for them.
+    """
+    kept, out = [], set[str]()
+    for item in timeline.intervals:
+        if (item.processor_id, item.version, item.digest) not in versions:
+            kept.append(item)
+        elif item.share is not None:
+            out.add(item.processor_id)
     return replace(
         timeline,
         intervals=tuple(
-            item
-            for item in timeline.intervals
-            if (item.processor_id, item.version, item.digest) not in versions
+            replace(item, live_keys=()) if item.processor_id in out and item.share is None else item
+            for item in kept
         ),
     )
 
@@ -89,23 +98,23 @@ def resolve(
         failures: versions that have failed since then.
     """
     next_ms = BEGINNING_MS if newest_ms is None else newest_ms + 1
-    by_processor = _by_processor(previous.intervals)
+    by_processor = _by_processor(item for item in previous.intervals if item.share is None)
+    tried = _by_processor(item for item in previous.intervals if item.share is not None)
+    rollouts = {rollout.id: rollout for rollout in snapshot.rollouts}
     quarantined = _still_quarantined([*previous.quarantined, *failures], snapshot)
     barred = {(item.processor_id, item.version, item.digest) for item in quarantined}
     published = {processor.id: processor for processor in snapshot.processors}
     intervals: list[Interval] = []
-    for processor_id in sorted(by_processor.keys() | published.keys()):
-        processor = published.get(processor_id)
-        wanted = list(_wanted(processor, barred))
-        begun = [
-            item for item in by_processor.get(processor_id, ()) if item.active_from_ms < next_ms
-        ]
-        if begun and processor is not None and not processor.paused:
-            wanted = _with_last_good(begun[-1], wanted, processor, barred, next_ms)
-        reason = _end_reason(processor, begun, barred)
-        is_stopped = processor is None or processor.paused
-        joined = list(_joined(begun, wanted, next_ms, reason))
-        intervals += limit_draining(joined, next_ms, is_stopped=is_stopped, barred=barred)
+    ids = by_processor.keys() | published.keys() | tried.keys() | rollouts.keys()
+    for processor_id in sorted(ids):
+        processor, rollout = published.get(processor_id), rollouts.get(processor_id)
+        begun = by_processor.get(processor_id, ())
+        live = _resolved(processor, begun, next_ms, barred, keeps_last_good=True)
+        live, beside = promoted(live, tried.get(processor_id, ()), next_ms)
+        is_paused = processor is not None and processor.paused
+        beside = _resolved(_as_processor(rollout, paused=is_paused), beside, next_ms, barred)
+        share = 0 if rollout is None else rollout.share
+        intervals += sharing(live, beside, share, next_ms, processed_ms)
     return Timeline(
         intervals=tuple(intervals),
         quarantined=tuple(quarantined),
@@ -116,6 +125,32 @@ def resolve(
         ),
         processed_ms=processed_ms,
     )
+
+
+def _resolved(
+    processor: SnapshotProcessor | None,
+    known: Iterable[Interval],
+    next_ms: int,
+    barred: set[VersionKey],
+    *,
+    keeps_last_good: bool = False,
+) -> list[Interval]:
+    """Return the intervals of one processor that follow from those before and its versions."""
+    wanted = list(_wanted(processor, barred))
+    begun = [item for item in known if item.active_from_ms < next_ms]
+    if keeps_last_good and begun and processor is not None and not processor.paused:
+        wanted = _with_last_good(begun[-1], wanted, processor, barred, next_ms)
+    reason = _end_reason(processor, begun, barred)
+    is_stopped = processor is None or processor.paused
+    joined = list(_joined(begun, wanted, next_ms, reason))
+    return list(limit_draining(joined, next_ms, is_stopped=is_stopped, barred=barred))
+
+
+def _as_processor(rollout: SnapshotRollout | None, *, paused: bool) -> SnapshotProcessor | None:
+    """Return a rollout as if it were all that there is of its processor."""
+    if rollout is None:
+        return None
+    return SnapshotProcessor(id=rollout.id, paused=paused, versions=[rollout.version])
 
 
 def _with_last_good(
@@ -252,11 +287,15 @@ def _end_reason(
 
 def _still_quarantined(items: Iterable[Quarantine], snapshot: Snapshot) -> list[Quarantine]:
     """Keep those whose version is still published as it was; pausing it lifts the quarantine."""
+    paused = {processor.id for processor in snapshot.processors if processor.paused}
+    versions = [
+        *((processor.id, each) for processor in snapshot.processors for each in processor.versions),
+        *((rollout.id, rollout.version) for rollout in snapshot.rollouts),
+    ]
     published = {
-        (processor.id, version.version, content_hash(version.definition)[:16])
-        for processor in snapshot.processors
-        if not processor.paused
-        for version in processor.versions
+        (processor_id, version.version, _digest(version))
+        for processor_id, version in versions
+        if processor_id not in paused
     }
     kept: dict[tuple[str, int, str], Quarantine] = {}
     for item in items:

@@ -10,7 +10,7 @@ from pydantic_core import from_json
 
 from contract.canonical import canonical_json
 from contract.snapshot import StreamDefinition
-from processor_runtime.schedule.interval import END_MS, EndReason, Interval
+from processor_runtime.schedule.interval import END_MS, EndReason, Interval, LiveKeys
 from processor_runtime.schedule.timeline import Quarantine, Timeline
 
 FORMAT: Final = 1
@@ -59,6 +59,8 @@ def _written(interval: Interval) -> dict[str, Any]:
     written = asdict(interval)
     if interval.drains_until_ms == END_MS:  # as programs wrote it that knew of no such end
         del written["drains_until_ms"]
+    if not interval.live_keys:  # likewise
+        del written["live_keys"]
     return written
 
 
@@ -71,4 +73,10 @@ def _written_quarantine(item: Quarantine) -> dict[str, Any]:
 
 def _interval(item: dict[str, Any]) -> Interval:
     reason = item["end_reason"]
-    return Interval(**item | {"end_reason": None if reason is None else EndReason(reason)})
+    return Interval(
+        **item
+        | {
+            "end_reason": None if reason is None else EndReason(reason),
+            "live_keys": tuple(LiveKeys(**keys) for keys in item.get("live_keys", ())),
+        }
+    )

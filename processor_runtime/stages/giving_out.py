@@ -15,6 +15,7 @@ from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rows.row_chunks import RowChunks
 from processor_runtime.rows.row_limits import RowLimitExceeded
 from processor_runtime.rules.rule_set import SelectorGroup
+from processor_runtime.stages.live_finds import LiveFinds
 from processor_runtime.stages.match_rows import MatchRows
 from processor_runtime.stages.rule_errors import FailureSite, RuleErrors
 from processor_runtime.stages.shard_status import ShardStatus
@@ -40,6 +41,7 @@ class GivingOut:
         rows: where they go.
         status: where finds are counted.
         errors: told of rules that fail.
+        live: tells which finds count.
     """
 
     group: SelectorGroup
@@ -47,6 +49,7 @@ class GivingOut:
     rows: RowChunks
     status: ShardStatus
     errors: RuleErrors
+    live: LiveFinds
     _stopped: dict[str, StoppedRule] = field(default_factory=dict)
     _cut: dict[str, _Cut] = field(default_factory=dict)
 
@@ -61,8 +64,9 @@ class GivingOut:
             if found.rule in self._stopped:
                 continue
             rows: list[OutputRow] = []
+            is_shadow = self.live.is_shadow(found)
             try:
-                self._make_rows(found, rows)
+                self._make_rows(found, rows, is_shadow=is_shadow)
             except RowLimitExceeded as error:
                 self.rows.add(rows)
                 if error.is_of_batch:
@@ -73,7 +77,7 @@ class GivingOut:
                 self._stop(found, "function", error)
             else:
                 self.rows.add(rows)
-                self._count(found)
+                self._count(found, is_shadow=is_shadow)
             if self.rows.has_full:
                 yield from self.rows.full()
 
@@ -88,21 +92,23 @@ class GivingOut:
             self.errors.tell(self.group.intervals[rule_id], "limit", error, cut.site)
         return self._stopped.values()
 
-    def _make_rows(self, found: Detection, rows: list[OutputRow]) -> None:
+    def _make_rows(self, found: Detection, rows: list[OutputRow], *, is_shadow: bool) -> None:
         compiled = self.group.compiled
         rule = compiled.rules[found.rule]
-        if not self.match_rows.wants(rule, is_timeout=found.is_timeout):
+        if not self.match_rows.wants(rule, is_timeout=found.is_timeout, is_shadow=is_shadow):
             return
         call = compiled.function_calls.get(rule.id)
         if call is None:
-            self.match_rows.make(rule, found, rows)
+            self.match_rows.make(rule, found, rows, is_shadow=is_shadow)
             return
         with call:
-            self.match_rows.make(rule, found, rows)
+            self.match_rows.make(rule, found, rows, is_shadow=is_shadow)
 
-    def _count(self, found: Detection) -> None:
+    def _count(self, found: Detection, *, is_shadow: bool) -> None:
         counts = self.status.rule(found.rule)
-        if found.is_timeout:
+        if is_shadow:
+            counts.shadow += 1
+        elif found.is_timeout:
             counts.timeouts += 1
         else:
             counts.matches += 1

@@ -76,15 +76,23 @@ class MatchRows:
         # The time of an event stands before its columns.
         self._places = [(name, place) for place, name in enumerate(self.columns, start=1)]
 
-    def wants(self, rule: LoadedRule, *, is_timeout: bool) -> bool:
+    def wants(self, rule: LoadedRule, *, is_timeout: bool, is_shadow: bool = False) -> bool:
         """Whether a rule's matches, or its timed-out partial matches, can make any row."""
+        kind: RowKind = "shadow" if is_shadow else "timeout" if is_timeout else "match"
+        if kind in self.wanted:
+            return True
+        # A process function may do more than return rows, so it sees every match.
         if not is_timeout:
-            # A process function may do more than return rows, so it sees every match.
-            return "match" in self.wanted or rule.function is not None
-        return "timeout" in self.wanted or isinstance(rule.function, TimedOutPartialMatchHandler)
+            return rule.function is not None
+        return isinstance(rule.function, TimedOutPartialMatchHandler)
 
-    def make(self, rule: LoadedRule, found: Detection, rows: list[OutputRow]) -> None:
+    def make(
+        self, rule: LoadedRule, found: Detection, rows: list[OutputRow], *, is_shadow: bool = False
+    ) -> None:
         """Append the rows of one match or timed-out partial match; ask `wants` first.
+
+        Of one that does not count, all are of kind `shadow`, with the tag `timeout` or
+        `side:<tag>` where they would be of that kind; the id is the one that it would have.
 
         Raises:
             RowLimitExceeded: the rule brings too many, or too large a one; those before are good.
@@ -103,6 +111,8 @@ class MatchRows:
         for tag, value in self._outputs(rule, steps, found):
             self.budget.count(found)
             row_kind: RowKind = kind if tag is None else "side"
+            if is_shadow:
+                row_kind, tag = "shadow", _shadow_tag(row_kind, tag)  # noqa: PLW2901 - its row's
             if row_kind not in self.wanted:
                 continue
             row = OutputRow(
@@ -182,3 +192,10 @@ class MatchRows:
             yield from map(Output, rule.row_output.dicts(found.cell))
         if found.is_timeout:
             yield Output(None)
+
+
+def _shadow_tag(kind: RowKind, tag: str | None) -> str | None:
+    """Return what tells the rows of a shadow apart."""
+    if kind == "side":
+        return f"side:{tag}"
+    return "timeout" if kind == "timeout" else None

@@ -25,6 +25,7 @@ from processor_runtime.schedule.batch_clock import BatchClock
 from processor_runtime.schedule.interval import EndReason
 from processor_runtime.stages.giving_out import GivingOut
 from processor_runtime.stages.group_matcher import GroupMatcher
+from processor_runtime.stages.live_finds import LiveFinds
 from processor_runtime.stages.match_rows import MatchRows
 from processor_runtime.stages.rule_errors import RuleErrors
 from processor_runtime.stages.shard_status import ShardStatus
@@ -166,8 +167,9 @@ class ShardMatcher:
     ) -> Generator[list[OutputRow], None, int | None]:
         group.compiled.matcher.clear()
         matcher = GroupMatcher(group, self._state_of(group.compiled.id), self.rules.stream.order_by)
-        self._count_silent_timeouts(group)
-        given = GivingOut(group, self._match_rows, self.rows, self.status, self._errors)
+        live = LiveFinds(group)
+        self._count_silent_timeouts(group, live)
+        given = GivingOut(group, self._match_rows, self.rows, self.status, self._errors, live)
         until_ms = LATEST_MS if self.clock.closes else self.clock.watermark_ms
         for detections in matcher.match(arrived, until_ms, closes=self.clock.closes):
             yield from given.chunks(detections)
@@ -197,12 +199,19 @@ class ShardMatcher:
         self.status.state_bytes += matcher.size_bytes
         return matcher.next_wake_ms
 
-    def _count_silent_timeouts(self, group: SelectorGroup) -> None:
-        """Have timeouts that can make no row counted only: there may be more than events."""
+    def _count_silent_timeouts(self, group: SelectorGroup, live: LiveFinds) -> None:
+        """Have timeouts that can make no row counted only: there may be more than events.
+
+        Those that may not count are looked at one by one.
+        """
         rules = group.compiled.rules
         wants = self._match_rows.wants
         group.compiled.matcher.count_timeouts_of(
-            [name for name, rule in rules.items() if not wants(rule, is_timeout=True)]
+            [
+                name
+                for name, rule in rules.items()
+                if not wants(rule, is_timeout=True) and not live.may_be_shadow(name)
+            ]
         )
 
     def _limited(

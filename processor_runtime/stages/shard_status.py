@@ -15,8 +15,9 @@ from processor_runtime.state.group_header import StoppedRule
 class RuleCounts:
     """Counts of one rule in one batch. `last_match_ms` is the event time of its newest match.
 
-    `left_out` are matches and timeouts not output because of a limit, `dropped` open partial
-    matches given up where the rule ended.
+    `shadow` are finds that do not count, of a version that is tried or whose share of the keys
+    another has; they are in no other number. `left_out` are matches and timeouts not output because
+    of a limit, `dropped` open partial matches given up where the rule ended.
     """
 
     events: int = 0
@@ -25,6 +26,7 @@ class RuleCounts:
     errors: int = 0
     left_out: int = 0
     dropped: int = 0
+    shadow: int = 0
     last_match_ms: int | None = None
 
 

@@ -14,7 +14,7 @@ from tests.api.documents import ANY_STATE, PATTERN, STREAM, processor_document
 from tests.api.running import Publish, ServiceUnderTest, running_service
 
 RULES = "/v1/streams/logins/rules"
-STANDINGS = ["quarantined", "active", "paused", "draining", "pending", "absent"]
+STANDINGS = ["quarantined", "active", "paused", "draining", "pending", "shadow", "absent"]
 SEVERITIES = [None, "info", "low", "medium", "high", "critical"]
 
 
@@ -81,13 +81,13 @@ def fill(service: ServiceUnderTest) -> None:
         assert client.post("/v1/processors", json=document).status_code == 201
         if number == 14:
             client.delete(f"/v1/processors/{document['id']}", headers=ANY_STATE)
-        standing = STANDINGS[number % 6]
+        standing = STANDINGS[number % 7]
         if standing != "absent":
             counters = {"matches": number * 10 % 7, "errors": number % 4 if number > 8 else 0}
             last_match_ms = None if number % 5 == 0 else service.clock() - number * 100
             report = held(document["id"], standing, counters=counters, partial_matches=number % 3)
             reports.append(report | {"last_match_ms": last_match_ms})
-        elif number == 5:
+        elif number == 6:
             reports.append(held(document["id"], "superseded", counters={"matches": 3}))
     ReportingJob(service).beat(*reports, epoch=9)
     ReportingJob(service, "spare")

@@ -77,6 +77,13 @@ class ReportingJob:
                 held = self._held(processor, version, newest_event_ms)
                 now[held.processor_id, held.version] = held
         self.running = _without_replaced(now)
+        for rollout in snapshot.get("rollouts", []):
+            held = self._held(
+                {"id": rollout["id"], "paused": False}, rollout["version"], newest_event_ms
+            )
+            state = "canary" if rollout["share"] else "shadow"
+            key = held.processor_id, held.version
+            self.running[key] = held.model_copy(update={"state": state})
 
     def beat(self, **gauges: Any) -> HeartbeatAnswer:
         """Report what runs; further fields of the heartbeat may be given."""

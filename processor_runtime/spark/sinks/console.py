@@ -14,7 +14,13 @@ from processor_runtime.spark.sinks.row_columns import instant
 
 _TEXT_LENGTH: Final = 200
 _LONG_TEXT_LENGTH: Final = 10_000
-_STYLES: Final = {"match": "green", "timeout": "yellow", "late": "cyan", "error": "red"}
+_STYLES: Final = {
+    "match": "green",
+    "timeout": "yellow",
+    "shadow": "dim",
+    "late": "cyan",
+    "error": "red",
+}
 
 
 class ConsoleSink:

@@ -15,7 +15,7 @@ import polars as pl
 
 from cep.expression import DataType, Schema
 from cep.expression.types import to_polars
-from contract.snapshot import Snapshot, SnapshotProcessor, StreamDefinition
+from contract.snapshot import Snapshot, SnapshotProcessor, SnapshotRollout, StreamDefinition
 from processor_runtime.driver.job_progress import JobProgress
 from processor_runtime.driver.job_status import JobStatus
 from processor_runtime.driver.offset_log import BatchStart
@@ -151,12 +151,15 @@ class Pipeline:
 
     # What happens to a job
 
-    def publish(self, *processors: SnapshotProcessor) -> None:
+    def publish(
+        self, *processors: SnapshotProcessor, rollouts: Iterable[SnapshotRollout] = ()
+    ) -> None:
         """Publish these processors, instead of those before, from the next batch on."""
         self.snapshot = self.snapshot.model_copy(
             update={
                 "epoch": self.snapshot.epoch + 1,
                 "processors": sorted(processors, key=lambda processor: processor.id),
+                "rollouts": list(rollouts),
             }
         )
 

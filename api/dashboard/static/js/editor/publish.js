@@ -11,6 +11,7 @@ import { Confirm } from "../ui/dialog.js";
 import { toast, toastProblem } from "../ui/toast.js";
 
 const AN_HOUR_MS = 3_600_000;
+const VERBS = { now: "Publish", later: "Schedule", shadow: "Start in shadow", paused: "Save paused" };
 
 /**
  * @param {object} properties
@@ -26,15 +27,15 @@ export function Publish({ document, rule, onConflict, onDone, onClose }) {
   const [from, setFrom] = useState(localInput(written ? millis(written) : Date.now() + AN_HOUR_MS));
   const act = async (comment) => {
     const sent = timed(document, when, from);
-    if (rule) await replace(rule, sent, comment, onConflict);
-    else await create(sent, comment, when === "paused");
+    if (rule) await replace(rule, sent, comment, when === "shadow", onConflict);
+    else await create(sent, comment, when);
     onDone();
     toast(told(sent, when, from, isPaused));
     navigate(path`/streams/${sent.stream}/rules/${sent.id}`);
   };
   return html`<${Confirm}
     title=${rule ? `Publish a new version of ${rule.id}` : `Publish ${document.id}`}
-    verb=${when === "paused" ? "Save paused" : isPaused ? "Save" : when === "later" ? "Schedule" : "Publish"}
+    verb=${isPaused ? "Save" : VERBS[when]}
     act=${act}
     onClose=${onClose}
   >
@@ -48,7 +49,7 @@ export function Publish({ document, rule, onConflict, onDone, onClose }) {
       )}
     </fieldset>
     ${when === "later" && html`<${TimeField} label="From event time" value=${from} onInput=${setFrom} />`}
-    ${rule && when !== "later" && html`<${Withdrawn} rule=${rule} />`}
+    ${rule && when === "now" && html`<${Withdrawn} rule=${rule} />`}
     ${rule && html`<${Changed} before=${rule.document} after=${document} />`}
   <//>`;
 }
@@ -77,6 +78,7 @@ function whenChoices(rule, isPaused) {
   const choices = [
     ["now", "Now", "Jobs pick it up with their next batch."],
     ["later", "At a time", "It takes over at exactly that instant of event time."],
+    ["shadow", "In shadow", "It runs beside what is published, and what it finds is compared, until it is promoted."],
   ];
   return rule ? choices : [...choices, paused];
 }
@@ -89,22 +91,25 @@ function timed(document, when, from) {
   return { ...content, effective_from: at.toISOString() };
 }
 
-async function replace(rule, document, comment, onConflict) {
+async function replace(rule, document, comment, isTried, onConflict) {
   const options = { query: { comment }, etag: `"${rule.revision}"` };
   try {
-    await send("PUT", path`/v1/processors/${rule.id}`, document, options);
+    if (isTried) await send("POST", path`/v1/processors/${rule.id}/rollout`, document, options);
+    else await send("PUT", path`/v1/processors/${rule.id}`, document, options);
   } catch (problem) {
     if (problem.status === 412) onConflict();
     throw problem;
   }
 }
 
-async function create(document, comment, paused) {
-  await send("POST", "/v1/processors", document, { query: { comment, paused: paused || null } });
+async function create(document, comment, when) {
+  const query = { comment, paused: when === "paused" || null, shadow: when === "shadow" || null };
+  await send("POST", "/v1/processors", document, { query });
 }
 
 function told(document, when, from, isPaused) {
   if (when === "paused" || isPaused) return `${document.id} is saved, paused.`;
+  if (when === "shadow") return `${document.id} runs in shadow. Jobs pick it up with their next batch.`;
   if (when === "later") return `${document.id} is scheduled for ${localTime(new Date(from).getTime())}.`;
   return `${document.id} is published. Jobs pick it up with their next batch.`;
 }

@@ -13,7 +13,7 @@ import { State } from "../ui/state.js";
 import { Table } from "../ui/table.js";
 
 const SECONDS = 10;
-const STATES = ["quarantined", "active", "pending", "draining", "paused", "superseded"];
+const STATES = ["quarantined", "active", "canary", "shadow", "pending", "draining", "paused", "superseded"];
 
 /** @param {{job: object}} properties a job as the API shows it */
 export function HeldVersions({ job }) {

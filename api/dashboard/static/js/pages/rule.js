@@ -11,6 +11,7 @@ import { RuleCharts } from "../rule/charts.js";
 import { DefinitionText, PatternCard } from "../rule/definition.js";
 import { JobsTable, headState } from "../rule/jobs.js";
 import { RecentMatches } from "../rule/recent.js";
+import { RolloutCard } from "../rule/rollout.js";
 import { Versions } from "../rule/versions.js";
 import { Button } from "../ui/button.js";
 import { Chip } from "../ui/chips.js";
@@ -88,7 +89,7 @@ function RuleView({ rule, running, problem, history, refresh }) {
     ${problem && html`<${ProblemBox} problem=${problem} />`}
     <${Alarms} rule=${rule} running=${running} />
     <${Tabs} tabs=${tabs} label="Parts of the rule" />
-    ${tab === "now" && html`<${Now} rule=${rule} running=${running} />`}
+    ${tab === "now" && html`<${Now} rule=${rule} running=${running} refresh=${refresh} />`}
     ${tab === "matches" &&
     html`<${Card} title="Newest matches" padded=${false}><${RecentMatches} rule=${rule} most=${20} /><//>`}
     ${tab === "versions" &&
@@ -98,8 +99,9 @@ function RuleView({ rule, running, problem, history, refresh }) {
   `;
 }
 
-function Now({ rule, running }) {
+function Now({ rule, running, refresh }) {
   return html`<div class="stack">
+    ${rule.rollout && html`<${RolloutCard} rule=${rule} refresh=${refresh} />`}
     ${running.jobs.length > 0 &&
     html`<${Card} title=${running.jobs.length > 1 ? `In ${plural(running.jobs.length, "job")}` : "In the job"} padded=${false}>
       <${JobsTable} running=${running} />

@@ -62,7 +62,7 @@ function Next({ line }) {
 /** The worst of what jobs report, for the head of the page. */
 export function headState(rule, running) {
   const lines = (running?.jobs ?? []).filter((each) => each.job.state !== "stopped" && each.state);
-  const order = ["quarantined", "active", "draining", "pending", "paused", "superseded"];
+  const order = ["quarantined", "active", "canary", "draining", "pending", "paused", "shadow", "superseded"];
   const worst = [...lines].sort((one, other) => order.indexOf(one.state) - order.indexOf(other.state))[0];
   if (rule.state === "paused") return { name: "paused", text: "paused" };
   if (!worst) return { name: rule.state, text: lines.length ? rule.state : `${rule.state}, in no job yet` };

@@ -4,7 +4,7 @@ import { Time, localTime, millis, roughly } from "../format.js";
 import { State } from "../ui/state.js";
 
 /** Standings in the order in which they are shown. */
-export const STANDINGS = ["active", "pending", "draining", "paused", "quarantined", "absent"];
+export const STANDINGS = ["active", "pending", "shadow", "draining", "paused", "quarantined", "absent"];
 
 /** The word for a standing. @param {string|undefined} jobName */
 export function standingName(standing, jobName) {

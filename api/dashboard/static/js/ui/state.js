@@ -19,6 +19,8 @@ const KINDS = {
   // of a processor in a running job
   active: ["good", "disc"],
   pending: ["info", "ring"],
+  shadow: ["info", "half"],
+  canary: ["good", "half"],
   draining: ["wane", "half"],
   paused: ["quiet", "bars"],
   quarantined: ["bad", "cross"],

@@ -1,0 +1,148 @@
+// The version that is tried beside the published one: what it finds, its share of the keys, its end.
+import { html, useState } from "../../vendor/preact.js";
+import { send, usePolled } from "../api.js";
+import { Time, count, plural } from "../format.js";
+import { path } from "../router.js";
+import { can } from "../session.js";
+import { Button } from "../ui/button.js";
+import { Confirm } from "../ui/dialog.js";
+import { Field } from "../ui/field.js";
+import { Card, Loading } from "../ui/page.js";
+import { ProblemBox } from "../ui/problem.js";
+import { State } from "../ui/state.js";
+import { toast } from "../ui/toast.js";
+import { etagOf } from "./actions.js";
+import { VersionDiff } from "./diff.js";
+
+/** @param {{rule: object, refresh: () => void}} properties a rule that has a rollout */
+export function RolloutCard({ rule, refresh }) {
+  const [open, setOpen] = useState(null);
+  const { data, problem } = usePolled(rolloutPath(rule), {}, 5);
+  const tried = rule.rollout;
+  const shared = { rule, refresh, onClose: () => setOpen(null) };
+  const isNew = !rule.published.length;
+  return html`<${Card}
+    title=${`Version ${tried.version} ${tried.share_percent ? `for ${percent(tried.share_percent)} of the keys` : "in shadow"}`}
+    actions=${can("publisher") &&
+    html`<${Button} small onClick=${() => setOpen("share")} disabled=${isNew}>Change share…<//>
+      <${Button} small onClick=${() => setOpen("end")} disabled=${isNew}>End…<//>
+      <${Button} small kind="primary" onClick=${() => setOpen("promote")}>Promote…<//>`}
+  >
+    <div class="rollout">
+    <p class="secondary">
+      ${tried.share_percent
+        ? `Its matches count for ${percent(tried.share_percent)} of the keys; the published version has the others.`
+        : "It runs on all events. What it finds does not count and goes to no output that does not ask for it."}
+    </p>
+    ${problem && html`<${ProblemBox} problem=${problem} />`}
+    ${!data && !problem && html`<${Loading} what="the comparison" />`}
+    ${data && !data.jobs.length && html`<p>No job has reported of it yet.</p>`}
+    ${data?.jobs.map((job) => html`<${InJob} key=${job.job} job=${job} rollout=${data} />`)}
+    ${!isNew &&
+    html`<details class="rollout-diff">
+      <summary>What it changes</summary>
+      <${VersionDiff} id=${rule.id} before=${rule.version} after=${tried.version} />
+    </details>`}
+    </div>
+    ${open === "share" && html`<${Share} ...${shared} />`}
+    ${open === "end" && html`<${End} ...${shared} />`}
+    ${open === "promote" && html`<${Promote} ...${shared} />`}
+  <//>`;
+}
+
+function InJob({ job, rollout }) {
+  const isAlone = !rollout.published_versions.length;
+  const figures = [
+    ["found", job.finds],
+    ...(isAlone ? [] : [["by both", job.both], ["only by it", job.gained], ["only by the published", job.lost]]),
+    ["partial matches", job.partial_matches],
+  ];
+  return html`<section class="rollout-job">
+    <h3>${job.job} <${State} name=${job.state} /></h3>
+    ${job.error && html`<p class="error-text">${job.error}</p>`}
+    <dl class="rollout-figures">
+      ${figures.map(
+        ([label, value]) => html`<div key=${label}><dt>${label}</dt><dd>${count(value)}</dd></div>`,
+      )}
+    </dl>
+    ${!job.is_complete && html`<p class="secondary">Only the first 20,000 matches are compared.</p>`}
+    ${!isAlone && html`<${Samples} title="Only found by it" matches=${job.newest_gained} />`}
+    ${!isAlone && html`<${Samples} title="Only found by the published version" matches=${job.newest_lost} />`}
+  </section>`;
+}
+
+function Samples({ title, matches }) {
+  if (!matches.length) return null;
+  return html`<div>
+    <h4>${title}</h4>
+    <ul class="rollout-samples">
+      ${matches.map(
+        (match) => html`<li key=${match.match_id}>
+          <bdi>${match.key_text || "global key"}</bdi> <span class="secondary"><${Time} at=${match.end} /></span>
+        </li>`,
+      )}
+    </ul>
+  </div>`;
+}
+
+function Share({ rule, refresh, onClose }) {
+  const [share, setShare] = useState(String(rule.rollout.share_percent || 5));
+  const act = async (comment) => {
+    const body = { share_percent: Number(share) };
+    await send("PATCH", rolloutPath(rule), body, { query: { comment }, etag: etagOf(rule) });
+    toast(`Version ${rule.rollout.version} has ${percent(Number(share))} of the keys from the next batch on.`);
+    refresh();
+  };
+  return html`<${Confirm} title="Change the share" verb="Change" act=${act} onClose=${onClose}>
+    <p>
+      For these keys the matches of version ${rule.rollout.version} count, and no longer those of the published one. A
+      key that is in a share is in every greater one. At 0 it only runs in shadow.
+    </p>
+    <${Field}
+      label="Share of the keys, in percent"
+      control=${(tied) => html`<input
+        class="input"
+        type="number"
+        min="0"
+        max="99.99"
+        step="0.01"
+        value=${share}
+        required
+        onInput=${(event) => setShare(event.currentTarget.value)}
+        ...${tied}
+      />`}
+    />
+  <//>`;
+}
+
+function Promote({ rule, refresh, onClose }) {
+  const { version } = rule.rollout;
+  const act = async (comment) => {
+    await send("POST", `${rolloutPath(rule)}/promote`, undefined, { query: { comment }, etag: etagOf(rule) });
+    toast(`Version ${version} is published.`);
+    refresh();
+  };
+  return html`<${Confirm} title=${`Publish version ${version} for all keys?`} verb="Promote" act=${act} onClose=${onClose}>
+    <p>It goes on with the partial matches that it has. The version that is published now is replaced.</p>
+  <//>`;
+}
+
+function End({ rule, refresh, onClose }) {
+  const { version } = rule.rollout;
+  const act = async (comment) => {
+    await send("DELETE", rolloutPath(rule), undefined, { query: { comment }, etag: etagOf(rule) });
+    toast(`Version ${version} is no longer tried.`);
+    refresh();
+  };
+  return html`<${Confirm} title=${`End trying version ${version}?`} verb="End" danger act=${act} onClose=${onClose}>
+    <p>It stops, and the published version has all keys. That version has run on all of them and has missed nothing.</p>
+  <//>`;
+}
+
+function rolloutPath(rule) {
+  return path`/v1/processors/${rule.id}/rollout`;
+}
+
+function percent(share) {
+  return `${share} %`;
+}

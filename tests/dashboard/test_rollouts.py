@@ -1,0 +1,109 @@
+"""A version is tried, compared, given a share and promoted, in a browser."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from api.access.authentication import Role
+from contract.reports import Counters
+from tests.api.documents import PATTERN, processor_document
+from tests.dashboard.accessibility import serious_violations
+from tests.dashboard.reporting_job import ReportingJob
+from tests.dashboard.serving import ServedDashboard
+
+RULE = "/streams/logins/rules/failed-logins"
+MARKUP = "<img src=x onerror=alert(1)>"
+WIDER = processor_document(pattern=PATTERN | {"within": "1 hour"})
+
+
+@pytest.fixture
+def tried(dashboard: ServedDashboard, reporting_job: ReportingJob) -> ReportingJob:
+    """A job that runs version 1, and version 2 in shadow, and has found something by both."""
+    dashboard.publish(processor_document())
+    dashboard.post("/v1/processors/failed-logins/rollout", WIDER)
+    reporting_job.run_batch(newest_event_ms=dashboard.clock() - 3_600_000)
+    found = {"both": (1, 2), "lost": (1,), "gained": (2,)}
+    for name, versions in found.items():
+        for version in versions:
+            reporting_job.find(
+                "failed-logins",
+                version,
+                kind="match" if version == 1 else "shadow",
+                identity=name.encode().hex().rjust(16, "0"),
+                key=[MARKUP if name == "gained" else name],
+            )
+    reporting_job.change("failed-logins", 2, counters=Counters(shadow=2), partial_matches=7)
+    reporting_job.beat()
+    return reporting_job
+
+
+def figures(page: Page) -> dict[str, str]:
+    names = page.locator(".rollout-figures dt").all_text_contents()
+    return dict(zip(names, page.locator(".rollout-figures dd").all_text_contents(), strict=True))
+
+
+@pytest.mark.usefixtures("tried")
+def test_a_shadow_is_compared_given_a_share_and_promoted(
+    admin_page: Page, dashboard: ServedDashboard
+) -> None:
+    admin_page.goto(RULE)
+    expect(admin_page.get_by_role("heading", name="Version 2 in shadow")).to_be_visible()
+    expect(admin_page.locator(".rollout-figures")).to_be_visible()
+    assert figures(admin_page) == {
+        "found": "2",
+        "by both": "1",
+        "only by it": "1",
+        "only by the published": "1",
+        "partial matches": "7",
+    }
+    expect(admin_page.locator(".rollout-samples").first).to_contain_text(MARKUP)
+    assert not serious_violations(admin_page)
+
+    admin_page.get_by_role("button", name="Change share…").click()
+    admin_page.get_by_label("Share of the keys, in percent").fill("12.5")
+    admin_page.get_by_role("dialog").get_by_role("button", name="Change").click()
+    heading = "Version 2 for 12.5 % of the keys"
+    expect(admin_page.get_by_role("heading", name=heading)).to_be_visible()
+
+    admin_page.get_by_role("button", name="Promote…").click()
+    admin_page.get_by_role("dialog").get_by_role("button", name="Promote").click()
+    expect(admin_page.get_by_role("heading", name=heading)).not_to_be_visible()
+    published = dashboard.client.get("/v1/processors/failed-logins").json()
+    assert (published["version"], published["rollout"]) == (2, None)
+
+
+@pytest.mark.usefixtures("tried")
+def test_a_shadow_is_ended(admin_page: Page, dashboard: ServedDashboard) -> None:
+    admin_page.goto(RULE)
+    admin_page.get_by_role("button", name="End…").click()
+    admin_page.get_by_role("dialog").get_by_role("button", name="End").click()
+    expect(admin_page.locator(".rollout-figures")).not_to_be_visible()
+    assert dashboard.client.get("/v1/processors/failed-logins").json()["version"] == 1
+
+
+@pytest.mark.usefixtures("tried")
+def test_a_viewer_reads_and_changes_nothing(page_of: Callable[[Role], Page]) -> None:
+    page = page_of(Role.VIEWER)
+    page.goto(RULE)
+    expect(page.locator(".rollout-figures")).to_be_visible()
+    expect(page.get_by_role("button", name="Promote…")).not_to_be_visible()
+
+
+def test_a_draft_is_started_in_shadow(
+    admin_page: Page, dashboard: ServedDashboard, reporting_job: ReportingJob
+) -> None:
+    dashboard.publish(processor_document())
+    reporting_job.run_batch()
+    admin_page.goto(f"{RULE}/edit")
+    editor = admin_page.get_by_role("textbox", name="The rule")
+    expect(editor).to_contain_text("10 minutes")
+    editor.click()
+    admin_page.keyboard.press("ControlOrMeta+End")
+    admin_page.keyboard.insert_text("\nseverity: low\n")
+    admin_page.get_by_role("button", name="Publish…").click()
+    dialog = admin_page.get_by_role("dialog")
+    dialog.get_by_label("In shadow").check()
+    dialog.get_by_role("button", name="Start in shadow").click()
+    expect(admin_page.get_by_role("heading", name="Version 2 in shadow")).to_be_visible()
+    assert dashboard.client.get("/v1/processors/failed-logins").json()["version"] == 1

@@ -1,0 +1,327 @@
+"""A version tried beside the published one: what each finds, and whose finds count for which key.
+
+Both are compared with jobs that run one of them alone over the same batches.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic_core import from_json
+
+from contract.snapshot import KEY_SHARES, SnapshotProcessor, SnapshotRollout, SnapshotVersion
+from processor_runtime.rows.key_hashing import key_bytes, key_part
+from processor_runtime.rows.output_rows import OutputRow
+from processor_runtime.schedule.interval import EndReason
+from processor_runtime.schedule.timeline_document import read_timeline, write_timeline
+from processor_runtime.stages.shard_matcher import MatchSettings
+from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
+from tests.processor_runtime.core.published import (
+    Document,
+    absence,
+    event,
+    letters,
+    processor,
+    sequence,
+    spelled,
+    stream,
+    version,
+)
+
+ALL_KINDS = frozenset({"match", "timeout", "side", "shadow", "late", "error"})
+AB, AC = sequence("ab"), sequence("ac")
+USERS = "tuvwxyz"
+
+
+def pipeline(delay_ms: int = 0, **options: Any) -> Pipeline:
+    return Pipeline(stream(delay_ms), Options(matching=MatchSettings(ALL_KINDS), **options))
+
+
+def rollout(tried: SnapshotVersion, share: int = 0) -> SnapshotRollout:
+    return SnapshotRollout(id="p", version=tried, share=share)
+
+
+def part_of(user: str) -> int:
+    return key_part(key_bytes((user,)))
+
+
+V1, V2 = version(1, AB), version(2, AC)
+
+
+class TestShadow:
+    def test_what_a_version_in_shadow_finds_is_of_kind_shadow_and_counted_apart(self) -> None:
+        job = pipeline()
+        job.publish(processor("p", V1), rollouts=[rollout(V2)])
+        job.batch(letters("abc", 1_000))
+        job.advance(2_000)
+        assert sorted(spelled(job.rows)) == ["p1 match a1000 b1001", "p2 shadow a1000 c1002"]
+        versions = {each.version: each for each in job.job_status.versions}
+        assert versions[2].state == "shadow"
+        assert (versions[2].totals.matches, versions[2].totals.shadow) == (0, 1)
+        assert (job.job_status.totals.matches, job.job_status.totals.shadow) == (1, 1)
+
+    def test_a_rule_may_be_in_shadow_before_anything_of_it_is_published(self) -> None:
+        job = pipeline()
+        job.publish(rollouts=[rollout(V2)])
+        job.batch(letters("ac", 1_000))
+        job.publish(processor("p", V2))
+        job.batch(letters("ac", 1_010))
+        job.advance(2_000)
+        assert spelled(job.rows) == ["p2 shadow a1000 c1001", "p2 match a1010 c1011"]
+
+    def test_promoted_it_goes_on_with_its_partial_matches(self) -> None:
+        job = pipeline()
+        job.publish(processor("p", V1), rollouts=[rollout(V2)])
+        job.batch(letters("a", 1_000))
+        job.publish(processor("p", V2))
+        job.batch(letters("bc", 1_001))
+        job.advance(2_000)
+        assert spelled(job.rows) == ["p2 match a1000 c1002"]
+
+    def test_taken_back_it_ends_and_the_published_version_has_missed_nothing(self) -> None:
+        job = pipeline()
+        job.publish(processor("p", V1), rollouts=[rollout(V2, KEY_SHARES - 1)])
+        job.batch(letters("a", 1_000))
+        job.publish(processor("p", V1))
+        job.batch(letters("bc", 1_001))
+        job.advance(2_000)
+        assert spelled(job.rows) == ["p1 match a1000 b1001"]
+        (ended,) = [item for item in job.timeline.intervals if item.version == 2]
+        assert ended.end_reason is EndReason.REMOVED
+
+    def test_timeouts_and_side_rows_of_a_shadow_say_so_in_their_tag(self) -> None:
+        job = pipeline()
+        tried = version(2, sequence("ac", within_ms=5))
+        job.publish(processor("p", V1), rollouts=[rollout(tried)])
+        job.batch(letters("a", 1_000))
+        job.advance(2_000)
+        assert [(row.kind, row.tag) for row in job.rows] == [("shadow", "timeout")]
+
+    def test_no_output_that_does_not_ask_for_shadows_gets_any(self) -> None:
+        job = Pipeline(stream(), Options())
+        job.publish(processor("p", V1), rollouts=[rollout(V2)])
+        job.batch(letters("abc", 1_000))
+        job.advance(2_000)
+        assert spelled(job.rows) == ["p1 match a1000 b1001"]
+        assert job.job_status.totals.shadow == 1
+
+    def test_a_paused_rule_has_no_shadow_either(self) -> None:
+        job = pipeline()
+        job.publish(processor("p", V1, paused=True), rollouts=[rollout(V2)])
+        job.batch(letters("abc", 1_000))
+        job.advance(2_000)
+        assert job.rows == []
+
+    @pytest.mark.parametrize("share", [0, KEY_SHARES - 1])
+    def test_a_version_that_fails_leaves_its_keys_to_the_published_one(self, share: int) -> None:
+        job = pipeline()
+        failing = version(2, sequence("ab"), limits={"partial_matches_per_key": 1})
+        user = next(each for each in USERS if part_of(each) < KEY_SHARES - 1)
+        job.publish(processor("p", V1), rollouts=[rollout(failing, share)])
+        job.batch(letters("aaa b", 1_000, user=user))
+        job.advance(1_500)
+        job.batch(letters("ab", 1_600, user=user))
+        job.advance(2_000)
+        kinds = Counter((row.version, row.kind) for row in job.rows)
+        assert kinds[1, "match"] == 3 + 1
+        assert kinds[1, "shadow"] == 0
+        assert kinds[2, "error"] == 1
+        assert {each.state for each in job.job_status.versions if each.version == 2} == {
+            "quarantined"
+        }
+
+
+class TestCanary:
+    def test_every_key_is_under_one_version_and_a_greater_share_keeps_its_keys(self) -> None:
+        counted: list[set[str]] = []
+        for share in (0, 2_000, 5_000, KEY_SHARES - 1):
+            job = pipeline()
+            job.publish(processor("p", version(1, AB)), rollouts=[rollout(version(2, AB), share)])
+            for place, user in enumerate(f"user {number}" for number in range(200)):
+                job.batch(letters("ab", 1_000 + 2 * place, user=user))
+            job.advance(9_000)
+            matches = [row for row in job.rows if row.kind == "match"]
+            assert len(matches) == len({row.key for row in matches}) == 200
+            assert sum(row.kind == "shadow" for row in job.rows) == 200
+            counted.append({f"{row.key}" for row in matches if row.version == 2})
+        assert counted[0] <= counted[1] <= counted[2] <= counted[3]
+        assert 20 <= len(counted[1]) <= 60  # a fifth of 200, by chance
+        assert len(counted[3]) >= 198
+
+    def test_the_timeline_with_shares_is_written_and_read(self) -> None:
+        job = pipeline()
+        job.publish(processor("p", V1), rollouts=[rollout(V2, 10)])
+        job.batch(letters("a", 1_000))
+        job.publish(processor("p", V1), rollouts=[rollout(V2, 500)])
+        job.batch(letters("a", 1_001))
+        timeline = job.timeline
+        assert [item.share for item in timeline.intervals] == [None, 500]
+        assert read_timeline(write_timeline(timeline, job.stream)) == (timeline, job.stream)
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What arrives, in batches, and what becomes of a rollout before each of them.
+
+    `shares` is the share from a batch on; the rollout begins with the first of them, and ends, or
+    is promoted, before the batch `end`.
+    """
+
+    delay_ms: int
+    batches: Sequence[Sequence[Event]]
+    shares: dict[int, int]
+    end: int
+    is_promoted: bool
+    patterns: tuple[Document, Document]
+    on_update: str
+    replayed: set[int] = field(default_factory=set)
+
+
+PATTERNS = [
+    (AB, AC),
+    (sequence("ab", within_ms=6), sequence("ab", within_ms=12)),
+    (absence("a", "b", 7), absence("a", "c", 9)),
+    (
+        sequence("ab", within_ms=8, after_match_skip={"strategy": "skip_past_last_event"}),
+        sequence("abc", within_ms=8),
+    ),
+]
+
+
+@st.composite
+def stories(draw: st.DrawFn) -> Story:
+    delay_ms = draw(st.sampled_from([0, 3, 20]))
+    arriving = []
+    time_ms = 1_000
+    for place in range(draw(st.integers(2, 40))):
+        time_ms += draw(st.sampled_from([0, 1, 1, 2, 3]))
+        happened = event(
+            draw(st.sampled_from("abcx")), time_ms, user=draw(st.sampled_from(USERS)), price=place
+        )
+        arriving.append((time_ms + draw(st.integers(0, delay_ms)), place, happened))
+    arriving.sort(key=lambda item: item[:2])
+    cuts = sorted(draw(st.sets(st.integers(1, len(arriving)), min_size=1, max_size=6)))
+    events = [happened for *_, happened in arriving]
+    edges = [0, *cuts, len(events)]
+    batches = [events[begin:end] for begin, end in pairwise(edges)]
+    begin = draw(st.integers(0, len(batches) - 1))
+    end = draw(st.integers(begin + 1, len(batches) + 1))
+    shares = {begin: draw(st.sampled_from([0, 0, 3_000]))}
+    for number in range(begin + 1, min(end, len(batches))):
+        if draw(st.booleans()):
+            shares[number] = draw(st.integers(0, KEY_SHARES - 1))
+    return Story(
+        delay_ms,
+        batches,
+        shares,
+        end,
+        draw(st.booleans()),
+        draw(st.sampled_from(PATTERNS)),
+        draw(st.sampled_from(["drop", "drain"])),
+        draw(st.sets(st.integers(0, len(batches) - 1), max_size=2)),
+    )
+
+
+Found = tuple[int | None, str, str | None, int | None, int | None, str]
+"""Version, match or timeout, key, begin, end, events."""
+
+
+def found(rows: Iterable[OutputRow], number: int) -> Counter[Found]:
+    """Return what a version has found, whether it counts or not."""
+    return Counter(
+        (
+            row.version,
+            "timeout" if "timeout" in {row.kind, row.tag} else "match",
+            row.key,
+            row.start_ms,
+            row.end_ms,
+            f"{row.events} {row.match_id}",
+        )
+        for row in rows
+        if row.version == number and row.kind in {"match", "timeout", "shadow"}
+    )
+
+
+def run(
+    story: Story,
+    publish: Sequence[tuple[list[SnapshotProcessor], list[SnapshotRollout]]],
+    *,
+    replays: bool = False,
+) -> list[OutputRow]:
+    """Run the batches of a story, with what is published before each of them."""
+    job = pipeline(story.delay_ms)
+    last: Any = None
+    for number, events in enumerate(story.batches):
+        if publish[number] != last:
+            processors, rollouts = last = publish[number]
+            job.publish(*processors, rollouts=rollouts)
+        job.batch(events)
+        if replays and number in story.replayed:
+            job.replay()
+    if publish[-1] != last:
+        job.publish(*publish[-1][0], rollouts=publish[-1][1])
+        job.batch()
+    job.advance(3_000)
+    return job.rows
+
+
+class TestAgainstVersionsThatRunAlone:
+    @settings(max_examples=60, deadline=None)
+    @given(stories())
+    def test_each_finds_what_it_would_alone_and_one_counts_for_each_key(self, story: Story) -> None:
+        first = version(1, story.patterns[0])
+        second = version(2, story.patterns[1], on_update=story.on_update)
+        begin, places = min(story.shares), range(len(story.batches) + 1)
+        share: dict[int, int] = {}
+        for place in places:
+            share[place] = story.shares.get(place, share.get(place - 1, 0))
+        is_tried = {place: begin <= place < story.end for place in places}
+        after = second if story.is_promoted else first
+        published = {place: after if place >= story.end else first for place in places}
+        rows = run(
+            story,
+            [
+                (
+                    [processor("p", published[place])],
+                    [rollout(second, share[place])] if is_tried[place] else [],
+                )
+                for place in places
+            ],
+            replays=True,
+        )
+        alone: list[tuple[list[SnapshotProcessor], list[SnapshotRollout]]] = [
+            ([processor("p", second)], [])
+            if is_tried[place] or (place >= story.end and story.is_promoted)
+            else ([], [])
+            for place in places
+        ]
+        assert found(rows, 2) == found(run(story, alone), 2)
+        assert found(rows, 1) == found(
+            run(story, [([processor("p", published[place])], []) for place in places]), 1
+        )
+        # Whose finds count: the share that holds at an event time is the newest of those that were
+        # set while only earlier events had been read.
+        newest_ms = 0
+        switches = [(0, 0)]
+        for place in places:
+            now = share[place] if is_tried[place] else 0
+            if place >= story.end and story.is_promoted:
+                now = KEY_SHARES
+            switches.append((newest_ms + 1, now))
+            if place < len(story.batches):
+                newest_ms = max([newest_ms, *(each["ts"] for each in story.batches[place])])
+        for row in rows:
+            if row.kind not in {"match", "timeout", "shadow"}:
+                continue
+            end_ms = row.end_ms or 0
+            first_part = [now for from_ms, now in switches if from_ms <= end_ms][-1]
+            is_newer = part_of(from_json(row.key or "")[0]) < first_part
+            # A version that has been replaced finishes what it had begun, as it always did.
+            if story.is_promoted and row.version == 1 and first_part == KEY_SHARES:
+                continue
+            assert (row.kind != "shadow") == (is_newer == (row.version == 2)), row
