@@ -7,12 +7,12 @@ Recent matches are for people to look at, so the first and the last events of a 
 
 import json
 from collections.abc import Mapping
-from hashlib import blake2b
 from typing import Any, Final
 
 from pydantic_core import to_json
 
 from contract.reports import EVENTS_BYTES, OUTPUT_BYTES, ReportedMatch
+from processor_runtime.rows.match_identity import match_identity
 
 LEFT_OUT: Final = "percept_left_out"
 """Key of the object that replaces what is left out; its value says what that was."""
@@ -36,7 +36,7 @@ def reported_match(row: Mapping[str, Any]) -> ReportedMatch:
     return ReportedMatch(
         match_id=row["match_id"],
         kind=row["kind"],
-        identity=_identity(row, events),
+        identity=match_identity(row["processor_id"], row["key"], events),
         processor_id=row["processor_id"],
         version=row["version"],
         epoch=row["epoch"],
@@ -46,13 +46,6 @@ def reported_match(row: Mapping[str, Any]) -> ReportedMatch:
         output=shortened_output(_json(row["output"], None)),
         events=shortened_events(events),
     )
-
-
-def _identity(row: Mapping[str, Any], events: _Events) -> str:
-    """Return what names a match whichever version of its rule found it, and in which steps."""
-    taken = sorted(json.dumps(event, sort_keys=True) for step in events.values() for event in step)
-    name = json.dumps([row["processor_id"], row["key"], taken])
-    return blake2b(name.encode(), digest_size=16).hexdigest()
 
 
 def shortened_output(output: Any) -> Any:

@@ -34,6 +34,7 @@ from processor_runtime.spark.plan.stages import OUTPUT_DDL, KeyStageTask, rows_a
 from processor_runtime.stages.key_stage import KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings, ShardMatcher
 from processor_runtime.stages.unusable_events import MALFORMED
+from processor_runtime.state.memory import StateInMemory
 
 _FOUND: Final = ("pattern", "key", "match_id", "start_ms", "end_ms", "output", "events")
 
@@ -151,23 +152,11 @@ def _static(timed: DataFrame, rules: FixedRules, final_watermark_ms: int | None)
     return timed.mapInArrow(task, DDL).groupBy("shard").applyInPandas(shard_rows, OUTPUT_DDL)
 
 
-class _Memory(dict[str, bytes]):
-    """The state of a shard that ends with its task; see `KeyedState`."""
-
-    def put(self, name: str, value: bytes) -> None:
-        """Set a value."""
-        self[name] = value
-
-    def delete(self, name: str) -> None:
-        """Remove a value."""
-        self.pop(name, None)
-
-
 def _shard_rows(
     shard: int, received: Received, rules: FixedRules, final_watermark_ms: int
 ) -> Iterator[list[OutputRow]]:
     """Match all events of a shard: first they wait, then time comes to the end."""
-    state = _Memory()
+    state = StateInMemory()
     settings = MatchSettings(frozenset({"match", "timeout"}), fails_on_error=True)
     clock, rule_set = rules.current()
     yield from ShardMatcher(shard, rule_set, state, clock, settings).match(received.blocks)

@@ -1,0 +1,216 @@
+"""`percept backtest`: the composition root of a backtest of rules in files over events in files.
+
+Exit codes: 0 = all rules ran; 1 = some failed or could not run; 2 = nothing could be run.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from pydantic import ValidationError
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from cep.definition.rule_files import FileDocument, read_documents
+from cep.events.table import UnreadableEvents
+from cep.expression import Schema
+from cep.instants import instant_ms
+from cep.pattern.document.files import SUFFIXES
+from cep.signing.keys import SigningKeys
+from contract.problem_text import problem_text
+from contract.snapshot import StreamDefinition
+from discoverers.stream_options import StreamOptions
+from processor_runtime.backtest.backtesting import Scored, run_backtest
+from processor_runtime.backtest.history import read_history, shown_columns
+from processor_runtime.backtest.labels import Labels, UnreadableLabels, read_labels
+from processor_runtime.backtest.reporting import as_json, report_lines
+from processor_runtime.backtest.rules import (
+    NothingToRun,
+    ReadyRules,
+    RulesInFiles,
+    is_stream,
+    ready,
+    rules_in,
+    streams_in,
+)
+from processor_runtime.rules.loading import RuleDefaults
+
+FAILED = 1
+NOTHING_RUN = 2
+
+
+def backtest(  # noqa: PLR0913 - the options of one command
+    rules: Annotated[
+        list[Path],
+        typer.Argument(metavar="RULE…", help="Files or folders of rules, as percept apply takes."),
+    ],
+    *,
+    events: Annotated[
+        list[Path],
+        typer.Option(
+            "--events",
+            "-e",
+            help="Events of the past: JSON Lines, CSV or Parquet; may be repeated.",
+        ),
+    ],
+    stream: Annotated[
+        str | None, typer.Option(help="The stream whose rules run, if there are several.")
+    ] = None,
+    time: Annotated[
+        str,
+        typer.Option(
+            "--time", "-t", help="Column of the event time, if no document defines the stream."
+        ),
+    ] = "ts",
+    begin: Annotated[
+        str | None, typer.Option("--from", help="Only events from here on (ISO 8601).")
+    ] = None,
+    end: Annotated[str | None, typer.Option("--to", help="Only events before (ISO 8601).")] = None,
+    against: Annotated[
+        list[Path] | None,
+        typer.Option(help="Other versions of the rules, compared by id; may be repeated."),
+    ] = None,
+    labels: Annotated[
+        Path | None, typer.Option(help="CSV with match_id or key, and label (true or false).")
+    ] = None,
+    label_column: Annotated[
+        str | None, typer.Option(help="Column of the events that is true for bad ones.")
+    ] = None,
+    leave_windows_open: Annotated[
+        bool,
+        typer.Option(
+            "--leave-windows-open", help="Do not close windows that are open after the last event."
+        ),
+    ] = False,
+    as_json_text: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    signing_keys: Annotated[
+        str | None,
+        typer.Option(
+            envvar="PERCEPT_SIGNING_KEYS",
+            help="Keys that Python code in rules is signed with.",
+            show_envvar=True,
+        ),
+    ] = None,
+) -> None:
+    """Run the rules in files over events of the past, and tell what they would have found.
+
+    What is found is what a job would have given out over these events, if none came late.
+
+    Exit code 0 = all rules ran, 1 = some failed or could not run, 2 = nothing could be run.
+    """
+    if labels is not None and label_column is not None:
+        _fail("give --labels or --label-column, not both")
+    try:
+        documents = _documents(rules)
+        streams = streams_in(documents)
+        found = rules_in(documents, stream, streams)
+        definition = found.stream or _shown_stream(events[0], time)
+        if label_column is not None:
+            definition = _with_column(definition, events[0], label_column)
+        defaults = RuleDefaults(SigningKeys.from_text(signing_keys) if signing_keys else None)
+        run = ready(found.versions, definition, defaults)
+        other = _against(against, stream, definition, defaults)
+        scored = None
+        if labels is not None or label_column is not None:
+            scored = Scored(read_labels(labels) if labels else Labels(), label_column)
+        history = read_history(events, definition, _instant("--from", begin), _instant("--to", end))
+    except ValidationError as error:
+        _fail(problem_text(error, StreamOptions))
+    except (NothingToRun, UnreadableEvents, UnreadableLabels, ValueError) as error:
+        _fail(f"{error}")
+    problems = (*found.problems, *run.problems)
+    for problem in problems:
+        typer.echo(problem, err=True)
+    with _progress() as progress:
+        sides = 1 if other is None else 2
+        task = progress.add_task("matching", total=len(history) * sides)
+        result = run_backtest(
+            run,
+            history,
+            against=other,
+            scored=scored,
+            closes_windows=not leave_windows_open,
+            on_events=lambda count: progress.advance(task, count),
+        )
+    if as_json_text:
+        typer.echo(json.dumps(as_json(result, problems), indent=2, ensure_ascii=False))
+    else:
+        for line in report_lines(result):
+            typer.echo(line)
+    if problems or any(rule.error for rule in result.findings.rules.values()):
+        raise typer.Exit(FAILED)
+
+
+def _documents(paths: list[Path]) -> list[FileDocument]:
+    """Return the documents of rules, and those of their streams that stand beside a named file."""
+    documents, problems = read_documents(paths)
+    if problems:
+        raise NothingToRun("\n".join(map(str, problems)))
+    beside = [file for path in paths if path.is_file() for file in sorted(path.parent.iterdir())]
+    others, _ = read_documents(file for file in beside if file.suffix.lower() in SUFFIXES)
+    return [*documents, *(each for each in others if is_stream(each))]
+
+
+def _against(
+    paths: list[Path] | None,
+    stream: str | None,
+    definition: StreamDefinition,
+    defaults: RuleDefaults,
+) -> ReadyRules | None:
+    if not paths:
+        return None
+    found: RulesInFiles = rules_in(_documents(paths), stream, {})
+    other = ready(found.versions, definition, defaults)
+    if problems := (*found.problems, *other.problems):
+        raise NothingToRun("\n".join(problems))
+    return other
+
+
+def _shown_stream(path: Path, time: str) -> StreamDefinition:
+    return _defined(shown_columns(path, time), time, "events")
+
+
+def _with_column(stream: StreamDefinition, path: Path, column: str) -> StreamDefinition:
+    """Return a stream that has a column of the events, too."""
+    schema = Schema.from_ddl(stream.ddl)
+    if column in dict(schema.columns):
+        return stream
+    shown = dict(shown_columns(path, column).columns)
+    wider = Schema((*schema.columns, (column, shown[column])))
+    return _defined(wider, stream.event_time_column, stream.name, stream.order_by)
+
+
+def _defined(
+    schema: Schema, time: str, name: str, order_by: list[str] | None = None
+) -> StreamDefinition:
+    ddl = ", ".join(f"`{column}` {data_type}" for column, data_type in schema.columns)
+    written = {"schema": ddl, "event_time_column": time, "order_by": order_by or []}
+    return StreamOptions.model_validate(written).definition(name)
+
+
+def _instant(option: str, text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        return instant_ms(text)
+    except ValueError as error:
+        raise NothingToRun(f"{option} {text}: {error}") from None
+
+
+def _progress() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:,.0f} events"),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        disable=not sys.stderr.isatty(),
+        transient=True,
+    )
+
+
+def _fail(message: str) -> NoReturn:
+    typer.echo(f"percept: {message}", err=True)
+    raise typer.Exit(NOTHING_RUN)

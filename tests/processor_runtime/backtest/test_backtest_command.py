@@ -1,0 +1,212 @@
+"""`percept backtest`: what it tells of real events, and of files that are not as they should be."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner, Result
+
+from cep.events.table import read_events
+from percept.command_line import app
+from tests.docs.fences import ROOT
+
+EVENTS = ROOT / "examples" / "ssh_auth" / "events.jsonl.gz"
+STREAM = "name: logins\nschema: user STRING, action STRING, ts BIGINT\nevent_time_column: ts\n"
+RULE = """\
+id: failed-logins
+stream: logins
+key_by: [user]
+pattern:
+  steps:
+  - {name: fail, where: action = 'fail', times: 2}
+  - {name: login, contiguity: followed_by, where: action = 'login'}
+  within_ms: 1000
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a stream, a rule, and events: eve is found, bob is not."""
+    (tmp_path / "stream.yaml").write_text(STREAM, encoding="utf-8")
+    (tmp_path / "rule.yaml").write_text(RULE, encoding="utf-8")
+    wide = RULE.replace("times: 2", "times: 1")
+    (tmp_path / "wide.yaml").write_text(wide, encoding="utf-8")
+    write(
+        tmp_path / "events.jsonl",
+        *((ts, "eve", action) for ts, action in ((1, "fail"), (2, "fail"), (3, "login"))),
+        *((ts, "bob", action) for ts, action in ((4, "fail"), (5, "login"), (6, "fail"))),
+    )
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(path: Path, *events: tuple[int, str, str]) -> None:
+    lines = (json.dumps({"ts": ts, "user": user, "action": act}) for ts, user, act in events)
+    path.write_text("\n".join(lines), encoding="utf-8")
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(app, ["backtest", *words])
+
+
+def found(*words: str) -> dict[str, Any]:
+    result = run(*words, "--json")
+    assert result.exit_code == 0, result.output
+    told: dict[str, Any] = json.loads(result.stdout)
+    return told
+
+
+def rule_of(name: str, **changes: Any) -> str:
+    pattern = (ROOT / "examples" / "ssh_auth" / f"{name}.yaml").read_text(encoding="utf-8")
+    indented = "\n".join(f"  {line}" for line in pattern.splitlines())
+    rest = "".join(f"{key}: {json.dumps(value)}\n" for key, value in changes.items())
+    return f"id: {name.replace('_', '-')}\nstream: ssh\n{rest}pattern:\n{indented}\n"
+
+
+def test_real_attacks_are_counted_as_the_example_says(tmp_path: Path) -> None:
+    rules = {
+        "password_guessed": (["src_ip"], 2),
+        "user_enumeration": (["src_ip"], 43),
+        "new_account_used": (["user"], 1),
+        "session_left_open": (["host", "pid"], 16),
+    }
+    for name, (key_by, _) in rules.items():
+        text = rule_of(name, key_by=key_by)
+        (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-8")
+    told = found(str(tmp_path), "--events", str(EVENTS))
+    assert told["events"] == 17_687
+    counts = {rule["rule"].replace("-", "_"): rule["matches"] for rule in told["rules"]}
+    assert counts == {name: count for name, (_, count) in rules.items()}
+    for rule in told["rules"]:
+        assert sum(rule["by_hour"].values()) == rule["matches"]
+        assert rule["samples"][0]["end"][:13] in {hour[:13] for hour in rule["by_hour"]}
+    left = found(str(tmp_path), "--events", str(EVENTS), "--leave-windows-open")
+    assert {rule["rule"]: rule["matches"] for rule in left["rules"]}["session-left-open"] == 15
+
+
+def test_the_same_is_found_in_every_format_and_in_parts(folder: Path) -> None:
+    table = read_events((folder / "events.jsonl").read_bytes(), "events.jsonl")
+    frame = pl.DataFrame(table.rows, schema=table.schema.to_polars(), orient="row")
+    frame.write_csv(folder / "events.csv")
+    frame.write_parquet(folder / "events.parquet")
+    frame[:2].write_parquet(folder / "first.parquet")
+    frame[2:].write_csv(folder / "second.csv")
+    first = found("rule.yaml", "-e", "events.jsonl")["rules"]
+    assert [(rule["rule"], rule["matches"]) for rule in first] == [("failed-logins", 1)]
+    assert found("rule.yaml", "-e", "events.csv")["rules"] == first
+    assert found("rule.yaml", "-e", "events.parquet")["rules"] == first
+    assert found("rule.yaml", "-e", "second.csv", "-e", "first.parquet")["rules"] == first
+
+
+def test_a_span_of_time_is_taken(folder: Path) -> None:
+    path = str(folder / "events.jsonl")
+    assert found("rule.yaml", "-e", path, "--from", "1970-01-01T00:00:00.002Z")["events"] == 5
+    told = found("rule.yaml", "-e", path, "--to", "1970-01-01T00:00:00.003Z")
+    assert (told["events"], told["rules"][0]["matches"]) == (2, 0)
+    assert told["until"] == "1970-01-01T00:00:00.002Z"
+
+
+@pytest.mark.usefixtures("folder")
+def test_another_version_is_compared() -> None:
+    (rule,) = found("wide.yaml", "-e", "events.jsonl", "--against", "rule.yaml")["rules"]
+    against = rule["against"]
+    # The second failure alone is a match of the wider rule, and so is the first.
+    assert (rule["matches"], against["both"], against["gained"], against["lost"]) == (3, 0, 3, 1)
+    assert against["first_lost"] == [{"key": "eve", "end": "1970-01-01T00:00:00.003Z"}]
+    (same,) = found("rule.yaml", "-e", "events.jsonl", "--against", "rule.yaml")["rules"]
+    assert [same["against"][name] for name in ("both", "gained", "lost")] == [1, 0, 0]
+
+
+def test_matches_are_scored_by_labels_of_keys_of_matches_and_of_events(folder: Path) -> None:
+    (folder / "keys.csv").write_text("key,label\neve,true\nbob,false\nann,yes\n", encoding="utf-8")
+    (rule,) = found("wide.yaml", "-e", "events.jsonl", "--labels", "keys.csv")["rules"]
+    scores = rule["labels"]
+    assert (scores["true_positives"], scores["false_positives"]) == (2, 1)
+    assert (scores["precision"], scores["recall"]) == (2 / 3, 1 / 2)
+    ids = [sample["match_id"] for sample in rule["samples"]]
+    (folder / "ids.csv").write_text(
+        f"match_id,label\n{ids[0]},resolved\n{ids[1]},false_positive\n{ids[2]},\n",
+        encoding="utf-8",
+    )
+    (rule,) = found("wide.yaml", "-e", "events.jsonl", "--labels", "ids.csv")["rules"]
+    scores = rule["labels"]
+    assert (scores["true_positives"], scores["false_positives"], scores["unlabelled"]) == (1, 1, 1)
+    events = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+    for event in events:
+        event["bad"] = event["user"] == "eve"
+    lines = "\n".join(map(json.dumps, events))
+    (folder / "labelled.jsonl").write_text(lines, encoding="utf-8")
+    (rule,) = found("rule.yaml", "-e", "labelled.jsonl", "--label-column", "bad")["rules"]
+    scores = rule["labels"]
+    assert (scores["true_positives"], scores["precision"], scores["recall"]) == (1, 1.0, 1.0)
+
+
+@pytest.mark.usefixtures("folder")
+def test_one_rule_that_cannot_run_keeps_no_other_from_it() -> None:
+    Path("bad.yaml").write_text(
+        RULE.replace("failed-logins", "bad").replace("action = 'fail'", "amount > 1"),
+        encoding="utf-8",
+    )
+    result = run("rule.yaml", "bad.yaml", "-e", "events.jsonl")
+    assert result.exit_code == 1
+    assert "amount" in result.stderr
+    assert "1 on 1 key" in result.stdout
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_rule_that_fails_says_so() -> None:
+    limited = RULE + "limits: {partial_matches_per_key: 1}\n"
+    Path("rule.yaml").write_text(limited, encoding="utf-8")
+    result = run("rule.yaml", "-e", "events.jsonl")
+    assert result.exit_code == 1
+    assert "failed" in result.stdout
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["rule.yaml", "-e", "none.jsonl"], "cannot read none.jsonl"),
+        (["none.yaml", "-e", "events.jsonl"], "no such file"),
+        (["stream.yaml", "-e", "events.jsonl"], "no rule to run"),
+        (["rule.yaml", "-e", "rule.yaml"], "rule.yaml"),
+        (["rule.yaml", "-e", "events.jsonl", "--from", "yesterday"], "yesterday"),
+        (["rule.yaml", "-e", "events.jsonl", "--labels", "events.jsonl"], "line 1"),
+        (["rule.yaml", "-e", "events.jsonl", "--label-column", "bad"], "no column bad"),
+        (
+            ["rule.yaml", "-e", "events.jsonl", "--label-column", "a", "--labels", "b"],
+            "not both",
+        ),
+    ],
+)
+def test_what_cannot_be_run_is_told(words: list[str], told: str) -> None:
+    result = run(*words)
+    assert result.exit_code == 2, result.output
+    assert told in result.stderr
+
+
+def test_labels_that_are_neither_true_nor_false_are_refused(folder: Path) -> None:
+    (folder / "labels.csv").write_text("key,label\neve,perhaps\n", encoding="utf-8")
+    result = run("rule.yaml", "-e", "events.jsonl", "--labels", "labels.csv")
+    assert result.exit_code == 2
+    assert "line 2" in result.stderr
+    assert "perhaps" in result.stderr
+
+
+def test_keys_cannot_write_to_the_terminal(folder: Path) -> None:
+    hostile = "\x1b[31meve\x07"
+    write(
+        folder / "events.jsonl", (1, hostile, "fail"), (2, hostile, "fail"), (3, hostile, "login")
+    )
+    output = run("rule.yaml", "-e", "events.jsonl").stdout
+    assert "1 on 1 key" in output
+    assert "\x1b" not in output
+    assert "\x07" not in output
+
+
+def test_without_events_nothing_is_found(folder: Path) -> None:
+    (folder / "none.csv").write_text("user,action,ts\n", encoding="utf-8")
+    told = found("rule.yaml", "-e", "none.csv")
+    assert (told["events"], told["from"], told["rules"][0]["matches"]) == (0, None, 0)
