@@ -35,6 +35,8 @@ from api.store.notifications import EpochBell, hearing_others
 from api.store.readiness import Readiness
 from api.streams import endpoints as stream_endpoints
 from api.tokens import endpoints as token_endpoints
+from api.triage import endpoints as triage_endpoints
+from api.triage.metrics import TriageCollector
 from api.trials.turns import Trials
 from api.unavailability import add_unavailability_handlers
 from api.web.answer_examples import ANSWER_EXAMPLES
@@ -58,6 +60,7 @@ ROUTERS = (
     running_endpoints.router,
     rule_endpoints.router,
     match_endpoints.router,
+    triage_endpoints.router,
     audit_endpoints.router,
     overview_endpoints.router,
     token_endpoints.router,
@@ -93,6 +96,7 @@ def create_app(settings: Settings, now_ms: Clock = system_clock_ms) -> FastAPI:
         trials=Trials(settings.trial_processes, settings.trial_seconds, settings.trial_megabytes),
     )
     runtime.metrics.registry.register(JobCollector(database, runtime.readiness, now_ms, settings))
+    runtime.metrics.registry.register(TriageCollector(database, runtime.readiness))
     app = FastAPI(
         title="Percept rule service",
         version=version("percept"),

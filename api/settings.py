@@ -67,6 +67,12 @@ class Settings(BaseSettings):
     )
     matches_per_stream: int = Field(default=100_000, ge=1, description="The newest are kept.")
     matches_per_processor: int = Field(default=1_000, ge=1, description="The newest are kept.")
+    triage_days: int = Field(
+        default=365, ge=1, le=36_500, description="What became of matches that are gone is kept."
+    )
+    triage_per_processor: int = Field(
+        default=10_000, ge=1, description="Likewise: the newest are kept."
+    )
     match_listeners: int = Field(
         default=100, ge=0, description="Connections that may listen for matches at once."
     )

@@ -3,7 +3,7 @@
 from api.access.tables import Token
 from api.audit.tables import Change
 from api.jobs.tables import HeldVersion, Job, JobBucket, JobInstance, ProcessorBucket
-from api.matches.tables import Match, MatchLog
+from api.matches.tables import Match, MatchLog, MatchNote, MatchTriage
 from api.processors.tables import Processor, ProcessorTag, ProcessorVersion, Publication
 from api.rollouts.tables import ComparedFind
 from api.store.database import Record
@@ -18,6 +18,8 @@ __all__ = [
     "JobInstance",
     "Match",
     "MatchLog",
+    "MatchNote",
+    "MatchTriage",
     "Processor",
     "ProcessorBucket",
     "ProcessorTag",

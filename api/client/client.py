@@ -1,4 +1,4 @@
-"""`Client`: everything the service does with streams and processors, from Python."""
+"""`Client`: everything the service does with streams, processors and matches, from Python."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Self, Unpack
@@ -9,6 +9,7 @@ import httpx2
 from api.client.connection import Connection, view_of
 from api.client.documents import ProcessorParts, processor_document
 from api.client.errors import Flaw, NotFound
+from api.client.matches import MatchCalls
 from api.client.rollouts import RolloutClient
 from api.client.views import (
     Processor,
@@ -23,7 +24,7 @@ from cep.pattern import Pattern
 from cep.signing.keys import SigningKeys
 
 
-class Client:
+class Client(MatchCalls):
     """A connection to a rule service; may be shared by threads. Every call raises `ServiceError`.
 
     The argument `if_match` of a change is the `etag` of the state that was read, or `*` for any

@@ -9,12 +9,12 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from api.access.authentication import Job, Viewer
 from api.matches import repository, service
 from api.matches.listening import Listener, heard, new_listener
-from api.matches.schemas import MatchFilter, MatchSummary, MatchView
+from api.matches.schemas import MatchesPage, MatchFilter, MatchView
 from api.routing import slice_router
 from api.runtime import CurrentRuntime
 from api.streams.service import existing_stream
 from api.transactions import Read, Write
-from api.web.paging import Cursor, Limit, Page, decoded_cursor, encoded_cursor
+from api.web.paging import Cursor, Limit, decoded_cursor, encoded_cursor
 from api.web.problems import documented
 from cep.definition.document import StreamName
 from contract.reports import MatchReceipt, MatchReport
@@ -22,6 +22,8 @@ from contract.reports import MatchReceipt, MatchReport
 router = slice_router("/v1/streams/{stream}/matches", "matches")
 
 _NEWEST = 2**62
+
+MatchIdInPath = Annotated[str, Path(pattern="^[A-Za-z0-9_-]{16,128}$")]
 
 
 @router.post("", responses=documented(404))
@@ -44,14 +46,15 @@ def list_matches(
     wanted: Annotated[MatchFilter, Depends()],
     cursor: Cursor = None,
     limit: Limit = 50,
-) -> Page[MatchSummary]:
+) -> MatchesPage:
     """Return recent matches, newest first."""
     existing_stream(session, stream)
+    newest_change = repository.newest_change(session, stream)  # first: later ones are told of
     below = decoded_cursor(cursor, int)[0] if cursor else _NEWEST
     found = repository.matches_below(session, stream, wanted, below, limit + 1)
     next_cursor = encoded_cursor(found[limit - 1].number) if len(found) > limit else None
     items = [service.match_summary(match) for match in found[:limit]]
-    return Page(items=items, next_cursor=next_cursor)
+    return MatchesPage(items=items, next_cursor=next_cursor, newest_change=newest_change)
 
 
 @router.get("/stream", response_class=EventSourceResponse, responses=documented(404, 503))
@@ -64,7 +67,8 @@ async def stream_matches(
     """Tell of matches as they come, by server-sent events.
 
     Events are named `match` or `timeout`; their data is a match as the list has it, their id its
-    number.
+    number. With `changes_after`, changes of triage come besides as events `triage`, whose data is
+    the match as it is then, and ids are `number.change`.
     """
     async for event in heard(runtime, listener, wanted):
         yield event
@@ -73,7 +77,7 @@ async def stream_matches(
 @router.get("/{match_id}", responses=documented(404))
 def read_match(
     stream: Annotated[StreamName, Path()],
-    match_id: Annotated[str, Path(pattern="^[A-Za-z0-9_-]{16,128}$")],
+    match_id: MatchIdInPath,
     _principal: Viewer,
     session: Read,
 ) -> MatchView:

@@ -1,6 +1,6 @@
 """Listeners to the matches of a stream: each receives new ones as server-sent events.
 
-    post ─ commit ─► notifications ─► bell ─► listener ─► reads what is new ─► events
+    post, triage ─ commit ─► notifications ─► bell ─► listener ─► reads what is new ─► events
 
 Between notifications a listener uses neither a thread nor a connection to the store. Its answer
 ends after `PERCEPT_MAX_WAIT_SECONDS` and it reconnects with `Last-Event-ID`, as browsers do; so a
@@ -10,17 +10,19 @@ Source: HTML Living Standard, 9.2 "Server-sent events".
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated, Final
 
 from fastapi import Header, Path, Query
 from fastapi.sse import ServerSentEvent
+from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 
 from api.matches import repository, service
 from api.matches.schemas import MatchFilter
+from api.matches.tables import Match
 from api.runtime import CurrentRuntime, Runtime
 from api.store.unavailable import StoreUnavailable
 from api.streams.service import existing_stream
@@ -34,26 +36,52 @@ _RETRY_AFTER_SECONDS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
+class Position:
+    """Up to where a listener has heard: a number of matches, and one of changes of triage.
+
+    `change` is `None` where changes are not wanted.
+    """
+
+    number: int
+    change: int | None
+
+    @property
+    def text(self) -> str:
+        """The id of an event."""
+        return f"{self.number}" if self.change is None else f"{self.number}.{self.change}"
+
+
+@dataclass(frozen=True, slots=True)
 class Listener:
-    """One connection: of which stream, after which number, and for how long."""
+    """One connection: of which stream, after which position, and for how long."""
 
     stream: str
-    after: int
+    after: Position
     seconds: float
 
 
-async def new_listener(
+async def new_listener(  # noqa: PLR0913, PLR0917 - what a request may say
     stream: Annotated[StreamName, Path()],
     runtime: CurrentRuntime,
     after: Annotated[
         int | None,
         Query(ge=0, lt=2**53, description="Start after this number; by default only new matches."),
     ] = None,
+    changes_after: Annotated[
+        int | None,
+        Query(
+            ge=0,
+            lt=2**53,
+            description="Tell of changes of triage, too, after this one: the `newest_change` of a "
+            "list.",
+        ),
+    ] = None,
     last_event_id: Annotated[
         str | None,
         Header(
-            pattern="^[0-9]{1,15}$",
-            description="The id of the last event seen; takes precedence over `after`.",
+            pattern=r"^[0-9]{1,15}(\.[0-9]{1,15})?$",
+            description="The id of the last event seen; takes precedence over `after` and "
+            "`changes_after`.",
         ),
     ] = None,
     wait: Annotated[
@@ -70,17 +98,20 @@ async def new_listener(
     Raises:
         Refusal: there is no such stream (404), or there are too many listeners (503).
     """
-    newest = await run_in_threadpool(_newest_number, runtime, stream)
-    begin = int(last_event_id) if last_event_id is not None else after
+    newest = await run_in_threadpool(_newest, runtime, stream)
+    if last_event_id is not None:
+        number, _, change = last_event_id.partition(".")
+        after = int(number)
+        changes_after = int(change) if change and changes_after is not None else changes_after
     longest_seconds = runtime.settings.max_wait_seconds
     seconds = longest_seconds if wait is None else float(wait.removesuffix("s"))
     try:
         with runtime.match_listeners.connection():
-            yield Listener(
-                stream,
-                newest if begin is None else min(begin, newest),
-                min(seconds, longest_seconds),
+            begin = Position(
+                newest.number if after is None else min(after, newest.number),
+                None if changes_after is None else min(changes_after, newest.change or 0),
             )
+            yield Listener(stream, begin, min(seconds, longest_seconds))
     except TooManyConnections as refused:
         raise Refusal(
             HTTPStatus.SERVICE_UNAVAILABLE,
@@ -119,25 +150,47 @@ async def heard(
                 continue
 
 
-def _newest_number(runtime: Runtime, stream: str) -> int:
+def _newest(runtime: Runtime, stream: str) -> Position:
     with runtime.database.reading() as session:
         existing_stream(session, stream)
-        return repository.newest_number(session, stream)
+        return _position(session, stream)
+
+
+def _position(session: Session, stream: str) -> Position:
+    number = repository.newest_number(session, stream)
+    return Position(number, repository.newest_change(session, stream))
 
 
 def _read(
-    runtime: Runtime, stream: str, wanted: MatchFilter, after: int
-) -> tuple[list[ServerSentEvent], int, bool]:
-    # The newest number is read first: all matches up to it have been committed.
+    runtime: Runtime, stream: str, wanted: MatchFilter, after: Position
+) -> tuple[list[ServerSentEvent], Position, bool]:
     with runtime.database.reading() as session:
-        newest = repository.newest_number(session, stream)
-        found = repository.matches_between(session, stream, wanted, after, newest, _PAGE)
-    summaries = [service.match_summary(match) for match in found]
-    events = [
-        ServerSentEvent(
-            event=summary.kind, id=str(summary.number), raw_data=summary.model_dump_json()
+        # The newest numbers are read first: all up to them has been committed.
+        newest = _position(session, stream)
+        found = repository.matches_between(
+            session, stream, wanted, after.number, newest.number, _PAGE
         )
-        for summary in summaries
+        has_all = len(found) < _PAGE
+        changed: Sequence[Match] = ()
+        if has_all and after.change is not None:
+            changed = repository.matches_changed(
+                session, stream, wanted, after.change, newest.change or 0, _PAGE
+            )
+    number = max(newest.number, after.number) if has_all else found[-1].number
+    changes = [match.triage.change for match in changed if match.triage is not None]
+    told = [(match.kind, match, Position(match.number, after.change)) for match in found]
+    told += [
+        ("triage", match, Position(number, change))
+        for match, change in zip(changed, changes, strict=True)
     ]
-    is_all = len(found) < _PAGE
-    return events, max(newest, after) if is_all else found[-1].number, is_all
+    events = [_event(*each) for each in told]
+    if after.change is None or not has_all:
+        return events, Position(number, after.change), has_all
+    has_all = len(changes) < _PAGE
+    change = max(newest.change or 0, after.change) if has_all else changes[-1]
+    return events, Position(number, change), has_all
+
+
+def _event(name: str, match: Match, position: Position) -> ServerSentEvent:
+    data = service.match_summary(match).model_dump_json()
+    return ServerSentEvent(event=name, id=position.text, raw_data=data)

@@ -1,14 +1,16 @@
-"""All SQL about matches."""
+"""All SQL that reads and writes matches; what people have made of each comes with it."""
 
 import contextlib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from sqlalchemy import ColumnElement, delete, func, select
+from sqlalchemy import ColumnElement, Select, delete, exists, func, or_, select
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Session, defer
+from sqlalchemy.orm import InstrumentedAttribute, Session, contains_eager, defer
+from sqlalchemy.orm.interfaces import LoaderOption
 
-from api.matches.schemas import MatchFilter
-from api.matches.tables import Match, MatchLog
+from api.matches.schemas import OPEN, MatchFilter
+from api.matches.tables import Match, MatchLog, MatchTriage
 
 
 def locked_log(session: Session, stream: str) -> MatchLog | None:
@@ -27,6 +29,11 @@ def newest_number(session: Session, stream: str) -> int:
     return session.scalar(select(MatchLog.newest).where(MatchLog.stream == stream)) or 0
 
 
+def newest_change(session: Session, stream: str) -> int:
+    """Return the number of the newest change of triage on a stream; 0 if there was none."""
+    return session.scalar(select(MatchLog.newest_change).where(MatchLog.stream == stream)) or 0
+
+
 def known_ids(session: Session, stream: str, match_ids: Iterable[str]) -> set[str]:
     """Return the matches among these that a stream already has."""
     query = select(Match.match_id).where(Match.stream == stream, Match.match_id.in_(match_ids))
@@ -35,8 +42,13 @@ def known_ids(session: Session, stream: str, match_ids: Iterable[str]) -> set[st
 
 def match_of(session: Session, stream: str, match_id: str) -> Match | None:
     """Return a match."""
-    query = select(Match).where(Match.stream == stream, Match.match_id == match_id)
-    return session.scalar(query)
+    return session.scalar(_matches(stream).where(Match.match_id == match_id))
+
+
+def matches_of(session: Session, stream: str, match_ids: Iterable[str]) -> Sequence[Match]:
+    """Return those of these matches that a stream has, in any order; without output and events."""
+    query = _matches(stream).where(Match.match_id.in_(match_ids))
+    return session.scalars(query.options(_without(Match.events), _without(Match.output))).all()
 
 
 def matches_below(
@@ -44,11 +56,11 @@ def matches_below(
 ) -> Sequence[Match]:
     """Return matches that meet a filter, newest first, below a number; without events."""
     query = (
-        select(Match)
-        .where(Match.stream == stream, Match.number < number, *_conditions(wanted))
+        _matches(stream)
+        .where(Match.number < number, *_conditions(wanted))
         .order_by(Match.number.desc())
         .limit(limit)
-        .options(defer(Match.events, raiseload=True))
+        .options(_without(Match.events))
     )
     return session.scalars(query).all()
 
@@ -58,16 +70,32 @@ def matches_between(  # noqa: PLR0913, PLR0917 - an interval of one stream, and 
 ) -> Sequence[Match]:
     """Return matches that meet a filter in `(after, last]`, oldest first; without events."""
     query = (
-        select(Match)
-        .where(
-            Match.stream == stream,
-            Match.number > after,
-            Match.number <= last,
-            *_conditions(wanted),
-        )
+        _matches(stream)
+        .where(Match.number > after, Match.number <= last, *_conditions(wanted))
         .order_by(Match.number)
         .limit(limit)
-        .options(defer(Match.events, raiseload=True))
+        .options(_without(Match.events))
+    )
+    return session.scalars(query).all()
+
+
+def matches_changed(  # noqa: PLR0913, PLR0917 - an interval of one stream, and a filter
+    session: Session, stream: str, wanted: MatchFilter, after: int, last: int, limit: int
+) -> Sequence[Match]:
+    """Return matches whose triage was changed in `(after, last]`, oldest change first.
+
+    Those that met the filter before a change of status or assignee are told of it, too.
+    """
+    query = (
+        _matches(stream)
+        .where(
+            MatchTriage.change > after,
+            MatchTriage.change <= last,
+            *_conditions(replace(wanted, status=None, assignee=None, unassigned=None)),
+        )
+        .order_by(MatchTriage.change)
+        .limit(limit)
+        .options(_without(Match.events))
     )
     return session.scalars(query).all()
 
@@ -98,6 +126,53 @@ def forget_all_but(session: Session, stream: str, processor_id: str, kind: str, 
     )
 
 
+def forget_old_triage(session: Session, stream: str, before_ms: int) -> None:
+    """Remove the triage of removed matches that was last changed before a time."""
+    _forget_triage(session, stream, MatchTriage.changed_at_ms < before_ms)
+
+
+def forget_triage_but(session: Session, stream: str, processor_id: str, kept: int) -> None:
+    """Remove the triage of removed matches of a processor except the newest that it has."""
+    query = (
+        select(MatchTriage.change)
+        .where(MatchTriage.stream == stream, MatchTriage.processor_id == processor_id)
+        .order_by(MatchTriage.change.desc())
+        .limit(1)
+        .offset(kept)
+    )
+    newest = session.scalar(query)
+    if newest is not None:
+        of_processor = MatchTriage.processor_id == processor_id
+        _forget_triage(session, stream, of_processor, MatchTriage.change <= newest)
+
+
+def is_kept() -> ColumnElement[bool]:
+    """Return the condition that the match of a triage has not been removed."""
+    of_triage = Match.stream == MatchTriage.stream, Match.match_id == MatchTriage.match_id
+    return exists().where(*of_triage)
+
+
+def is_open() -> ColumnElement[bool]:
+    """Return the condition that a match, read with its triage, is open."""
+    return or_(MatchTriage.status.is_(None), MatchTriage.status == OPEN)
+
+
+def _forget_triage(session: Session, stream: str, *conditions: ColumnElement[bool]) -> None:
+    session.execute(
+        delete(MatchTriage).where(MatchTriage.stream == stream, *conditions, ~is_kept()),
+        execution_options={"synchronize_session": False},
+    )
+
+
+def _matches(stream: str) -> Select[Match]:
+    query = select(Match).where(Match.stream == stream)
+    return query.outerjoin(Match.triage).options(contains_eager(Match.triage))
+
+
+def _without(column: InstrumentedAttribute[str]) -> LoaderOption:
+    return defer(column, raiseload=True)
+
+
 def _conditions(wanted: MatchFilter) -> list[ColumnElement[bool]]:
     columns = (
         (Match.processor_id, wanted.processor),
@@ -117,4 +192,11 @@ def _conditions(wanted: MatchFilter) -> list[ColumnElement[bool]]:
         found.append(Match.end_ms < wanted.until)
     if wanted.text:
         found.append(func.lower(Match.output).contains(wanted.text.lower(), autoescape=True))
+    if wanted.status is not None:
+        found.append(is_open() if wanted.status == OPEN else MatchTriage.status == wanted.status)
+    if wanted.assignee is not None:
+        found.append(MatchTriage.assignee == wanted.assignee)
+    if wanted.unassigned is not None:
+        is_nobodys = func.coalesce(MatchTriage.assignee, "") == ""
+        found.append(is_nobodys if wanted.unassigned else ~is_nobodys)
     return found

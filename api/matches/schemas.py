@@ -1,16 +1,29 @@
 """The requests and answers about matches."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import Query
 from pydantic import BaseModel, Field
 
 from api.processors.schemas import SearchText
+from api.web.paging import Page
 from cep.definition.document import ProcessorId
 from cep.instants import Instant
 from contract.reports import JobName, MatchKind
 
+OPEN: Final = "open"
+
+TriageStatus = Literal["open", "acknowledged", "false_positive", "resolved"]
+Assignee = Annotated[
+    str,
+    Field(
+        max_length=100,
+        pattern=r"^([^\x00-\x20\x7f]([^\x00-\x1f\x7f]*[^\x00-\x20\x7f])?)?$",
+        description="Who looks into it, such as the name of a token; empty = nobody.",
+        examples=["ana"],
+    ),
+]
 KeyText = Annotated[str, Field(max_length=500, pattern=r"^[^\x00]*$")]
 
 
@@ -31,6 +44,28 @@ class MatchFilter:
     since: Annotated[Instant | None, Query(description="Ended at this event time or later.")] = None
     until: Annotated[Instant | None, Query(description="Ended before this event time.")] = None
     text: Annotated[SearchText | None, Query(description="With this text in the output.")] = None
+    status: Annotated[
+        TriageStatus | None, Query(description="In this status; untouched ones are open.")
+    ] = None
+    assignee: Annotated[
+        Assignee | None, Query(min_length=1, description="Assigned to this name.")
+    ] = None
+    unassigned: Annotated[bool | None, Query(description="Assigned to nobody, or not.")] = None
+
+
+class TriageSummary(BaseModel):
+    """What people have made of one match; one that nobody has touched is open, revision 0."""
+
+    status: TriageStatus = OPEN
+    assignee: str = Field(default="", description="Empty = nobody.")
+    revision: int = Field(
+        default=0, description="Changes with status and assignee: the ETag of `…/triage`."
+    )
+    decided_at: Instant | None = Field(
+        default=None, description="When status or assignee was last changed."
+    )
+    decided_by: str = Field(default="", description="By whom: the name of a token.")
+    note_count: int = 0
 
 
 class MatchSummary(BaseModel):
@@ -50,6 +85,15 @@ class MatchSummary(BaseModel):
     received_at: Instant
     output: Any
     event_count: int
+    triage: TriageSummary
+
+
+class MatchesPage(Page[MatchSummary]):
+    """Some matches of a stream, and up to where changes of their triage are told."""
+
+    newest_change: int = Field(
+        description="The newest change of triage on the stream; listen from here on."
+    )
 
 
 class MatchView(MatchSummary):

@@ -1,4 +1,8 @@
-"""Numbers and stores posted matches; beyond the limits the oldest are removed."""
+"""Numbers and stores posted matches; beyond the limits the oldest are removed.
+
+What people have made of a match is not touched: it stays when the match goes, and holds again if
+the match is posted again.
+"""
 
 import json
 from collections.abc import Sequence
@@ -7,8 +11,8 @@ from typing import Final
 from sqlalchemy.orm import Session
 
 from api.matches import repository
-from api.matches.schemas import MatchSummary, MatchView
-from api.matches.tables import Match, MatchLog
+from api.matches.schemas import MatchSummary, MatchView, TriageSummary
+from api.matches.tables import Match, MatchLog, MatchTriage
 from api.rollouts import comparison
 from api.settings import Settings
 from api.store.notifications import notify_others
@@ -18,6 +22,7 @@ from api.web.problems import not_found
 from contract.canonical import canonical_json
 from contract.reports import MatchReceipt, MatchReport, ReportedMatch
 
+_DAY_MS: Final = 86_400_000
 _KEY_TEXT_LENGTH: Final = 500
 
 
@@ -35,7 +40,7 @@ def take_report(
         Refusal: there is no such stream (404).
     """
     session = writing.session
-    log = _locked_log(writing, stream)
+    log = locked_log(writing, stream)
     known = repository.known_ids(session, stream, [each.match_id for each in report.matches])
     fresh = {each.match_id: each for each in report.matches if each.match_id not in known}
     if fresh:
@@ -52,7 +57,14 @@ def take_report(
                 session, stream, processor_id, kind, settings.matches_per_processor
             )
         notify_others(session, bell_name(stream))
+    forget_old_triage(writing, stream, settings)
     return MatchReceipt(added=len(fresh), known=len(report.matches) - len(fresh))
+
+
+def forget_old_triage(writing: Writing, stream: str, settings: Settings) -> None:
+    """Remove what was decided long ago about matches that are gone."""
+    before_ms = writing.now_ms - settings.triage_days * _DAY_MS
+    repository.forget_old_triage(writing.session, stream, before_ms)
 
 
 def existing_match(session: Session, stream: str, match_id: str) -> Match:
@@ -91,11 +103,33 @@ def match_summary(match: Match) -> MatchSummary:
             "received_at": match.received_at_ms,
             "output": json.loads(match.output),
             "event_count": match.event_count,
+            "triage": triage_summary(match.triage),
         }
     )
 
 
-def _locked_log(writing: Writing, stream: str) -> MatchLog:
+def triage_summary(triage: MatchTriage | None) -> TriageSummary:
+    """Return what people have made of a match."""
+    if triage is None:
+        return TriageSummary()
+    return TriageSummary.model_validate(
+        {
+            "status": triage.status,
+            "assignee": triage.assignee,
+            "revision": triage.revision,
+            "decided_at": triage.decided_at_ms,
+            "decided_by": triage.decided_by,
+            "note_count": triage.note_count,
+        }
+    )
+
+
+def locked_log(writing: Writing, stream: str) -> MatchLog:
+    """Return the counters of a stream's matches, locked: the first step of every change of them.
+
+    Raises:
+        Refusal: there is no such stream (404).
+    """
     # The row of the stream is never locked here: a publish locks it first.
     existing_stream(writing.session, stream)
     log = repository.locked_log(writing.session, stream)

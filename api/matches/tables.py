@@ -1,22 +1,93 @@
-"""The tables of recent matches."""
+"""The tables of recent matches, and of what people have made of them."""
 
-from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, UniqueConstraint
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy import (
+    BigInteger,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    String,
+    Text,
+    UniqueConstraint,
+    and_,
+)
+from sqlalchemy.orm import Mapped, foreign, mapped_column, relationship
 
 from api.store.database import Name, Record
 
 
 class MatchLog(Record):
-    """Counts the matches of one stream; `newest` is the number of the newest.
+    """Counts the matches of one stream, and the changes of their triage; both are the newest.
 
-    Its row is locked while matches are added, so that numbers are unique and committed in order: a
-    reader that has read up to a number never misses a lower one.
+    Its row is locked while matches are added or triaged, so that numbers are unique and committed
+    in order: a reader that has read up to a number never misses a lower one.
     """
 
     __tablename__ = "match_logs"
 
     stream: Mapped[str] = mapped_column(Name, ForeignKey("streams.name"), primary_key=True)
     newest: Mapped[int] = mapped_column(BigInteger)
+    newest_change: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
+
+
+class MatchTriage(Record):
+    """What people have made of one match, and so much of the match as a label of its rule needs.
+
+    A match without one is open and nobody's. It stays when the match is removed (docs/decisions,
+    0042), and is found again if the same match is posted again.
+
+    `change` and `revision` are numbers of `MatchLog.newest_change`: `change` that of the newest
+    change, notes among them; `revision` that of the newest one of status or assignee, by
+    `decided_by` at `decided_at_ms`, and 0 if there was none.
+    """
+
+    __tablename__ = "match_triage"
+    __table_args__ = (
+        UniqueConstraint("stream", "change"),
+        # These two, and that of matches, are all that counting reads.
+        Index(None, "stream", "processor_id", "kind", "status"),
+        Index(None, "stream", "match_id", "status"),
+        Index(None, "stream", "changed_at_ms"),
+        Index(None, "stream", "end_ms", "match_id"),
+    )
+
+    stream: Mapped[str] = mapped_column(Name, ForeignKey("streams.name"), primary_key=True)
+    match_id: Mapped[str] = mapped_column(String(128), primary_key=True)
+    status: Mapped[str] = mapped_column(String(16))
+    assignee: Mapped[str] = mapped_column(String(100))
+    change: Mapped[int] = mapped_column(BigInteger)
+    changed_at_ms: Mapped[int] = mapped_column(BigInteger)
+    revision: Mapped[int] = mapped_column(BigInteger)
+    decided_at_ms: Mapped[int | None] = mapped_column(BigInteger)
+    decided_by: Mapped[str] = mapped_column(String(100))
+    note_count: Mapped[int]
+    job: Mapped[str] = mapped_column(Name)
+    kind: Mapped[str] = mapped_column(String(16))
+    processor_id: Mapped[str] = mapped_column(Name)
+    version: Mapped[int]
+    key: Mapped[str] = mapped_column(Text)
+    start_ms: Mapped[int] = mapped_column(BigInteger)
+    end_ms: Mapped[int] = mapped_column(BigInteger)
+
+
+class MatchNote(Record):
+    """One note on a match; notes are never changed, and go with the triage of their match."""
+
+    __tablename__ = "match_notes"
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["stream", "match_id"],
+            ["match_triage.stream", "match_triage.match_id"],
+            ondelete="CASCADE",
+        ),
+    )
+
+    stream: Mapped[str] = mapped_column(Name, primary_key=True)
+    match_id: Mapped[str] = mapped_column(String(128), primary_key=True)
+    number: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    at_ms: Mapped[int] = mapped_column(BigInteger)
+    author: Mapped[str] = mapped_column(String(100))
+    author_id: Mapped[str] = mapped_column(String(16))
+    text: Mapped[str] = mapped_column(Text)
 
 
 class Match(Record):
@@ -30,6 +101,7 @@ class Match(Record):
         UniqueConstraint("stream", "match_id"),
         Index(None, "stream", "processor_id", "number"),
         Index(None, "stream", "key_text", "number"),
+        Index(None, "stream", "processor_id", "kind", "match_id"),
     )
 
     stream: Mapped[str] = mapped_column(Name, ForeignKey("streams.name"), primary_key=True)
@@ -48,3 +120,11 @@ class Match(Record):
     output: Mapped[str] = mapped_column(Text)
     events: Mapped[str] = mapped_column(Text)
     event_count: Mapped[int]
+    triage: Mapped[MatchTriage | None] = relationship(
+        primaryjoin=lambda: and_(
+            foreign(Match.stream) == MatchTriage.stream,
+            foreign(Match.match_id) == MatchTriage.match_id,
+        ),
+        viewonly=True,
+        lazy="raise",
+    )

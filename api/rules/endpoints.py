@@ -60,7 +60,7 @@ def list_rules(  # noqa: PLR0913, PLR0917 - what a request may say
         last, value = found[limit - 1]
         next_cursor = encoded_cursor(value, last.id)
     shown = [processor for processor, _ in found[:limit]]
-    rules = views.lines(session, shown, jobs.summary, now_ms)
+    rules = views.lines(session, stream, shown, jobs.summary, now_ms)
     tallies = repository.tallies(session, stream, wanted, jobs.chosen)
     return views.page(rules, next_cursor, tallies, wanted, jobs)
 

@@ -32,8 +32,10 @@ from api.processors.schemas import DELETED, ProcessorFilter
 from api.processors.tables import Processor, ProcessorTag, ProcessorVersion, Publication
 from api.rules.schemas import LabelCount, RuleFilter, RuleProblem, RuleSort, Standing
 from api.running.comparison import TELLING
+from api.triage.repository import rates
 
 _NEVER_MS: Final = -(2**62)
+_NOT_LOOKED_AT: Final = -1
 _SEVERITIES: Final = ("", "info", "low", "medium", "high", "critical")
 _MOST_LABELS: Final = 200
 
@@ -66,11 +68,13 @@ def find_rules(  # noqa: PLR0913, PLR0917 - the parts of a list
     now_ms: int,
 ) -> list[tuple[Processor, str | int]]:
     """Return rules that meet a filter, with their sort value, starting after `after`."""
-    held, matched = _held(job), _matched(job, now_ms)
-    value = _sort_value(sort, held, matched)
+    held, matched, triaged = _held(job), _matched(job, now_ms), rates(stream)
+    value = _sort_value(sort, held, matched, triaged)
     source = _beside(held)
     if sort.field == "matches_last_hour":
         source = source.outerjoin(matched, matched.c.processor_id == Processor.id)
+    if sort.field == "false_positive_rate":
+        source = source.outerjoin(triaged, triaged.c.processor_id == Processor.id)
     query = (
         select(Processor, value.label("sort_value"))
         .select_from(source)
@@ -171,7 +175,9 @@ def _rank(held: FromClause) -> ColumnElement[int]:
     return func.coalesce(held.c.rank, TELLING.index("superseded"))
 
 
-def _sort_value(sort: RuleSort, held: FromClause, matched: FromClause) -> ColumnElement[Any]:
+def _sort_value(
+    sort: RuleSort, held: FromClause, matched: FromClause, triaged: FromClause
+) -> ColumnElement[Any]:
     severities = {severity: place for place, severity in enumerate(_SEVERITIES)}
     values: dict[str, ColumnElement[Any]] = {
         "id": Processor.id.expression,
@@ -183,6 +189,7 @@ def _sort_value(sort: RuleSort, held: FromClause, matched: FromClause) -> Column
         "errors": func.coalesce(held.c.errors, 0),
         "last_match": func.coalesce(held.c.last_match, _NEVER_MS),
         "matches_last_hour": func.coalesce(matched.c.total, 0),
+        "false_positive_rate": func.coalesce(triaged.c.rate, _NOT_LOOKED_AT),
     }
     return values[sort.field]
 

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api.jobs.schemas import JobSummary, RunningInJob
 from api.processors.schemas import ProcessorSummary, PublishedVersion, SearchText
+from api.triage.schemas import TriageCounts
 from api.web.paging import Page, SortOrder
 from cep.definition.document import ProcessorId, Severity, Tag
 
@@ -61,6 +62,8 @@ class RuleSort(SortOrder):
     PARTIAL_MATCHES_DESCENDING = "-partial_matches"
     ERRORS = "errors"
     ERRORS_DESCENDING = "-errors"
+    FALSE_POSITIVES = "false_positive_rate"
+    FALSE_POSITIVES_DESCENDING = "-false_positive_rate"
 
 
 class RuleLine(ProcessorSummary):
@@ -71,6 +74,7 @@ class RuleLine(ProcessorSummary):
     standing: Standing
     running: RunningInJob | None = Field(description="Null = the stream has no job.")
     matches: list[int] = Field(description="Per five minutes of the last hour, oldest first.")
+    triage: TriageCounts
 
 
 class RulesPage(Page[RuleLine]):

@@ -20,6 +20,7 @@ from api.rules.schemas import RuleFilter, RuleLine, RuleProblem, RulesPage, Stan
 from api.running import repository as running_repository
 from api.running.comparison import TELLING, running_in_job
 from api.settings import Settings
+from api.triage.views import counts_of
 from api.web.problems import not_found
 
 _LIVELINESS: Final = ("running", "starting", "stale", "stopped")
@@ -49,14 +50,19 @@ class JobsInView:
 
 
 def lines(
-    session: Session, processors: Sequence[Processor], job: JobSummary | None, now_ms: int
+    session: Session,
+    stream: str,
+    processors: Sequence[Processor],
+    job: JobSummary | None,
+    now_ms: int,
 ) -> list[RuleLine]:
-    """Return the lines of a page, in the order given."""
+    """Return the lines of a page of the rules of a stream, in the order given."""
     ids = [processor.id for processor in processors]
     published = running_repository.published_versions(session, ids)
     definitions = repository.newest_definitions(session, processors)
     running = running_in_job(session, job, ids, now_ms) if job else {}
     matches = _matches(session, job, ids, now_ms)
+    triage = counts_of(session, stream, ids)
     return [
         RuleLine(
             **summary.model_dump(),
@@ -65,6 +71,7 @@ def lines(
             standing=repository.standing_of(running[summary.id].state if job else None),
             running=running.get(summary.id),
             matches=matches[summary.id],
+            triage=triage[summary.id],
         )
         for summary in processor_views.summaries(session, processors)
     ]

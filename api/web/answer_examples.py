@@ -85,6 +85,14 @@ _INSTANCE: Final = {
     "ended_at": None,
     "end_reason": "",
 }
+_TRIAGE: Final = {
+    "status": "acknowledged",
+    "assignee": "ana",
+    "revision": 8,
+    "decided_at": _SEEN,
+    "decided_by": "ana",
+    "note_count": 1,
+}
 _MATCH: Final = {
     "number": 17,
     "match_id": "7d1f3b6e9a5c4d20",
@@ -100,6 +108,14 @@ _MATCH: Final = {
     "received_at": _SEEN,
     "output": {"user": "eve", "failures": 3},
     "event_count": 1,
+    "triage": _TRIAGE,
+}
+_COUNTS: Final = {
+    "open": 7,
+    "acknowledged": 2,
+    "false_positive": 3,
+    "resolved": 20,
+    "false_positive_rate": 0.12,
 }
 _HELD: Final = {
     "processor_id": "failed-logins",
@@ -314,6 +330,7 @@ ANSWER_EXAMPLES: Final[dict[str, dict[str, Any]]] = {
                 "standing": "active",
                 "running": _IN_JOB,
                 "matches": [0, 3, 38],
+                "triage": _COUNTS,
             }
         ],
         "next_cursor": None,
@@ -373,7 +390,29 @@ ANSWER_EXAMPLES: Final[dict[str, dict[str, Any]]] = {
     "NewToken": {**_TOKEN, "token": "percept_4f0c2d1e8b7a_shown_once"},
     "Health": {"status": "ok"},
     "MatchReceipt": {"added": 1, "known": 0},
-    "MatchSummary": _MATCH,
+    "MatchesPage": {"items": [_MATCH], "next_cursor": None, "newest_change": 8},
     "MatchView": {**_MATCH, "events": {"fail": [_EVENT]}},
+    "TriageView": {
+        **_TRIAGE,
+        "match_id": "7d1f3b6e9a5c4d20",
+        "stream": "logins",
+        "job": "fraud-job",
+        "kind": "match",
+        "processor_id": "failed-logins",
+        "version": 2,
+        "key": ["eve"],
+        "start": _SEEN,
+        "end": _SEEN,
+    },
+    "TriageResult": {"changed": 57, "unchanged": 3, "next_cursor": None},
+    "NoteView": {
+        "number": 1,
+        "at": _SEEN,
+        "author": "ana",
+        "author_id": "9b1d0c7f2e35a6b4",
+        "text": "The customer was abroad.",
+    },
+    "RuleTriage": {"processor_id": "failed-logins", **_COUNTS},
+    "AssigneeCount": {"value": "ana", "count": 9},
 }
 """By the name of the model in the OpenAPI document; pages and lists are made of them."""

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 from api.access.authentication import Role
 from api.gitops.commands import apply, export
 from tests.api.listening import KEYS, ListeningService
+from tests.api.triage import found, post
 from tests.docs.fences import ROOT, fences, links
 from tests.docs.sessions import commands, run_sessions
 
@@ -21,6 +22,7 @@ def _environment(
     monkeypatch.setenv("PERCEPT_TOKEN", listening.service.token_of[Role.ADMIN])
     monkeypatch.setenv("PERCEPT_SIGNING_KEYS", ",".join(key.to_text() for key in KEYS.keys))
     monkeypatch.chdir(tmp_path)
+    post(listening.service, found(1), found(2), found(3))
 
 
 def test_the_client_does_what_its_page_shows() -> None:

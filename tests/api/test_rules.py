@@ -89,8 +89,21 @@ def fill(service: ServiceUnderTest) -> None:
             reports.append(report | {"last_match_ms": last_match_ms})
         elif number == 6:
             reports.append(held(document["id"], "superseded", counters={"matches": 3}))
+        if number % 4:
+            for place, status in enumerate(["resolved", "false_positive"][: number % 3]):
+                look_at(service, document["id"], f"{number:015}{place}", status)
     ReportingJob(service).beat(*reports, epoch=9)
     ReportingJob(service, "spare")
+
+
+def look_at(service: ServiceUnderTest, processor_id: str, match_id: str, status: str) -> None:
+    """Post a match of a rule, and triage it."""
+    at_ms = service.clock()
+    match = {"match_id": match_id, "processor_id": processor_id, "version": 1, "epoch": 1}
+    report = {"job": "main", "matches": [match | {"start_ms": at_ms, "end_ms": at_ms}]}
+    assert service.client.post("/v1/streams/logins/matches", json=report).is_success
+    change = {"matches": [{"match_id": match_id}], "status": status}
+    assert service.client.post("/v1/streams/logins/triage", json=change).is_success
 
 
 FILTERS = st.fixed_dictionaries(
@@ -134,6 +147,9 @@ def sort_value(rule: dict[str, Any], field: str) -> Any:
             return rule["running"]["last_match"] or ""
         case "matches_last_hour" | "partial_matches" | "errors":
             return rule["running"][field]
+        case "false_positive_rate":
+            rate = rule["triage"][field]
+            return -1 if rate is None else rate
         case _:
             return rule[field]
 

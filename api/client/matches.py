@@ -1,0 +1,249 @@
+"""Matches and their triage, from Python: the part of `Client` that is about them."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypedDict, Unpack
+from urllib.parse import quote
+
+from pydantic import ValidationError
+
+from api.client.connection import Connection, Query
+from api.client.documents import Moment
+from api.client.errors import answer_not_understood
+from api.client.match_views import (
+    Label,
+    Match,
+    MatchLine,
+    MatchTriage,
+    Note,
+    RuleTriage,
+    TriageResult,
+)
+from cep.instants import iso_text
+
+
+class MatchFilter(TypedDict, total=False):
+    """Which matches are wanted; what is left out may be any.
+
+    `key` has its values joined by a comma and a space; `since` and `until` are event times of the
+    end; `status` is open, acknowledged, false_positive or resolved.
+    """
+
+    processor: str
+    version: int
+    job: str
+    kind: str
+    key: str
+    since: Moment
+    until: Moment
+    text: str
+    status: str
+    assignee: str
+    unassigned: bool
+
+
+class MatchCalls:
+    """What a client does with matches; see `Client`."""
+
+    _connection: Connection
+
+    def matches(self, stream: str, **wanted: Unpack[MatchFilter]) -> Iterator[MatchLine]:
+        """Yield the recent matches of a stream that meet a filter, newest first."""
+        return self._connection.pages(MatchLine, f"{_stream(stream)}/matches", _query(wanted))
+
+    def match(self, stream: str, match_id: str) -> Match:
+        """Return a match with its events."""
+        return self._connection.read(Match, "GET", _match(stream, match_id))
+
+    def triage(self, stream: str, match_id: str) -> MatchTriage:
+        """Return the triage of a match; also of one that has been removed since it was triaged."""
+        return self._connection.read(MatchTriage, "GET", f"{_match(stream, match_id)}/triage")
+
+    def triage_match(  # noqa: PLR0913 - keyword options with defaults
+        self,
+        stream: str,
+        match_id: str,
+        *,
+        status: str | None = None,
+        assignee: str | None = None,
+        note: str | None = None,
+        if_match: str = "*",
+        comment: str = "",
+    ) -> MatchTriage:
+        """Change the triage of a match and return it; needs the role author.
+
+        Args:
+            stream: the stream.
+            match_id: the match.
+            status: open, acknowledged, false_positive or resolved; `None` = as it is.
+            assignee: a name; "" = nobody, `None` = as it is.
+            note: a note to be added.
+            if_match: the `etag` of the triage this was decided from.
+            comment: why; kept in the log.
+
+        Raises:
+            Outdated: status or assignee have been changed since.
+            Conflict: the match has too many notes.
+        """
+        return self._connection.read(
+            MatchTriage,
+            "PATCH",
+            f"{_match(stream, match_id)}/triage",
+            body=_change(status, assignee, note),
+            query={"comment": comment},
+            if_match=if_match,
+        )
+
+    def triage_matches(  # noqa: PLR0913 - keyword options with defaults
+        self,
+        stream: str,
+        matches: Sequence[MatchLine | MatchTriage | str],
+        *,
+        status: str | None = None,
+        assignee: str | None = None,
+        note: str | None = None,
+        comment: str = "",
+    ) -> TriageResult:
+        """Change the triage of up to 500 matches, of all or of none; needs the role author.
+
+        Of an id the state does not matter; a match that was read must not have changed since.
+
+        Raises:
+            Conflict: one of them has been changed since it was read, or has too many notes.
+            Invalid: the stream does not have one of them, or there are too many.
+        """
+        body = {"matches": [_selected(each) for each in matches]}
+        return self._connection.read(
+            TriageResult,
+            "POST",
+            f"{_stream(stream)}/triage",
+            body=body | _change(status, assignee, note),
+            query={"comment": comment},
+        )
+
+    def triage_found(  # noqa: PLR0913 - keyword options with defaults
+        self,
+        stream: str,
+        wanted: MatchFilter,
+        *,
+        status: str | None = None,
+        assignee: str | None = None,
+        note: str | None = None,
+        comment: str = "",
+    ) -> TriageResult:
+        """Change the triage of all recent matches that meet a filter; needs the role author.
+
+        They are changed 500 at a time, newest first; if it breaks off, those before are changed.
+        Matches that come while it goes on are not.
+
+        Raises:
+            Invalid: the filter is empty.
+            Conflict: a match has too many notes.
+        """
+        total = TriageResult(changed=0, unchanged=0)
+        cursor = None
+        while True:
+            page = self._connection.read(
+                TriageResult,
+                "POST",
+                f"{_stream(stream)}/triage",
+                body=_change(status, assignee, note),
+                query={**_query(wanted), "comment": comment, "cursor": cursor},
+            )
+            total = TriageResult(
+                changed=total.changed + page.changed, unchanged=total.unchanged + page.unchanged
+            )
+            cursor = page.next_cursor
+            if cursor is None:
+                return total
+
+    def notes(self, stream: str, match_id: str) -> Iterator[Note]:
+        """Yield the notes on a match, newest first."""
+        return self._connection.pages(Note, f"{_match(stream, match_id)}/notes")
+
+    def add_note(self, stream: str, match_id: str, text: str) -> Note:
+        """Add a note to a match and return it; needs the role author."""
+        path = f"{_match(stream, match_id)}/notes"
+        return self._connection.read(Note, "POST", path, body={"text": text})
+
+    def triage_counts(
+        self,
+        stream: str,
+        processor_id: str | None = None,
+        *,
+        version: int | None = None,
+        kind: str | None = None,
+    ) -> Iterator[RuleTriage]:
+        """Yield by rule how many matches have which status, and the rate of false positives."""
+        query = {"processor": processor_id, "version": version, "kind": kind}
+        return self._connection.pages(RuleTriage, f"{_stream(stream)}/triage", query)
+
+    def labels(
+        self,
+        stream: str,
+        processor_id: str | None = None,
+        *,
+        version: int | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
+    ) -> Iterator[Label]:
+        """Yield what was decided about matches, in the order of event time; never open ones.
+
+        Args:
+            stream: the stream.
+            processor_id: only of this rule.
+            version: only of this version of it.
+            since: only of matches that ended at this event time or later.
+            until: only of matches that ended before this event time.
+        """
+        query: Query = {
+            "processor": processor_id,
+            "version": version,
+            "since": _parameter("since", since),
+            "until": _parameter("until", until),
+        }
+        response = self._connection.send("GET", f"{_stream(stream)}/triage/labels", query=query)
+        try:
+            for line in csv.DictReader(io.StringIO(response.text, newline="")):
+                yield Label.model_validate({**line, "key": json.loads(line["key"])})
+        except (ValueError, KeyError, TypeError, ValidationError) as error:
+            raise answer_not_understood(response, error) from error
+
+
+def _change(status: str | None, assignee: str | None, note: str | None) -> dict[str, Any]:
+    given = {"status": status, "assignee": assignee, "note": note}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _selected(match: MatchLine | MatchTriage | str) -> dict[str, Any]:
+    if isinstance(match, str):
+        return {"match_id": match}
+    seen = match if isinstance(match, MatchTriage) else match.triage
+    return {"match_id": match.match_id, "revision": seen.revision}
+
+
+def _query(wanted: Mapping[str, Any]) -> dict[str, str | int | None]:
+    return {name: _parameter(name, value) for name, value in wanted.items()}
+
+
+def _parameter(name: str, value: Any) -> str | int | None:
+    if name in {"since", "until"} and value is not None:
+        return _moment(value)
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def _moment(moment: Moment) -> str:
+    if isinstance(moment, int):
+        return iso_text(moment)
+    return moment.isoformat() if isinstance(moment, datetime) else moment
+
+
+def _stream(name: str) -> str:
+    return f"/v1/streams/{quote(name, safe='')}"
+
+
+def _match(stream: str, match_id: str) -> str:
+    return f"{_stream(stream)}/matches/{quote(match_id, safe='')}"

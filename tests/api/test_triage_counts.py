@@ -1,0 +1,415 @@
+"""Triage counted per rule, as an order of rules, as labels, as metrics; and heard as it changes."""
+
+import csv
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from api.access.authentication import Role
+from tests.api.documents import STREAM, processor_document
+from tests.api.running import START_MS, ServiceUnderTest, running_service
+from tests.api.triage import (
+    MATCHES,
+    TRIAGE,
+    bulk,
+    counts,
+    found,
+    get,
+    listed,
+    match_id,
+    post,
+    selected,
+    triage,
+)
+
+RULES = ("a", "b")
+STATUSES = ("open", "acknowledged", "false_positive", "resolved")
+NUMBERS = st.integers(0, 11)
+CHANGES = st.fixed_dictionaries(
+    {"status": st.sampled_from(STATUSES)}, optional={"assignee": st.sampled_from(["", "ana"])}
+)
+ACTIONS = st.one_of(
+    st.tuples(st.just("post"), st.lists(NUMBERS, min_size=1, max_size=4)),
+    st.tuples(st.just("one"), NUMBERS, CHANGES),
+    st.tuples(st.just("many"), st.lists(NUMBERS, min_size=1, max_size=3), CHANGES),
+    st.tuples(st.just("found"), st.sampled_from(RULES), st.sampled_from(STATUSES), CHANGES),
+)
+KEPT = 4
+
+
+class Model:
+    """What the service should know: recent matches by rule, and what was decided of which match."""
+
+    def __init__(self) -> None:
+        self.recent: list[int] = []
+        self.decided: dict[int, tuple[str, str]] = {}
+
+    def post(self, numbers: list[int]) -> None:
+        fresh = [number for number in dict.fromkeys(numbers) if number not in self.recent]
+        self.recent += fresh
+        for rule in RULES:
+            of_rule = [number for number in self.recent if rule_of(number) == rule]
+            self.recent = [
+                number
+                for number in self.recent
+                if rule_of(number) != rule or number in of_rule[-KEPT:]
+            ]
+
+    def knows(self, number: int) -> bool:
+        return number in self.recent or number in self.decided
+
+    def state(self, number: int) -> tuple[str, str]:
+        return self.decided.get(number, ("open", ""))
+
+    def change(self, number: int, change: dict[str, str]) -> None:
+        status, assignee = self.state(number)
+        wanted = change["status"], change.get("assignee", assignee)
+        if wanted != (status, assignee):
+            self.decided[number] = wanted
+
+    def counts(self, rule: str) -> dict[str, int]:
+        said = Counter(
+            status
+            for number, (status, _) in self.decided.items()
+            if rule_of(number) == rule and status != "open"
+        )
+        still_open = [
+            number
+            for number in self.recent
+            if rule_of(number) == rule and self.state(number)[0] == "open"
+        ]
+        return {**dict.fromkeys(STATUSES, 0), **said, "open": len(still_open)}
+
+
+def rule_of(number: int) -> str:
+    return RULES[number % 2]
+
+
+@pytest.mark.parametrize("store", ["sqlite", "postgresql"])
+@settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(actions=st.lists(ACTIONS, max_size=14))
+def test_lists_and_counts_are_those_of_a_model(
+    store: str, migrated_store: Callable[[str], str], actions: list[tuple[Any, ...]]
+) -> None:
+    with running_service(migrated_store(store), matches_per_processor=KEPT) as service:
+        service.client.post("/v1/streams", json=STREAM)
+        model = Model()
+        for what, *arguments in actions:
+            _ACT[what](service, model, *arguments)
+        for status in STATUSES:
+            expected = [
+                number for number in reversed(model.recent) if model.state(number)[0] == status
+            ]
+            assert listed(service, status=status) == expected
+        assert listed(service, assignee="ana") == [
+            number for number in reversed(model.recent) if model.state(number)[1] == "ana"
+        ]
+        counted = counts(service)
+        for rule in RULES:
+            expected_counts = model.counts(rule)
+            looked_at = sum(expected_counts.values()) - expected_counts["open"]
+            of_rule = counted.get(rule, dict.fromkeys(STATUSES, 0) | {"false_positive_rate": None})
+            rate = of_rule.pop("false_positive_rate")
+            assert of_rule == expected_counts
+            assert (rate is None) == (looked_at == 0)
+            if rate is not None:
+                assert rate == pytest.approx(
+                    expected_counts["false_positive"] / looked_at, abs=1e-6
+                )
+
+
+def _post(service: ServiceUnderTest, model: Model, numbers: list[int]) -> None:
+    post(service, *[found(number, processor_id=rule_of(number)) for number in numbers])
+    model.post(numbers)
+
+
+def _one(service: ServiceUnderTest, model: Model, number: int, change: dict[str, str]) -> None:
+    _many(service, model, [number], change)
+
+
+def _many(
+    service: ServiceUnderTest, model: Model, numbers: list[int], change: dict[str, str]
+) -> None:
+    answer = bulk(service, {"matches": selected(*numbers), **change})
+    if all(map(model.knows, numbers)):
+        assert answer.status_code == 200, answer.text
+        for number in numbers:
+            model.change(number, change)
+    else:
+        assert answer.status_code == 422
+
+
+def _found(
+    service: ServiceUnderTest, model: Model, rule: str, status: str, change: dict[str, str]
+) -> None:
+    assert bulk(service, change, processor=rule, status=status).status_code == 200
+    for number in model.recent:
+        if rule_of(number) == rule and model.state(number)[0] == status:
+            model.change(number, change)
+
+
+_ACT: dict[str, Callable[..., None]] = {
+    "post": _post,
+    "one": _one,
+    "many": _many,
+    "found": _found,
+}
+
+
+# --- counts
+
+
+def test_counts_are_of_a_rule_a_version_a_kind(with_stream: ServiceUnderTest) -> None:
+    post(
+        with_stream,
+        found(1),
+        found(2, version=2),
+        found(3, version=2, kind="timeout"),
+        found(4, processor_id="other"),
+        found(5, version=3, kind="shadow"),
+    )
+    triage(with_stream, 5, status="false_positive")
+    triage(with_stream, 2, status="false_positive")
+    triage(with_stream, 3, status="resolved")
+
+    def numbers(**query: Any) -> dict[str, tuple[int, int, int, float | None]]:
+        return {
+            rule: (
+                each["open"],
+                each["false_positive"],
+                each["resolved"],
+                each["false_positive_rate"],
+            )
+            for rule, each in counts(with_stream, **query).items()
+        }
+
+    assert numbers() == {"failed-logins": (1, 1, 1, 0.5), "other": (1, 0, 0, None)}
+    assert numbers(processor="other") == {"other": (1, 0, 0, None)}
+    assert numbers(processor="unknown") == {}
+    assert numbers(version=1) == {"failed-logins": (1, 0, 0, None), "other": (1, 0, 0, None)}
+    assert numbers(version=2) == {"failed-logins": (0, 1, 1, 0.5)}
+    assert numbers(kind="match", version=2) == {"failed-logins": (0, 1, 0, 1.0)}
+    assert numbers(kind="shadow") == {"failed-logins": (0, 1, 0, 1.0)}
+
+
+def test_rules_are_counted_page_by_page(with_stream: ServiceUnderTest) -> None:
+    post(with_stream, *[found(number, processor_id=f"r{number}") for number in range(5)])
+    first = get(with_stream, TRIAGE, limit=3)
+    rest = get(with_stream, TRIAGE, limit=3, cursor=first["next_cursor"])
+    rules = [item["processor_id"] for item in first["items"] + rest["items"]]
+    assert (rules, rest["next_cursor"]) == ([f"r{number}" for number in range(5)], None)
+
+
+def test_rules_are_listed_with_their_counts_and_sorted_by_rate(
+    with_stream: ServiceUnderTest,
+) -> None:
+    for rule in ("good", "bad", "none", "worse"):
+        with_stream.client.post("/v1/processors", json=processor_document(id=rule))
+    rules = ["good", "bad", "bad", "bad", "none", "worse", "worse"]
+    post(with_stream, *[found(place, processor_id=rule) for place, rule in enumerate(rules)])
+    bulk(with_stream, {"matches": selected(0, 2, 3), "status": "resolved"})
+    bulk(with_stream, {"matches": selected(1, 5), "status": "false_positive"})
+    path = "/v1/streams/logins/rules"
+    page = get(with_stream, path, sort="-false_positive_rate")
+    rates = [(line["id"], line["triage"]["false_positive_rate"]) for line in page["items"]]
+    assert rates == [("worse", 1.0), ("bad", 0.333333), ("good", 0.0), ("none", None)]
+    assert page["items"][1]["triage"] == counts(with_stream)["bad"]
+    walked: list[str] = []
+    cursor: dict[str, str] = {}
+    while True:
+        page = get(with_stream, path, sort="false_positive_rate", limit=1, **cursor)
+        walked += [line["id"] for line in page["items"]]
+        if page["next_cursor"] is None:
+            break
+        cursor = {"cursor": page["next_cursor"]}
+    assert walked == ["none", "good", "bad", "worse"]
+
+
+def test_assignees_are_known_by_how_much_they_have(with_stream: ServiceUnderTest) -> None:
+    post(with_stream, *map(found, range(4)))
+    bulk(with_stream, {"matches": selected(0, 1), "assignee": "ana"})
+    triage(with_stream, 2, assignee="Ben <b>")
+    assert get(with_stream, f"{TRIAGE}/assignees") == [
+        {"value": "ana", "count": 2},
+        {"value": "Ben <b>", "count": 1},
+    ]
+    assert listed(with_stream, assignee="Ben <b>") == [2]
+    assert listed(with_stream, unassigned=True) == [3]
+    assert listed(with_stream, unassigned=False) == [2, 1, 0]
+    for wrong in ("", " ana"):
+        answer = with_stream.client.get(MATCHES, params={"assignee": wrong})
+        assert answer.status_code == 422
+
+
+def test_metrics_tell_what_waits(with_stream: ServiceUnderTest) -> None:
+    post(with_stream, *map(found, range(4)))
+    bulk(with_stream, {"matches": selected(0, 1), "status": "false_positive"})
+    triage(with_stream, 2, assignee="ana")
+    text = with_stream.client.get("/metrics").text
+    lines = set(re.findall(r"^percept_recent_matches\{(.*)\} (.*)$", text, re.MULTILINE))
+    assert lines == {
+        ('status="open",stream="logins"', "2.0"),
+        ('status="false_positive",stream="logins"', "2.0"),
+    }
+
+
+# --- labels
+
+
+def exported(service: ServiceUnderTest, **query: Any) -> list[dict[str, str]]:
+    answer = service.client.get(
+        f"{TRIAGE}/labels", params=query, headers=service.as_role(Role.VIEWER)
+    )
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["Content-Type"].startswith("text/csv")
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="labels-logins.csv"'
+    return list(csv.DictReader(io.StringIO(answer.text, newline="")))
+
+
+def test_labels_say_what_was_decided_of_which_match(with_stream: ServiceUnderTest) -> None:
+    post(with_stream, found(2, key=['=cmd|"x"\n', None, 7]), found(1, version=3), found(3))
+    with_stream.clock.time_ms += 60_000
+    triage(with_stream, 1, status="resolved")
+    triage(with_stream, 2, status="false_positive")
+    triage(with_stream, 3, assignee="ana")
+    first, second = exported(with_stream)
+    assert first == {
+        "match_id": match_id(1),
+        "rule": "failed-logins",
+        "version": "3",
+        "kind": "match",
+        "key": '["eve"]',
+        "start": "2027-01-15T08:00:00.000Z",
+        "end": "2027-01-15T08:00:00.001Z",
+        "label": "resolved",
+        "labelled_at": "2027-01-15T08:01:00.000Z",
+    }
+    assert json.loads(second["key"]) == ['=cmd|"x"\n', None, 7]
+    assert second["key"].startswith("[")
+    assert second["label"] == "false_positive"
+
+
+LABEL_FILTERS: list[tuple[dict[str, Any], list[int]]] = [
+    ({"processor": "other"}, [3]),
+    ({"version": 2}, [2]),
+    ({"since": "2027-01-15T08:00:00.002Z"}, [2, 3]),
+    ({"until": "2027-01-15T08:00:00.002Z"}, [0, 1]),
+    ({"processor": "none"}, []),
+]
+
+
+def test_labels_are_filtered(with_stream: ServiceUnderTest) -> None:
+    post(with_stream, found(0), found(1), found(2, version=2), found(3, processor_id="other"))
+    bulk(with_stream, {"status": "resolved"}, kind="match")
+    for query, numbers in LABEL_FILTERS:
+        ids = [line["match_id"] for line in exported(with_stream, **query)]
+        assert ids == [match_id(number) for number in numbers], query
+
+
+def test_many_labels_are_exported_once_each_in_the_order_of_time(
+    with_stream: ServiceUnderTest,
+) -> None:
+    total = 2_300
+    for start in range(0, total, 460):
+        ends = range(start, start + 460)
+        matches = [found(total - number, processor_id=f"r{number % 5}") for number in ends]
+        # Many end at the same time: their ids decide.
+        post(with_stream, *[each | {"end_ms": START_MS + each["end_ms"] % 7} for each in matches])
+    for rule in range(5):
+        assert bulk(with_stream, {"status": "resolved"}, processor=f"r{rule}").is_success
+    lines = [(line["end"], line["match_id"]) for line in exported(with_stream)]
+    assert len(set(lines)) == total
+    assert lines == sorted(lines)
+
+
+# --- heard
+
+
+def told(service: ServiceUnderTest, query: str, **headers: str) -> list[tuple[str, str, Any]]:
+    """Return the events of a listener: name, id, data."""
+    answer = service.client.get(f"{MATCHES}/stream?{query}", headers=headers)
+    assert answer.status_code == 200, answer.text
+    events = []
+    for block in answer.text.split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.split("\n") if ": " in line)
+        if "data" in fields:
+            events.append((fields["event"], fields["id"], json.loads(fields["data"])))
+    return events
+
+
+def brief(events: list[tuple[str, str, Any]]) -> list[tuple[str, str, int, str]]:
+    return [
+        (name, event_id, data["output"]["failures"], data["triage"]["status"])
+        for name, event_id, data in events
+    ]
+
+
+def test_changes_are_heard_by_those_who_ask_for_them(with_stream: ServiceUnderTest) -> None:
+    post(with_stream, found(1), found(2))
+    triage(with_stream, 1, status="resolved")
+    triage(with_stream, 2, note="hm")
+    triage(with_stream, 1, status="open")
+    assert brief(told(with_stream, "after=0&wait=0s")) == [
+        ("match", "1", 1, "open"),
+        ("match", "2", 2, "open"),
+    ]
+    whole = told(with_stream, "after=1&changes_after=0&wait=0s")
+    assert brief(whole) == [
+        ("match", "2.0", 2, "open"),
+        ("triage", "2.2", 2, "open"),
+        ("triage", "2.3", 1, "open"),
+    ]
+    seen = {"Last-Event-ID": "2.2"}
+    assert brief(told(with_stream, "after=1&changes_after=0&wait=0s", **seen)) == [
+        ("triage", "2.3", 1, "open")
+    ]
+    assert told(with_stream, "after=0&wait=0s", **seen) == []
+    assert told(with_stream, "after=2&changes_after=99&wait=0s") == []
+
+
+def test_who_has_read_a_list_misses_no_change_after_it(with_stream: ServiceUnderTest) -> None:
+    post(with_stream, found(1))
+    triage(with_stream, 1, status="resolved")
+    newest = get(with_stream, MATCHES)["newest_change"]
+    with ThreadPoolExecutor() as pool:
+        listening = pool.submit(told, with_stream, f"after=1&changes_after={newest}&wait=1.5s")
+        with_stream.wait_for_reader()
+        triage(with_stream, 1, status="false_positive", assignee="ana")
+        assert brief(listening.result()) == [("triage", "1.2", 1, "false_positive")]
+
+
+def test_a_filter_by_status_does_not_hide_that_a_match_has_left_it(
+    with_stream: ServiceUnderTest,
+) -> None:
+    post(with_stream, found(1), found(2, processor_id="other"))
+    triage(with_stream, 1, status="resolved")
+    triage(with_stream, 2, status="resolved")
+    query = "after=2&changes_after=0&wait=0s&status=open&processor=failed-logins"
+    assert brief(told(with_stream, query)) == [("triage", "2.1", 1, "resolved")]
+
+
+def test_many_changes_are_heard_whole_and_in_order_by_who_comes_back(
+    with_stream: ServiceUnderTest,
+) -> None:
+    post(with_stream, *map(found, range(250)))
+    assert bulk(with_stream, {"status": "resolved"}, kind="match").json()["changed"] == 250
+    heard: list[tuple[str, str, Any]] = []
+    while some := told(
+        with_stream,
+        "after=0&changes_after=0&wait=0s",
+        **({"Last-Event-ID": heard[-1][1]} if heard else {}),
+    ):
+        heard += some
+    assert [name for name, _, _ in heard] == ["match"] * 250 + ["triage"] * 250
+    numbers = [int(event_id.partition(".")[2]) for _, event_id, _ in heard[250:]]
+    assert numbers == list(range(1, 251))
