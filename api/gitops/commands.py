@@ -5,8 +5,6 @@ Exit codes: 0 = done, or nothing to do; 1 = something failed; 2 = what was given
 """
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Final, NoReturn
 
@@ -14,6 +12,7 @@ import typer
 from rich.text import Text
 
 from api.client import Client, ServiceError
+from api.connected import BAD_INPUT, DEFAULT_URL, FAILED, PlainHttp, Token, Url, connected
 from api.gitops.changes import Plan
 from api.gitops.execution import carry_out
 from api.gitops.exporting import FileFormat
@@ -22,33 +21,9 @@ from api.gitops.planning import make_plan, problems_without_service
 from api.gitops.reporting import Reporter
 from cep.definition.rule_files import FileProblem, read_documents
 
-FAILED: Final = 1
-BAD_INPUT: Final = 2
 CHANGES_WAIT: Final = 3
 
-Url = Annotated[
-    str, typer.Option(envvar="PERCEPT_URL", help="Where the rule service is.", show_envvar=True)
-]
-Token = Annotated[
-    str,
-    typer.Option(
-        envvar="PERCEPT_TOKEN",
-        help="Access token; better given by the variable, since others see the arguments.",
-        show_envvar=True,
-    ),
-]
-PlainHttp = Annotated[
-    bool,
-    typer.Option(
-        "--allow-plain-http",
-        envvar="PERCEPT_ALLOW_PLAIN_HTTP",
-        help="Send the token unencrypted to another machine.",
-        show_envvar=True,
-    ),
-]
 OneStream = Annotated[str | None, typer.Option("--stream", help="Only what belongs to it.")]
-
-_DEFAULT_URL = "http://127.0.0.1:8321"
 
 
 def apply(  # noqa: PLR0913 - the options of one command
@@ -59,7 +34,7 @@ def apply(  # noqa: PLR0913 - the options of one command
         ),
     ],
     token: Token,
-    url: Url = _DEFAULT_URL,
+    url: Url = DEFAULT_URL,
     *,
     stream: OneStream = None,
     prune: Annotated[
@@ -93,7 +68,7 @@ def apply(  # noqa: PLR0913 - the options of one command
         # An empty folder is a mistake far more often than the wish to delete everything.
         nothing = [FileProblem(file, "there is no document in it.") for file in files]
         _refuse(unreadable or nothing, reporter)
-    with _connected(url, token, reporter, allow_plain_http=allow_plain_http) as client:
+    with connected(url, token, allow_plain_http=allow_plain_http) as client:
         try:
             plan, problems = make_plan(client, documents, stream, prune=prune)
         except ServiceError:
@@ -112,7 +87,7 @@ def apply(  # noqa: PLR0913 - the options of one command
 def export(  # noqa: PLR0913 - the options of one command
     folder: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to.")],
     token: Token,
-    url: Url = _DEFAULT_URL,
+    url: Url = DEFAULT_URL,
     *,
     stream: OneStream = None,
     file_format: Annotated[
@@ -126,7 +101,7 @@ def export(  # noqa: PLR0913 - the options of one command
     """
     reporter = Reporter()
     before = set(folder.rglob(f"*.{file_format.value}"))
-    with _connected(url, token, reporter, allow_plain_http=allow_plain_http) as client:
+    with connected(url, token, allow_plain_http=allow_plain_http) as client:
         try:
             written = set(export_files(client, folder, stream, file_format))
         except OSError as error:
@@ -142,22 +117,6 @@ def export(  # noqa: PLR0913 - the options of one command
 def _refuse(problems: list[FileProblem], reporter: Reporter) -> NoReturn:
     reporter.problems(problems)
     raise typer.Exit(BAD_INPUT)
-
-
-@contextmanager
-def _connected(
-    url: str, token: str, reporter: Reporter, *, allow_plain_http: bool
-) -> Iterator[Client]:
-    try:
-        client = Client(url, token, allow_plain_http=allow_plain_http)
-    except ValueError as error:
-        raise typer.BadParameter(f"{error}.", param_hint="--url") from None
-    with client:
-        try:
-            yield client
-        except ServiceError as error:
-            reporter.err.print(Text(f"percept: {error}", style="red"))
-            raise typer.Exit(FAILED) from None
 
 
 def _agreed(*, yes: bool) -> bool:

@@ -1,13 +1,16 @@
 """docs/command-line.md: every command gives what the page shows, with the files it shows."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
+from api.access.authentication import Role
 from percept.command_line import app
+from tests.api.listening import listening_service
 from tests.docs.fences import ROOT, Fence, fences, links
 from tests.docs.sessions import commands
 
@@ -15,12 +18,21 @@ PAGE = "docs/command-line.md"
 
 
 @pytest.fixture(autouse=True)
-def _folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _folder(
+    migrated_store: Callable[[str], str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[None]:
     for name, fence in files():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(fence.text, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
+    with listening_service(migrated_store("sqlite")) as listening:
+        rule = dict(files())["rules/failed-logins.yaml"].text
+        with listening.client() as client:
+            client.create(yaml.safe_load(rule))
+        monkeypatch.setenv("PERCEPT_URL", listening.url)
+        monkeypatch.setenv("PERCEPT_TOKEN", listening.service.token_of[Role.ADMIN])
+        yield
 
 
 def files() -> Iterator[tuple[str, Fence]]:

@@ -1,0 +1,166 @@
+"""`percept pause`, `percept resume` and `percept rollback`: what runs is changed at once.
+
+Rules are read first: a name that is not known ends the command before anything is changed, and a
+change is made only to the state that was read.
+"""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from api.client import Client, NotFound, Outdated, Processor
+from api.connected import (
+    DEFAULT_URL,
+    FAILED,
+    PlainHttp,
+    Token,
+    Url,
+    connected,
+    end,
+    tell_error,
+)
+from api.gitops.checking import LABELS
+from api.gitops.comparison import text_diff
+from api.remote.known_rules import deleted_rule, end_unknown, rules_named
+from cep.definition.text import in_usual_order
+from cep.printable import printable
+
+Rules = Annotated[list[str], typer.Argument(metavar="RULE…", help="Ids of rules.")]
+Comment = Annotated[str, typer.Option(help="Why; kept in the log of the service.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would be changed, and change nothing.")
+]
+
+_MEANWHILE = "was changed by somebody else meanwhile; theirs stays. Look at it and try again"
+
+
+def pause(  # noqa: PLR0913 - the options of one command
+    rules: Rules,
+    token: Token,
+    url: Url = DEFAULT_URL,
+    *,
+    comment: Comment = "",
+    dry_run: DryRun = False,
+    allow_plain_http: PlainHttp = False,
+) -> None:
+    """Pause rules: jobs stop them and drop their partial matches; their versions are kept.
+
+    Exit code 0 = all are paused, 1 = a rule is not known, the service did not answer or refused,
+    2 = an option is wrong.
+    """
+    with connected(url, token, allow_plain_http=allow_plain_http) as client:
+        _switch(client, rules, client.pause, "paused", comment=comment, dry_run=dry_run)
+
+
+def resume(  # noqa: PLR0913 - the options of one command
+    rules: Rules,
+    token: Token,
+    url: Url = DEFAULT_URL,
+    *,
+    comment: Comment = "",
+    dry_run: DryRun = False,
+    allow_plain_http: PlainHttp = False,
+) -> None:
+    """Resume paused rules.
+
+    Exit code 0 = none of them is paused, 1 = a rule is not known, the service did not answer or
+    refused, 2 = an option is wrong.
+    """
+    with connected(url, token, allow_plain_http=allow_plain_http) as client:
+        _switch(client, rules, client.resume, "resumed", comment=comment, dry_run=dry_run)
+
+
+def rollback(  # noqa: PLR0913 - the options of one command
+    rule: Annotated[str, typer.Argument(metavar="RULE", help="Its id.")],
+    token: Token,
+    url: Url = DEFAULT_URL,
+    *,
+    to: Annotated[int, typer.Option("--to", min=1, help="The version whose content it gets.")],
+    comment: Comment = "",
+    dry_run: DryRun = False,
+    allow_plain_http: PlainHttp = False,
+) -> None:
+    """Publish the content of an old version of a rule as a new version; a deleted rule comes back.
+
+    The lines that differ are shown. `percept show RULE --versions` lists the versions.
+
+    Exit code 0 = done, 1 = there is no such rule or version, the service did not answer or refused,
+    2 = an option is wrong.
+    """
+    with connected(url, token, allow_plain_http=allow_plain_http) as client:
+        current, etag, old = _now(client, rule)
+        try:
+            wanted = client.version(rule, to).document
+        except NotFound:
+            numbers = [str(each.version) for each in client.versions(rule)]
+            end(f"rule {rule} has no version {to}; it has {', '.join(reversed(numbers))}")
+        _print_diff(old, _content(wanted))
+        if dry_run:
+            _say(f"{rule}: would get the content of version {to}; {current}")
+            return
+        try:
+            changed = client.roll_back(rule, to, if_match=etag, comment=comment)
+        except Outdated:
+            end(f"{rule} {_MEANWHILE}")
+        _say(f"{rule}: version {changed.version} has the content of version {to}")
+        for number in changed.withdrawn:
+            _say(f"{rule}: version {number}, which was scheduled, is withdrawn")
+
+
+def _switch(  # noqa: PLR0913 - two commands in one
+    client: Client,
+    names: list[str],
+    change: Callable[..., Processor],
+    done: str,
+    *,
+    comment: str,
+    dry_run: bool,
+) -> None:
+    failed = False
+    for rule in rules_named(client, names):
+        told = f"{rule.state}, version {rule.version}"
+        if rule.is_paused == (done == "paused"):
+            _say(f"{rule.id}: nothing to do, it is {told}")
+        elif dry_run:
+            _say(f"{rule.id}: would be {done}; it is {told}")
+        else:
+            try:
+                change(rule.id, if_match=rule.etag, comment=comment)
+            except Outdated:
+                failed = True
+                tell_error(f"{rule.id} {_MEANWHILE}")
+            else:
+                _say(f"{rule.id}: {done}")
+    if failed:
+        raise typer.Exit(FAILED)
+
+
+def _now(client: Client, rule: str) -> tuple[str, str, dict[str, Any]]:
+    """Return what a rule is now, in words, its ETag and its content; of a deleted one none."""
+    try:
+        processor = client.get(rule)
+    except NotFound:
+        line = deleted_rule(client, rule)
+        if line is None:
+            end_unknown(client, rule)
+        return "it is deleted", line.etag, {}
+    told = f"it is {processor.state}, version {processor.version}"
+    return told, processor.etag, _content(processor.document)
+
+
+def _content(document: dict[str, Any]) -> dict[str, Any]:
+    names = {"id", "stream", *LABELS}
+    return in_usual_order({key: value for key, value in document.items() if key not in names})
+
+
+def _print_diff(old: dict[str, Any], new: dict[str, Any]) -> None:
+    for line in text_diff([old] if old else [], [new]):
+        style = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
+        _say(f"    {line}", style)
+
+
+def _say(text: str, style: str = "") -> None:
+    Console(highlight=False, soft_wrap=True).print(Text(printable(text), style=style))

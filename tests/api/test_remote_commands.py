@@ -1,0 +1,285 @@
+"""`percept list`, `show`, `pause`, `resume` and `rollback` against a service that listens."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner, Result
+
+from api.access.authentication import Role
+from api.client import Client, Processor
+from api.remote import changing, known_rules
+from percept.command_line import app
+from tests.api.documents import PATTERN, STREAM, processor_document
+from tests.api.listening import ListeningService
+
+ID = "failed-logins"
+Run = Callable[..., Result]
+STEERING = "[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]"
+
+
+@pytest.fixture
+def client(listening: ListeningService) -> Iterator[Client]:
+    with listening.client() as connected:
+        yield connected
+
+
+@pytest.fixture
+def run(listening: ListeningService, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command with the token of a role; returns its result."""
+    monkeypatch.setenv("PERCEPT_URL", listening.url)
+
+    def with_role(*words: object, role: Role = Role.ADMIN) -> Result:
+        token = listening.service.token_of[role]
+        return CliRunner().invoke(app, [str(word) for word in words], env={"PERCEPT_TOKEN": token})
+
+    return with_role
+
+
+def publish(client: Client, name: str = ID, stream: str = "logins", **parts: object) -> Processor:
+    return client.publish(stream, name, pattern=PATTERN, **parts)  # type: ignore[arg-type]
+
+
+# --- list
+
+
+def test_rules_are_listed_and_filtered(run: Run, client: Client) -> None:
+    client.register_stream(STREAM | {"name": "payments"})
+    publish(client, severity="high", owner="fraud", tags=["a"])
+    publish(client, "other", "payments")
+    client.pause("other")
+    lines = run("list").stdout.splitlines()
+    assert lines[0].split() == [
+        *("RULE", "STREAM", "STATE", "VERSION", "SEVERITY", "OWNER", "CHANGED", "BY")
+    ]
+    assert lines[1].split()[:6] == [ID, "logins", "published", "1", "high", "fraud"]
+    assert lines[2].split()[:4] == ["other", "payments", "paused", "1"]
+    for words, found in {
+        ("--stream", "payments"): ["other"],
+        ("--state", "published"): [ID],
+        ("--state", "deleted"): [],
+        ("--tag", "a"): [ID],
+        ("--owner", "fraud", "--text", "log"): [ID],
+    }.items():
+        listed = run("list", *words, "--json")
+        assert [json.loads(line)["id"] for line in listed.stdout.splitlines()] == found
+        assert listed.exit_code == 0
+    assert "no rules" in run("list", "--state", "deleted").stderr
+
+
+@pytest.mark.parametrize(("width", "lines"), [(80, 20), (40, 60)])
+def test_a_table_fits_its_terminal_and_is_whole_in_a_pipe(
+    run: Run, client: Client, monkeypatch: pytest.MonkeyPatch, width: int, lines: int
+) -> None:
+    name = "long-" * 30
+    publish(client, name, owner="o" * 150)
+    piped = run("list").stdout.splitlines()
+    assert len(piped) == 2
+    assert name in piped[1]
+    assert "o" * 150 in piped[1]
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    seen = re.sub("\x1b\\[[0-9;]*m", "", run("list").stdout).splitlines()
+    assert max(map(len, seen)) <= width
+    assert len(seen) < lines
+    names = "".join(line.split(" ")[0] for line in seen)
+    assert names.endswith(name) or width < 80
+    assert sum(line.count("o") for line in seen) >= 150
+
+
+def test_text_of_others_does_not_steer_the_terminal(run: Run, client: Client) -> None:
+    hostile = "\x1b[2J[bold]\u202e\x9b\nx"
+    publish(client, owner=hostile, description=hostile, comment=hostile)
+    results = [
+        run("list"),
+        run("list", "--json"),
+        run("show", ID),
+        run("show", ID, "--format", "json"),
+        run("show", ID, "--version", 1),
+        run("show", ID, "--versions"),
+    ]
+    for result in results:
+        assert result.exit_code == 0
+        assert not re.search(STEERING, result.output)
+    assert json.loads(results[1].stdout)["owner"] == hostile
+    assert yaml.safe_load(results[2].stdout)["owner"] == hostile
+    assert json.loads(results[3].stdout)["owner"] == hostile
+    assert yaml.safe_load(results[4].stdout)["owner"] == hostile
+    assert "\\x1b[2J[bold]\\u202e\\x9b\\nx" in results[0].stdout
+
+
+# --- show
+
+
+@pytest.mark.parametrize("form", ["yaml", "json"])
+def test_what_is_shown_is_what_apply_takes(
+    run: Run, client: Client, tmp_path: Path, form: str
+) -> None:
+    publish(client, key_by=["user"], tags=["b", "a"], owner="fraud")
+    client.pause(ID)
+    file = tmp_path / f"rule.{form}"
+    file.write_text(run("show", ID, "--format", form).stdout, encoding="utf-8")
+    assert run("apply", "-f", file).output == "Plan: 1 unchanged\n"
+    assert client.get(ID).is_paused
+
+
+def test_versions_are_listed_and_each_is_shown(run: Run, client: Client) -> None:
+    publish(client, comment="first")
+    client.publish("logins", ID, pattern=PATTERN | {"within": "5 minutes"}, comment="shorter")
+    shown = run("show", ID).stdout
+    assert shown.startswith("# published, version 2, changed ")
+    assert yaml.safe_load(shown)["pattern"]["within"] == "5 minutes"
+    first = run("show", ID, "--version", 1).stdout
+    assert re.match(r"# version 1 of failed-logins, not published, made .*: first\n", first)
+    assert yaml.safe_load(first)["pattern"]["within"] == "10 minutes"
+    listed = run("show", ID, "--versions").stdout.splitlines()
+    assert [line.split()[0] for line in listed] == ["VERSION", "2", "1"]
+    assert listed[1].endswith("shorter")
+
+
+def test_a_deleted_rule_is_told_and_its_versions_shown(run: Run, client: Client) -> None:
+    publish(client)
+    client.delete(ID)
+    result = run("show", ID)
+    assert result.exit_code == 1
+    assert f"rule {ID} was deleted; `percept rollback {ID} --to VERSION`" in result.stderr
+    assert yaml.safe_load(run("show", ID, "--version", 1).stdout)["stream"] == "logins"
+
+
+# --- pause, resume
+
+
+def test_rules_are_paused_and_resumed(run: Run, client: Client) -> None:
+    publish(client)
+    publish(client, "other")
+    dry = run("pause", ID, "other", "--dry-run")
+    assert dry.stdout == "".join(
+        f"{name}: would be paused; it is published, version 1\n" for name in (ID, "other")
+    )
+    assert not client.get(ID).is_paused
+    paused = run("pause", ID, "other", ID, "--comment", "too noisy")
+    assert (paused.exit_code, paused.stdout) == (0, f"{ID}: paused\nother: paused\n")
+    assert client.get(ID).is_paused
+    assert client.get("other").is_paused
+    again = run("pause", ID)
+    assert (again.exit_code, again.stdout) == (0, f"{ID}: nothing to do, it is paused, version 1\n")
+    assert run("resume", ID, "other").stdout == f"{ID}: resumed\nother: resumed\n"
+    assert not client.get(ID).is_paused
+
+
+def test_nothing_is_paused_if_one_name_is_wrong(run: Run, client: Client) -> None:
+    publish(client)
+    result = run("pause", ID, "faild-logins")
+    assert result.exit_code == 1
+    assert "there is no rule faild-logins. Did you mean 'failed-logins'?" in result.stderr
+    assert not client.get(ID).is_paused
+
+
+def test_what_somebody_else_has_changed_meanwhile_is_left(
+    run: Run, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = known_rules.rules_named
+
+    def read_then_changed(*arguments: object) -> list[Processor]:
+        found = read(*arguments)  # type: ignore[arg-type]
+        client.label(ID, owner="somebody else")
+        return found
+
+    publish(client)
+    publish(client, "other")
+    monkeypatch.setattr(changing, "rules_named", read_then_changed)
+    result = run("pause", ID, "other")
+    assert result.exit_code == 1
+    assert f"{ID} was changed by somebody else meanwhile" in result.stderr
+    assert result.stdout == "other: paused\n"
+    assert not client.get(ID).is_paused
+
+
+# --- rollback
+
+
+def test_a_rule_gets_the_content_of_an_old_version(run: Run, client: Client) -> None:
+    publish(client)
+    client.publish("logins", ID, pattern=PATTERN | {"within": "5 minutes"})
+    later = {"effective_from": "2130-01-01T00:00:00Z", "severity": "low"}
+    client.replace(processor_document(**later), if_match="*")
+    dry = run("rollback", ID, "--to", 1, "--dry-run")
+    assert "+  within: 10 minutes" in dry.stdout or "-severity: low" in dry.stdout
+    assert "would get the content of version 1; it is scheduled, version 3" in dry.stdout
+    assert client.get(ID).version == 3
+    result = run("rollback", ID, "--to", 1, "--comment", "back")
+    assert result.exit_code == 0, result.output
+    assert f"{ID}: version 4 has the content of version 1\n" in result.stdout
+    assert f"{ID}: version 3, which was scheduled, is withdrawn" in result.stdout
+    assert client.get(ID).document["pattern"]["within"] == "10 minutes"
+    assert client.version(ID, 4).comment == "back"
+
+
+def test_a_deleted_rule_comes_back(run: Run, client: Client) -> None:
+    publish(client)
+    client.delete(ID)
+    assert run("rollback", ID, "--to", 1).exit_code == 0
+    assert client.get(ID).state == "published"
+
+
+def test_a_version_that_is_not_there_is_told(run: Run, client: Client) -> None:
+    publish(client)
+    for words in (("rollback", ID, "--to", 7), ("show", ID, "--version", 7)):
+        result = run(*words)
+        assert result.exit_code == 1
+        assert f"rule {ID} has no version 7; it has 1" in result.stderr
+
+
+# --- what goes wrong
+
+
+COMMANDS: list[tuple[object, ...]] = [
+    ("list",),
+    ("show", ID),
+    ("pause", ID),
+    ("resume", ID),
+    ("rollback", ID, "--to", 1),
+]
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
+def test_without_service_token_or_right_a_command_says_so(
+    run: Run, client: Client, free_port: int, words: tuple[object, ...]
+) -> None:
+    publish(client)
+    client.publish("logins", ID, pattern=PATTERN | {"within": "5 minutes"})
+    if words[0] == "resume":
+        client.pause(ID)
+    before = client.get(ID)
+    away = run(*words, "--url", f"http://127.0.0.1:{free_port}")
+    assert away.exit_code == 1
+    assert "percept: " in away.stderr
+    wrong = run(*words, "--token", "percept_wrong")
+    assert (wrong.exit_code, "401" in wrong.stderr) == (1, True)
+    far = run(*words, "--url", "http://rules.example.com")
+    assert (far.exit_code, "unencrypted" in far.stderr.replace("\n", " ")) == (2, True)
+    viewer = run(*words, role=Role.VIEWER)
+    reads = words[0] in {"list", "show"}
+    assert (viewer.exit_code, "403" in viewer.stderr) == ((0, False) if reads else (1, True))
+    assert client.get(ID) == before
+    for result in (away, wrong, far, viewer):
+        assert "Traceback" not in result.output
+
+
+def test_an_unknown_rule_has_the_nearest_name(run: Run, client: Client) -> None:
+    publish(client)
+    for words in (("show", "failed-login"), ("rollback", "failed-login", "--to", 1)):
+        result = run(*words)
+        assert result.exit_code == 1
+        assert "there is no rule failed-login. Did you mean 'failed-logins'?" in result.stderr
+    assert "Known here: 'failed-logins'." in run("show", "zzz").stderr
+
+
+def test_an_unknown_stream_and_an_impossible_name_are_told(run: Run) -> None:
+    assert run("list", "--stream", "nowhere").exit_code == 1
+    assert run("list", "--stream", "no stream").exit_code == 2
+    assert run("show", "no rule").exit_code == 2
+    assert run("list", "--state", "asleep").exit_code == 2
