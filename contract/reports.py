@@ -25,7 +25,7 @@ RunningState = Literal[
 ]
 DiscoveryStatus = Literal["unknown", "ok", "failing"]
 TimeMode = Literal["events", "events_or_clock", "processing"]
-MatchKind = Literal["match", "timeout", "shadow"]
+MatchKind = Literal["match", "timeout", "shadow", "suppressed"]
 
 
 def _shortened(limit: int, *, keep_end: bool = False) -> BeforeValidator:
@@ -121,6 +121,10 @@ class Counters(_Report):
         default=0,
         description="Finds that do not count: of a version in shadow, or on keys whose share "
         "another version has. They are in no other number.",
+    )
+    suppressed: Count = Field(
+        default=0,
+        description="Matches that did not go out, as `alert.suppress` says; in no other number.",
     )
 
 

@@ -39,8 +39,8 @@ class StreamDefinition(_SnapshotPart):
 class SnapshotVersion(_SnapshotPart):
     """One version of a processor.
 
-    `definition` holds `pattern` and, where given, `key_by`, `select`, `function`, `on_update`,
-    `limits` and `severity`, as written by its author.
+    `definition` holds `pattern` and, where given, `key_by`, `select`, `function`, `alert`,
+    `on_update`, `limits` and `severity`, as written by its author.
     """
 
     version: int

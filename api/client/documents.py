@@ -25,6 +25,7 @@ class ProcessorParts(TypedDict, total=False):
     function: PatternProcessFunction
     modules: Sequence[ModuleType]
     on_update: str
+    alert: Mapping[str, Any]
     limits: Mapping[str, int]
     severity: str
     effective_from: Moment

@@ -23,6 +23,7 @@ from api.store.unavailable import StoreUnavailable
 from api.streams.service import existing_stream
 
 _LABELS: Final = ("stream", "job")
+_RUNNING: Final = ("pending", "active", "shadow", "canary", "draining", "paused", "quarantined")
 
 _StatesByJob = Mapping[str, Mapping[str, int]]
 _Found = tuple[Sequence[Job], _StatesByJob, Mapping[str, int]]
@@ -123,6 +124,18 @@ class JobCollector(Collector):
             jobs,
             lambda job: job.dropped,
         )
+        yield _gauge(
+            "shadow_finds",
+            "Finds of versions that are tried that did not count, since the start of the instance.",
+            jobs,
+            lambda job: job.shadow,
+        )
+        yield _gauge(
+            "suppressed_matches",
+            "Matches that did not go out as their rules say, since the start of the instance.",
+            jobs,
+            lambda job: job.suppressed,
+        )
         discovery = {job.id: discovery_view(job) for job in jobs}
         yield _gauge(
             "discovery_up",
@@ -140,7 +153,7 @@ class JobCollector(Collector):
             "percept_job_versions", "Versions of processors by state.", labels=(*_LABELS, "state")
         )
         for job in jobs:
-            for state in ("pending", "active", "draining", "paused", "quarantined"):
+            for state in _RUNNING:
                 count = counted[job.id].get(state, 0)
                 versions.add_metric((job.stream, job.name, state), count)
         yield versions

@@ -19,6 +19,7 @@ class Counted:
     left_out: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
     dropped: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
     shadow: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
+    suppressed: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
 
 
 class Job(Counted, Record):

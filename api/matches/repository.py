@@ -185,7 +185,7 @@ def _conditions(wanted: MatchFilter) -> list[ColumnElement[bool]]:
         column == value for column, value in columns if value is not None
     ]
     if wanted.kind is None:
-        found.append(Match.kind != "shadow")
+        found.append(Match.kind.not_in(("shadow", "suppressed")))
     if wanted.since is not None:
         found.append(Match.end_ms >= wanted.since)
     if wanted.until is not None:

@@ -35,7 +35,8 @@ class MatchFilter:
     version: Annotated[int | None, Query(ge=1, lt=2**31, description="Of this version.")] = None
     job: Annotated[JobName | None, Query(description="Found by this job.")] = None
     kind: Annotated[
-        MatchKind | None, Query(description="Matches, or timeouts; shadows only if named.")
+        MatchKind | None,
+        Query(description="Matches, or timeouts; what did not go out only if named."),
     ] = None
     key: Annotated[
         KeyText | None,

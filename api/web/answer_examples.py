@@ -12,6 +12,7 @@ _COUNTED: Final = {
     "left_out": 0,
     "dropped": 0,
     "shadow": 0,
+    "suppressed": 0,
 }
 _DOCUMENT: Final = {
     "id": "failed-logins",

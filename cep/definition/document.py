@@ -8,11 +8,19 @@ against the schema of the stream by whoever knows it.
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, GetPydanticSchema
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetPydanticSchema,
+    WithJsonSchema,
+)
 from pydantic_core import core_schema
 
 from cep.instants import GivenInstant
 from cep.pattern.document.schema import AnyPatternDocument
+from cep.pattern.durations import duration_ms
 from cep.signing.code import SignedCode
 
 # Any mapping passes, and the JSON Schema is the pattern's: `Pattern.from_document` says more about
@@ -45,6 +53,24 @@ StreamName = Annotated[
 SqlText = Annotated[str, Field(min_length=1, max_length=10_000)]
 Tag = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$")]
 Severity = Literal["info", "low", "medium", "high", "critical"]
+
+
+def _as_duration(value: Any) -> Any:
+    """Let pass what is a length of time, as it is written."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        # Pydantic tells of no other error where it stands.
+        message = f"'{value}' is no length of time. Write it like '1 hour'."
+        raise ValueError(message)  # noqa: TRY004
+    if duration_ms(value) <= 0:
+        raise ValueError(f"'{value}' is no time at all. Write it like '1 hour'.")
+    return value
+
+
+Duration = Annotated[
+    str | int,
+    BeforeValidator(_as_duration),
+    WithJsonSchema({"type": ["string", "integer"], "minimum": 1}),
+]
 
 
 class _Document(BaseModel):
@@ -106,6 +132,33 @@ class ProcessorLimits(_Document):
     )
 
 
+class AlertSuppression(_Document):
+    """How many matches go out in a time; the others are counted, and rows of kind `suppressed`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, serialize_by_alias=True)
+
+    by: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(
+        default=[],
+        max_length=20,
+        description="Output columns that must be equal, too; the key always counts.",
+        examples=[["country"]],
+    )
+    for_time: Duration = Field(
+        alias="for",
+        description="How long from the first one on, in event time: '1 hour', or milliseconds.",
+        examples=["1 hour"],
+    )
+    at_most: int = Field(
+        default=1, ge=1, le=1_000_000, strict=True, description="So many go out in that time."
+    )
+
+
+class ProcessorAlert(_Document):
+    """How matches are told."""
+
+    suppress: AlertSuppression | None = None
+
+
 class Example(_Document):
     """Events and what must be found in them; a version whose examples fail is not published.
 
@@ -153,6 +206,7 @@ class ProcessorContent(_Document):
         default="drop",
         description="Partial matches of the old version: dropped, or finished on the old version.",
     )
+    alert: ProcessorAlert | None = None
     limits: ProcessorLimits | None = None
     severity: Severity | None = None
 

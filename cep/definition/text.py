@@ -10,8 +10,8 @@ from typing import Any, Final
 
 _DOCUMENT: Final = (
     *("id", "stream", "paused", "description", "owner", "severity", "tags", "effective_from"),
-    *("effective_until", "key_by", "pattern", "select", "function", "on_update", "limits"),
-    "examples",
+    *("effective_until", "key_by", "pattern", "select", "function", "alert", "on_update"),
+    *("limits", "examples"),
 )
 _PATTERN: Final = (
     *("name", "group", "steps", "contiguity", "subtype", "where", "times", "from", "to"),

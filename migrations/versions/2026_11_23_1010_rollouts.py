@@ -1,4 +1,4 @@
-"""Versions tried beside the published one, what they find, and how that compares."""
+"""Versions tried beside the published one and how they compare; matches that did not go out."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,14 +10,16 @@ depends_on = None
 
 _NAME = sa.String().with_variant(sa.String(collation="C"), "postgresql")
 _COUNTED = ("jobs", "held_versions", "job_buckets", "processor_buckets")
+_COUNTERS = ("shadow", "suppressed")
 
 
 def upgrade() -> None:
     for name in _COUNTED:
         with op.batch_alter_table(name) as table:
-            table.add_column(
-                sa.Column("shadow", sa.BigInteger(), nullable=False, server_default="0")
-            )
+            for counter in _COUNTERS:
+                table.add_column(
+                    sa.Column(counter, sa.BigInteger(), nullable=False, server_default="0")
+                )
     with op.batch_alter_table("publications") as publications:
         publications.add_column(sa.Column("share", sa.Integer()))
     with op.batch_alter_table("processors") as processors:
@@ -62,4 +64,5 @@ def downgrade() -> None:
         publications.drop_column("share")
     for name in _COUNTED:
         with op.batch_alter_table(name) as table:
-            table.drop_column("shadow")
+            for counter in reversed(_COUNTERS):
+                table.drop_column(counter)

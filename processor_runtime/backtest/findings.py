@@ -45,6 +45,7 @@ class RuleFindings:
     events: int = 0
     matches: int = 0
     timeouts: int = 0
+    suppressed: int = 0
     left_out: int = 0
     open_at_the_end: int = 0
     peak: int = 0
@@ -81,6 +82,7 @@ class Findings:
             found.events += counts.events
             found.matches += counts.matches
             found.timeouts += counts.timeouts
+            found.suppressed += counts.suppressed
             found.left_out += counts.left_out
         for each in self.rules.values():
             each.open_at_the_end = 0

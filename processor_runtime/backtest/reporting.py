@@ -46,6 +46,7 @@ def _rule(rule: RuleFindings, compared: Difference | None, scores: Scores | None
         "rule": rule.rule,
         "matches": rule.matches,
         "timeouts": rule.timeouts,
+        "suppressed": rule.suppressed,
         "left_out": rule.left_out,
         "partial_matches_at_most": rule.peak,
         "partial_matches_at_the_end": rule.open_at_the_end,
@@ -112,6 +113,8 @@ def _lines(
         yield "first", f"{match.key_text or 'global key'} at {iso_text(match.end_ms)}"
     if rule.timeouts:
         yield "timeouts", f"{rule.timeouts:,}"
+    if rule.suppressed:
+        yield "suppressed", f"{rule.suppressed:,} matches that would not go out"
     if rule.left_out:
         yield "left out", f"{rule.left_out:,}, because of a limit"
     yield "partial matches", f"{rule.peak:,} at most, {rule.open_at_the_end:,} at the end"

@@ -123,6 +123,7 @@ class JobProgress:
         total.left_out += counts.left_out
         total.dropped += counts.dropped
         total.shadow += counts.shadow
+        total.suppressed += counts.suppressed
         if counts.last_match_ms is not None:
             total.last_match_ms = max(counts.last_match_ms, total.last_match_ms or BEGINNING_MS)
 
@@ -137,6 +138,7 @@ class JobProgress:
             left_out=sum(counts.left_out for counts in rules),
             dropped=sum(counts.dropped for counts in rules),
             shadow=sum(counts.shadow for counts in rules),
+            suppressed=sum(counts.suppressed for counts in rules),
         )
 
     def _versions(self, timeline: Timeline) -> Iterable[VersionStatus]:
@@ -216,6 +218,7 @@ class JobProgress:
             left_out=counts.left_out,
             dropped=counts.dropped,
             shadow=counts.shadow,
+            suppressed=counts.suppressed,
         )
 
 

@@ -17,7 +17,7 @@ class Totals:
 
     `left_out` are matches and timeouts that were found and not output because of a limit, `dropped`
     the open partial matches given up where a version ended, `shadow` finds that do not count, as
-    those of a version in shadow.
+    those of a version in shadow, `suppressed` matches that did not go out.
     """
 
     events: int = 0
@@ -28,6 +28,7 @@ class Totals:
     left_out: int = 0
     dropped: int = 0
     shadow: int = 0
+    suppressed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,13 +163,16 @@ def _output_problems(
 
 def _code_problems(snapshot: Snapshot, keys: SigningKeys | None) -> Iterator[ProcessorProblem]:
     """Yield processors with Python code that this job refuses to load."""
-    for processor in snapshot.processors:
-        place = CodePlace(stream=snapshot.stream.name, processor=processor.id)
-        for version in processor.versions:
-            try:
-                _verify_code(version, keys, place)
-            except (CodeRefused, PatternError, ValidationError) as error:
-                yield ProcessorProblem(f"version {version.version}", str(error), processor.id)
+    versions = [
+        *((processor.id, each) for processor in snapshot.processors for each in processor.versions),
+        *((rollout.id, rollout.version) for rollout in snapshot.rollouts),
+    ]
+    for processor_id, version in versions:
+        place = CodePlace(stream=snapshot.stream.name, processor=processor_id)
+        try:
+            _verify_code(version, keys, place)
+        except (CodeRefused, PatternError, ValidationError) as error:
+            yield ProcessorProblem(f"version {version.version}", str(error), processor_id)
 
 
 def _verify_code(version: SnapshotVersion, keys: SigningKeys | None, place: CodePlace) -> None:

@@ -37,7 +37,8 @@ SelectedKind = Annotated[
         {
             "type": "string",
             "pattern": f"^({_KIND.pattern})$",
-            "description": "match, timeout, side (all of them), side:<tag>, shadow, late or error.",
+            "description": "match, timeout, side (all of them), side:<tag>, shadow, suppressed, "
+            "late or error.",
         }
     ),
 ]
@@ -185,7 +186,7 @@ class ServiceOutput(_Output):
     type: Literal["service"]
     name: OutputName = "service"
     """What errors call it; outputs of one type need different names."""
-    kinds: list[Literal["match", "timeout", "shadow"]] = Field(  # type: ignore[assignment] # fewer
+    kinds: list[Literal["match", "timeout", "shadow", "suppressed"]] = Field(  # type: ignore[assignment] # fewer
         default=["match", "shadow"], min_length=1
     )
     """Which rows it takes; the service keeps no others, and of each kind the newest."""

@@ -99,6 +99,7 @@ def _counters(totals: Totals) -> Counters:
         left_out=_bounded(totals.left_out),
         dropped=_bounded(totals.dropped),
         shadow=_bounded(totals.shadow),
+        suppressed=_bounded(totals.suppressed),
     )
 
 

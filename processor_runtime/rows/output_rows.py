@@ -16,7 +16,7 @@ import polars as pl
 from cep.nfa.errors import error_message
 from processor_runtime.rows.json_text import json_text
 
-RowKind = Literal["match", "timeout", "side", "shadow", "late", "error"]
+RowKind = Literal["match", "timeout", "side", "shadow", "suppressed", "late", "error"]
 ROW_KINDS: Final[tuple[RowKind, ...]] = get_args(RowKind)
 
 SCHEMA: Final = pl.Schema(

@@ -18,6 +18,7 @@ from cep.definition.keys import written_key
 from cep.expression import Schema, row_reader
 from cep.nfa.limits import Limits
 from cep.pattern import Pattern
+from cep.pattern.durations import duration_ms
 from cep.processor import PatternProcessFunction, SelectExpressions
 from cep.row_pattern.analysis.analyse import analyse
 from cep.row_search.output import RowOutput
@@ -63,13 +64,23 @@ class WrittenLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class Suppression:
+    """How many matches of a key go out in a time; `by` are output columns that count, too."""
+
+    by: tuple[str, ...]
+    for_ms: int
+    at_most: int
+
+
+@dataclass(frozen=True, slots=True)
 class LoadedRule:
     """One version for one interval: its pattern, and what is done with its matches.
 
     `id` is the `rule_id` of the interval, `digest` its digest. Without a `function` a match is
     output as its events alone. `shard_limit` is how many partial matches all keys of a shard may
     hold, `None` = any number. `key_by` are the expressions of the key, none for one global key.
-    `row_limits` is how much it may output. `row_output` makes the rows of a MATCH_RECOGNIZE clause.
+    `row_limits` is how much it may output, `suppression` how often. `row_output` makes the rows of
+    a MATCH_RECOGNIZE clause.
     """
 
     id: str
@@ -83,6 +94,7 @@ class LoadedRule:
     key_by: tuple[str, ...] = ()
     row_limits: RowLimits = field(default_factory=RowLimits)
     row_output: RowOutput | None = None
+    suppression: Suppression | None = None
 
     def code_call(self, what: str) -> CodeCall:
         """Return what its code for something runs in."""
@@ -170,7 +182,15 @@ def _made(
         key_by,
         row_limits(given, defaults.row_limits),
         row_output(pattern, schema),
+        _suppression(content),
     )
+
+
+def _suppression(content: ProcessorContent) -> Suppression | None:
+    given = None if content.alert is None else content.alert.suppress
+    if given is None:
+        return None
+    return Suppression(tuple(given.by), duration_ms(given.for_time), given.at_most)
 
 
 def row_output(pattern: Pattern, schema: Schema) -> RowOutput | None:

@@ -19,6 +19,7 @@ from processor_runtime.stages.live_finds import LiveFinds
 from processor_runtime.stages.match_rows import MatchRows
 from processor_runtime.stages.rule_errors import FailureSite, RuleErrors
 from processor_runtime.stages.shard_status import ShardStatus
+from processor_runtime.stages.suppression import Suppressor
 from processor_runtime.state.group_header import StoppedRule
 
 
@@ -42,6 +43,7 @@ class GivingOut:
         status: where finds are counted.
         errors: told of rules that fail.
         live: tells which finds count.
+        suppressor: tells which of them go out.
     """
 
     group: SelectorGroup
@@ -50,6 +52,7 @@ class GivingOut:
     status: ShardStatus
     errors: RuleErrors
     live: LiveFinds
+    suppressor: Suppressor
     _stopped: dict[str, StoppedRule] = field(default_factory=dict)
     _cut: dict[str, _Cut] = field(default_factory=dict)
 
@@ -67,8 +70,9 @@ class GivingOut:
             is_shadow = self.live.is_shadow(found)
             try:
                 self._make_rows(found, rows, is_shadow=is_shadow)
+                rows = self._divided(found, rows)
             except RowLimitExceeded as error:
-                self.rows.add(rows)
+                self.rows.add(self._wanted(found, self._divided(found, rows)))
                 if error.is_of_batch:
                     self._cut_short(found, error)
                 else:
@@ -76,8 +80,8 @@ class GivingOut:
             except Exception as error:  # noqa: BLE001 - user code, which fails alone
                 self._stop(found, "function", error)
             else:
-                self.rows.add(rows)
-                self._count(found, is_shadow=is_shadow)
+                self._count(found, rows, is_shadow=is_shadow)
+                self.rows.add(self._wanted(found, rows))
             if self.rows.has_full:
                 yield from self.rows.full()
 
@@ -104,10 +108,26 @@ class GivingOut:
         with call:
             self.match_rows.make(rule, found, rows, is_shadow=is_shadow)
 
-    def _count(self, found: Detection, *, is_shadow: bool) -> None:
+    def _divided(self, found: Detection, rows: list[OutputRow]) -> list[OutputRow]:
+        """Return the rows of a find, those that do not go out as of kind `suppressed`."""
+        rule = self.group.compiled.rules[found.rule]
+        if rule.suppression is None:
+            return rows
+        return self.suppressor.divided(rule, rule.suppression, found, rows)
+
+    def _wanted(self, found: Detection, rows: list[OutputRow]) -> list[OutputRow]:
+        """Leave out what was made to be divided only."""
+        if self.group.compiled.rules[found.rule].suppression is None:
+            return rows
+        return [row for row in rows if row.kind in self.match_rows.wanted]
+
+    def _count(self, found: Detection, rows: Sequence[OutputRow], *, is_shadow: bool) -> None:
         counts = self.status.rule(found.rule)
+        kinds = {row.kind for row in rows}
         if is_shadow:
             counts.shadow += 1
+        elif "suppressed" in kinds and "match" not in kinds:
+            counts.suppressed += 1
         elif found.is_timeout:
             counts.timeouts += 1
         else:

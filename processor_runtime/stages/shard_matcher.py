@@ -29,6 +29,8 @@ from processor_runtime.stages.live_finds import LiveFinds
 from processor_runtime.stages.match_rows import MatchRows
 from processor_runtime.stages.rule_errors import RuleErrors
 from processor_runtime.stages.shard_status import ShardStatus
+from processor_runtime.stages.suppression import Suppressor
+from processor_runtime.stages.suppression import forget as forget_sent
 from processor_runtime.stages.unusable_events import LATEST_MS, late_rows, unusable_rows
 from processor_runtime.state.group_header import StoppedRule, read_header
 from processor_runtime.state.keyed_state import KeyedState, StateUnder
@@ -157,6 +159,7 @@ class ShardMatcher:
             state.delete(f"l{number}")
         for block in header.waiting:
             state.delete(block.name)
+        forget_sent(state)
         state.delete("header")
 
     def _state_of(self, group_id: str) -> KeyedState:
@@ -169,7 +172,10 @@ class ShardMatcher:
         matcher = GroupMatcher(group, self._state_of(group.compiled.id), self.rules.stream.order_by)
         live = LiveFinds(group)
         self._count_silent_timeouts(group, live)
-        given = GivingOut(group, self._match_rows, self.rows, self.status, self._errors, live)
+        suppressor = Suppressor(group, matcher.state)
+        given = GivingOut(
+            group, self._match_rows, self.rows, self.status, self._errors, live, suppressor
+        )
         until_ms = LATEST_MS if self.clock.closes else self.clock.watermark_ms
         for detections in matcher.match(arrived, until_ms, closes=self.clock.closes):
             yield from given.chunks(detections)
@@ -184,6 +190,7 @@ class ShardMatcher:
             self.status.rule(rule_id).timeouts += count
         stopped += self._limited(group, matcher, {rule.rule_id for rule in stopped})
         matcher.save(self.clock.watermark_ms, stopped)
+        suppressor.save(self.clock.watermark_ms, self.clock.batch_id)
         for rule_id, count in matcher.events_by_rule.items():
             self.status.rule(rule_id).events += count
         for rule_id, count in matcher.dropped.items():

@@ -16,8 +16,9 @@ class RuleCounts:
     """Counts of one rule in one batch. `last_match_ms` is the event time of its newest match.
 
     `shadow` are finds that do not count, of a version that is tried or whose share of the keys
-    another has; they are in no other number. `left_out` are matches and timeouts not output because
-    of a limit, `dropped` open partial matches given up where the rule ended.
+    another has, and `suppressed` are matches that do not go out; they are in no other number.
+    `left_out` are matches and timeouts not output because of a limit, `dropped` open partial
+    matches given up where the rule ended.
     """
 
     events: int = 0
@@ -27,6 +28,7 @@ class RuleCounts:
     left_out: int = 0
     dropped: int = 0
     shadow: int = 0
+    suppressed: int = 0
     last_match_ms: int | None = None
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from cep.pattern.document.text import read_json_text, read_yaml_documents, read_yaml_text
@@ -59,6 +59,8 @@ def assert_found(written: str, source: Any, value: str) -> None:
 @example(value="a \\ b 'a' \"b\"\n\n\nab", width=12)
 def test_each_character_is_found_in_its_document(style: str | None, value: str, width: int) -> None:
     written = yaml.safe_dump({"key": value, "z": 1}, default_style=style, width=width)
+    # PyYAML folds a few texts that begin with a space so that it reads others itself.
+    assume(yaml.safe_load(written)["key"] == value)
     source = read_yaml_text(written)
     assert source.data["key"] == value
     marks = {path.strip("'\""): mark for path, mark in source.marks.items()}

@@ -18,6 +18,7 @@ _STYLES: Final = {
     "match": "green",
     "timeout": "yellow",
     "shadow": "dim",
+    "suppressed": "dim",
     "late": "cyan",
     "error": "red",
 }

@@ -1,6 +1,6 @@
 """Gives every row a unique id, which is the same when its batch is written again.
 
-    match, timeout, shadow ──► match_id   of several outputs of one match: match_id, match_id-2, …
+    match, timeout, shadow, suppressed ──► match_id   of several of a match: match_id, match_id-2, …
     side, late, error ──► hash of batch and row       of several equal rows: hash, hash-2, …
 
 Numbers are assigned by the content of rows, so they do not depend on the order in which tasks find
@@ -28,7 +28,10 @@ def with_identity(rows: DataFrame, batch_id: int, row_count: int) -> DataFrame:
     content = F.sha2(
         F.to_json(F.struct(F.lit(batch_id).alias("batch_id"), *rows.columns)), numBits=256
     )
-    is_match = F.col("kind").isin("match", "timeout", "shadow") & F.col("match_id").isNotNull()
+    is_match = (
+        F.col("kind").isin("match", "timeout", "shadow", "suppressed")
+        & F.col("match_id").isNotNull()
+    )
     named = rows.withColumn("_content", content).withColumn(
         "_name", F.when(is_match, F.col("match_id")).otherwise(F.col("_content"))
     )

@@ -60,7 +60,8 @@ outputs[0].type (line 9, column 5): 'kafak' is not known. Did you mean 'kafka'?
 outputs[1].topic (line 10, column 5): missing. Add it.
 outputs[1].options (line 10, column 5): missing. Add it.
 outputs[1].topik (line 10, column 19): unknown key. Did you mean 'topic'?
-outputs[2].kinds[0] (line 12, column 13): does not fit. Write 'match', 'timeout' or 'shadow'.
+outputs[2].kinds[0] (line 12, column 13): does not fit. \
+Write 'match', 'timeout', 'shadow' or 'suppressed'.
 trigger.processing_time (line 13, column 11): 'fortnight' in '1 fortnight' is not a unit of time. \
 Write it like '10 minutes', '1h 30m' or 'PT10M' (ISO-8601).
 time.by (line 15, column 3): does not fit. Write 'event' or 'processing'.

@@ -2,7 +2,7 @@
 
 const KEYS = [
   "id", "stream", "description", "owner", "severity", "tags", "key_by", "pattern", "match_recognize", "select",
-  "on_update", "limits", "examples", "steps", "name", "contiguity", "where", "times", "optional", "greedy", "inner",
+  "on_update", "alert", "suppress", "by", "for", "at_most", "limits", "examples", "steps", "name", "contiguity", "where", "times", "optional", "greedy", "inner",
   "until", "within", "within_type", "within_previous", "group", "subtype", "after_match_skip", "strategy",
   "effective_from", "effective_until",
 ];

@@ -50,6 +50,7 @@ export function PatternCard({ rule, running }) {
 
 function Facts({ document }) {
   const { key_by: keys, function: code, limits } = document;
+  const suppress = document.alert?.suppress;
   const clause = useDrawing(clauseOf(document.pattern));
   const select = clause ? columnsOf(clause) : document.select && Object.entries(document.select);
   return html`<dl class="facts">
@@ -73,6 +74,11 @@ function Facts({ document }) {
     <dd><${Effective} from=${document.effective_from} until=${document.effective_until} /></dd>
     <dt>On update</dt>
     <dd class="secondary">${UPDATES[document.on_update ?? "drop"]}</dd>
+    ${suppress &&
+    html`<dt>Alerts</dt>
+      <dd>at most ${suppress.at_most ?? 1} in ${typeof suppress.for === "number" ? `${suppress.for} ms` : suppress.for} for each key${suppress.by?.length
+        ? html` and <code>${suppress.by.join(", ")}</code>`
+        : ""}</dd>`}
     ${limits &&
     html`<dt>Limits</dt>
       <dd>${Object.entries(limits).map(([name, value]) => `${name.replaceAll("_", " ")}: ${value}`).join(", ")}</dd>`}

@@ -1,0 +1,241 @@
+"""A rule gives out so many matches in a time: beside a run without that, for any batches."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic_core import from_json
+
+from cep.definition.checking import check_definition
+from cep.definition.document import ProcessorContent
+from cep.expression import Schema
+from cep.nfa.codec import unpack
+from processor_runtime.rows.output_rows import OutputRow
+from processor_runtime.stages.shard_matcher import MatchSettings
+from processor_runtime.stages.suppression import BUCKETS
+from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
+from tests.processor_runtime.core.published import (
+    event,
+    letters,
+    processor,
+    sequence,
+    spelled,
+    stream,
+    version,
+)
+
+ALL_KINDS = frozenset({"match", "timeout", "side", "suppressed", "late", "error"})
+A = {"steps": [{"name": "a", "where": "name = 'a'"}]}
+AB = sequence("ab", within_ms=20)
+
+
+def pipeline(delay_ms: int = 0, wanted: frozenset[str] = ALL_KINDS) -> Pipeline:
+    return Pipeline(stream(delay_ms), Options(matching=MatchSettings(wanted)))
+
+
+def alert(for_time: int | str, at_most: int = 1, by: Iterable[str] = ()) -> dict[str, Any]:
+    return {"suppress": {"for": for_time, "at_most": at_most, "by": list(by)}}
+
+
+def kept(job: Pipeline) -> list[Any]:
+    """Return what the shards keep of what has gone out."""
+    return [
+        entry
+        for state in job.states
+        for name, data in state.items()
+        if "/sent" in name
+        for entry in unpack(data)
+    ]
+
+
+class TestOneRule:
+    def test_the_first_of_a_time_goes_out_and_the_next_after_it(self) -> None:
+        job = pipeline()
+        job.publish(processor("p", version(1, A, alert=alert("10 ms"))))
+        job.batch(letters("aaa", 1_000) + letters("a", 1_009))
+        job.batch(letters("aa", 1_010))
+        job.advance(2_000)
+        assert spelled(job.rows) == [
+            "p1 match a1000",
+            "p1 suppressed a1001",
+            "p1 suppressed a1002",
+            "p1 suppressed a1009",
+            "p1 match a1010",
+            "p1 suppressed a1011",
+        ]
+        totals = job.job_status.totals
+        assert (totals.matches, totals.suppressed) == (2, 4)
+
+    def test_keys_and_columns_are_told_apart(self) -> None:
+        job = pipeline()
+        rule = version(1, A, select={"price": "a.price"}, alert=alert("1 hour", by=["price"]))
+        job.publish(processor("p", rule))
+        job.batch([event("a", 1_000 + n, user="uv"[n % 2], price=n // 2 % 2) for n in range(8)])
+        job.advance(2_000)
+        assert Counter(row.kind for row in job.rows) == {"match": 4, "suppressed": 4}
+        assert {row.end_ms for row in job.rows if row.kind == "match"} == set(range(1_000, 1_004))
+
+    def test_an_update_is_no_reason_to_tell_it_again(self) -> None:
+        job = pipeline()
+        job.publish(processor("p", version(1, A, alert=alert("1 hour"))))
+        job.batch(letters("a", 1_000))
+        job.publish(processor("p", version(2, A, alert=alert("1 hour"), severity="low")))
+        job.batch(letters("a", 1_001))
+        job.advance(2_000)
+        assert spelled(job.rows) == ["p1 match a1000", "p2 suppressed a1001"]
+
+    def test_what_is_suppressed_goes_only_where_it_is_asked_for(self) -> None:
+        for wanted, kinds in (
+            ({"match"}, {"match": 1}),
+            ({"suppressed"}, {"suppressed": 2}),
+            ({"error"}, {}),
+        ):
+            job = pipeline(wanted=frozenset(wanted))
+            job.publish(processor("p", version(1, A, alert=alert("1 hour"))))
+            job.batch(letters("aaa", 1_000))
+            job.advance(2_000)
+            assert Counter(row.kind for row in job.rows) == kinds
+
+    def test_state_is_kept_as_long_as_it_matters_and_freed_with_its_key(self) -> None:
+        job = pipeline()
+        job.publish(processor("p", version(1, A, alert=alert("10 ms"))))
+        job.batch([event("a", 1_000 + n, user=f"user {n}") for n in range(100)])
+        job.advance(1_104)
+        assert 0 < len(kept(job)) <= 100
+        for number in range(BUCKETS + 1):
+            job.batch(letters("b", 2_000 + number) + letters("b", 2_000 + number, user="v"))
+        assert kept(job) == []
+
+    def test_state_of_a_key_that_no_rule_has_any_more_is_freed(self) -> None:
+        job = Pipeline(stream(), Options(shards=1, matching=MatchSettings(ALL_KINDS)))
+        job.publish(processor("p", version(1, A, alert=alert("1 hour"))))
+        job.batch(letters("a", 1_000))
+        job.advance(1_104)
+        assert len(kept(job)) == 1
+        job.publish(processor("q", version(1, A, key_by=["price"])))
+        job.batch(letters("a", 6_000))
+        job.advance(7_000)
+        job.batch(letters("a", 8_000))
+        assert kept(job) == []
+
+    @pytest.mark.parametrize(
+        ("written", "path"),
+        [
+            ({"for": "1 hour", "by": ["prize"]}, "alert.suppress.by[0]"),
+            ({"for": "soon"}, "alert.suppress.for"),
+            ({"for": 0}, "alert.suppress.for"),
+            ({"for": True}, "alert.suppress.for"),
+            ({}, "alert.suppress.for"),
+            ({"for": 1, "at_most": 0}, "alert.suppress.at_most"),
+            ({"for": 1, "at_least": 1}, "alert.suppress.at_least"),
+        ],
+    )
+    def test_what_cannot_be_is_refused(self, written: dict[str, Any], path: str) -> None:
+        document = {"pattern": A, "select": {"price": "a.price"}, "alert": {"suppress": written}}
+        schema = Schema.from_ddl("name STRING, price BIGINT")
+        checked = check_definition(document, schema, ProcessorContent)
+        assert [problem.path for problem in checked.problems] == [path]
+
+    def test_a_clause_suppresses_by_its_measures(self) -> None:
+        clause = (
+            "MATCH_RECOGNIZE (PARTITION BY user ORDER BY ts MEASURES LAST(A.price) AS price "
+            "PATTERN (A) DEFINE A AS name = 'a')"
+        )
+        rule = version(
+            1, {"match_recognize": clause}, key_by=None, alert=alert("1 hour", by=["price"])
+        )
+        job = pipeline()
+        job.publish(processor("p", rule))
+        job.batch([event("a", 1_000 + n, price=n % 2) for n in range(4)])
+        job.advance(2_000)
+        assert Counter(row.kind for row in job.rows) == {"match": 2, "suppressed": 2}
+
+
+@st.composite
+def arrivals(draw: st.DrawFn) -> tuple[int, list[Event]]:
+    delay_ms = draw(st.sampled_from([0, 5]))
+    arriving = []
+    time_ms = 1_000
+    for place in range(draw(st.integers(1, 50))):
+        time_ms += draw(st.sampled_from([0, 0, 1, 3, 9]))
+        happened = event(
+            draw(st.sampled_from("ab")),
+            time_ms,
+            user=draw(st.sampled_from("uv")),
+            price=draw(st.integers(0, 1)),
+        )
+        arriving.append((time_ms + draw(st.integers(0, delay_ms)), place, happened))
+    return delay_ms, [happened for *_, happened in sorted(arriving, key=lambda item: item[:2])]
+
+
+def told(rows: Iterable[OutputRow]) -> Counter[tuple[str, str | None, Any, int | None]]:
+    return Counter(
+        (row.kind, row.key, from_json(row.output or "{}").get("price"), row.end_ms)
+        for row in rows
+        if row.kind in {"match", "suppressed"}
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    arrived=arrivals(),
+    for_ms=st.sampled_from([1, 5, 20, 1_000]),
+    at_most=st.integers(1, 3),
+    is_by_price=st.booleans(),
+    data=st.data(),
+)
+def test_the_same_goes_out_however_events_come(
+    *,
+    arrived: tuple[int, list[Event]],
+    for_ms: int,
+    at_most: int,
+    is_by_price: bool,
+    data: st.DataObject,
+) -> None:
+    delay_ms, events = arrived
+    select = {"price": "b.price"}
+    plain = pipeline(delay_ms)
+    plain.publish(processor("p", version(1, AB, select=select)))
+    plain.batch(events)
+    plain.advance(9_000)
+    by = ["price"] if is_by_price else []
+    job = pipeline(delay_ms)
+    job.publish(processor("p", version(1, AB, select=select, alert=alert(for_ms, at_most, by))))
+    rest = events
+    while rest:
+        size = data.draw(st.integers(1, len(rest)))
+        job.batch(rest[:size])
+        match data.draw(st.sampled_from(["on", "on", "replay", "restart"])):
+            case "replay":
+                job.replay()
+            case "restart":
+                job.restart()
+            case _:
+                pass
+        rest = rest[size:]
+    job.advance(9_000)
+    assert told(job.rows) == told(by_hand(plain.rows, for_ms, at_most, by))
+
+
+def by_hand(
+    rows: Iterable[OutputRow], for_ms: int, at_most: int, by: Iterable[str]
+) -> Iterable[OutputRow]:
+    """Yield the rows of a run without suppression as they should go out."""
+    sent: dict[tuple[Any, ...], tuple[int, int]] = {}
+    matches = [row for row in rows if row.kind == "match"]
+    for row in sorted(matches, key=lambda row: row.end_ms or 0):
+        output = from_json(row.output or "{}")
+        name = (row.key, *(output[column] for column in by))
+        end_ms = row.end_ms or 0
+        until_ms, count = sent.get(name, (0, 0))
+        if end_ms >= until_ms:
+            sent[name] = (end_ms + for_ms, 1)
+            yield row
+        elif count < at_most:
+            sent[name] = (until_ms, count + 1)
+            yield row
+        else:
+            yield row._replace(kind="suppressed")
