@@ -1,6 +1,6 @@
 """MATCH_RECOGNIZE over any DataFrame: the clause that Spark SQL does not have.
 
-    static:    frame ──tests, by partition, in order──► SortedFrames in Python workers ──► result
+    static:    frame ──tests, by partition──► sorted, SortedFrames in Python workers ──► result
     streaming: frame ──match_patterns──► matches of a rule ──► the columns of the result
 
 Source: ISO/IEC 9075-2 feature R010; SPARK-17022 asks for it since 2016.
@@ -8,7 +8,7 @@ Source: ISO/IEC 9075-2 feature R010; SPARK-17022 asks for it since 2016.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import cast
 
 import polars as pl
 import pyarrow as pa
@@ -30,10 +30,17 @@ from cep.row_pattern.bound import BoundClause
 from cep.row_pattern.clause import Query
 from cep.row_pattern.errors import ClauseError, Mistake
 from cep.row_pattern.parsing.clauses import read_query
+from processor_runtime.rows.valid_text import with_valid_text
 from processor_runtime.spark.match_patterns import frame_ddl, match_patterns
+from processor_runtime.spark.row_order import (
+    ARRIVAL,
+    WorkerSort,
+    is_ordered_alike,
+    row_order,
+    sorted_by_spark,
+    worker_sort,
+)
 from processor_runtime.spark.row_tests import TestedRows, in_jvm
-
-_ARRIVAL: Final = "_percept_arrival"
 
 
 def match_recognize(
@@ -69,37 +76,38 @@ def _static(frame: DataFrame, tested: TestedRows, limits: Limits | None) -> Data
     bound = tested.clause
     needed = needed_columns(bound, tested.schema)
     of_needed = Schema(tuple(column for column in tested.schema.columns if column[0] in needed))
-    # Ties keep the order in which they come, which a shuffle does not.
-    rows = frame.withColumns({**tested.tests, _ARRIVAL: F.monotonically_increasing_id()})
-    rows = rows.select(*map(quoted_name, needed), _ARRIVAL)
+    rows = frame.withColumns({**tested.tests, ARRIVAL: F.monotonically_increasing_id()})
+    rows = rows.select(*map(quoted_name, needed), ARRIVAL)
     keys = [F.col(quoted_name(name)) for name in bound.partition_by]
-    order = [
-        (F.desc_nulls_last if is_descending else F.asc_nulls_last)(quoted_name(name))
-        for name, is_descending in bound.order_by
-    ]
     together = rows.repartition(*keys) if keys else rows.coalesce(1)
-    in_order = together.sortWithinPartitions(*keys, *order, F.asc(_ARRIVAL)).drop(_ARRIVAL)
+    order = row_order(bound)
+    sort = None
+    if is_ordered_alike(order, rows.schema):
+        sort = worker_sort(frame.sparkSession, order)
+    else:
+        together = sorted_by_spark(together, order).drop(ARRIVAL)
     types = [str(result_type(data_type)) for _, data_type in bound.columns]
     ddl = ", ".join(f"`{place}` {kind}" for place, kind in enumerate(types))
     result = to_arrow_schema(cast("StructType", DataType.fromDDL(ddl)))
-    found = in_order.mapInArrow(_StaticTask(bound, of_needed, limits, result), ddl)
+    found = together.mapInArrow(_StaticTask(bound, of_needed, limits, sort, result), ddl)
     return found.toDF(*(name for name, _ in bound.columns))
 
 
 @dataclass(frozen=True, slots=True)
 class _StaticTask:
-    """What a Python worker does with the sorted rows of some partitions."""
+    """What a Python worker does with the rows of some partitions; unless it sorts, they are."""
 
     clause: BoundClause
     schema: Schema
     limits: Limits | None
+    sort: WorkerSort | None
     result: pa.Schema
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of the result."""
         frames = SortedFrames(self.clause, self.schema, self.limits)
-        for batch in batches:
-            frame = pl.DataFrame(pa.Table.from_batches([batch]))
+        rows = (pl.DataFrame(pa.Table.from_batches([with_valid_text(batch)])) for batch in batches)
+        for frame in rows if self.sort is None else self.sort.sorted(rows):
             for found in frames.process(frame):
                 yield from self._batches(found)
         for found in frames.end():

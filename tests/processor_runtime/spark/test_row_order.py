@@ -1,0 +1,263 @@
+"""The worker sorts rows as Spark does, whatever their type; what it cannot, Spark sorts."""
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from itertools import product
+from pathlib import Path
+from random import Random
+from resource import RLIM_INFINITY
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyspark.errors import PythonException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation has it
+
+from cep.expression import Schema
+from cep.matching.external_sort import SortColumn, SpillError
+from cep.row_pattern.analysis.analyse import analyse
+from cep.row_pattern.parsing.clauses import read_query
+from processor_runtime.spark import match_recognize as over_frames
+from processor_runtime.spark import row_order as row_order_module
+from processor_runtime.spark.match_recognize import match_recognize
+from processor_runtime.spark.row_order import (
+    ARRIVAL,
+    WorkerSort,
+    is_ordered_alike,
+    row_order,
+    sorted_by_spark,
+    worker_sort,
+)
+
+pytestmark = pytest.mark.spark
+
+MEMORY = "spark.python.worker.memory"
+TYPES: dict[str, list[Any]] = {
+    "TINYINT": [1, -128, 127, None],
+    "SMALLINT": [1, -32768, 32767, None],
+    "INT": [1, -(2**31), 2**31 - 1, None],
+    "BIGINT": [3, -(2**63), 2**63 - 1, 0, None],
+    "FLOAT": [0.0, -0.0, 1.5, math.nan, math.inf, -math.inf, None],
+    "DOUBLE": [0.0, -0.0, 1.5, math.nan, math.inf, -math.inf, None],
+    "DECIMAL(38,2)": [Decimal("0.01"), Decimal("-99999999999.99"), Decimal(7), None],
+    "STRING": ["", "a", "B", "ä", "\ue000", "😀", "a\x00", "a" * 40, None],
+    "BOOLEAN": [True, False, None],
+    "DATE": [date(1, 1, 1), date(2024, 2, 29), date(9999, 12, 31), None],
+    "TIMESTAMP": [datetime(1969, 1, 1, 0, 0, 0, 1, UTC), datetime(2024, 1, 1, tzinfo=UTC), None],
+    "TIMESTAMP_NTZ": [datetime(1969, 1, 1), datetime(2024, 1, 1, 0, 0, 0, 7), None],  # noqa: DTZ001
+}
+NOT_ALIKE = ["STRING COLLATE UTF8_LCASE", "ARRAY<INT>", "STRUCT<a: INT>", "BINARY"]
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """Gives the arrivals of rows in the order of the worker's sort."""
+
+    sort: WorkerSort
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        frames = (pl.DataFrame(pa.Table.from_batches([batch])) for batch in batches)
+        for frame in self.sort.sorted(frames):
+            yield from frame.select(ARRIVAL).to_arrow().to_batches()
+
+
+def orders(name: str) -> list[tuple[SortColumn, ...]]:
+    """Return every way to sort by a column, ties by arrival."""
+    flags = product([False, True], repeat=2)
+    return [(SortColumn(name, *each), SortColumn(ARRIVAL)) for each in flags]
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_the_worker_sorts_as_spark_does(spark: SparkSession, kind: str) -> None:
+    random = Random(kind)  # noqa: S311 - any rows, but always the same
+    rows = [(random.choice(TYPES[kind]), place) for place in random.sample(range(80), 80)]
+    frame = spark.createDataFrame(rows, f"v {kind}, {ARRIVAL} BIGINT").coalesce(1).cache()
+    for order in orders("v"):
+        assert is_ordered_alike(order, frame.schema)
+        by_spark = [row[ARRIVAL] for row in sorted_by_spark(frame, order).collect()]
+        task = Arrivals(WorkerSort(order, most_bytes=500))
+        by_worker = frame.mapInArrow(task, f"{ARRIVAL} BIGINT").collect()
+        assert [row[ARRIVAL] for row in by_worker] == by_spark, order
+    frame.unpersist()
+
+
+@pytest.mark.parametrize("kind", NOT_ALIKE)
+def test_what_may_be_ordered_otherwise_is_not_sorted_by_the_worker(
+    spark: SparkSession, kind: str
+) -> None:
+    frame = spark.createDataFrame([], f"v {kind}, {ARRIVAL} BIGINT")
+    assert not any(is_ordered_alike(order, frame.schema) for order in orders("v"))
+
+
+def test_partitions_of_null_come_first_and_rows_of_null_last() -> None:
+    schema = Schema.from_ddl("k STRING, a BIGINT, b BIGINT")
+    text = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY a, b DESC MEASURES 1 AS c
+        PATTERN (A) DEFINE A AS TRUE)"""
+    assert row_order(analyse(read_query(text).clause, schema)) == (
+        SortColumn("k", nulls_last=False),
+        SortColumn("a"),
+        SortColumn("b", is_descending=True),
+        SortColumn(ARRIVAL),
+    )
+
+
+CLAUSES = [
+    "PARTITION BY user ORDER BY at",
+    "PARTITION BY user, real ORDER BY real DESC, at",
+    "PARTITION BY real ORDER BY word DESC, at DESC",
+    "PARTITION BY user ORDER BY user DESC, at, at DESC",
+    "PARTITION BY word",
+    "ORDER BY word, real",
+    "",
+]
+RUNS = """MATCH_RECOGNIZE ({}
+    MEASURES MATCH_NUMBER() AS number, FIRST(n) AS first_n, LAST(n) AS last_n, COUNT(*) AS rows
+    PATTERN (A B*) DEFINE B AS n > PREV(n))"""
+
+
+def unordered(spark: SparkSession, count: int = 600) -> DataFrame:
+    """Return rows of few values, so that there are many ties, in several tasks."""
+    random = Random(7)  # noqa: S311 - any rows, but always the same
+    rows = [
+        (
+            random.choice(["ana", "ben", "", None]),
+            random.choice([0.0, -0.0, math.nan, 1.0, None]),
+            random.choice(["x", "y" * 30, "é", None]),
+            random.choice([1, 2, 3, None]),
+            n,
+        )
+        for n in range(count)
+    ]
+    return spark.createDataFrame(rows, "user STRING, real DOUBLE, word STRING, at INT, n BIGINT")
+
+
+@pytest.fixture
+def little_memory(spark: SparkSession) -> Iterator[None]:
+    """Let workers hold next to nothing, and Spark hand them a few rows at a time."""
+    settings = {MEMORY: "1k", "spark.sql.execution.arrow.maxRecordsPerBatch": "17"}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    yield
+    for name in settings:
+        spark.conf.unset(name)
+
+
+def plain(rows: list[Any]) -> list[str]:
+    return [repr(tuple(row)) for row in rows]  # NaN equals itself there
+
+
+@pytest.mark.parametrize("how", CLAUSES)
+def test_a_clause_finds_the_same_whoever_sorts(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    frame = unordered(spark).repartition(3)
+    in_memory = plain(match_recognize(frame, RUNS.format(how)).collect())
+    assert len(in_memory) > 20
+    monkeypatch.setattr(over_frames, "is_ordered_alike", lambda *_: False)
+    assert plain(match_recognize(frame, RUNS.format(how)).collect()) == in_memory
+
+
+@pytest.mark.parametrize("how", CLAUSES)
+def test_a_clause_finds_the_same_with_little_memory(
+    spark: SparkSession, request: pytest.FixtureRequest, how: str
+) -> None:
+    frame = unordered(spark).repartition(3)
+    in_memory = plain(match_recognize(frame, RUNS.format(how)).collect())
+    request.getfixturevalue("little_memory")
+    assert plain(match_recognize(frame, RUNS.format(how)).collect()) == in_memory
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_rows_that_nobody_wants_leave_no_files(spark: SparkSession) -> None:
+    found = match_recognize(unordered(spark), RUNS.format("PARTITION BY user ORDER BY at"))
+    assert len(found.limit(2).collect()) == 2
+    assert found.head() is not None
+    assert not spilled(spark)
+
+
+def spilled(spark: SparkSession) -> list[Path]:
+    """Return temporary files in the directories that Spark gives to its tasks."""
+
+    def directories(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import os  # noqa: PLC0415 - of the worker
+
+        for _ in batches:
+            yield pa.RecordBatch.from_pydict({"d": [os.environ["SPARK_LOCAL_DIRS"]]})
+
+    (row,) = spark.range(1).coalesce(1).mapInArrow(directories, "d STRING").collect()
+    return [path for each in row.d.split(",") for path in Path(each).glob("tmp*")]
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_texts_that_are_no_utf8_are_sorted_too(spark: SparkSession) -> None:
+    text = F.expr("CAST(UNHEX(IF(id % 2 = 0, 'FF41', 'FE')) AS STRING)")
+    frame = spark.range(300).select("id", text.alias("k"))
+    clause = """MATCH_RECOGNIZE (PARTITION BY k ORDER BY id DESC MEASURES FIRST(id) AS f,
+        COUNT(*) AS n PATTERN (A+) DEFINE A AS TRUE)"""
+    found = match_recognize(frame, clause).select("f", "n").collect()
+    assert sorted(map(tuple, found)) == [(298, 150), (299, 150)]
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_a_directory_without_room_is_told_with_what_helps(spark: SparkSession) -> None:
+    @dataclass(frozen=True)
+    class Elsewhere(Arrivals):
+        def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            import os  # noqa: PLC0415 - of the worker
+
+            before = os.environ["SPARK_LOCAL_DIRS"]
+            os.environ["SPARK_LOCAL_DIRS"] = "/proc/percept"
+            try:
+                yield from super().__call__(batches)
+            finally:
+                os.environ["SPARK_LOCAL_DIRS"] = before
+
+    frame = spark.range(1_000).select(F.col("id").alias(ARRIVAL)).repartition(4).coalesce(1)
+    task = Elsewhere(WorkerSort((SortColumn(ARRIVAL),), most_bytes=100))
+    with pytest.raises(PythonException, match=r"/proc/percept meanwhile.*spark\.local\.dir"):
+        frame.mapInArrow(task, f"{ARRIVAL} BIGINT").collect()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("512m", 512 << 20), ("2g", 2 << 30), ("1Kb", 1024), ("77", 77)]
+)
+def test_the_memory_is_a_setting_of_spark(spark: SparkSession, text: str, expected: int) -> None:
+    assert worker_sort(spark, ()).most_bytes == 512 << 20
+    spark.conf.set(MEMORY, text)
+    try:
+        assert worker_sort(spark, ()).most_bytes == expected
+    finally:
+        spark.conf.unset(MEMORY)
+
+
+def test_a_setting_that_is_no_memory_is_told(spark: SparkSession) -> None:
+    spark.conf.set(MEMORY, "much")
+    try:
+        with pytest.raises(ValueError, match=r"spark\.python\.worker\.memory is 'much'; write"):
+            match_recognize(unordered(spark, 5), RUNS.format(""))
+    finally:
+        spark.conf.unset(MEMORY)
+
+
+def test_the_columns_of_a_clause_decide_who_sorts(spark: SparkSession) -> None:
+    frame = unordered(spark, 5).withColumn("word", F.collate("word", "UTF8_LCASE"))
+    for how, by_spark in (("PARTITION BY user", False), ("PARTITION BY word", True)):
+        found = match_recognize(frame, RUNS.format(how))
+        plan = found._jdf.queryExecution().executedPlan().toString()
+        assert ("Sort [" in plan) == by_spark
+
+
+def test_a_worker_with_little_address_space_holds_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = pl.DataFrame({ARRIVAL: [3, 1, 2]})
+    sort = WorkerSort((SortColumn(ARRIVAL),), most_bytes=10**9)
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", "/proc/percept")
+    monkeypatch.setattr(row_order_module, "getrlimit", lambda _: (RLIM_INFINITY, RLIM_INFINITY))
+    assert pl.concat(sort.sorted([frame, frame]))[ARRIVAL].to_list() == [1, 1, 2, 2, 3, 3]
+    monkeypatch.setattr(row_order_module, "getrlimit", lambda _: (100, RLIM_INFINITY))
+    with pytest.raises(SpillError, match="more than 25 bytes"):
+        list(sort.sorted([frame, frame]))
