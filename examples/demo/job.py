@@ -30,7 +30,7 @@ def job_file(service_url: str) -> dict[str, Any]:
         "signing_keys_env": KEYS_VARIABLE,
         "outputs": [
             {"type": "json", "path": "matches", "kinds": ["match", "late", "error"]},
-            {"type": "service", "kinds": ["match"]},
+            {"type": "service"},
         ],
         "checkpoint": "checkpoint",
         "trigger": {"processing_time": "200 ms"},

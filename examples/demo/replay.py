@@ -32,6 +32,9 @@ class Screen(Protocol):
     def begin(self, act: Act) -> None:
         """Show that an act begins."""
 
+    def note(self, line: str) -> None:
+        """Show what is to be told of it."""
+
     def taken(self, done: "Done") -> None:
         """Show that it is in effect."""
 
@@ -133,7 +136,8 @@ class Replay:
     def _perform(self, act: Act) -> None:
         self.screen.begin(act)
         began, fed = time.monotonic(), self.feeder.fed
-        act.perform(self.service.client)
+        for line in act.perform(self.service.client):
+            self.screen.note(line)
 
         def is_taken(job: ReportedJob) -> bool:
             running = self.service.client.running(str(STREAM["name"]), act.rule.id)

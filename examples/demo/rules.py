@@ -51,6 +51,12 @@ class Rule:
             **more,
         )
 
+    def try_out(self, client: Client, comment: str) -> Processor:
+        """Run it beside what is published of its rule, without effect."""
+        changes = {"pattern": self.pattern.to_document(), "description": self.description}
+        document = client.get(self.id).document | changes
+        return client.rollout(self.id).start(document, comment=comment)
+
 
 def _from_file(name: str) -> Pattern:
     return Pattern.from_yaml((_SSH_RULES / name).read_text(encoding="utf-8"))

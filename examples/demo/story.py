@@ -24,6 +24,10 @@ class Deed(StrEnum):
     PUBLISH = "publish"
     PAUSE = "pause"
     RESUME = "resume"
+    SHADOW = "shadow"
+    """Run a version beside the published one; what it finds does not count."""
+    PROMOTE = "promote"
+    """Publish the version that runs in shadow."""
     WATCH = "watch"
     """No request: the job itself does something, and the demo waits for it."""
 
@@ -60,8 +64,8 @@ class Act:
         later = self.rule.effective_from
         return self.at_ms if self.deed is not Deed.PUBLISH or later is None else instant_ms(later)
 
-    def perform(self, client: Client) -> None:
-        """Do it."""
+    def perform(self, client: Client) -> Iterable[str]:
+        """Do it; yield what is to be told of it."""
         match self.deed:
             case Deed.PUBLISH:
                 self.rule.publish(client, self.headline)
@@ -69,19 +73,38 @@ class Act:
                 client.pause(self.rule.id, comment=self.headline)
             case Deed.RESUME:
                 client.resume(self.rule.id, comment=self.headline)
+            case Deed.SHADOW:
+                self.rule.try_out(client, self.headline)
+            case Deed.PROMOTE:
+                rollout = client.rollout(self.rule.id)
+                for job in rollout.read().jobs:
+                    yield (
+                        f"in shadow it found {job.finds}: {job.both} that the published version "
+                        f"found, too, and {job.gained} more; it missed {job.lost}"
+                    )
+                rollout.promote(comment=self.headline)
             case Deed.WATCH:
                 pass
 
 
 ACTS: Final = (
     Act(
-        Deed.PUBLISH,
+        Deed.SHADOW,
+        rules.USER_ENUMERATION_STRICTER,
+        2,
+        "2014-11-30T10:00:00Z",
+        "2014-11-30T17:00:00Z",
+        "shadow",
+        "in shadow: are five names a minute enough, instead of ten?",
+    ),
+    Act(
+        Deed.PROMOTE,
         rules.USER_ENUMERATION_STRICTER,
         2,
         "2014-12-01T09:00:00Z",
         "2014-12-01T15:00:00Z",
         "active",
-        "replaced: five names a minute are enough now, not ten",
+        "promoted: five names a minute are enough now",
     ),
     Act(
         Deed.PAUSE,
@@ -164,9 +187,11 @@ def spans(first_rules: Iterable[Rule], acts: Iterable[Act]) -> list[Span]:
     ended: list[Span] = []
     running = {rule.id: Span(rule, 1, None) for rule in first_rules}
     for act in acts:
+        if act.deed is Deed.SHADOW:
+            continue
         before = running.pop(act.rule.id, None)
         if before is not None:
             ended.append(Span(before.rule, before.version, before.from_ms, act.counts_from_ms))
-        if act.deed in {Deed.PUBLISH, Deed.RESUME}:
+        if act.deed in {Deed.PUBLISH, Deed.RESUME, Deed.PROMOTE}:
             running[act.rule.id] = Span(act.rule, act.version, act.counts_from_ms)
     return sorted([*ended, *running.values()], key=lambda span: (span.rule.id, span.version))

@@ -18,7 +18,14 @@ from examples.demo.summary import Promise, Summary
 
 _PLAIN_LINE_SECONDS: Final = 5.0
 _PLAIN_WIDTH: Final = 110
-_SYMBOLS: Final = {Deed.PAUSE: "‖", Deed.RESUME: "▶", Deed.WATCH: "!", Deed.PUBLISH: "+"}
+_SYMBOLS: Final = {
+    Deed.PAUSE: "‖",
+    Deed.RESUME: "▶",
+    Deed.WATCH: "!",
+    Deed.PUBLISH: "+",
+    Deed.SHADOW: "◐",
+    Deed.PROMOTE: "●",
+}
 
 
 class Terminal:
@@ -71,6 +78,10 @@ class Terminal:
         symbol = _SYMBOLS[act.deed]
         what = f"{act.rule.id} v{act.version} {act.headline}"
         self.say(f"{symbol} {what}", "bold red" if act.deed is Deed.WATCH else "bold cyan")
+
+    def note(self, line: str) -> None:
+        """Show what is to be told of an act."""
+        self.say(f"  {line}", "cyan")
 
     def taken(self, done: Done) -> None:
         """Show that it is in effect."""

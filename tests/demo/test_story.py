@@ -53,7 +53,7 @@ def found_in(rule: Rule, events: list[Event], from_ms: int, until_ms: int) -> li
 
 @pytest.mark.parametrize(
     "act",
-    [act for act in ACTS if act.deed in {Deed.PUBLISH, Deed.RESUME}],
+    [act for act in ACTS if act.deed in {Deed.PUBLISH, Deed.RESUME, Deed.PROMOTE}],
     ids=lambda act: f"{act.rule.id}-{act.version}-{act.deed}",
 )
 def test_what_a_version_finds_does_not_depend_on_when_its_change_is_taken_up(

@@ -52,6 +52,7 @@ export function RolloutCard({ rule, refresh }) {
 
 function InJob({ job, rollout }) {
   const isAlone = !rollout.published_versions.length;
+  const missing = job.is_complete ? job.finds - job.both - job.gained : 0;
   const figures = [
     ["found", job.finds],
     ...(isAlone ? [] : [["by both", job.both], ["only by it", job.gained], ["only by the published", job.lost]]),
@@ -66,6 +67,11 @@ function InJob({ job, rollout }) {
       )}
     </dl>
     ${!job.is_complete && html`<p class="secondary">Only the first 20,000 matches are compared.</p>`}
+    ${!isAlone && missing > 0 &&
+    html`<p class="secondary">
+      ${plural(missing, "match", "matches")} of it did not reach the service. The job's output to the service must take the
+      kind shadow.
+    </p>`}
     ${!isAlone && html`<${Samples} title="Only found by it" matches=${job.newest_gained} />`}
     ${!isAlone && html`<${Samples} title="Only found by the published version" matches=${job.newest_lost} />`}
   </section>`;
