@@ -2,6 +2,7 @@
 
 import ipaddress
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
 import httpx2
@@ -69,7 +70,7 @@ class Connection:
         Raises:
             ServiceError: no answer, or another one.
         """
-        given = {name: value for name, value in (query or {}).items() if value not in {None, ""}}
+        given = _given(query or {})
         headers = {}
         if if_match is not None:
             headers["If-Match"] = "*" if if_match == "*" else f'"{if_match}"'
@@ -81,6 +82,30 @@ class Connection:
         if not response.is_success:
             raise error_of(response)
         return response
+
+    @contextmanager
+    def streaming(
+        self, path: str, *, query: Query, silence_seconds: float
+    ) -> Iterator[httpx2.Response]:
+        """Yield a successful answer that is read as it comes.
+
+        Reading it raises `httpx2.HTTPError` where the connection is lost.
+
+        Args:
+            path: from `/v1` on.
+            query: parameters; those that are `None` or empty are left out.
+            silence_seconds: how long nothing may come before it counts as lost.
+
+        Raises:
+            ServiceError: no answer, or another one.
+        """
+        own = self._http.timeout
+        timeout = httpx2.Timeout((own.connect, silence_seconds, own.write, own.pool))
+        with self._http.stream("GET", path, params=_given(query), timeout=timeout) as response:
+            if not response.is_success:
+                response.read()
+                raise error_of(response)
+            yield response
 
     def read(self, kind: type[View], method: str, path: str, **request: Any) -> View:
         """Return an answer as a view; arguments as for `send`.
@@ -113,6 +138,10 @@ class Connection:
     def close(self) -> None:
         """Close the connection."""
         self._http.close()
+
+
+def _given(query: Query) -> dict[str, str | int | bool]:
+    return {name: value for name, value in query.items() if value is not None and value != ""}
 
 
 def view_of(kind: type[View], response: httpx2.Response) -> View:

@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypedDict, Unpack
 from urllib.parse import quote
@@ -12,7 +12,8 @@ from pydantic import ValidationError
 
 from api.client.connection import Connection, Query
 from api.client.documents import Moment
-from api.client.errors import answer_not_understood
+from api.client.errors import ServiceError, answer_not_understood
+from api.client.following import followed
 from api.client.match_views import (
     Label,
     Match,
@@ -53,6 +54,32 @@ class MatchCalls:
     def matches(self, stream: str, **wanted: Unpack[MatchFilter]) -> Iterator[MatchLine]:
         """Yield the recent matches of a stream that meet a filter, newest first."""
         return self._connection.pages(MatchLine, f"{_stream(stream)}/matches", _query(wanted))
+
+    def follow_matches(
+        self,
+        stream: str,
+        *,
+        after: int | None = None,
+        on_trouble: Callable[[ServiceError], None] = lambda _trouble: None,
+        **wanted: Unpack[MatchFilter],
+    ) -> Iterator[MatchLine]:
+        """Yield the matches of a stream that meet a filter as they come, without end.
+
+        A connection that is lost is opened again; no match is missed and none comes twice, as long
+        as the service keeps it.
+
+        Args:
+            stream: the stream.
+            after: begin behind the match of this number; by default with the next that comes.
+            on_trouble: told whenever the connection was lost.
+            wanted: which matches.
+
+        Raises:
+            ServiceError: the first connection fails, or the service refuses a later one, as when
+                the token is revoked.
+        """
+        path = f"{_stream(stream)}/matches/stream"
+        return followed(self._connection, path, _query(wanted), after, on_trouble)
 
     def match(self, stream: str, match_id: str) -> Match:
         """Return a match with its events."""
