@@ -21,6 +21,7 @@ class State(StrEnum):
 
     PUBLISHED = "published"
     SCHEDULED = "scheduled"
+    SHADOW = "shadow"
     PAUSED = "paused"
     DELETED = "deleted"
 

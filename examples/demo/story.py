@@ -6,6 +6,7 @@ Every act is in a period without matches of its rule, from `at` to `before`. So 
 version do not depend on the speed of the machine and can be checked exactly.
 """
 
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,6 +17,9 @@ from contract.reports import RunningState
 from examples.demo import rules
 from examples.demo.rules import Rule
 from percept import Client
+from percept.client import RolloutClient
+
+_REPORTED_SECONDS: Final = 15
 
 
 class Deed(StrEnum):
@@ -77,11 +81,7 @@ class Act:
                 self.rule.try_out(client, self.headline)
             case Deed.PROMOTE:
                 rollout = client.rollout(self.rule.id)
-                for job in rollout.read().jobs:
-                    yield (
-                        f"in shadow it found {job.finds}: {job.both} that the published version "
-                        f"found, too, and {job.gained} more; it missed {job.lost}"
-                    )
+                yield from _difference(rollout)
                 rollout.promote(comment=self.headline)
             case Deed.WATCH:
                 pass
@@ -170,6 +170,20 @@ ACTS: Final = (
         "replaced: the mistake is mended",
     ),
 )
+
+
+def _difference(rollout: RolloutClient) -> Iterable[str]:
+    """Yield how the version in shadow compares, once the job has told what it has found."""
+    ends_at = time.monotonic() + _REPORTED_SECONDS
+    while not any(job.both + job.gained for job in rollout.read().jobs):
+        if time.monotonic() > ends_at:
+            return
+        time.sleep(0.5)
+    for job in rollout.read().jobs:
+        yield (
+            f"in shadow it found {job.both} that the published version found, too, and "
+            f"{job.gained} more; it missed {job.lost}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

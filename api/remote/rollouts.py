@@ -1,0 +1,219 @@
+"""`percept rollout`: a version is tried beside what is published, compared, promoted or ended."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from api.client import Client, NotFound, Outdated, Processor, Rollout, RolloutInJob
+from api.client.rollouts import RolloutClient
+from api.connected import (
+    BAD_INPUT,
+    DEFAULT_URL,
+    PlainHttp,
+    Token,
+    Url,
+    connected,
+    end,
+)
+from api.remote.known_rules import rules_named
+from cep.definition.rule_files import read_documents
+from cep.printable import printable, printable_json
+
+rollout_app = typer.Typer(
+    name="rollout",
+    help="Try a version of a rule beside what is published: in shadow, or for a share of the keys.",
+    no_args_is_help=True,
+)
+
+Rule = Annotated[str, typer.Argument(metavar="RULE", help="Its id.")]
+Comment = Annotated[str, typer.Option(help="Why; kept in the log of the service.")]
+Share = Annotated[
+    float,
+    typer.Option(min=0, max=99.99, help="Percent of the keys; 0 = it only runs in shadow."),
+]
+
+_MEANWHILE = "was changed by somebody else meanwhile; theirs stays. Look at it and try again"
+
+
+@rollout_app.command("start")
+def start(  # noqa: PLR0913 - the options of one command
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The rule, YAML or JSON.")],
+    token: Token,
+    url: Url = DEFAULT_URL,
+    *,
+    share: Share = 0,
+    comment: Comment = "",
+    allow_plain_http: PlainHttp = False,
+) -> None:
+    """Try the rule in FILE as a new version, in the place of one that is tried already.
+
+    Exit code 0 = done, 1 = the service did not answer or refused, 2 = the file or an option is
+    wrong.
+    """
+    document = _document(file)
+    with connected(url, token, allow_plain_http=allow_plain_http) as client:
+        name = str(document.get("id", ""))
+        try:
+            current = client.get(name)
+        except NotFound:
+            if share:
+                end(
+                    f"nothing is published of {name} that could have the other keys", code=BAD_INPUT
+                )
+            _say(f"{_tried(client.create(document, comment=comment, shadow=True))}; it is new")
+            return
+        rollout = client.rollout(name)
+        try:
+            changed = rollout.start(
+                document, share_percent=share, if_match=current.etag, comment=comment
+            )
+        except Outdated:
+            end(f"{name} {_MEANWHILE}")
+        _say(_tried(changed))
+
+
+@rollout_app.command("show")
+def show(
+    rule: Rule,
+    token: Token,
+    url: Url = DEFAULT_URL,
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    allow_plain_http: PlainHttp = False,
+) -> None:
+    """Show what is tried, what it has found in each job, and how that compares.
+
+    Exit code 0 = done, 1 = nothing is tried, or the service did not answer or refused, 2 = an
+    option is wrong.
+    """
+    with connected(url, token, allow_plain_http=allow_plain_http) as client:
+        _, handle = _known(client, rule)
+        found = handle.read()
+        if as_json:
+            typer.echo(printable_json(found.model_dump(mode="json")))
+            return
+        for line in _lines(found):
+            _say(line)
+
+
+@rollout_app.command("share")
+def share_keys(  # noqa: PLR0913 - the options of one command
+    rule: Rule,
+    percent: Annotated[
+        float, typer.Argument(min=0, max=99.99, help="Percent of the keys; 0 = in shadow.")
+    ],
+    token: Token,
+    url: Url = DEFAULT_URL,
+    *,
+    comment: Comment = "",
+    allow_plain_http: PlainHttp = False,
+) -> None:
+    """Give the version that is tried another share of the keys.
+
+    Exit code 0 = done, 1 = nothing is tried, or the service did not answer or refused, 2 = an
+    option is wrong.
+    """
+    with connected(url, token, allow_plain_http=allow_plain_http) as client:
+        current, handle = _known(client, rule)
+        try:
+            _say(_tried(handle.share(percent, if_match=current.etag, comment=comment)))
+        except Outdated:
+            end(f"{rule} {_MEANWHILE}")
+
+
+@rollout_app.command("promote")
+def promote(
+    rule: Rule,
+    token: Token,
+    url: Url = DEFAULT_URL,
+    *,
+    comment: Comment = "",
+    allow_plain_http: PlainHttp = False,
+) -> None:
+    """Publish the version that is tried for all keys; it keeps its partial matches.
+
+    Exit code 0 = done, 1 = nothing is tried, or the service did not answer or refused, 2 = an
+    option is wrong.
+    """
+    with connected(url, token, allow_plain_http=allow_plain_http) as client:
+        current, handle = _known(client, rule)
+        try:
+            changed = handle.promote(if_match=current.etag, comment=comment)
+        except Outdated:
+            end(f"{rule} {_MEANWHILE}")
+        _say(f"{rule}: version {changed.version} is published")
+        for number in changed.withdrawn:
+            _say(f"{rule}: version {number}, which was scheduled, is withdrawn")
+
+
+@rollout_app.command("end")
+def end_rollout(
+    rule: Rule,
+    token: Token,
+    url: Url = DEFAULT_URL,
+    *,
+    comment: Comment = "",
+    allow_plain_http: PlainHttp = False,
+) -> None:
+    """Take the version back that is tried; what is published has all keys.
+
+    Exit code 0 = done, 1 = nothing is tried, or the service did not answer or refused, 2 = an
+    option is wrong.
+    """
+    with connected(url, token, allow_plain_http=allow_plain_http) as client:
+        current, handle = _known(client, rule)
+        try:
+            changed = handle.end(if_match=current.etag, comment=comment)
+        except Outdated:
+            end(f"{rule} {_MEANWHILE}")
+        _say(f"{rule}: nothing is tried any more; version {changed.version} has all keys")
+
+
+def _document(file: Path) -> dict[str, Any]:
+    documents, problems = read_documents([file])
+    rules = [each for each in documents if "pattern" in each.data]
+    if problems:
+        end("\n".join(map(str, problems)), code=BAD_INPUT)
+    if len(rules) != 1:
+        end(f"{file}: there are {len(rules)} rules in it; it takes one", code=BAD_INPUT)
+    return {key: value for key, value in rules[0].data.items() if key != "paused"}
+
+
+def _known(client: Client, rule: str) -> tuple[Processor, RolloutClient]:
+    (current,) = rules_named(client, [rule])
+    if current.rollout is None:
+        end(f"no version of {rule} is tried; `percept rollout start FILE` begins with one")
+    return current, client.rollout(rule)
+
+
+def _tried(rule: Processor) -> str:
+    tried = rule.rollout
+    if tried is None:
+        return f"{rule.id}: nothing is tried"
+    how = f"has {tried.share_percent:g} % of the keys" if tried.share_percent else "runs in shadow"
+    return f"{rule.id}: version {tried.version} {how}"
+
+
+def _lines(rollout: Rollout) -> Iterator[str]:
+    beside = ", ".join(map(str, rollout.published_versions)) or "nothing"
+    share = f"{rollout.share_percent:g} % of the keys" if rollout.share_percent else "shadow"
+    yield f"{rollout.processor_id}: version {rollout.version} ({share}) beside {beside}"
+    if not rollout.jobs:
+        yield "  no job has reported of it yet"
+    for job in rollout.jobs:
+        yield from _job_lines(job, is_alone=not rollout.published_versions)
+
+
+def _job_lines(job: RolloutInJob, *, is_alone: bool) -> Iterator[str]:
+    yield f"  {job.job} ({job.state}): found {job.finds:,}, of which {job.counted:,} count"
+    if not is_alone:
+        cut = "" if job.is_complete else ", among the first 20,000"
+        yield f"    by both {job.both:,}, gained {job.gained:,}, lost {job.lost:,}{cut}"
+    if job.error:
+        yield f"    {job.error}"
+
+
+def _say(text: str) -> None:
+    typer.echo(printable(text))

@@ -1,0 +1,90 @@
+"""`percept rollout` against a service that listens."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner, Result
+
+from api.access.authentication import Role
+from api.client import Client
+from percept.command_line import app
+from tests.api.documents import PATTERN, processor_document
+from tests.api.listening import ListeningService
+
+ID = "failed-logins"
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def client(listening: ListeningService) -> Iterator[Client]:
+    with listening.client() as connected:
+        yield connected
+
+
+@pytest.fixture
+def run(listening: ListeningService, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a sub-command with the token of a role; returns its result."""
+    monkeypatch.setenv("PERCEPT_URL", listening.url)
+
+    def with_role(*words: object, role: Role = Role.ADMIN) -> Result:
+        given = ["rollout", *map(str, words)]
+        token = listening.service.token_of[role]
+        return CliRunner().invoke(app, given, env={"PERCEPT_TOKEN": token})
+
+    return with_role
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A file with another version of the rule, paused or not."""
+    document = processor_document(pattern=PATTERN | {"within": "1 hour"}) | {"paused": False}
+    path = tmp_path / "rule.yaml"
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    return path
+
+
+def test_a_version_is_tried_shown_shared_and_promoted(run: Run, client: Client, file: Path) -> None:
+    client.create(processor_document())
+    assert run("start", file).stdout == f"{ID}: version 2 runs in shadow\n"
+    assert run("share", ID, 12.5).stdout == f"{ID}: version 2 has 12.5 % of the keys\n"
+    shown = run("show", ID).stdout.splitlines()
+    assert shown[0] == f"{ID}: version 2 (12.5 % of the keys) beside 1"
+    assert json.loads(run("show", ID, "--json").stdout)["share_percent"] == 12.5
+    promoted = run("promote", ID, "--comment", "enough")
+    assert promoted.stdout == f"{ID}: version 2 is published\n"
+    assert client.get(ID).version == 2
+    assert [line.comment for line in client.versions(ID)] == ["", ""]
+
+
+def test_a_rule_can_be_new_and_a_version_taken_back(run: Run, client: Client, file: Path) -> None:
+    assert "it is new" in run("start", file).stdout
+    assert client.get(ID).state == "shadow"
+    assert run("end", ID).exit_code == 1
+    assert run("promote", ID).exit_code == 0
+    tried = yaml.safe_dump(processor_document(severity="low"))
+    file.write_text(tried, encoding="utf-8")
+    assert run("start", file, "--share", 5).stdout == f"{ID}: version 2 has 5 % of the keys\n"
+    assert run("end", ID).stdout == f"{ID}: nothing is tried any more; version 1 has all keys\n"
+
+
+@pytest.mark.parametrize("words", [("show",), ("share", 5), ("promote",), ("end",)])
+def test_without_a_rollout_it_is_said(run: Run, client: Client, words: tuple[object, ...]) -> None:
+    client.create(processor_document())
+    command, *more = words
+    result = run(command, ID, *more)
+    assert result.exit_code == 1
+    assert "no version of failed-logins is tried" in result.stderr
+    assert "Did you mean 'failed-logins'?" in run(command, "faild-logins", *more).stderr
+
+
+def test_it_takes_a_publisher_and_one_rule(run: Run, client: Client, file: Path) -> None:
+    client.create(processor_document())
+    assert run("start", file, role=Role.AUTHOR).exit_code == 1
+    two = f"{file.read_text()}---\n{file.read_text()}"
+    file.write_text(two, encoding="utf-8")
+    assert run("start", file).exit_code == 2
+    assert run("start", file.parent / "none.yaml").exit_code == 2
+    assert run("share", ID, 100).exit_code == 2
