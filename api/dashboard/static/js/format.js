@@ -41,6 +41,14 @@ export function bytes(value) {
   return `${index && size < 100 ? size.toFixed(1) : Math.round(size)} ${names[index]}`;
 }
 
+/** 0.123 → "12%"; below one in a hundred with one digit more, never rounded to none or all. */
+export function percent(share) {
+  if (share > 0 && share < 0.001) return "<0.1%";
+  if (share < 1 && share > 0.999) return ">99.9%";
+  const value = share * 100;
+  return `${value < 1 || value > 99 ? Math.round(value * 10) / 10 : Math.round(value)}%`;
+}
+
 /** 754000 → "12 min 34 s": the two largest units; below a second "420 ms". */
 export function duration(ms) {
   if (ms === null || ms === undefined) return "–";

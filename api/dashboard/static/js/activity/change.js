@@ -14,6 +14,7 @@ export const ACTIONS = {
   "processor.withdraw": "replaced a scheduled version",
   "processor.label": "changed labels",
   "processor.delete": "deleted a rule",
+  "match.triage": "triaged matches of",
   "stream.create": "registered a stream",
   "stream.describe": "described a stream",
   "stream.redefine": "redefined a stream",
@@ -48,7 +49,8 @@ function Subject({ change }) {
   const versions = versionsOf(change);
   if (change.processor_id) {
     return html`<${Link} href=${path`/streams/${change.stream}/rules/${change.processor_id}`}>${change.processor_id}<//>
-      ${versions && html`${" "}<span class="muted number">${versions}</span>`}`;
+      ${versions && html`${" "}<span class="muted number">${versions}</span>`}
+      ${change.action === "match.triage" && html`${" "}<span class="muted wrap-anywhere">${change.subject}</span>`}`;
   }
   // The log names jobs and tokens by id, name and what else is known; people know them by name.
   const [id, ...words] = change.subject.split(" ");

@@ -2,13 +2,17 @@
 import { html, useEffect, useId, useState } from "../../vendor/preact.js";
 import { usePolled } from "../api.js";
 import { path, route, setQuery } from "../router.js";
+import { useAssignees } from "../triage/assignee.js";
+import { STATUSES } from "../triage/status.js";
 import { Button } from "../ui/button.js";
 import { FilterChip } from "../ui/chips.js";
-import { Search } from "../ui/field.js";
+import { Search, Select } from "../ui/field.js";
 import { Segments } from "../ui/tabs.js";
 import { instantOf, localField, wantedMatches, withoutFilters } from "./filters.js";
 
 const SUGGESTIONS = 50;
+const NOBODY = "nobody";
+const OF = "of "; // in front of names, so that none is taken for another choice
 const KINDS = [
   ["", "All"],
   ["match", "Matches"],
@@ -26,6 +30,13 @@ export function FilterBar({ stream }) {
     <span class="key-field">
       <${Search} label="Key" placeholder="Key, exactly" value=${query.key ?? ""} onSearch=${choose("key")} />
     </span>
+    <${Select}
+      label="Status"
+      options=${[["", "Any status"], ...STATUSES]}
+      value=${query.status ?? ""}
+      onChange=${choose("status")}
+    />
+    <${AssigneeSelect} stream=${stream} query=${query} />
     <${Search} label="Text in the output" value=${query.text ?? ""} onSearch=${choose("text")} />
     <span class="instants">
       <${InstantField} label="From" value=${query.since} onChange=${choose("since")} />
@@ -36,6 +47,19 @@ export function FilterBar({ stream }) {
       .map((name) => html`<${FilterChip} key=${name} label=${`${name} ${query[name]}`} onRemove=${() => choose(name)(null)} />`)}
     ${isFiltered && html`<${Button} kind="plain" icon="cross" onClick=${() => setQuery(withoutFilters())}>Clear<//>`}
   </div>`;
+}
+
+function AssigneeSelect({ stream, query }) {
+  const names = useAssignees(stream);
+  const shown = !query.assignee || names.includes(query.assignee) ? names : [query.assignee, ...names];
+  const options = [["", "Anybody's"], [NOBODY, "Nobody's"], ...shown.map((name) => [OF + name, name])];
+  const value = query.assignee ? OF + query.assignee : query.unassigned === "true" ? NOBODY : "";
+  const choose = (chosen) =>
+    setQuery({
+      assignee: chosen.startsWith(OF) ? chosen.slice(OF.length) : null,
+      unassigned: chosen === NOBODY ? "true" : null,
+    });
+  return html`<${Select} label="Assigned to" options=${options} value=${value} onChange=${choose} />`;
 }
 
 function RuleField({ stream, value }) {

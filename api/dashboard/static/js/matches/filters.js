@@ -2,7 +2,7 @@
 import { millis } from "../format.js";
 
 /** Filters by their name in the address, which is that of the service. */
-export const FILTERS = ["processor", "version", "job", "kind", "key", "text", "since", "until"];
+export const FILTERS = ["processor", "version", "job", "kind", "key", "text", "since", "until", "status", "assignee", "unassigned"];
 
 /** Returns the filters in force. @param {object} query that of the address */
 export function wantedMatches(query) {

@@ -3,20 +3,25 @@ import { html, useState } from "../../vendor/preact.js";
 import { usePolled } from "../api.js";
 import { Time, duration, millis, plural } from "../format.js";
 import { Link, path } from "../router.js";
+import { TriagePanel } from "../triage/panel.js";
+import { Status } from "../triage/status.js";
 import { Icon } from "../ui/icon.js";
 import { ProblemBox } from "../ui/problem.js";
 import { State } from "../ui/state.js";
 import { OutputFacts, OutputLine, keyText } from "./output.js";
 import { Timeline } from "./timeline.js";
 
-/** @param {{match: object, column: string, isFresh: boolean}} properties `column` is that of the event time */
-export function MatchRow({ match, column, isFresh }) {
+/**
+ * @param {{match: object, column: string, isFresh: boolean, tick?: any, onChange: (triage: object) => void}} properties
+ *   column: that of the event time. tick: a check box in front. onChange: told of a change of its triage.
+ */
+export function MatchRow({ match, column, isFresh, tick, onChange }) {
   const [isOpen, setOpen] = useState(false);
   const { stream, processor_id: rule } = match;
   const page = path`/streams/${stream}/matches/${match.match_id}`;
   return html`<li class=${`found ${isFresh ? "fresh" : ""}`} data-match=${match.match_id}>
     <div class="found-line">
-      <button
+      <span class="found-pick">${tick}<button
         type="button"
         class="opener"
         aria-expanded=${isOpen ? "true" : "false"}
@@ -24,9 +29,10 @@ export function MatchRow({ match, column, isFresh }) {
         onClick=${() => setOpen(!isOpen)}
       >
         <${Icon} name=${isOpen ? "down" : "right"} />
-      </button>
+      </button></span>
       <${Link} class="found-time" href=${page}><${Time} at=${match.end} /><//>
       <span class="found-kind"><${State} name=${match.kind} /></span>
+      <span class="found-status"><${Status} triage=${match.triage} /></span>
       <span class="found-rule">
         <${Link} class="name" href=${path`/streams/${stream}/rules/${rule}`}>${rule}<//>
         <span class="muted number nowrap">v${match.version} · epoch ${match.epoch}</span>
@@ -37,11 +43,11 @@ export function MatchRow({ match, column, isFresh }) {
         ${plural(match.event_count, "event")} · ${duration(millis(match.end) - millis(match.start))}
       </span>
     </div>
-    ${isOpen && html`<${Opened} match=${match} page=${page} column=${column} />`}
+    ${isOpen && html`<${Opened} match=${match} page=${page} column=${column} onChange=${onChange} />`}
   </li>`;
 }
 
-function Opened({ match, page, column }) {
+function Opened({ match, page, column, onChange }) {
   const { stream, processor_id: processor } = match;
   const { data, problem } = usePolled(path`/v1/streams/${stream}/matches/${match.match_id}`, {}, null);
   const list = path`/streams/${stream}/matches`;
@@ -50,6 +56,7 @@ function Opened({ match, page, column }) {
     ${problem && html`<${ProblemBox} problem=${problem} />`}
     ${data && html`<${Timeline} match=${data} column=${column} />`}
     ${match.output !== null && html`<${OutputFacts} output=${match.output} />`}
+    <${TriagePanel} match=${match} onChange=${onChange} />
     <p class="row">
       <${Link} href=${page}>All fields of its events<//>
       <${Link} href=${list} query=${{ processor }}>All of this rule<//>

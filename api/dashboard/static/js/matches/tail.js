@@ -1,4 +1,4 @@
-// Hears of new matches as they come: server-sent events, and plain reading where no seat is free.
+// Hears of new matches and of changes of their triage as they come: server-sent events, and plain reading where no seat is free.
 import { Problem, get, withQuery } from "../api.js";
 
 const RETRY_MS = 5_000;
@@ -10,14 +10,16 @@ const PAGE = 100;
  * Listens until it is closed; while the tab is hidden it rests, and afterwards catches up.
  * @param {object} options
  *   source: the path of the list of matches. wanted: the filters.
- *   after: the number of the newest match that is known.
- *   onMatches: called with new ones, oldest first. onStatus: "live", "reading" or "lost".
+ *   after: the number of the newest match that is known. changesAfter: that of the newest change of triage.
+ *   onMatches: called with new ones, oldest first. onChanged: called with a match as it is after a change.
+ *   onStatus: "live", "reading" or "lost".
  * @returns {() => void} closes it
  */
-export function openTail({ source, wanted, after, onMatches, onStatus }) {
+export function openTail({ source, wanted, after, changesAfter, onMatches, onChanged, onStatus }) {
   const timers = new Set();
   let events = null;
   let newest = after;
+  let newestChange = changesAfter;
   let arrived = [];
   let isClosed = false;
 
@@ -42,7 +44,7 @@ export function openTail({ source, wanted, after, onMatches, onStatus }) {
   };
   const listen = () => {
     if (isClosed || events || document.visibilityState === "hidden") return;
-    const opened = new EventSource(withQuery(`${source}/stream`, { ...wanted, after: newest }));
+    const opened = new EventSource(withQuery(`${source}/stream`, { ...wanted, after: newest, changes_after: newestChange }));
     events = opened;
     let isOpen = false;
     opened.onopen = () => {
@@ -52,6 +54,10 @@ export function openTail({ source, wanted, after, onMatches, onStatus }) {
     for (const kind of ["match", "timeout"]) {
       opened.addEventListener(kind, (event) => take(JSON.parse(event.data)));
     }
+    opened.addEventListener("triage", (event) => {
+      newestChange = Number(event.lastEventId.split(".")[1]);
+      onChanged(JSON.parse(event.data));
+    });
     opened.onerror = () => {
       isOpen = false;
       if (opened.readyState === EventSource.CLOSED) {
@@ -68,6 +74,7 @@ export function openTail({ source, wanted, after, onMatches, onStatus }) {
     try {
       const { items } = await get(source, { ...wanted, limit: PAGE });
       if (isClosed) return;
+      items.filter((match) => match.number <= newest).forEach(onChanged);
       items.reverse().forEach(take);
       onStatus("reading");
     } catch (problem) {

@@ -1,5 +1,5 @@
 // A hook: the newest matches that meet a filter, kept live, and older ones as they are asked for.
-import { useCallback, useEffect, useReducer, useRef } from "../../vendor/preact.js";
+import { useCallback, useEffect, useReducer, useRef, useState } from "../../vendor/preact.js";
 import { Problem, get } from "../api.js";
 import { openTail } from "./tail.js";
 
@@ -27,6 +27,10 @@ function next(state, [what, value]) {
         waiting: [],
         fresh: new Set(state.waiting.map(({ number }) => number)),
       };
+    case "changed": {
+      const renew = (match) => (match.number === value.number ? { ...match, triage: value.triage } : match);
+      return { ...state, matches: state.matches.map(renew), waiting: state.waiting.map(renew) };
+    }
     case "status":
       return { ...state, status: value };
     default:
@@ -37,12 +41,14 @@ function next(state, [what, value]) {
 /**
  * @param {string} source the path of the list @param {object} wanted the filters
  * @param {boolean} isHeld whether new ones wait until they are asked for
- * @returns {object} {matches (newest first), waiting, fresh, loading, problem, status, nextCursor, older(), show()}
+ * @returns {object} {matches (newest first), waiting, fresh, loading, problem, status, nextCursor, older(), show(),
+ *   changed(match): shows what was changed of one here, reload()}
  */
 export function useMatches(source, wanted, isHeld) {
   const [state, tell] = useReducer(next, EMPTY);
   const held = useRef(isHeld);
   held.current = isHeld;
+  const [turn, setTurn] = useState(0);
   const key = JSON.stringify([source, wanted]);
   const isOpenEnded = !wanted.until;
   const shown = useRef(0);
@@ -58,12 +64,15 @@ export function useMatches(source, wanted, isHeld) {
         const page = await get(source, { ...wanted, limit: PAGE });
         if (isGone) return;
         tell(["loaded", page]);
-        if (isOpenEnded) close = openTail({ source, wanted, after: page.items[0]?.number ?? 0, onMatches, onStatus });
+        const after = page.items[0]?.number ?? 0;
+        const changesAfter = page.newest_change;
+        if (isOpenEnded) close = openTail({ source, wanted, after, changesAfter, onMatches, onChanged, onStatus });
       } catch (problem) {
         if (!(problem instanceof Problem)) throw problem;
         if (!isGone) tell(["failed", problem]);
       }
     };
+    const onChanged = (match) => tell(["changed", match]);
     const onStatus = (status) => tell(["status", status]);
     const onMatches = (arrived) => {
       // Nobody reads a thousand rows; the list begins anew instead of growing without end.
@@ -79,7 +88,7 @@ export function useMatches(source, wanted, isHeld) {
       isGone = true;
       close();
     };
-  }, [key]);
+  }, [key, turn]);
 
   useEffect(() => {
     if (!isHeld) tell(["shown"]);
@@ -94,5 +103,5 @@ export function useMatches(source, wanted, isHeld) {
     }
   }, [key, state.nextCursor]);
 
-  return { ...state, older, show: () => tell(["shown"]) };
+  return { ...state, older, show: () => tell(["shown"]), changed: (match) => tell(["changed", match]), reload: () => setTurn(turn + 1) };
 }

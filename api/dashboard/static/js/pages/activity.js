@@ -21,7 +21,7 @@ export default function ActivityPage() {
   const { data, problem } = usePolled("/v1/changes", { ...filters, cursor: pages.cursor, limit: 50 }, SECONDS);
   const isFiltered = Object.keys(filters).length > 0;
   return html`
-    <${PageHeader} title="Activity">Every change of rules, streams, jobs and tokens: who, when and why. Each change of what runs is an epoch.<//>
+    <${PageHeader} title="Activity">Every change of rules, streams, jobs and tokens, and what was made of matches: who, when and why. Each change of what runs is an epoch.<//>
     <${Filters} query=${query} isFiltered=${isFiltered} />
     ${problem && html`<${ProblemBox} problem=${problem} />`}
     <${Card} padded=${false}>

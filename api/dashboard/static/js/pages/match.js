@@ -6,10 +6,14 @@ import { EventsTable } from "../matches/events_table.js";
 import { OutputFacts, keyText } from "../matches/output.js";
 import { Timeline } from "../matches/timeline.js";
 import { Link, path } from "../router.js";
+import { TriagePanel } from "../triage/panel.js";
+import { Status } from "../triage/status.js";
 import { CodeBlock, CopyButton } from "../ui/code.js";
 import { Card, Loading, PageHeader } from "../ui/page.js";
 import { ProblemBox } from "../ui/problem.js";
 import { State } from "../ui/state.js";
+
+const SECONDS = 10;
 
 /** Shows a match. */
 export default function MatchPage({ params }) {
@@ -17,27 +21,49 @@ export default function MatchPage({ params }) {
   const { data: match, problem } = usePolled(path`/v1/streams/${stream}/matches/${matchId}`, {}, null);
   const definition = usePolled(path`/v1/streams/${stream}`, {}, null);
   const above = html`<${Link} href=${path`/streams/${stream}/matches`}>Matches<//>`;
+  const triage = usePolled(path`/v1/streams/${stream}/matches/${matchId}/triage`, {}, SECONDS);
   if (problem) {
     return html`<${PageHeader} title="Match" above=${above} />
       <${ProblemBox} problem=${problem} />
       <p class="secondary">
         Of a stream and of a rule only the newest matches are kept. The outputs of the job have all of them.
-      </p>`;
+      </p>
+      ${problem.status === 404 && triage.data && html`<${Removed} stream=${stream} triage=${triage.data} />`}`;
   }
   if (!match || !definition.data) return html`<${PageHeader} title="Match" above=${above} /><${Loading} what="match" />`;
-  return html`<${Found} stream=${stream} match=${match} column=${definition.data.event_time_column} above=${above} />`;
+  const newest = { ...match, triage: triage.data ?? match.triage };
+  return html`<${Found} stream=${stream} match=${newest} refresh=${triage.refresh} column=${definition.data.event_time_column} above=${above} />`;
 }
 
-function Found({ stream, match, column, above }) {
+/** What was decided about a match that is gone. */
+function Removed({ stream, triage }) {
+  return html`<${Card} title="What was decided about it">
+    <dl class="facts">
+      <dt>Rule</dt>
+      <dd>
+        <${Link} href=${path`/streams/${stream}/rules/${triage.processor_id}`}>${triage.processor_id}<//>, version
+        ${" "}${triage.version}
+      </dd>
+      <dt>Key</dt>
+      <dd>${keyText(triage.key) || html`<span class="muted">one global key</span>`}</dd>
+      <dt>${triage.kind === "timeout" ? "Timed out" : "Found"}</dt>
+      <dd><${Time} at=${triage.end} /></dd>
+    </dl>
+    <${TriagePanel} match=${{ ...triage, triage }} />
+  <//>`;
+}
+
+function Found({ stream, match, refresh, column, above }) {
   const [marked, setMarked] = useState(null);
   const rule = match.processor_id;
   const word = match.kind === "timeout" ? "Timeout" : "Match";
   return html`<${PageHeader}
       title=${`${word} of ${rule}`}
       above=${above}
-      beside=${html`<${State} name=${match.kind} />`}
+      beside=${html`<${State} name=${match.kind} /> <${Status} triage=${match.triage} />`}
       actions=${html`<${CopyButton} text=${JSON.stringify(match, null, 2)} label="Copy as JSON" />`}
     />
+    <${Card} title="Triage"><${TriagePanel} match=${match} onChange=${refresh} /><//>
     <${Card} title="Timeline">
       <${Timeline} match=${match} column=${column} marked=${marked} onMark=${setMarked} />
     <//>

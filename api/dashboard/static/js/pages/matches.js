@@ -5,12 +5,16 @@ import { plural } from "../format.js";
 import { FilterBar } from "../matches/filter_bar.js";
 import { wantedMatches, withoutFilters } from "../matches/filters.js";
 import { MatchRow } from "../matches/match_row.js";
+import { keyText } from "../matches/output.js";
 import { useMatches } from "../matches/use_matches.js";
 import { path, route, setQuery } from "../router.js";
+import { can } from "../session.js";
+import { MatchSelectionBar, TickAll } from "../triage/selection.js";
 import { Button } from "../ui/button.js";
 import { Empty } from "../ui/empty.js";
 import { Loading, PageHeader } from "../ui/page.js";
 import { ProblemBox } from "../ui/problem.js";
+import { useSelection } from "../ui/selection.js";
 import { State } from "../ui/state.js";
 
 const STATUS = {
@@ -28,6 +32,7 @@ export default function MatchesPage({ params }) {
   const [isHeld, setHeld] = useState(false);
   const definition = usePolled(path`/v1/streams/${stream}`, {}, null);
   const list = useMatches(path`/v1/streams/${stream}/matches`, wanted, isHeld);
+  const selection = useSelection();
   const status = wanted.until ? "ended" : isHeld ? "held" : list.status;
   return html`<${PageHeader}
       title="Matches"
@@ -45,10 +50,12 @@ export default function MatchesPage({ params }) {
       </button>`}
       <${List}
         list=${list}
+        selection=${selection}
         column=${definition.data?.event_time_column ?? ""}
         isFiltered=${Object.keys(wanted).length > 0}
       />
-    </section>`;
+    </section>
+    ${can("author") && html`<${MatchSelectionBar} stream=${stream} selection=${selection} list=${list} wanted=${wanted} />`}`;
 }
 
 function Status({ status }) {
@@ -57,16 +64,33 @@ function Status({ status }) {
   return html`<span class="tail-status" data-status=${status}><${State} name=${name} title=${title}>${word}<//></span>`;
 }
 
-function List({ list, column, isFiltered }) {
+function List({ list, selection, column, isFiltered }) {
   const { matches, fresh, loading, nextCursor } = list;
   if (!matches.length) {
     if (loading) return html`<${Loading} what="matches" />`;
     return list.problem ? null : html`<${Nothing} isFiltered=${isFiltered} />`;
   }
-  return html`<ol class=${`found-list ${loading ? "refreshing" : ""}`}>
+  const listed = matches.map((match) => match.match_id);
+  const tick = (match) =>
+    can("author") &&
+    html`<input
+      type="checkbox"
+      aria-label=${`Select the ${match.kind} of ${match.processor_id}, key ${keyText(match.key) || "none"}`}
+      checked=${selection.ids.has(match.match_id)}
+      onClick=${(event) => selection.tick(listed, match.match_id, event.currentTarget.checked, event.shiftKey)}
+    />`;
+  return html`${can("author") && html`<p class="found-head"><${TickAll} selection=${selection} matches=${matches} /></p>`}
+    <ol class=${`found-list ${loading ? "refreshing" : ""}`}>
       ${matches.map(
         (match) =>
-          html`<${MatchRow} key=${match.number} match=${match} column=${column} isFresh=${fresh.has(match.number)} />`,
+          html`<${MatchRow}
+            key=${match.number}
+            match=${match}
+            column=${column}
+            isFresh=${fresh.has(match.number)}
+            tick=${tick(match)}
+            onChange=${(triage) => list.changed({ ...match, triage })}
+          />`,
       )}
     </ol>
     ${nextCursor && html`<p class="older"><${Button} onClick=${list.older}>Show older matches<//></p>`}`;

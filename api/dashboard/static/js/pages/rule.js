@@ -13,6 +13,7 @@ import { JobsTable, headState } from "../rule/jobs.js";
 import { RecentMatches } from "../rule/recent.js";
 import { RolloutCard } from "../rule/rollout.js";
 import { Versions } from "../rule/versions.js";
+import { TriageCard } from "../triage/counts.js";
 import { Button } from "../ui/button.js";
 import { Chip } from "../ui/chips.js";
 import { Card, Loading, PageHeader } from "../ui/page.js";
@@ -107,6 +108,7 @@ function Now({ rule, running, refresh }) {
       <${JobsTable} running=${running} />
     <//>`}
     <${PatternCard} rule=${rule} running=${running} />
+    <${TriageCard} rule=${rule} />
     <${Card} title="Newest matches" padded=${false}><${RecentMatches} rule=${rule} most=${4} /><//>
     <${RuleCharts} id=${rule.id} running=${running} />
   </div>`;

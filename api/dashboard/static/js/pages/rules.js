@@ -7,13 +7,14 @@ import { columns } from "../rules/columns.js";
 import { Counts, FilterBar } from "../rules/filter_bar.js";
 import { DEFAULT_SORT, isFiltered, listQuery, withoutFilters } from "../rules/filters.js";
 import { JobNotice } from "../rules/job_notice.js";
-import { SelectionBar, tickColumn, useSelection } from "../rules/selection.js";
+import { SelectionBar, tickColumn } from "../rules/selection.js";
 import { can } from "../session.js";
 import { Button, ButtonLink } from "../ui/button.js";
 import { Empty } from "../ui/empty.js";
 import { Loading, PageHeader } from "../ui/page.js";
 import { Pager, usePages } from "../ui/pager.js";
 import { ProblemBox } from "../ui/problem.js";
+import { useSelection } from "../ui/selection.js";
 import { Table } from "../ui/table.js";
 
 const RULES_ON_A_PAGE = 50;

@@ -5,6 +5,7 @@ import { Time, plural } from "../format.js";
 import { OutputLine, keyText } from "../matches/output.js";
 import { Timeline } from "../matches/timeline.js";
 import { Link, path } from "../router.js";
+import { Status } from "../triage/status.js";
 import { CodeBlock } from "../ui/code.js";
 import { Empty } from "../ui/empty.js";
 import { Loading } from "../ui/page.js";
@@ -42,6 +43,7 @@ function MatchLine({ match, column }) {
   return html`<article class="recent-match" data-match=${match.match_id}>
     <header>
       <${State} name=${match.kind} />
+      ${match.triage.status !== "open" && html`<${Status} triage=${match.triage} />`}
       <${Link} href=${path`/streams/${match.stream}/matches/${match.match_id}`}>${key || "global key"}<//>
       <span class="secondary">
         v${match.version} · epoch ${match.epoch} · ${plural(match.event_count, "event")} · ${match.job}

@@ -2,6 +2,7 @@
 import { html } from "../../vendor/preact.js";
 import { Time, count, plural, shortCount } from "../format.js";
 import { Link, path } from "../router.js";
+import { lookedAt, rateInWords, rateText } from "../triage/status.js";
 import { Chip } from "../ui/chips.js";
 import { Icon } from "../ui/icon.js";
 import { Sparkline } from "../ui/sparkline.js";
@@ -41,6 +42,14 @@ export function columns(stream, filter) {
       first: "-matches_last_hour",
       right: true,
       cell: (line) => html`<${Matches} stream=${stream} line=${line} />`,
+    },
+    {
+      key: "false",
+      label: "False pos.",
+      sort: "false_positive_rate",
+      first: "-false_positive_rate",
+      right: true,
+      cell: (line) => html`<${FalsePositives} stream=${stream} line=${line} />`,
     },
     {
       key: "last",
@@ -135,6 +144,20 @@ function Matches({ stream, line }) {
     <${Sparkline} values=${matches} label="Matches per five minutes in the last hour" />
     <span class="number">${shortCount(running.matches_last_hour)}</span>
   <//>`;
+}
+
+function FalsePositives({ stream, line: { id, triage } }) {
+  const looked = lookedAt(triage);
+  const notes = [looked > 0 && `of ${shortCount(looked)}`, triage.open > 0 && `${shortCount(triage.open)} open`];
+  const open = html`<span class="muted number nowrap">${notes.filter(Boolean).join(" · ")}</span>`;
+  if (!looked) return triage.open > 0 ? open : html`<span class="muted">–</span>`;
+  const query = { processor: id, status: "false_positive" };
+  return html`<span class="false-positives">
+    <${Link} class="number" href=${path`/streams/${stream}/matches`} query=${query} title=${rateInWords(triage)}>
+      ${rateText(triage)}
+    <//>
+    ${open}
+  </span>`;
 }
 
 function Errors({ running }) {

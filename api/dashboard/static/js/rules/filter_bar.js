@@ -21,6 +21,7 @@ const SORTS = [
   ["-last_match", "Last match"],
   ["-partial_matches", "Most partial matches"],
   ["-errors", "Most errors"],
+  ["-false_positive_rate", "Most false positives"],
   ["-severity", "Severity"],
   ["owner", "Owner"],
   ["-updated_at", "Last updated"],

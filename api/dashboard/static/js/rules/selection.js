@@ -1,5 +1,5 @@
 // Rules are ticked and then paused or resumed together.
-import { html, useRef, useState } from "../../vendor/preact.js";
+import { html, useState } from "../../vendor/preact.js";
 import { send } from "../api.js";
 import { plural } from "../format.js";
 import { path } from "../router.js";
@@ -13,24 +13,6 @@ const ACTIONS = {
   pause: { verb: "Pause", done: "paused", says: "Jobs stop running them with their next batch; all their versions stay." },
   resume: { verb: "Resume", done: "resumed", says: "They run again from now on in event time." },
 };
-
-/** A hook: the ids that are ticked. With Shift a tick goes for all from the one before. */
-export function useSelection() {
-  const [ids, setIds] = useState(new Set());
-  const before = useRef(null);
-  const set = (some, isOn) => {
-    const next = new Set(ids);
-    for (const id of some) next[isOn ? "add" : "delete"](id);
-    setIds(next);
-  };
-  const tick = (lines, id, isOn, isRange) => {
-    const listed = lines.map((line) => line.id);
-    const [from, to] = [listed.indexOf(before.current), listed.indexOf(id)].sort((one, other) => one - other);
-    set(isRange && from >= 0 ? listed.slice(from, to + 1) : [id], isOn);
-    before.current = id;
-  };
-  return { ids, set, tick, clear: () => setIds(new Set()) };
-}
 
 /** The column of ticks. */
 export function tickColumn(selection, lines) {
@@ -51,7 +33,7 @@ export function tickColumn(selection, lines) {
       type="checkbox"
       aria-label=${id}
       checked=${selection.ids.has(id)}
-      onClick=${(event) => selection.tick(lines, id, event.currentTarget.checked, event.shiftKey)}
+      onClick=${(event) => selection.tick(listed, id, event.currentTarget.checked, event.shiftKey)}
     />`,
   };
 }

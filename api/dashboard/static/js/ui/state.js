@@ -37,6 +37,11 @@ const KINDS = {
   // of a match
   match: ["good", "disc"],
   timeout: ["warn", "ring"],
+  // of the triage of a match
+  open: ["info", "ring"],
+  acknowledged: ["wane", "half"],
+  false_positive: ["warn", "cross"],
+  resolved: ["quiet", "disc"],
   // of a rule
   low: ["quiet", "disc"],
   medium: ["info", "disc"],

@@ -1,0 +1,41 @@
+// The statuses of matches: as badges, as choices, and what a rule's counts of them say.
+import { html } from "../../vendor/preact.js";
+import { count, percent, plural } from "../format.js";
+import { State } from "../ui/state.js";
+
+/** Statuses and their words, in the order in which a match goes through them. */
+export const STATUSES = [
+  ["open", "open"],
+  ["acknowledged", "acknowledged"],
+  ["false_positive", "false positive"],
+  ["resolved", "resolved"],
+];
+const WORDS = Object.fromEntries(STATUSES);
+
+/** The word for a status. */
+export function statusWord(status) {
+  return WORDS[status] ?? status;
+}
+
+/** The status of a match as a badge, and to whom it is assigned. @param {{triage: object}} properties */
+export function Status({ triage }) {
+  return html`<${State} name=${triage.status}>${statusWord(triage.status)}<//>
+    ${triage.assignee && html`<span class="assignee" title=${`Assigned to ${triage.assignee}`}>${triage.assignee}</span>`}`;
+}
+
+/** How many matches of a rule somebody has looked at. @param {object} counts those of the rule */
+export function lookedAt({ acknowledged, false_positive: wrong, resolved }) {
+  return acknowledged + wrong + resolved;
+}
+
+/** How many of the matches that were looked at are false, in words. @param {object} counts those of a rule */
+export function rateInWords(counts) {
+  const looked = lookedAt(counts);
+  if (!looked) return "Nobody has looked at its matches yet";
+  return `${count(counts.false_positive)} of ${plural(looked, "match", "matches")} that ${looked === 1 ? "was" : "were"} looked at`;
+}
+
+/** The rate of false positives; "–" before anybody has looked. */
+export function rateText({ false_positive_rate: rate }) {
+  return rate === null ? "–" : percent(rate);
+}
