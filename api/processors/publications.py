@@ -94,7 +94,7 @@ def end_trying(writing: Writing, processor: Processor, rollout: Publication) -> 
 def republish(writing: Writing, processor: Processor, action: str, *, paused: bool) -> None:
     """Publish the same versions again, paused or not; what is tried likewise."""
     published = repository.all_open_publications(writing.session, processor.id)
-    version = published[-1].version
+    version = processor.current_version
     epoch = record_change(writing, processor, action, old_version=version, new_version=version)
     end(published, epoch)
     processor.state = PAUSED if paused else PUBLISHED

@@ -59,6 +59,11 @@ def test_a_shadow_is_compared_given_a_share_and_promoted(
     }
     expect(admin_page.locator(".rollout-samples").first).to_contain_text(MARKUP)
     assert not serious_violations(admin_page)
+    admin_page.goto(f"{RULE}?tab=versions")
+    tried_line = admin_page.locator(".version-list li").first
+    expect(tried_line).to_contain_text("v2")
+    expect(tried_line.locator("[data-state=shadow]").first).to_be_visible()
+    admin_page.goto(RULE)
 
     admin_page.get_by_role("button", name="Change share…").click()
     admin_page.get_by_label("Share of the keys, in percent").fill("12.5")

@@ -27,7 +27,7 @@ export default function RulePage({ params }) {
   const { stream, id } = params;
   const rule = usePolled(path`/v1/processors/${id}`, {}, 5);
   const running = usePolled(path`/v1/streams/${stream}/processors/${id}/running`, {}, 3);
-  const history = useVersions(id, rule.data?.version);
+  const history = useVersions(id, Math.max(rule.data?.version ?? 0, rule.data?.rollout?.version ?? 0));
   const refresh = () => {
     rule.refresh();
     running.refresh();

@@ -53,6 +53,8 @@ function VersionLine({ rule, version, running, newest, open }) {
     <header>
       <strong>v${version.version}</strong>
       ${version.is_published && html`<${State} name=${isLater(version) ? "scheduled" : "published"} />`}
+      ${rule.rollout?.version === version.version &&
+      html`<${State} name=${rule.rollout.share_percent ? "canary" : "shadow"} />`}
       ${version.restored_version && html`<span class="chip">as version ${version.restored_version}</span>`}
       <span class="secondary">by ${version.created_by}, <${Time} at=${version.created_at} /></span>
     </header>
