@@ -45,7 +45,9 @@ class StreamDocument(BaseModel):
     order_by: list[ColumnName] = Field(
         default=[], max_length=20, description="Order of events of equal time, by these columns."
     )
-    description: str = Field(default="", max_length=10_000)
+    description: str = Field(
+        default="", max_length=10_000, description="What its events are, for people."
+    )
 
 
 class StreamView(BaseModel):

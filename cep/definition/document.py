@@ -156,7 +156,9 @@ class AlertSuppression(_Document):
 class ProcessorAlert(_Document):
     """How matches are told."""
 
-    suppress: AlertSuppression | None = None
+    suppress: AlertSuppression | None = Field(
+        default=None, description="How many go out in a time; left out = all."
+    )
 
 
 class Example(_Document):
@@ -206,17 +208,21 @@ class ProcessorContent(_Document):
         default="drop",
         description="Partial matches of the old version: dropped, or finished on the old version.",
     )
-    alert: ProcessorAlert | None = None
-    limits: ProcessorLimits | None = None
-    severity: Severity | None = None
+    alert: ProcessorAlert | None = Field(default=None, description="How its matches are told.")
+    limits: ProcessorLimits | None = Field(
+        default=None, description="How much it may hold and output; left out = as the job says."
+    )
+    severity: Severity | None = Field(default=None, description="How grave a match is.")
 
 
 class ProcessorLabels(_Document):
     """What says something about a processor and changes nothing of what it finds."""
 
-    description: str = Field(default="", max_length=10_000)
-    owner: str = Field(default="", max_length=200)
-    tags: list[Tag] = Field(default=[], max_length=50)
+    description: str = Field(
+        default="", max_length=10_000, description="What it finds and why, for people."
+    )
+    owner: str = Field(default="", max_length=200, description="Who answers for it.")
+    tags: list[Tag] = Field(default=[], max_length=50, description="Words to find it by.")
 
 
 class ProcessorDocument(ProcessorContent, ProcessorLabels):
@@ -256,7 +262,11 @@ class ProcessorDocument(ProcessorContent, ProcessorLabels):
     effective_until: GivenInstant | None = Field(
         default=None, description="First event time this version is not for any more."
     )
-    examples: list[Example] = Field(default=[], max_length=50)
+    examples: list[Example] = Field(
+        default=[],
+        max_length=50,
+        description="Events and what must be found in them: tested before each publish.",
+    )
 
 
 class ProcessorFile(ProcessorDocument):

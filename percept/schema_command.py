@@ -1,0 +1,99 @@
+"""`percept schema`: the JSON Schema of what people write in files, for their editors.
+
+models of documents ──► JSON Schema (draft 2020-12) ──► completion and checks while one writes
+
+A schema knows shapes: keys, types, words. Whether a condition fits its columns `percept test` says.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import Annotated, Any, Final
+
+import typer
+
+_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+
+
+class Kind(StrEnum):
+    """What is written."""
+
+    FILE = "file"
+    RULE = "rule"
+    PATTERN = "pattern"
+    STREAM = "stream"
+    JOB = "job"
+
+
+def schema(
+    kind: Annotated[
+        Kind,
+        typer.Argument(
+            help="rule, stream: one document. file: any of a folder of rules, rules and streams, "
+            "one or a list. pattern: a pattern alone. job: the file of a streaming job."
+        ),
+    ] = Kind.FILE,
+) -> None:
+    """Print the JSON Schema of rule files, for completion and checks in editors.
+
+    In VS Code with the YAML extension: `percept schema > rules.schema.json`, and as the first line
+    of a file `# yaml-language-server: $schema=rules.schema.json`.
+    """
+    try:
+        written = _SCHEMAS[kind]()
+    except ImportError as error:
+        typer.echo(f"percept schema: {error}; install percept with the extra for it", err=True)
+        raise typer.Exit(2) from None
+    typer.echo(json.dumps({"$schema": _DIALECT, **written}, indent=2, ensure_ascii=False))
+
+
+def _rule() -> dict[str, Any]:
+    from cep.definition.document import ProcessorFile  # noqa: PLC0415 - only what is asked for
+
+    return {**ProcessorFile.model_json_schema(), "title": "Percept rule"}
+
+
+def _stream() -> dict[str, Any]:
+    from api.streams.schemas import StreamDocument  # noqa: PLC0415 - as above
+
+    return {**StreamDocument.model_json_schema(), "title": "Percept stream"}
+
+
+def _pattern() -> dict[str, Any]:
+    from cep.pattern.document.schema import document_json_schema  # noqa: PLC0415 - as above
+
+    return {**document_json_schema(), "title": "Percept pattern"}
+
+
+def _job() -> dict[str, Any]:
+    from processor_runtime.job_file.schema import job_file_schema  # noqa: PLC0415 - as above
+
+    return job_file_schema()
+
+
+def _file() -> dict[str, Any]:
+    """Return the schema of a whole file: what a document is meant to be shows in its keys."""
+    rule, stream = _rule(), _stream()
+    definitions = {**rule.pop("$defs", {}), **stream.pop("$defs", {})}
+    is_stream = {"required": ["schema"], "not": {"required": ["pattern"]}}
+    one = {
+        "if": {"type": "object", **is_stream},
+        "then": {"$ref": "#/$defs/stream"},
+        "else": {"$ref": "#/$defs/rule"},
+    }
+    return {
+        "title": "Percept rules and streams",
+        "if": {"type": "array"},
+        "then": {"items": {"$ref": "#/$defs/document"}},
+        "else": {"$ref": "#/$defs/document"},
+        "$defs": {**definitions, "rule": rule, "stream": stream, "document": one},
+    }
+
+
+_SCHEMAS: Final[Mapping[Kind, Callable[[], dict[str, Any]]]] = {
+    Kind.FILE: _file,
+    Kind.RULE: _rule,
+    Kind.PATTERN: _pattern,
+    Kind.STREAM: _stream,
+    Kind.JOB: _job,
+}
