@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from sqlalchemy import ColumnElement, Select, delete, exists, func, or_, select
+from sqlalchemy import ColumnElement, Select, delete, exists, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import InstrumentedAttribute, Session, contains_eager, defer
 from sqlalchemy.orm.interfaces import LoaderOption
@@ -152,11 +152,6 @@ def is_kept() -> ColumnElement[bool]:
     return exists().where(*of_triage)
 
 
-def is_open() -> ColumnElement[bool]:
-    """Return the condition that a match, read with its triage, is open."""
-    return or_(MatchTriage.status.is_(None), MatchTriage.status == OPEN)
-
-
 def _forget_triage(session: Session, stream: str, *conditions: ColumnElement[bool]) -> None:
     session.execute(
         delete(MatchTriage).where(MatchTriage.stream == stream, *conditions, ~is_kept()),
@@ -193,7 +188,9 @@ def _conditions(wanted: MatchFilter) -> list[ColumnElement[bool]]:
     if wanted.text:
         found.append(func.lower(Match.output).contains(wanted.text.lower(), autoescape=True))
     if wanted.status is not None:
-        found.append(is_open() if wanted.status == OPEN else MatchTriage.status == wanted.status)
+        is_untouched_or_open = func.coalesce(MatchTriage.status, OPEN) == OPEN
+        is_so = MatchTriage.status == wanted.status
+        found.append(is_untouched_or_open if wanted.status == OPEN else is_so)
     if wanted.assignee is not None:
         found.append(MatchTriage.assignee == wanted.assignee)
     if wanted.unassigned is not None:

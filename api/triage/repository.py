@@ -11,6 +11,7 @@ from sqlalchemy import (
     case,
     cast,
     desc,
+    exists,
     func,
     select,
     tuple_,
@@ -18,7 +19,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session
 
-from api.matches.repository import is_kept, is_open
+from api.matches.repository import is_kept
 from api.matches.schemas import OPEN
 from api.matches.tables import Match, MatchNote, MatchTriage
 from api.triage.schemas import CountFilter, LabelFilter
@@ -86,8 +87,7 @@ def count_statuses(
         counted[processor_id][status] = count
     still_open = (
         select(Match.processor_id, func.count())
-        .outerjoin(Match.triage)
-        .where(*_counted(Match, stream, wanted), Match.processor_id.in_(processor_ids), is_open())
+        .where(*_counted(Match, stream, wanted), Match.processor_id.in_(processor_ids), _is_open())
         .group_by(Match.processor_id)
     )
     for processor_id, count in session.execute(still_open):
@@ -165,6 +165,14 @@ def count_recent(session: Session) -> list[tuple[str, str, int]]:
         (stream, OPEN, count - looked_at[stream]) for stream, count in session.execute(totals)
     ]
     return still_open + found
+
+
+def _is_open() -> ColumnElement[bool]:
+    return ~exists().where(
+        MatchTriage.stream == Match.stream,
+        MatchTriage.match_id == Match.match_id,
+        MatchTriage.status != OPEN,
+    )
 
 
 def _counted(
