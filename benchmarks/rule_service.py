@@ -22,7 +22,7 @@ import typer
 
 from api.access.authentication import Role
 from api.processors.checks import StreamFacts, examine_document
-from api.processors.service import create
+from api.processors.creation import create
 from api.store.database import Database, migrate
 from api.streams.schemas import StreamDocument
 from api.streams.service import check_definition, register

@@ -7,7 +7,7 @@ from fastapi import Depends, Path, Query, Response
 from sqlalchemy.orm import Session
 
 from api.access.authentication import Author, Viewer
-from api.processors import repository, service, views
+from api.processors import creation, repository, service, views
 from api.processors.publishing import Checked, checked_document, may_publish
 from api.processors.schemas import (
     Comparison,
@@ -67,9 +67,9 @@ def create_processor(
         raise invalid("request", [flaw])
     may_publish(principal, paused=begun.paused)
     if begun.shadow:
-        processor = service.create_in_shadow(write, checked)
+        processor = creation.create_in_shadow(write, checked)
     else:
-        processor = service.create(write, checked, paused=begun.paused)
+        processor = creation.create(write, checked, paused=begun.paused)
     response.headers["Location"] = f"/v1/processors/{processor.id}"
     return shown(write.session, processor, response)
 

@@ -1,4 +1,4 @@
-"""What happens to processors: created, given new versions, paused, resumed, rolled back, deleted.
+"""What happens to processors: given new versions, paused, resumed, rolled back, deleted.
 
 Every change locks the stream first and reads afterwards, so that the second of two writers waits
 and sees the changes of the first. Publications (`tables`) decide what jobs get.
@@ -18,7 +18,6 @@ from api.processors.publications import (
     record_change,
     republish,
     touch,
-    try_beside,
 )
 from api.processors.schemas import DELETED, PAUSED, PUBLISHED, LabelsPatch
 from api.processors.tables import Processor, ProcessorVersion
@@ -36,32 +35,6 @@ class Published:
 
     processor: Processor
     withdrawn: Sequence[int] = ()
-
-
-def create(writing: Writing, checked: CheckedDocument, *, paused: bool) -> Processor:
-    """Add a processor with its first version; version numbers of a deleted one continue.
-
-    Raises:
-        Refusal: the id is taken (409), or the stream has been redefined meanwhile (409).
-    """
-    processor = begin(writing, checked)
-    processor.state = PAUSED if paused else PUBLISHED
-    publish(writing, processor, add_version(writing, processor, checked), "processor.create")
-    return processor
-
-
-def create_in_shadow(writing: Writing, checked: CheckedDocument) -> Processor:
-    """Add a processor of which nothing is published yet: its first version is only tried.
-
-    Raises:
-        Refusal: the id is taken, or the stream has been redefined meanwhile (409), or the document
-            has a schedule (422).
-    """
-    require_no_schedule(checked)
-    processor = begin(writing, checked)
-    version = add_version(writing, processor, checked)
-    try_beside(writing, processor, version, 0, "rollout.start")
-    return processor
 
 
 def require_no_schedule(checked: CheckedDocument) -> None:
@@ -85,31 +58,6 @@ def require_no_schedule(checked: CheckedDocument) -> None:
     ]
     if flaws:
         raise invalid("document", flaws)
-
-
-def begin(writing: Writing, checked: CheckedDocument) -> Processor:
-    """Add a processor, with labels and without a version.
-
-    Raises:
-        Refusal: the id is taken (409), or the stream has been redefined meanwhile (409).
-    """
-    document = checked.document
-    lock_stream(writing, document.stream, checked)
-    processor = repository.processor_of(writing.session, document.id)
-    if processor is None:
-        processor = _new_processor(writing, checked)
-    elif processor.state != DELETED:
-        detail = f"There is a processor '{document.id}' already. Change it with PUT."
-        raise Refusal(HTTPStatus.CONFLICT, detail)
-    elif processor.stream != document.stream:
-        detail = (
-            f"'{document.id}' was a processor of stream '{processor.stream}'; an id is not used "
-            "again on another stream. Choose another id."
-        )
-        raise Refusal(HTTPStatus.CONFLICT, detail)
-    processor.state = PUBLISHED
-    _set_labels(writing, processor, document)
-    return processor
 
 
 def lock(
@@ -138,7 +86,7 @@ def replace(writing: Writing, processor: Processor, checked: CheckedDocument) ->
         detail = f"A processor stays on its stream, '{processor.stream}'. Create another one."
         raise Refusal(HTTPStatus.CONFLICT, detail)
     lock_stream(writing, processor.stream, checked)
-    if _set_labels(writing, processor, document):
+    if set_labels(writing, processor, document):
         touch(writing, processor)
         record(writing, "processor.label", stream=processor.stream, processor_id=processor.id)
     newest = existing_version(writing, processor, processor.current_version)
@@ -169,7 +117,7 @@ def label(writing: Writing, processor: Processor, patch: LabelsPatch) -> Process
         tags=repository.tags_of(writing.session, [processor.id])[processor.id],
     )
     changes = patch.model_dump(exclude_none=True)
-    if _set_labels(writing, processor, current.model_copy(update=changes)):
+    if set_labels(writing, processor, current.model_copy(update=changes)):
         touch(writing, processor)
         record(writing, "processor.label", stream=processor.stream, processor_id=processor.id)
     return processor
@@ -265,27 +213,6 @@ def deleted(processor: Processor) -> Refusal:
     return not_found("processor", processor.id, remedy)
 
 
-def _new_processor(writing: Writing, checked: CheckedDocument) -> Processor:
-    processor = Processor(
-        id=checked.document.id,
-        stream=checked.document.stream,
-        revision=0,
-        latest_version=0,
-        current_version=0,
-        description="",
-        owner="",
-        severity="",
-        state=PUBLISHED,
-        created_at_ms=writing.now_ms,
-        created_by=writing.actor,
-        updated_at_ms=writing.now_ms,
-        updated_by=writing.actor,
-    )
-    writing.session.add(processor)
-    writing.session.flush()
-    return processor
-
-
 def add_version(
     writing: Writing, processor: Processor, checked: CheckedDocument
 ) -> ProcessorVersion:
@@ -315,7 +242,8 @@ def _store(writing: Writing, processor: Processor, version: ProcessorVersion) ->
     return version
 
 
-def _set_labels(writing: Writing, processor: Processor, labels: ProcessorLabels) -> bool:
+def set_labels(writing: Writing, processor: Processor, labels: ProcessorLabels) -> bool:
+    """Give a processor its labels; return whether any is another one."""
     tags = sorted(set(labels.tags))
     known = repository.tags_of(writing.session, [processor.id])[processor.id]
     if (processor.description, processor.owner, known) == (labels.description, labels.owner, tags):

@@ -30,11 +30,21 @@ def until_interrupted() -> Iterator[None]:
         threading.Thread(target=_watch, args=(is_gone,), daemon=True).start()
     try:
         yield
-    except (KeyboardInterrupt, BrokenPipeError) as ended:
+    except BaseException as error:
+        ended = _what_ended(error)
+        if ended is None:
+            raise
         if is_gone.is_set() or isinstance(ended, BrokenPipeError):
             _write_to_nobody()
             raise typer.Exit(0) from None
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _what_ended(error: BaseException | None) -> BaseException | None:
+    """Return the interrupt behind an error: Pydantic tells one within it as an error of its own."""
+    while error is not None and not isinstance(error, KeyboardInterrupt | BrokenPipeError):
+        error = error.__cause__
+    return error
 
 
 def _watch(is_gone: threading.Event) -> None:

@@ -10,7 +10,7 @@ has found: files and tables have no service in front of them, and a job may be o
 service.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
@@ -18,6 +18,7 @@ from typing import Any, Final, Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from cep.definition.alerts import alert_problems, clause_alert_problems
 from cep.definition.document import (
     Example,
     ProcessorAlert,
@@ -30,7 +31,7 @@ from cep.instants import instant_ms
 from cep.pattern import Pattern, Problem
 from cep.pattern.conditions import expression_problem
 from cep.pattern.document.reading import ExaminedPattern, examine_document
-from cep.pattern.problems import did_you_mean, path_of, shape_problem, shape_problems
+from cep.pattern.problems import path_of, shape_problem, shape_problems
 from cep.pattern.row_patterns import implied_key, is_same_key
 from cep.row_pattern.clause import Query
 from cep.signing.code import SignedCode
@@ -116,7 +117,7 @@ def read_definition(
         problems += shape_problems(found, partial(_shape_problem, model=model))
     problems += _schedule_problems(document)
     if content is not None:
-        problems += _alert_problems(content)
+        problems += alert_problems(content)
     if document.get("select") is not None and document.get("function") is not None:
         message = "select and function both say what is given out for a match."
         problems.append(Problem("function", message, "Keep one."))
@@ -143,23 +144,6 @@ def _schedule_problems(document: Mapping[str, Any]) -> Iterator[Problem]:
             "not after effective_from; the version would never run.",
             "Give a later time, or leave it out.",
         )
-
-
-def _alert_problems(content: ProcessorContent) -> Iterator[Problem]:
-    """Yield columns that matches are told apart by and that are not output."""
-    if content.alert is None or content.alert.suppress is None or content.function is not None:
-        return
-    columns = content.select or {}
-    if "match_recognize" in content.pattern:
-        return  # its columns are known once the clause is read, see `_row_pattern_problems`
-    for index, name in enumerate(content.alert.suppress.by):
-        if name not in columns:
-            yield _no_column(index, name, columns)
-
-
-def _no_column(index: int, name: str, columns: Iterable[str]) -> Problem:
-    known = did_you_mean(name, columns) or "Name a column of select; the key counts anyway."
-    return Problem(f"alert.suppress.by[{index}]", f"'{name}' is not output.", known)
 
 
 def _known_ms(time: Any) -> int | None:
@@ -234,7 +218,7 @@ def _row_pattern_problems(
     if given.get("select") is not None:
         message = "the clause says with MEASURES what is output."
         yield Problem("select", message, "Move the columns to MEASURES.")
-    yield from _clause_alert_problems(given, query)
+    yield from clause_alert_problems(given, query)
     key_by = given.get("key_by")
     if "key_by" in wrong or not key_by:
         return
@@ -244,16 +228,6 @@ def _row_pattern_problems(
     elif not is_same_key(query, key_by):
         message = f"not the key of the clause, PARTITION BY {', '.join(implied_key(query))}."
         yield Problem("key_by", message, "Leave it out: PARTITION BY is the key.")
-
-
-def _clause_alert_problems(given: Mapping[str, Any], query: Query) -> Iterator[Problem]:
-    alert = given.get("alert")
-    if not isinstance(alert, ProcessorAlert) or alert.suppress is None:
-        return
-    columns = [str(measure.name) for measure in query.clause.measures]
-    for index, name in enumerate(alert.suppress.by):
-        if name not in columns:
-            yield _no_column(index, name, columns)
 
 
 def _select_problems(

@@ -10,7 +10,8 @@ from tests.api.schema_run import TAKING_PATTERNS, lasting_service_on, operations
 @pytest.mark.long
 @pytest.mark.parametrize(
     "operation_id",
-    [one for one in TAKING_PATTERNS if one != "create_processor"],  # read as replacing one does
+    # What is created or tried is read as what replaces another one.
+    [one for one in TAKING_PATTERNS if one not in {"create_processor", "start_rollout"}],
 )
 def test_every_answer_is_documented(
     migrated_store: Callable[[str], str], operation_id: str

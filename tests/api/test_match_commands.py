@@ -16,13 +16,16 @@ from queue import Queue
 
 import httpx2
 import pytest
+import typer
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel, field_serializer
 from typer.testing import CliRunner, Result
 
 from api.access.authentication import Role
 from api.client import Client, MatchLine, NotAllowed, ServiceError, Unreachable
 from api.client.following import server_events
+from api.remote.readers import until_interrupted
 from percept.command_line import app
 from tests.api.documents import PATTERN, STREAM
 from tests.api.listening import ListeningService, listening_service
@@ -276,3 +279,16 @@ def test_a_long_list_into_a_closed_pipe_ends_in_silence(
         command, shell=True, env=environment, capture_output=True, text=True, check=True
     )
     assert (done.stdout.strip(), done.stderr) == ("1", "")
+
+
+def test_an_interrupt_that_pydantic_tells_as_an_error_of_its_own_ends_it_too() -> None:
+    class Interrupted(BaseModel):
+        @field_serializer("value", check_fields=False)
+        def _interrupted(self, _value: object) -> object:
+            raise KeyboardInterrupt
+
+        value: int = 1
+
+    with pytest.raises(typer.Exit) as ended, until_interrupted():
+        Interrupted().model_dump()
+    assert ended.value.exit_code == 130

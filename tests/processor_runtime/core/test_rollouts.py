@@ -142,8 +142,12 @@ class TestCanary:
         for share in (0, 2_000, 5_000, KEY_SHARES - 1):
             job = pipeline()
             job.publish(processor("p", version(1, AB)), rollouts=[rollout(version(2, AB), share)])
-            for place, user in enumerate(f"user {number}" for number in range(200)):
-                job.batch(letters("ab", 1_000 + 2 * place, user=user))
+            names = [f"user {number}" for number in range(200)]
+            job.batch(
+                each
+                for place, name in enumerate(names)
+                for each in letters("ab", 1_000 + 2 * place, user=name)
+            )
             job.advance(9_000)
             matches = [row for row in job.rows if row.kind == "match"]
             assert len(matches) == len({row.key for row in matches}) == 200
@@ -270,58 +274,69 @@ def run(
     return job.rows
 
 
+def check(story: Story) -> None:
+    """Run a story, and each of its versions alone."""
+    first = version(1, story.patterns[0])
+    second = version(2, story.patterns[1], on_update=story.on_update)
+    begin, places = min(story.shares), range(len(story.batches) + 1)
+    share: dict[int, int] = {}
+    for place in places:
+        share[place] = story.shares.get(place, share.get(place - 1, 0))
+    is_tried = {place: begin <= place < story.end for place in places}
+    after = second if story.is_promoted else first
+    published = {place: after if place >= story.end else first for place in places}
+    rows = run(
+        story,
+        [
+            (
+                [processor("p", published[place])],
+                [rollout(second, share[place])] if is_tried[place] else [],
+            )
+            for place in places
+        ],
+        replays=True,
+    )
+    alone: list[tuple[list[SnapshotProcessor], list[SnapshotRollout]]] = [
+        ([processor("p", second)], [])
+        if is_tried[place] or (place >= story.end and story.is_promoted)
+        else ([], [])
+        for place in places
+    ]
+    assert found(rows, 2) == found(run(story, alone), 2)
+    assert found(rows, 1) == found(
+        run(story, [([processor("p", published[place])], []) for place in places]), 1
+    )
+    # Whose finds count: the share that holds at an event time is the newest of those that were
+    # set while only earlier events had been read.
+    newest_ms = 0
+    switches = [(0, 0)]
+    for place in places:
+        now = share[place] if is_tried[place] else 0
+        if place >= story.end and story.is_promoted:
+            now = KEY_SHARES
+        switches.append((newest_ms + 1, now))
+        if place < len(story.batches):
+            newest_ms = max([newest_ms, *(each["ts"] for each in story.batches[place])])
+    for row in rows:
+        if row.kind not in {"match", "timeout", "shadow"}:
+            continue
+        end_ms = row.end_ms or 0
+        first_part = [now for from_ms, now in switches if from_ms <= end_ms][-1]
+        is_newer = part_of(from_json(row.key or "")[0]) < first_part
+        # A version that has been replaced finishes what it had begun, as it always did.
+        if story.is_promoted and row.version == 1 and first_part == KEY_SHARES:
+            continue
+        assert (row.kind != "shadow") == (is_newer == (row.version == 2)), row
+
+
 class TestAgainstVersionsThatRunAlone:
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=25, deadline=None)
     @given(stories())
     def test_each_finds_what_it_would_alone_and_one_counts_for_each_key(self, story: Story) -> None:
-        first = version(1, story.patterns[0])
-        second = version(2, story.patterns[1], on_update=story.on_update)
-        begin, places = min(story.shares), range(len(story.batches) + 1)
-        share: dict[int, int] = {}
-        for place in places:
-            share[place] = story.shares.get(place, share.get(place - 1, 0))
-        is_tried = {place: begin <= place < story.end for place in places}
-        after = second if story.is_promoted else first
-        published = {place: after if place >= story.end else first for place in places}
-        rows = run(
-            story,
-            [
-                (
-                    [processor("p", published[place])],
-                    [rollout(second, share[place])] if is_tried[place] else [],
-                )
-                for place in places
-            ],
-            replays=True,
-        )
-        alone: list[tuple[list[SnapshotProcessor], list[SnapshotRollout]]] = [
-            ([processor("p", second)], [])
-            if is_tried[place] or (place >= story.end and story.is_promoted)
-            else ([], [])
-            for place in places
-        ]
-        assert found(rows, 2) == found(run(story, alone), 2)
-        assert found(rows, 1) == found(
-            run(story, [([processor("p", published[place])], []) for place in places]), 1
-        )
-        # Whose finds count: the share that holds at an event time is the newest of those that were
-        # set while only earlier events had been read.
-        newest_ms = 0
-        switches = [(0, 0)]
-        for place in places:
-            now = share[place] if is_tried[place] else 0
-            if place >= story.end and story.is_promoted:
-                now = KEY_SHARES
-            switches.append((newest_ms + 1, now))
-            if place < len(story.batches):
-                newest_ms = max([newest_ms, *(each["ts"] for each in story.batches[place])])
-        for row in rows:
-            if row.kind not in {"match", "timeout", "shadow"}:
-                continue
-            end_ms = row.end_ms or 0
-            first_part = [now for from_ms, now in switches if from_ms <= end_ms][-1]
-            is_newer = part_of(from_json(row.key or "")[0]) < first_part
-            # A version that has been replaced finishes what it had begun, as it always did.
-            if story.is_promoted and row.version == 1 and first_part == KEY_SHARES:
-                continue
-            assert (row.kind != "shadow") == (is_newer == (row.version == 2)), row
+        check(story)
+
+    @pytest.mark.long
+    @settings(max_examples=150, deadline=None)
+    @given(stories())
+    def test_so_it_is_in_many_stories(self, story: Story) -> None:
+        check(story)

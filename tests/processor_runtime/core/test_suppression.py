@@ -179,7 +179,7 @@ def told(rows: Iterable[OutputRow]) -> Counter[tuple[str, str | None, Any, int |
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     arrived=arrivals(),
     for_ms=st.sampled_from([1, 5, 20, 1_000]),

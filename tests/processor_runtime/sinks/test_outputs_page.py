@@ -12,6 +12,9 @@ import yaml
 from pyspark.sql import SparkSession
 from sqlalchemy import text
 
+from cep.definition.checking import check_definition
+from cep.definition.document import ProcessorContent
+from cep.expression import Schema
 from processor_runtime.job_file.outputs import (
     JdbcOutput,
     KafkaOutput,
@@ -37,9 +40,17 @@ def shown(language: str, heading: str) -> str:
 
 
 def test_the_outputs_of_the_example_are_outputs() -> None:
-    (example,) = (each for each in fences(PAGE) if each.language == "yaml")
+    (example, _) = (each for each in fences(PAGE) if each.language == "yaml")
     found = [output(**keys) for keys in yaml.safe_load(example.text)["outputs"]]
     assert [each.type for each in found] == ["jdbc", "parquet"]
+
+
+def test_the_rule_of_the_example_says_how_often_it_goes_out() -> None:
+    keys = yaml.safe_load(shown("yaml", "Less noise"))
+    pattern = {"steps": [{"name": "login"}]}
+    schema = Schema.from_ddl("user STRING, country STRING")
+    checked = check_definition({"pattern": pattern, **keys}, schema, ProcessorContent)
+    assert checked.problems == ()
 
 
 def test_every_option_in_the_tables_is_one() -> None:
