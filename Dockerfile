@@ -20,11 +20,11 @@ COPY migrations migrations
 
 FROM sources AS service-environment
 RUN --mount=type=cache,target=/root/.cache/uv \
-    uv sync --locked --no-editable --no-default-groups --extra api
+    uv sync --locked --no-editable --no-default-groups --extra api --extra otel
 
 FROM sources AS job-environment
 RUN --mount=type=cache,target=/root/.cache/uv \
-    uv sync --locked --no-editable --no-default-groups --extra spark
+    uv sync --locked --no-editable --no-default-groups --extra spark --extra kafka --extra otel
 
 FROM python:${PYTHON}-slim-bookworm AS runtime
 # One user id in both images, so that they can share a volume with tokens.

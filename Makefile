@@ -6,7 +6,7 @@ ARGS ?=
 # Jobs, trials and tests start many processes: with bytecode on disk each starts in a third of the time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup check format test test-pages test-long test-faults bench bench-peers bench-peers-sql demo clean
+.PHONY: help setup check format test test-pages test-long test-faults docs bench bench-peers bench-peers-sql demo clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -42,18 +42,25 @@ test: setup ## Tests, minutes (ARGS="-k name" for some, WORKERS=4 processes)
 	$(PYTEST) --one-spark -m "not long and not faults and not pages" $(ARGS)
 
 test-pages: setup ## Tests of the dashboard in Chromium (Debian's package chromium)
-	$(PYTEST) -m "pages and not long" $(ARGS)
+	$(PYTEST) -m "pages and not long" tests/dashboard $(ARGS)
 
 test-long: setup ## Long tests: older checkpoints, the demo, all vectors on Spark, more variants
 	$(PYTEST) -m long $(ARGS)
 
+# Collecting all tests takes a worker twenty seconds.
+FAULTS := tests/faults tests/processor_runtime/resilience
+
 test-faults: setup ## Faults: kills, a cluster, databases, disks, clients, rule sources
-	$(BIN)/pytest -m faults -n 0 $(ARGS)
+	$(BIN)/pytest -m faults -n 0 $(FAULTS) $(ARGS)
+
+docs: setup ## The documentation as a site, with search, in build/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet $(ARGS)
 
 bench: setup ## Benchmarks; prints ratios measured in one run
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/rule_service.py
 	$(BIN)/python benchmarks/rule_update.py
+	$(BIN)/python -m benchmarks.lists_and_shadows
 	$(BIN)/python -m benchmarks.match_recognize
 	$(BIN)/python -m benchmarks.streaming_job
 

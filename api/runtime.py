@@ -44,6 +44,7 @@ class Runtime:
     bell: EpochBell
     parsers: WorkerThreads
     bodies: BodyBudget
+    uploads: BodyBudget
     rate_limits: RateLimits
     known_tokens: KnownTokens
     metrics: Metrics

@@ -73,8 +73,14 @@ class Settings(BaseSettings):
     triage_per_processor: int = Field(
         default=10_000, ge=1, description="Likewise: the newest are kept."
     )
+    proposals_per_stream: int = Field(
+        default=1_000, ge=1, description="Closed ones; the newest are kept."
+    )
     match_listeners: int = Field(
         default=100, ge=0, description="Connections that may listen for matches at once."
+    )
+    backtests_per_stream: int = Field(
+        default=200, ge=1, description="The newest that have ended are kept."
     )
     trial_processes: int = Field(
         default=2, ge=1, le=64, description="In which rules are tried; so many trials at once."
@@ -85,6 +91,16 @@ class Settings(BaseSettings):
     )
     session_hours: float = Field(
         default=168, gt=0, le=8_760, description="How long a sign-in to the dashboard lasts."
+    )
+    webhook_seconds: float = Field(
+        default=5, gt=0, le=3_600, description="How often webhooks are looked after."
+    )
+    webhook_private_addresses: bool = Field(
+        default=False,
+        description="Let webhooks go to addresses that are not public, and without TLS.",
+    )
+    webhook_deliveries: int = Field(
+        default=200, ge=1, description="Messages that have ended are kept, of each webhook."
     )
     log_level: str = Field(default="info", pattern="^(debug|info|warning|error)$")
 

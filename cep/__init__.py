@@ -13,8 +13,10 @@ processor.py    what is done with matches
 bounded_cache.py  what is worked out once and kept, up to a bound
 """
 
+from cep.events.table import UnreadableEvents
 from cep.expression import Schema
 from cep.matching.batch import BatchMatcher
+from cep.matching.event_check import EventWarning
 from cep.matching.find_matches import Match, MatchResult, TimedOutMatch, find_matches, iter_matches
 from cep.matching.keyed import KeyedMatcher
 from cep.matching.match_recognize import RecognizedRows, match_recognize
@@ -40,6 +42,7 @@ __all__ = [
     "BatchMatcher",
     "ClauseError",
     "Detection",
+    "EventWarning",
     "KeyedMatcher",
     "Limits",
     "Match",
@@ -56,6 +59,7 @@ __all__ = [
     "SelectExpressions",
     "TimedOutMatch",
     "TimedOutPartialMatchHandler",
+    "UnreadableEvents",
     "find_matches",
     "flat_select",
     "iter_matches",

@@ -3,24 +3,21 @@
 document + events ──► iter_matches ──► table or JSON Lines
 """
 
-import gzip
-import json
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, Annotated, Any, NoReturn, cast
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from cep.definition.given_lists import read_list_options
 from cep.definition.one_rule import FileRule, RuleRefused, read_text, rule_of_text
-from cep.events.table import UnreadableEvents, is_json_lines, read_mappings
+from cep.events.table import UnreadableEvents
 from cep.expression import EvaluationError, Expression, compile_scalar, resolve
+from cep.match_input import open_events
 from cep.match_printing import Output, print_json, print_table
-from cep.matching.event_check import EventCheck
+from cep.matching.event_check import EventCheck, warning_of_open
 from cep.matching.find_matches import KeyBy, iter_matches, to_time_ms
 from cep.nfa.errors import MatchingError
 from cep.pattern import Pattern
@@ -35,10 +32,6 @@ class OutputFormat(StrEnum):
     JSON = "json"
 
 
-class _BadEventsError(Exception):
-    """The file of events is not in JSON Lines format."""
-
-
 def match(  # noqa: PLR0913 - the options of one command
     rule_path: Annotated[
         str, typer.Argument(metavar="RULE", help="Rule or pattern, YAML or JSON; - = stdin.")
@@ -47,7 +40,8 @@ def match(  # noqa: PLR0913 - the options of one command
         Path,
         typer.Argument(
             metavar="EVENTS",
-            help="Events in order of time: JSON Lines, CSV (both .gz too) or Parquet; - = stdin.",
+            help="Events in order of time: JSON Lines, CSV (both .gz too), Parquet or Arrow IPC; "
+            "- = stdin.",
         ),
     ],
     *,
@@ -76,6 +70,15 @@ def match(  # noqa: PLR0913 - the options of one command
         str | None,
         typer.Option(help="Advance time to here after the last event (ms or ISO 8601)."),
     ] = None,
+    lists: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--list",
+            metavar="NAME=FILE",
+            help="CSV with the values of a list that the rule names; NAME:BIGINT=FILE, "
+            "NAME:DATE=FILE if they are no text; may be repeated.",
+        ),
+    ] = None,
     timeouts: Annotated[
         bool, typer.Option("--timeouts", help="Show partial matches that timed out, too.")
     ] = False,
@@ -95,14 +98,14 @@ def match(  # noqa: PLR0913 - the options of one command
     if rule_path == str(events_path) == "-":
         _fail("standard input holds the rule or the events, not both")
     rule = _read_rule(rule_path, rule_id, flink_quirks=flink_quirks)
-    pattern = rule.pattern
+    pattern = _with_lists(rule, Path(rule_path), lists or ())
     time_field = time or rule.event_time_column(Path(rule_path)) or "ts"
     final_watermark_ms = _time_option(until)
     printer = print_json if output is OutputFormat.JSON else print_table
     check = EventCheck(pattern, key or filter(str.isidentifier, rule.key_by), time_field)
     still_open: list[int] = []
     try:
-        with _open_events(events_path, check) as (events, progress):
+        with open_events(events_path, check) as (events, progress):
             found = iter_matches(
                 pattern,
                 events,
@@ -116,14 +119,23 @@ def match(  # noqa: PLR0913 - the options of one command
             )
             wanted = (item for item in found if timeouts or not item.is_timeout)
             printer(wanted, progress, _output_of(rule))
-    except (_BadEventsError, MatchingError, EvaluationError) as error:
+    except (UnreadableEvents, MatchingError, EvaluationError) as error:
         _fail(f"{events_path}: {error}")
-    if final_watermark_ms is None and any(still_open) and _has_window(pattern):
+    if final_watermark_ms is None and any(still_open):
         (count,) = still_open
         were = "1 partial match was" if count == 1 else f"{count:,} partial matches were"
-        _warn(f"{were} open after the last event; --until closes windows, which may bring matches")
+        for warning in warning_of_open(pattern, were):
+            _warn(warning)
     for warning in check.warnings():
         _warn(warning)
+
+
+def _with_lists(rule: FileRule, source: Path, options: Sequence[str]) -> Pattern:
+    try:
+        lists = rule.lists(source, read_list_options(options))
+        return rule.pattern.with_lists(tuple(each.value_list() for each in lists))
+    except ValueError as error:
+        _fail(f"{error}")
 
 
 def _key_of(rule: FileRule) -> KeyBy:
@@ -142,12 +154,6 @@ def _output_of(rule: FileRule) -> Output | None:
     if rule.content is None or not rule.content.select:
         return None
     return SelectExpressions(rule.content.select, rule.pattern).row
-
-
-def _has_window(pattern: Pattern) -> bool:
-    if pattern.query is not None:
-        return pattern.query.clause.within_ms is not None
-    return any(element.within for element in pattern.tree.elements)
 
 
 def _warn(text: str) -> None:
@@ -176,80 +182,6 @@ def _time_option(text: str | None) -> int | None:
         return to_time_ms(int(text) if text.lstrip("-").isdigit() else text)
     except ValueError as error:
         _fail(f"--until {error}")
-
-
-@contextmanager
-def _open_events(
-    path: Path, check: EventCheck
-) -> Iterator[tuple[Iterator[dict[str, Any]], Progress]]:
-    """Open the events; reading them moves a progress bar on standard error."""
-    progress = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[events]:,} events"),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        disable=not sys.stderr.isatty(),
-        transient=True,
-    )
-    if str(path) == "-":
-        with progress:
-            lines = _counted(sys.stdin, progress, None, lambda: 0)
-            yield _parse(lines, str(path), check), progress
-        return
-    try:
-        raw = path.open("rb")
-    except OSError as error:
-        raise _BadEventsError(f"cannot read: {error.strerror}") from error
-    with raw, progress:
-        if not is_json_lines(path.name):
-            yield _rows(raw.read(), path.name, check), progress
-            return
-        binary = cast("IO[bytes]", gzip.GzipFile(fileobj=raw)) if path.suffix == ".gz" else raw
-        texts = (line.decode("utf-8") for line in binary)
-        lines = _counted(texts, progress, path.stat().st_size, raw.tell)
-        yield _parse(lines, str(path), check), progress
-
-
-def _rows(content: bytes, name: str, check: EventCheck) -> Iterator[dict[str, Any]]:
-    try:
-        events, _ = read_mappings(content, name)
-    except UnreadableEvents as error:
-        raise _BadEventsError(f"{error}") from error
-    for event in events:
-        check.see(event)
-        yield event
-
-
-def _counted(
-    lines: Any, progress: Progress, total_bytes: int | None, position: Callable[[], int]
-) -> Iterator[str]:
-    task = progress.add_task("matching", total=total_bytes, events=0)
-    number = 0
-    try:
-        for number, line in enumerate(lines, start=1):
-            if number % 1_000 == 0:
-                progress.update(task, completed=position(), events=number)
-            yield line
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise _BadEventsError(f"line {number + 1}: cannot read: {error}") from error
-
-
-def _parse(lines: Iterator[str], name: str, check: EventCheck) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            event = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise _BadEventsError(
-                f"line {number}, column {error.colno}: not JSON ({error.msg}); "
-                f"{name} must hold one JSON object per line"
-            ) from error
-        if not isinstance(event, dict):
-            raise _BadEventsError(f"line {number}: an event must be a JSON object")
-        check.see(event)
-        yield event
 
 
 def _fail(message: str) -> NoReturn:

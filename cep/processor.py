@@ -24,6 +24,7 @@ from cep.expression import (
     mapping_reader,
     resolve,
 )
+from cep.expression.parameters import constants_of
 from cep.pattern import Pattern
 
 Steps = Mapping[str, Sequence[Any]]
@@ -63,7 +64,23 @@ class ProcessContext:
 
 
 class PatternProcessFunction(ABC):
-    """Turns each match into any number of outputs."""
+    """Turns each match into any number of outputs.
+
+    A class that takes timeouts says so by its base classes, else Python refuses it with TypeError:
+    without that it would never see one.
+    """
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        """Check that what is written for timeouts is asked for."""
+        super().__init_subclass__(**more)
+        if hasattr(cls, "process_timed_out_match") and not issubclass(
+            cls, TimedOutPartialMatchHandler
+        ):
+            raise TypeError(
+                f"{cls.__name__} has process_timed_out_match and is no TimedOutPartialMatchHandler,"
+                f" so no timeout would come to it; write class {cls.__name__}("
+                "PatternProcessFunction, TimedOutPartialMatchHandler)"
+            )
 
     @abstractmethod
     def process_match(self, match: Steps, context: ProcessContext) -> Iterable[Any] | None:
@@ -204,11 +221,12 @@ class SelectExpressions(PatternProcessFunction):
 
     def __init__(self, columns: Mapping[str, str], pattern: Pattern) -> None:
         steps = pattern.step_names
+        constants = constants_of(pattern.parameters)
         self._aggregates: list[Callable[[Steps], Any]] = []
         self._columns = {}
         slots: dict[Node, int] = {}
         for name, text in columns.items():
-            node = resolve(Expression.parse(text), steps)
+            node = resolve(Expression.parse(text, constants), steps)
             for aggregate in aggregates_of(node):
                 if aggregate not in slots:
                     slots[aggregate] = len(self._aggregates)

@@ -53,7 +53,9 @@ def sql(
     events_path: Annotated[
         Path,
         typer.Option(
-            "--events", "-e", help="Events: JSON Lines, CSV (both .gz too) or Parquet; - = stdin."
+            "--events",
+            "-e",
+            help="Events: JSON Lines, CSV (both .gz too), Parquet or Arrow IPC; - = stdin.",
         ),
     ],
     query_path: Annotated[

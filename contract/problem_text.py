@@ -2,12 +2,16 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Final
 
 from pydantic import BaseModel, ValidationError
 
 from cep.pattern import Problem
 from cep.pattern.document.text import SourceDocument
 from cep.pattern.problems import path_of, shape_problem
+
+HIDDEN: Final = "***"
+"""What stands in the place of a secret."""
 
 
 def problem_text(
@@ -39,6 +43,16 @@ def first_line(error: BaseException) -> str:
     """Return the kind of an error and the first line of what it says."""
     said = str(error).strip().partition("\n")[0]
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def masked(text: str, secrets: Iterable[str]) -> str:
+    """Return a text with three stars in the place of every secret.
+
+    The longest go first: of one that holds another nothing is left to read.
+    """
+    for secret in sorted(filter(None, secrets), key=len, reverse=True):
+        text = text.replace(secret, HIDDEN)
+    return text
 
 
 def _problems(error: ValidationError, model: type[BaseModel]) -> Iterator[Problem]:

@@ -88,7 +88,11 @@ class VersionReport:
                 continue
             ended = known.model_copy(update={"state": "superseded", "partial_matches": 0})
             if last is not None:
-                counted = {"counters": last.counters, "last_match_ms": last.last_match_ms}
+                counted = {
+                    "counters": last.counters,
+                    "last_match_ms": last.last_match_ms,
+                    "steps": last.steps,
+                }
                 ended = ended.model_copy(update=counted)
             if key in self._unanswered or ended != self._told[key]:
                 yield ended

@@ -7,16 +7,29 @@ service. Texts that are too long or cannot be stored are corrected, never refuse
 fail because of its content. docs/jobs.md explains how often to send what.
 """
 
-from typing import Annotated, Any, Final, Literal
+from typing import Any, Final, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, field_validator
+from pydantic import ConfigDict, Field, JsonValue, field_validator
 from pydantic_core import to_json
 
 from cep.definition.document import ProcessorId
+from contract.asked_keys import KEYS_ASKED, AskedKey
+from contract.report_values import (
+    Count,
+    ErrorText,
+    EventTimeMs,
+    InstanceId,
+    JobName,
+    Report,
+    ShortText,
+    Traceback,
+    Version,
+)
 
 VERSIONS_PER_HEARTBEAT: Final = 1_000
 MATCHES_PER_POST: Final = 500
 PROBLEMS_PER_HEARTBEAT: Final = 10
+STEPS_PER_VERSION: Final = 200
 OUTPUT_BYTES: Final = 16_000
 EVENTS_BYTES: Final = 64_000
 
@@ -25,52 +38,10 @@ RunningState = Literal[
 ]
 DiscoveryStatus = Literal["unknown", "ok", "failing"]
 TimeMode = Literal["events", "events_or_clock", "processing"]
-MatchKind = Literal["match", "timeout", "shadow", "suppressed"]
+MatchKind = Literal["match", "timeout", "shadow", "suppressed", "grouped"]
 
 
-def _shortened(limit: int, *, keep_end: bool = False) -> BeforeValidator:
-    def mended(value: Any) -> Any:
-        if not isinstance(value, str):
-            return value
-        text = value.replace("\x00", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()
-        if len(text) <= limit:
-            return text
-        return f"…{text[1 - limit :]}" if keep_end else f"{text[: limit - 1]}…"
-
-    return BeforeValidator(mended)
-
-
-JobName = Annotated[
-    str,
-    Field(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$",
-        description="Its name on its stream, the same after every restart.",
-        examples=["fraud-job"],
-    ),
-]
-InstanceId = Annotated[
-    str,
-    Field(
-        pattern=r"^[A-Za-z0-9_-]{8,64}$",
-        description="New at every start of the job, such as a UUID.",
-        examples=["6f1c1f0e-5a0b-4a30-9d0f-0d3d3f5f2b11"],
-    ),
-]
-# The years 1 to 9999, which `cep.instants.iso_text` can write.
-EventTimeMs = Annotated[int, Field(strict=True, ge=-62_135_510_400_000, le=253_402_128_000_000)]
-Count = Annotated[int, Field(strict=True, ge=0, lt=2**53)]
-Version = Annotated[int, Field(strict=True, ge=1, lt=2**31)]
-ErrorText = Annotated[str, _shortened(1_000)]
-Traceback = Annotated[str, _shortened(4_000, keep_end=True)]
-ShortText = Annotated[str, _shortened(200)]
-
-
-class _Report(BaseModel):
-    # A newer job may add keys; a service that does not know them still reads the rest.
-    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
-
-
-class JobRegistration(_Report):
+class JobRegistration(Report):
     """One start of a job; the instance before it, if it still runs somewhere, is superseded."""
 
     model_config = ConfigDict(
@@ -90,7 +61,7 @@ class JobRegistration(_Report):
     )
 
 
-class RegisteredJob(_Report):
+class RegisteredJob(Report):
     """The answer to a registration: under which id to report, and how often."""
 
     id: str
@@ -100,7 +71,7 @@ class RegisteredJob(_Report):
     matches_per_post: int
 
 
-class Counters(_Report):
+class Counters(Report):
     """Totals since this instance started; never decreasing, so a lost heartbeat loses nothing."""
 
     events: Count = 0
@@ -117,6 +88,10 @@ class Counters(_Report):
         description="Open partial matches given up when a version was paused, deleted, replaced "
         "or over.",
     )
+    released: Count = Field(
+        default=0,
+        description="Complete matches that waited behind those given up, and came out then.",
+    )
     shadow: Count = Field(
         default=0,
         description="Finds that do not count: of a version in shadow, or on keys whose share "
@@ -124,11 +99,45 @@ class Counters(_Report):
     )
     suppressed: Count = Field(
         default=0,
-        description="Matches that did not go out, as `alert.suppress` says; in no other number.",
+        description="Matches that did not go out, as `alert` says; in no other number.",
+    )
+    grouped: Count = Field(
+        default=0,
+        description="Matches that another one, which went out, stands for; in no other number.",
     )
 
 
-class RunningVersion(_Report):
+class StepReport(Report):
+    """How far the partial matches of a version got: one step of its funnel.
+
+    Totals since this instance started. A partial match that several events could continue branches,
+    and each branch counts. What a version that ended gave up is in `dropped`, not here.
+    """
+
+    name: ShortText = Field(description="The step, or the variable of a clause.")
+    reached: Count = Field(
+        default=0, description="Partial matches that took their first event for this step."
+    )
+    events: Count = Field(default=0, description="Events that they took for it, in all.")
+    timed_out: Count = Field(
+        default=0, description="Partial matches whose window closed with this as their last step."
+    )
+    broken: Count = Field(
+        default=0,
+        description="Partial matches that the next event ended here: it was forbidden, or came "
+        "where only the next step may follow.",
+    )
+    pruned: Count = Field(
+        default=0,
+        description="Partial matches with this as their last step that `after_match_skip` gave up "
+        "for a match that came out; complete ones that waited for it, too.",
+    )
+    last_event_ms: EventTimeMs | None = Field(
+        default=None, description="Event time of the newest event it took."
+    )
+
+
+class RunningVersion(Report):
     """The status of one version of a processor in the job."""
 
     processor_id: ProcessorId
@@ -147,11 +156,20 @@ class RunningVersion(_Report):
     partial_matches: Count = Field(default=0, description="Started and still open.")
     state_bytes: Count = 0
     last_match_ms: EventTimeMs | None = Field(default=None, description="End of its newest match.")
+    throttled_until_ms: EventTimeMs | None = Field(
+        default=None,
+        description="While its budget is spent: the event time from which it has another.",
+    )
+    steps: list[StepReport] = Field(
+        default=[],
+        max_length=STEPS_PER_VERSION,
+        description="Its funnel, in any order; steps at which nothing happened are left out.",
+    )
     error: ErrorText = Field(default="", description="Why it is quarantined; cut at 1,000.")
     traceback: Traceback = Field(default="", description="The last 4,000 characters are kept.")
 
 
-class DiscoveryReport(_Report):
+class DiscoveryReport(Report):
     """The status of the source of the job's processors; while it fails, the last good set runs."""
 
     status: DiscoveryStatus = "unknown"
@@ -167,7 +185,7 @@ class DiscoveryReport(_Report):
     )
 
 
-class Heartbeat(_Report):
+class Heartbeat(Report):
     """The status of the job, and of the processors that have changed since the heartbeat before.
 
     `versions` contains only what has changed; other versions stay as last reported. `report_parts`
@@ -198,6 +216,21 @@ class Heartbeat(_Report):
                             "counters": {"events": 51200, "matches": 41},
                             "partial_matches": 312,
                             "last_match_ms": 1799999990000,
+                            "steps": [
+                                {
+                                    "name": "fail",
+                                    "reached": 410,
+                                    "events": 1230,
+                                    "timed_out": 57,
+                                    "last_event_ms": 1799999998000,
+                                },
+                                {
+                                    "name": "login",
+                                    "reached": 41,
+                                    "events": 41,
+                                    "last_event_ms": 1799999990000,
+                                },
+                            ],
                         }
                     ],
                     "held_versions": 1,
@@ -256,16 +289,22 @@ class Heartbeat(_Report):
     )
 
 
-class HeartbeatAnswer(_Report):
+class HeartbeatAnswer(Report):
     """The answer of the service to a heartbeat."""
 
     resend_all: bool = Field(
         description="The service does not have `held_versions` versions: report all again."
     )
     newest_epoch: int = Field(description="The newest epoch of the stream.")
+    asked_keys: list[AskedKey] = Field(
+        default=[],
+        max_length=KEYS_ASKED,
+        description="Keys that somebody asks about: answer after the next batch, and after each "
+        "one as long as they are asked about.",
+    )
 
 
-class JobStop(_Report):
+class JobStop(Report):
     """A job announces that it stops, so that missing heartbeats raise no alarm."""
 
     model_config = ConfigDict(
@@ -283,11 +322,15 @@ class JobStop(_Report):
     reason: ErrorText = ""
 
 
-class ReportedMatch(_Report):
+_MATCH_ID: Final = r"^[A-Za-z0-9_-]{16,128}$"
+_GROUP_ID: Final = r"[0-9a-f]{16,64}"
+
+
+class ReportedMatch(Report):
     """One match, or one partial match that ran out of time."""
 
     match_id: str = Field(
-        pattern=r"^[A-Za-z0-9_-]{16,128}$",
+        pattern=_MATCH_ID,
         description="The same when a batch is replayed; a known match is not added again.",
     )
     kind: MatchKind = Field(
@@ -298,6 +341,11 @@ class ReportedMatch(_Report):
         pattern=r"^([0-9a-f]{16,64})?$",
         description="Of the rule, the key and the events, whatever the version: equal for what "
         "two versions of a rule both find. Empty = not told.",
+    )
+    group_id: str = Field(
+        default="",
+        pattern=rf"^({_GROUP_ID})?$",
+        description="The group it is in, if its rule makes one alert of several. Empty = none.",
     )
     processor_id: ProcessorId
     version: Version
@@ -317,14 +365,48 @@ class ReportedMatch(_Report):
     @field_validator("output", "events")
     @classmethod
     def _check_size(cls, value: Any, info: Any) -> Any:
-        limit = OUTPUT_BYTES if info.field_name == "output" else EVENTS_BYTES
-        if (given := len(to_json(value))) > limit:
-            raise ValueError(f"{given} bytes of JSON, the limit is {limit}; send less of it")
-        return value
+        return _checked_size(value, OUTPUT_BYTES if info.field_name == "output" else EVENTS_BYTES)
 
 
-class MatchReport(_Report):
-    """Matches that a job has found."""
+class ReportedGroup(Report):
+    """How many matches one that went out stands for, told when the window of its group is over."""
+
+    match_id: str = Field(
+        pattern=_MATCH_ID, description="The match that went out: the first of the group."
+    )
+    group_id: str = Field(pattern=f"^{_GROUP_ID}$")
+    processor_id: ProcessorId
+    version: Version = Field(description="That of the match that went out.")
+    matches: int = Field(
+        strict=True, ge=1, lt=2**53, description="How many the group had, that one included."
+    )
+    keys: Count = Field(description="Of how many keys they were.")
+    keys_are_estimated: bool = Field(default=False, strict=True)
+    group: dict[str, JsonValue] = Field(
+        default={}, description="The output columns they have in common, at most 16 kB."
+    )
+    is_rest: bool = Field(
+        default=False,
+        strict=True,
+        description="Whether these are all groups that had no place of their own.",
+    )
+    from_ms: EventTimeMs = Field(description="Event time at which the window of the group begins.")
+    until_ms: EventTimeMs = Field(description="The first event time after the window.")
+
+    @field_validator("group")
+    @classmethod
+    def _check_size(cls, value: Any) -> Any:
+        return _checked_size(value, OUTPUT_BYTES)
+
+
+def _checked_size(value: Any, limit: int) -> Any:
+    if (given := len(to_json(value))) > limit:
+        raise ValueError(f"{given} bytes of JSON, the limit is {limit}; send less of it")
+    return value
+
+
+class MatchReport(Report):
+    """Matches that a job has found, and what matches stand for, of this report or of others."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -342,6 +424,20 @@ class MatchReport(_Report):
                             "end_ms": 1799999990000,
                             "output": {"user": "eve", "failures": 3},
                             "events": {"login": [{"user": "eve", "action": "login"}]},
+                            "group_id": "5a0c11f29be7d3485a0c11f29be7d348",
+                        }
+                    ],
+                    "groups": [
+                        {
+                            "match_id": "7d1f3b6e9a5c4d20",
+                            "group_id": "5a0c11f29be7d3485a0c11f29be7d348",
+                            "processor_id": "failed-logins",
+                            "version": 2,
+                            "matches": 37,
+                            "keys": 31,
+                            "group": {"country": "XX"},
+                            "from_ms": 1799996400000,
+                            "until_ms": 1800000000000,
                         }
                     ],
                 }
@@ -351,9 +447,15 @@ class MatchReport(_Report):
 
     job: JobName
     matches: list[ReportedMatch] = Field(max_length=MATCHES_PER_POST)
+    groups: list[ReportedGroup] = Field(
+        default=[],
+        max_length=MATCHES_PER_POST,
+        description="In any order; the same may be told again. Of several about one match that "
+        "with the most matches holds.",
+    )
 
 
-class MatchReceipt(_Report):
+class MatchReceipt(Report):
     """The result of posting matches."""
 
     added: int

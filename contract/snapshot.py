@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_serializer
 
+from cep.list_content import ListType
 from contract import canonical
 
 FORMAT: Final = 1
@@ -71,6 +72,31 @@ class SnapshotRollout(_SnapshotPart):
     )
 
 
+class SnapshotListVersion(_SnapshotPart):
+    """One version of a list; `digest` names its content, see `cep.list_content`."""
+
+    version: int
+    effective_from_ms: int | None = Field(description="First event time it is for; null = at once.")
+    digest: str = Field(pattern="^[0-9a-f]{64}$")
+    count: int = Field(description="How many values it has.")
+
+
+class SnapshotList(_SnapshotPart):
+    """A list of the stream, for `IN LIST('name')`: its versions, lowest first, as of a rule."""
+
+    name: str
+    data_type: ListType = Field(alias="type")
+    versions: list[SnapshotListVersion] = Field(min_length=1)
+
+
+class SnapshotSnooze(_SnapshotPart):
+    """What a processor finds is counted and goes to kind `suppressed`, until an event time."""
+
+    id: str
+    key: str | None = Field(description="Of this key, as lists of matches have it; null = all.")
+    until_ms: int = Field(description="First event time that it is not for.")
+
+
 class Snapshot(_SnapshotPart):
     """All processors of one stream at one epoch, by id."""
 
@@ -82,12 +108,26 @@ class Snapshot(_SnapshotPart):
     rollouts: list[SnapshotRollout] = Field(
         default=[], description="By id, at most one each; left out if there is none."
     )
+    lists: list[SnapshotList] = Field(default=[], description="By name; left out if there is none.")
+
+    snoozes: list[SnapshotSnooze] = Field(
+        default=[], description="By id and key; left out if there is none."
+    )
+
+    @property
+    def versions(self) -> list[tuple[str, SnapshotVersion]]:
+        """Every version with the id of its processor, those that are tried beside others last."""
+        return [
+            *((processor.id, each) for processor in self.processors for each in processor.versions),
+            *((rollout.id, rollout.version) for rollout in self.rollouts),
+        ]
 
     @model_serializer(mode="wrap")
     def _without_nothing(self, write: Callable[["Snapshot"], dict[str, Any]]) -> dict[str, Any]:
         written = write(self)
-        if not self.rollouts:
-            del written["rollouts"]
+        for name in ("rollouts", "lists", "snoozes"):
+            if not written[name]:
+                del written[name]
         return written
 
 
@@ -128,4 +168,9 @@ def content_hash(snapshot: Snapshot) -> str:
         [rollout.id, rollout.version.model_dump(exclude={"version"}), rollout.share]
         for rollout in snapshot.rollouts
     ]
-    return canonical.content_hash([stream, processors, *([rollouts] if rollouts else [])])
+    lists = [
+        [each.name, each.data_type, [(v.effective_from_ms, v.digest) for v in each.versions]]
+        for each in snapshot.lists
+    ]
+    hashed = [stream, processors, *([rollouts] if rollouts or lists else [])]
+    return canonical.content_hash([*hashed, lists] if lists else hashed)

@@ -18,10 +18,12 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 from typing import Any
 
-from cep.expression import Schema
+from cep.expression import DataType, Kind, Schema
+from cep.expression.lists import ValueList
 from contract.snapshot import (
     FORMAT,
     Snapshot,
+    SnapshotList,
     SnapshotProcessor,
     SnapshotRollout,
     SnapshotVersion,
@@ -62,15 +64,19 @@ def assemble(found: FoundProcessors, before: Reading | None) -> Reading:
     Raises:
         ExpressionError: the stream's columns are no Spark DDL.
     """
-    good, problems = _checked(found, before)
+    schema = _schema(found.stream, found.lists)
+    is_same_schema = before is not None and _schema_before(before) == schema
+    passed = before.passed if before is not None and is_same_schema else {}
+    good, problems = _checked(found, schema, passed)
     last = {each.id: each for each in before.snapshot.processors} if before else {}
-    kept = dict(_kept(found, good, problems, before, last))
+    lost = _lost(good, problems, before, last)
+    kept = {each.id: each for each in lost if is_same_schema or _fits(each, schema)}
     last_snapshot = before.snapshot if before else None
     epoch = _next_epoch(found, last_snapshot)
     processors = kept | {
         name: _processor(versions, last.get(name), epoch) for name, versions in good.items()
     }
-    rollouts, wrong = _rollouts(found)
+    rollouts, wrong = _rollouts(found, schema)
     origins = {name: versions[0].origin for name, versions in good.items()}
     for name in kept:
         if before is not None and name in before.origins:
@@ -87,12 +93,12 @@ def assemble(found: FoundProcessors, before: Reading | None) -> Reading:
 
 
 def _checked(
-    found: FoundProcessors, before: Reading | None
+    found: FoundProcessors, schema: Schema, passed: Mapping[str, Sequence[FoundVersion]]
 ) -> tuple[dict[str, list[FoundVersion]], list[ProcessorProblem]]:
-    """Return the processors that can run, and what is wrong with the others."""
-    schema = Schema.from_ddl(found.stream.ddl)
-    is_same_schema = before is not None and before.snapshot.stream.ddl == found.stream.ddl
-    passed = before.passed if before is not None and is_same_schema else {}
+    """Return the processors that can run, and what is wrong with the others.
+
+    Those that have `passed` on this schema are not looked at again.
+    """
     good: dict[str, list[FoundVersion]] = {}
     problems = [_in_full(problem, schema) for problem in found.problems]
     unreadable = {problem.processor_id for problem in problems}
@@ -109,10 +115,9 @@ def _checked(
 
 
 def _rollouts(
-    found: FoundProcessors,
+    found: FoundProcessors, schema: Schema
 ) -> tuple[list[SnapshotRollout], list[ProcessorProblem]]:
     """Return the rollouts that can run, by id, and what is wrong with the others."""
-    schema = Schema.from_ddl(found.stream.ddl)
     good: dict[str, SnapshotRollout] = {}
     problems: list[ProcessorProblem] = []
     for rollout in found.rollouts:
@@ -171,17 +176,26 @@ def _definition_problems(
             yield ProcessorProblem(version.origin, wrong, version.processor_id)
 
 
+def _schema_before(before: Reading) -> Schema:
+    return _schema(before.snapshot.stream, before.snapshot.lists)
+
+
+def _schema(stream: StreamDefinition, lists: Iterable[SnapshotList]) -> Schema:
+    """Return what expressions can name: the columns, and the lists with their types."""
+    named = (ValueList(each.name, DataType(Kind(each.data_type))) for each in lists)
+    return Schema.from_ddl(stream.ddl, tuple(named))
+
+
 # --- the last good
 
 
-def _kept(
-    found: FoundProcessors,
+def _lost(
     good: Mapping[str, Any],
     problems: Iterable[ProcessorProblem],
     before: Reading | None,
     last: Mapping[str, SnapshotProcessor],
-) -> Iterator[tuple[str, SnapshotProcessor]]:
-    """Yield the processors that stay as they were."""
+) -> Iterator[SnapshotProcessor]:
+    """Yield the processors that were there and cannot be read now: they stay if they fit."""
     names_wrong = {problem.processor_id for problem in problems}
     origins_wrong = {problem.origin for problem in problems if problem.processor_id is None}
     for name, processor in last.items():
@@ -190,14 +204,11 @@ def _kept(
         origin = before.origins.get(name)
         # Without an origin it came from a checkpoint: it may be in whatever could not be read.
         is_lost = origin in origins_wrong if origin is not None else None in names_wrong
-        if (name in names_wrong or is_lost) and _fits(processor, found.stream, before):
-            yield name, processor
+        if name in names_wrong or is_lost:
+            yield processor
 
 
-def _fits(processor: SnapshotProcessor, stream: StreamDefinition, before: Reading) -> bool:
-    if before.snapshot.stream.ddl == stream.ddl:
-        return True
-    schema = Schema.from_ddl(stream.ddl)
+def _fits(processor: SnapshotProcessor, schema: Schema) -> bool:
     return not any(
         definition_problems(
             FoundVersion(processor_id=processor.id, definition=version.definition, origin=""),
@@ -238,15 +249,39 @@ def _snapshot(
     epoch = _next_epoch(found, last)
     stream = found.stream
     in_order = [processors[name] for name in sorted(processors)]
+    lists = list(found.lists)
     if found.epoch is None:
+        known = {} if last is None else {each.name: each for each in last.lists}
+        lists = [_numbered_list(each, known.get(each.name), epoch) for each in found.lists]
         before = last.stream if last is not None else stream
         same = stream.model_copy(update={"version": before.version})
         stream = same if same == before else stream.model_copy(update={"version": epoch})
-        if last is not None and (stream, in_order) == (last.stream, last.processors):
+        if last is not None and (stream, in_order, lists) == (
+            last.stream,
+            last.processors,
+            last.lists,
+        ):
             return last
     return Snapshot(
-        format=FORMAT, epoch=epoch, stream=stream, processors=in_order, rollouts=rollouts
+        format=FORMAT,
+        epoch=epoch,
+        stream=stream,
+        processors=in_order,
+        rollouts=rollouts,
+        lists=lists,
+        snoozes=list(found.snoozes),
     )
+
+
+def _numbered_list(found: SnapshotList, last: SnapshotList | None, epoch: int) -> SnapshotList:
+    """Return a list under the number it had, if it holds the same, or else under the epoch's."""
+    if len(found.versions) > 1:
+        return found  # a source that knows of versions has given them numbers
+    (version,) = found.versions
+    newest = last.versions[-1] if last is not None and last.data_type == found.data_type else None
+    is_same = newest is not None and newest.digest == version.digest
+    number = newest.version if newest is not None and is_same else epoch
+    return found.model_copy(update={"versions": [version.model_copy(update={"version": number})]})
 
 
 def _processor(

@@ -41,6 +41,14 @@ class BackgroundDiscovery(BackgroundThread):
         """Return the newest snapshot; `None` until there is one."""
         return self._newest
 
+    def list_content(self, digest: str) -> bytes:
+        """Return the content of a list that the newest snapshot names.
+
+        Raises:
+            LookupError: it names none of this digest.
+        """
+        return self._discoverer.list_content(digest)
+
     def first(self, timeout_seconds: float) -> Snapshot:
         """Wait until the source has returned a snapshot, and return the newest.
 
@@ -54,7 +62,7 @@ class BackgroundDiscovery(BackgroundThread):
         newest = self._newest
         if newest is None:
             trouble = self.health.last_error or "it has not answered yet"
-            raise NoSnapshotError(f"no processors after {timeout_seconds:g} s: {trouble}")
+            raise NoSnapshotError(f"no rules after {timeout_seconds:g} s: {trouble}")
         return newest
 
     def stop_waiting(self) -> None:

@@ -41,6 +41,16 @@ class PatternProcessorDiscoverer(ABC):
         that the last good set stays.
         """
 
+    def list_content(self, digest: str) -> bytes:
+        """Return the content of a list that a snapshot names; callable from any thread.
+
+        It is there by the time the manager is given the snapshot.
+
+        Raises:
+            LookupError: no snapshot of late names it.
+        """
+        raise LookupError(f"{type(self).__name__} has no list with the content {digest}")
+
     @property
     @abstractmethod
     def health(self) -> DiscovererHealth:

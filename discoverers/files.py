@@ -9,7 +9,7 @@ cannot be read or is malformed keeps the processors that it held before.
 
 A directory is read with its sub-directories. Names that begin with a dot are passed over, and
 documents of other streams. A document with a `schema` and no `pattern` is a stream's definition;
-one with `paused: true` is a paused processor.
+one with `paused: true` is a paused processor. Documents with `list` are lists of the stream.
 """
 
 import os
@@ -19,6 +19,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
+from cep.definition.list_documents import ListFile, is_list
 from cep.pattern.document.files import SUFFIXES, FileRefused, read_documents
 from cep.pattern.document.text import SourceDocument
 from contract.problem_text import first_line, problem_text
@@ -32,6 +33,8 @@ from discoverers.found import (
     found_version,
 )
 from discoverers.health import HealthStatus
+from discoverers.list_contents import KeptContents
+from discoverers.list_files import FoundList, ListFiles, ReadLists, Signature, signatures
 from discoverers.periodic import PeriodicPatternProcessorDiscoverer
 from discoverers.stream_options import StreamOptions
 
@@ -89,6 +92,7 @@ class _FileReading:
     versions: list[FoundVersion] = field(default_factory=list)
     problems: list[ProcessorProblem] = field(default_factory=list)
     stream: StreamOptions | None = None
+    lists: list[FoundList] = field(default_factory=list)
 
 
 class FilesDiscoverer(PeriodicPatternProcessorDiscoverer):
@@ -116,6 +120,10 @@ class FilesDiscoverer(PeriodicPatternProcessorDiscoverer):
         self._is_directory = is_directory
         self._files: Mapping[str, _FileReading] = {}
         self._last_stream = surroundings.initial.stream if surroundings.initial else None
+        self._signatures: Mapping[str, Signature] = {}
+        kept = surroundings.initial.lists if surroundings.initial else []
+        self._lists = ListFiles({each.name: each for each in kept})
+        self._list_contents = KeptContents()
 
     def get_processors(self) -> FoundProcessors | None:
         """Return the processors in the files once these stand still; `None` if they are as before.
@@ -126,7 +134,8 @@ class FilesDiscoverer(PeriodicPatternProcessorDiscoverer):
         """
         contents = self._settled()
         before = {path: reading.content for path, reading in self._files.items()}
-        if contents == before and self.health.status is HealthStatus.OK:
+        is_same = contents == before and self._signatures == signatures(self._found_lists())
+        if is_same and self.health.status is HealthStatus.OK:
             return None
         self._files = {
             path: reading
@@ -135,12 +144,44 @@ class FilesDiscoverer(PeriodicPatternProcessorDiscoverer):
             for path, content in contents.items()
         }
         readings = self._files.values()
+        lists = self._read_lists()
         problems = tuple(problem for reading in readings for problem in reading.problems)
+        problems += lists.problems
         versions = tuple(version for reading in readings for version in reading.versions)
         if problems and not versions:
             raise FilesUnusable(str(problems[0]))
         self._last_stream = self._found_stream()
-        return FoundProcessors(stream=self._last_stream, versions=versions, problems=problems)
+        self._list_contents.take(lists.contents)
+        return FoundProcessors(
+            stream=self._last_stream, versions=versions, problems=problems, lists=lists.lists
+        )
+
+    def list_content(self, digest: str) -> bytes:
+        """Return the content of a list that one of the last snapshots names.
+
+        Raises:
+            LookupError: none of them does.
+        """
+        content = self._list_contents.content(digest)
+        return super().list_content(digest) if content is None else content
+
+    def _found_lists(self) -> list[FoundList]:
+        return [each for reading in self._files.values() for each in reading.lists]
+
+    def _read_lists(self) -> ReadLists:
+        """Return the lists once their files stand still, as they were before and after reading."""
+        found = self._found_lists()
+        troubled = {path for path, reading in self._files.items() if reading.problems}
+        signed = signatures(found)
+        for _ in range(_READINGS):
+            if signed != self._signatures:
+                self._clock.wait(self._closed, self._settle_seconds)
+            self._signatures = signatures(found)
+            read = self._lists.read(found, self._signatures, troubled, self._list_contents.newest)
+            if self._signatures == signed == signatures(found):
+                return read
+            signed = signatures(found)
+        raise FilesUnusable(f"values of lists in {self._path} keep changing")
 
     def _settled(self) -> dict[str, _Content]:
         """Return the contents of all files as two readings in a row have found them."""
@@ -169,7 +210,7 @@ class FilesDiscoverer(PeriodicPatternProcessorDiscoverer):
         if not contents:
             # An unmounted volume looks just so.
             raise FilesUnusable(
-                f"{self._path} holds no {', '.join(SUFFIXES)} file; to run no processors, "
+                f"{self._path} holds no {', '.join(SUFFIXES)} file; to run no rules, "
                 "keep a file with an empty list in it: []"
             )
         return contents
@@ -245,6 +286,9 @@ def _read_file(path: str, content: _Content, stream: str) -> _FileReading:
 
 def _read_document(document: SourceDocument, path: str, stream: str, reading: _FileReading) -> None:
     data = document.data
+    if is_list(data):
+        _read_list_document(document, path, stream, reading)
+        return
     is_stream = "schema" in data and "pattern" not in data
     if data.get("name" if is_stream else "stream", stream) != stream:
         return
@@ -258,3 +302,15 @@ def _read_document(document: SourceDocument, path: str, stream: str, reading: _F
         )
     except ValidationError as error:
         raise DocumentRefused(problem_text(error, StreamOptions, document)) from None
+
+
+def _read_list_document(
+    document: SourceDocument, path: str, stream: str, reading: _FileReading
+) -> None:
+    if document.data.get("stream", stream) != stream:
+        return
+    try:
+        found = ListFile.model_validate({"stream": stream} | document.data)
+    except ValidationError as error:
+        raise DocumentRefused(problem_text(error, ListFile, document)) from None
+    reading.lists.append(FoundList(found, path))

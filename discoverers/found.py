@@ -14,10 +14,11 @@ from pydantic import BaseModel, Field, ValidationError
 
 from cep.definition.checking import check_definition, read_definition
 from cep.definition.document import ProcessorContent, ProcessorFile, ProcessorId
+from cep.definition.parameters import as_written
 from cep.expression import Schema
 from cep.pattern.document.text import SourceDocument
 from contract.problem_text import placed, problem_text
-from contract.snapshot import SnapshotRollout, StreamDefinition
+from contract.snapshot import SnapshotList, SnapshotRollout, SnapshotSnooze, StreamDefinition
 
 # The years 1 to 9999.
 _InstantMs = Annotated[int, Field(ge=-62_135_596_800_000, le=253_402_300_799_999)]
@@ -41,9 +42,7 @@ class ProcessorProblem:
     document: SourceDocument | None = None
 
     def __str__(self) -> str:
-        name = (
-            "" if self.processor_id is None else f"processor {self.processor_id[:_SHOWN_OF_ID]}: "
-        )
+        name = "" if self.processor_id is None else f"rule {self.processor_id[:_SHOWN_OF_ID]}: "
         return f"{self.origin}: {name}{self.message}"
 
 
@@ -75,9 +74,9 @@ class FoundVersion:
 class FoundProcessors:
     """The full set of processors in a source.
 
-    `rollouts` are versions that run beside them, where a source knows of such. `problems` are what
-    was found and could not even be read. `epoch` is the number the source gives this set, `None` if
-    it gives none.
+    `rollouts` are versions that run beside them, `lists` those of the stream, and `snoozes` say
+    whose finds do not go out, where a source knows of such. `problems` are what was found and could
+    not even be read. `epoch` is the number the source gives this set, `None` if it gives none.
     """
 
     stream: StreamDefinition
@@ -85,6 +84,8 @@ class FoundProcessors:
     problems: tuple[ProcessorProblem, ...] = ()
     epoch: int | None = None
     rollouts: tuple[SnapshotRollout, ...] = ()
+    lists: tuple[SnapshotList, ...] = ()
+    snoozes: tuple[SnapshotSnooze, ...] = ()
 
 
 class DocumentRefused(ValueError):
@@ -180,4 +181,5 @@ def definition_problems(found: FoundVersion, schema: Schema) -> str:
         schema: the columns of its stream.
     """
     problems = check_definition(found.definition, schema, ProcessorContent).problems
-    return "\n".join(placed(problems, found.text))
+    written = None if found.text is None else found.text.data
+    return "\n".join(placed((as_written(each, written) for each in problems), found.text))

@@ -1,6 +1,7 @@
 """The rule service as a source: its snapshot endpoint, with long polling.
 
     GET /v1/streams/{stream}/snapshot?wait=30s   If-None-Match: the last ETag   ──► 200 | 304
+    GET /v1/streams/{stream}/lists/contents/{digest}   once for each that is new
 
 A change arrives as soon as it is published; the epochs are the service's, and docs/snapshot.md has
 the format.
@@ -8,9 +9,10 @@ the format.
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, Literal, Self, TypeVar
 from urllib.parse import quote
 
@@ -24,6 +26,7 @@ from pydantic import (
     model_validator,
 )
 
+from cep.list_content import list_digest
 from contract.connections import connection_trouble, trusting
 from contract.problem_text import problem_text
 from contract.service_access import (
@@ -32,10 +35,17 @@ from contract.service_access import (
     retry_after_seconds,
     token_reader,
 )
-from contract.snapshot import SnapshotProcessor, SnapshotRollout, StreamDefinition
+from contract.snapshot import (
+    SnapshotList,
+    SnapshotProcessor,
+    SnapshotRollout,
+    SnapshotSnooze,
+    StreamDefinition,
+)
 from discoverers.discoverer import DiscovererSurroundings, PatternProcessorDiscovererFactory
 from discoverers.found import FoundProcessors, FoundVersion, ProcessorProblem, of_rollout
 from discoverers.health import HealthStatus
+from discoverers.list_contents import KeptContents
 from discoverers.periodic import PeriodicPatternProcessorDiscoverer
 from discoverers.stream_options import LONGEST_DELAY_MS, check_columns
 
@@ -46,6 +56,7 @@ LARGEST_BYTES: Final = 256 * 1024 * 1024
 _LONGEST_ASKED_SECONDS: Final = 300.0
 _MOST: Final = 2**53
 _Part = TypeVar("_Part", SnapshotProcessor, SnapshotRollout)
+NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 _BYTES_AT_ONCE: Final = 65_536
 _OF_TRANSFER: Final = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 
@@ -119,12 +130,14 @@ class HttpDiscoverer(PeriodicPatternProcessorDiscoverer):
         )
         name = quote(surroundings.stream, safe="")
         self._stream = surroundings.stream
-        self._url = f"{str(options.url).rstrip('/')}/v1/streams/{name}/snapshot"
+        self._of_stream = f"{str(options.url).rstrip('/')}/v1/streams/{name}"
+        self._url = f"{self._of_stream}/snapshot"
         self._wait_seconds = options.wait_seconds
         self._timeout_seconds = options.timeout_seconds
         self._ca_file = options.ca_file
         self._token = token
         self._etag: str | None = None
+        self._contents = KeptContents()
         # Blocking reads cannot be interrupted from another thread; a task can be cancelled.
         self._runner = asyncio.Runner()
         self._client: httpx2.AsyncClient | None = None
@@ -138,11 +151,16 @@ class HttpDiscoverer(PeriodicPatternProcessorDiscoverer):
             ServiceUnreachable: there is no answer.
             OSError: the file with certificates or the token cannot be read.
         """
-        etag = self._etag if self.health.status is HealthStatus.OK else None
         try:
-            answer = self._runner.run(self._get(etag))
+            return self._found()
         except asyncio.CancelledError:
             return None
+
+    def _found(self) -> FoundProcessors | None:
+        etag = self._etag if self.health.status is HealthStatus.OK else None
+        waits = {} if etag is None else {"If-None-Match": etag}
+        wait_seconds = 0.0 if etag is None else self._wait_seconds
+        answer = self._runner.run(self._get(self._url, waits, wait_seconds))
         if answer is None or answer.status_code == HTTPStatus.NOT_MODIFIED:
             return None
         if answer.status_code != HTTPStatus.OK:
@@ -153,8 +171,39 @@ class HttpDiscoverer(PeriodicPatternProcessorDiscoverer):
                 f"{self._url} answered with the stream '{found.stream.name}', not "
                 f"'{self._stream}': is the URL right?"
             )
+        self._contents.take(self._contents_of(found))
         self._etag = answer.headers.get("ETag")
         return found
+
+    def list_content(self, digest: str) -> bytes:
+        """Return the content of a list that one of the last snapshots names.
+
+        Raises:
+            LookupError: none of them does.
+        """
+        content = self._contents.content(digest)
+        return super().list_content(digest) if content is None else content
+
+    def _contents_of(self, found: FoundProcessors) -> dict[str, bytes]:
+        """Return the contents of lists by digest; those that are not there yet are asked for."""
+        known = self._contents.newest
+        digests = {version.digest for each in found.lists for version in each.versions}
+        contents: dict[str, bytes] = {}
+        for digest in sorted(digests):
+            content = known.get(digest)
+            contents[digest] = self._content(digest) if content is None else content
+        return contents
+
+    def _content(self, digest: str) -> bytes:
+        url = f"{self._of_stream}/lists/contents/{digest}"
+        answer = self._runner.run(self._get(url))
+        if answer is None:
+            raise asyncio.CancelledError
+        if answer.status_code != HTTPStatus.OK:
+            raise _refusal(answer)
+        if list_digest(answer.content) != digest:
+            raise SnapshotRefused(f"{url} answered with something else than that content")
+        return answer.content
 
     def close(self) -> None:
         """Make discovering return at once, also during a long poll."""
@@ -170,42 +219,40 @@ class HttpDiscoverer(PeriodicPatternProcessorDiscoverer):
             if self._client is not None:
                 self._runner.run(self._client.aclose())
 
-    async def _get(self, etag: str | None) -> httpx2.Response | None:
+    async def _get(
+        self, url: str, headers: Mapping[str, str] = NO_HEADERS, wait_seconds: float = 0.0
+    ) -> httpx2.Response | None:
         task = asyncio.current_task()
         if task is not None:
             self._request = (asyncio.get_running_loop(), task)
         try:
             if self.is_closed:
                 return None
-            headers = {"Authorization": f"Bearer {self._token()}"}
-            wait_seconds = 0.0
-            if etag is not None:
-                headers["If-None-Match"] = etag
-                wait_seconds = self._wait_seconds
+            sent = {"Authorization": f"Bearer {self._token()}", **headers}
             # The limit applies to the whole answer; that of httpx2 would apply to each part of it.
             async with asyncio.timeout(wait_seconds + self._timeout_seconds):
-                return await self._answer(headers, wait_seconds)
+                return await self._answer(url, sent, wait_seconds)
         except TimeoutError:
             raise SnapshotRefused(
-                f"{self._url} gave no answer within {self._timeout_seconds:g} s"
+                f"{url} gave no answer within {self._timeout_seconds:g} s"
             ) from None
         except httpx2.TransportError as error:
-            raise ServiceUnreachable(connection_trouble(error, self._url, "ca_file")) from error
+            raise ServiceUnreachable(connection_trouble(error, url, "ca_file")) from error
         finally:
             self._request = None
 
-    async def _answer(self, headers: dict[str, str], wait_seconds: float) -> httpx2.Response:
+    async def _answer(
+        self, url: str, headers: Mapping[str, str], wait_seconds: float
+    ) -> httpx2.Response:
         """Return an answer whose body has been read, as far as it is not too large."""
-        params = {"wait": f"{wait_seconds:.3f}s"}
-        async with self._connected().stream(
-            "GET", self._url, headers=headers, params=params
-        ) as answer:
+        params = {"wait": f"{wait_seconds:.3f}s"} if url == self._url else {}
+        async with self._connected().stream("GET", url, headers=headers, params=params) as answer:
             body = bytearray()
             async for part in answer.aiter_bytes(_BYTES_AT_ONCE):
                 body += part
                 if len(body) > LARGEST_BYTES:
                     raise SnapshotRefused(
-                        f"{self._url} answered with more than {LARGEST_BYTES:,} bytes, which is no "
+                        f"{url} answered with more than {LARGEST_BYTES:,} bytes, which is no "
                         "snapshot"
                     )
         return httpx2.Response(
@@ -233,6 +280,8 @@ class _Answer(BaseModel):
     stream: StreamDefinition
     processors: list[Any]
     rollouts: list[Any] = []
+    lists: list[SnapshotList] = []
+    snoozes: list[SnapshotSnooze] = []
 
     @field_validator("stream")
     @classmethod
@@ -261,6 +310,8 @@ def read_answer(body: bytes, origin: str) -> FoundProcessors:
         problems=(*problems, *map(of_rollout, more)),
         epoch=answer.epoch,
         rollouts=tuple(rollouts),
+        lists=tuple(sorted(answer.lists, key=lambda each: each.name)),
+        snoozes=tuple(answer.snoozes),
     )
 
 

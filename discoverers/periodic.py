@@ -149,7 +149,7 @@ class PeriodicPatternProcessorDiscoverer(PatternProcessorDiscoverer):
             stays = "trying again" if self._reading is None else "the last good set stays"
             told = None if isinstance(error, self.failures) else error
             _log.warning(
-                "the processors cannot be read, %s: %s", stays, first_line(error), exc_info=told
+                "the rules cannot be read, %s: %s", stays, first_line(error), exc_info=told
             )
         least_seconds: float = getattr(error, "retry_after_seconds", 0.0)
         return max(self._backoff.seconds(failures), least_seconds)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         BatchMatcher,
         ClauseError,
         Detection,
+        EventWarning,
         KeyedMatcher,
         Limits,
         Match,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
         SelectExpressions,
         TimedOutMatch,
         TimedOutPartialMatchHandler,
+        UnreadableEvents,
         find_matches,
         flat_select,
         iter_matches,
@@ -91,6 +93,7 @@ __all__ = [
     "Detection",
     "EvaluationError",
     "EventTimeError",
+    "EventWarning",
     "ExpressionError",
     "ExpressionTooLarge",
     "Flaw",
@@ -127,6 +130,7 @@ __all__ = [
     "TimedOutMatch",
     "TimedOutPartialMatchHandler",
     "Unreachable",
+    "UnreadableEvents",
     "WithinType",
     "__version__",
     "encode_matcher",
@@ -143,11 +147,11 @@ __all__ = [
 # The same as the imports for type checkers above; a test compares them.
 _NAMES: Final = {
     "cep": """
-        AfterMatchSkip BatchMatcher ClauseError Detection KeyedMatcher Limits Match MatchResult
-        Output Pattern PatternError PatternProcessFunction PatternProcessor ProcessContext
-        RecognizedRows RowPatternFailure Schema SelectExpressions TimedOutMatch
-        TimedOutPartialMatchHandler find_matches flat_select iter_matches match_recognize process
-        select
+        AfterMatchSkip BatchMatcher ClauseError Detection EventWarning KeyedMatcher Limits Match
+        MatchResult Output Pattern PatternError PatternProcessFunction PatternProcessor
+        ProcessContext RecognizedRows RowPatternFailure Schema SelectExpressions TimedOutMatch
+        TimedOutPartialMatchHandler UnreadableEvents find_matches flat_select iter_matches
+        match_recognize process select
     """,
     "cep.expression": "EvaluationError ExpressionError ExpressionTooLarge",
     "cep.matching.matcher_state": "encode_matcher restore_matcher",

@@ -5,13 +5,15 @@ typer application or a plain function. It is imported only when it is used.
 """
 
 from collections.abc import Callable
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points, version
-from typing import Annotated, Any
+from typing import Annotated, Any, Final, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
 from percept.command_summaries import summary_of
+from percept.extras import missing_text
 
 
 class PackageCommands(TyperGroup):
@@ -20,7 +22,7 @@ class PackageCommands(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """Return all names, sorted."""
         del ctx
-        return sorted(_offered())
+        return sorted(offered())
 
     _is_listing = False
 
@@ -35,7 +37,7 @@ class PackageCommands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the command with this name, importing it if it is to run."""
         del ctx
-        point = _offered().get(cmd_name)
+        point = offered().get(cmd_name)
         if point is None:
             return None
         summary = summary_of(point) if self._is_listing else None
@@ -44,10 +46,23 @@ class PackageCommands(TyperGroup):
         try:
             return _click_command(cmd_name, point.load())
         except ImportError as error:
-            return _click_command(cmd_name, _not_installed(error))
+            return _missing_command(cmd_name, missing_text(error, point.module))
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; what it lacks only while it runs is told like what it lacks at once."""
+        try:
+            return super().invoke(ctx)
+        except ModuleNotFoundError as error:
+            point = offered().get(str(ctx.invoked_subcommand))
+            library = (error.name or "").partition(".")[0]
+            if point is None or library == point.module.partition(".")[0]:
+                raise
+            _tell_missing(point.name, missing_text(error, point.module))
 
 
-def _offered() -> dict[str, EntryPoint]:
+@cache
+def offered() -> dict[str, EntryPoint]:
+    """Return all commands by name, found in the metadata of every installed package, once."""
     return {point.name: point for point in entry_points(group="percept.commands")}
 
 
@@ -68,13 +83,26 @@ def _click_command(name: str, offered: Any) -> Any:
     return command
 
 
-def _not_installed(error: ImportError) -> Callable[[], None]:
-    def missing() -> None:
-        typer.echo(f"percept: {error}; install percept with the extra that brings it", err=True)
-        raise typer.Exit(2)
+# Its arguments are those of the command that is missing, so none is wrong, not even `--help`.
+_ANY_ARGUMENTS: Final[dict[str, Any]] = {
+    "ignore_unknown_options": True,
+    "allow_extra_args": True,
+    "help_option_names": [],
+}
 
-    missing.__doc__ = "Not installed: a package it needs is missing."
-    return missing
+
+def _missing_command(name: str, told: str) -> Any:
+    def missing() -> None:
+        _tell_missing(name, told)
+
+    lacking = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+    lacking.command(name, context_settings=_ANY_ARGUMENTS)(missing)
+    return typer.main.get_command(lacking)
+
+
+def _tell_missing(name: str, told: str) -> NoReturn:
+    typer.echo(f"percept {name}: {told}", err=True)
+    raise typer.Exit(2)
 
 
 app = typer.Typer(

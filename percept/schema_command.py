@@ -12,6 +12,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from percept._packages import own_packages
+
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -22,6 +24,7 @@ class Kind(StrEnum):
     RULE = "rule"
     PATTERN = "pattern"
     STREAM = "stream"
+    LIST = "list"
     JOB = "job"
 
 
@@ -29,8 +32,8 @@ def schema(
     kind: Annotated[
         Kind,
         typer.Argument(
-            help="rule, stream: one document. file: any of a folder of rules, rules and streams, "
-            "one or a list. pattern: a pattern alone. job: the file of a streaming job."
+            help="rule, stream, list: one document. file: any of a folder of rules, one or "
+            "several. pattern: a pattern alone. job: the file of a streaming job."
         ),
     ] = Kind.FILE,
 ) -> None:
@@ -42,7 +45,7 @@ def schema(
     try:
         written = _SCHEMAS[kind]()
     except ImportError as error:
-        typer.echo(f"percept schema: {error}; install percept with the extra for it", err=True)
+        typer.echo(f"percept schema: {error}", err=True)
         raise typer.Exit(2) from None
     typer.echo(json.dumps({"$schema": _DIALECT, **written}, indent=2, ensure_ascii=False))
 
@@ -59,6 +62,12 @@ def _stream() -> dict[str, Any]:
     return {**StreamDocument.model_json_schema(), "title": "Percept stream"}
 
 
+def _list() -> dict[str, Any]:
+    from cep.definition.list_documents import ListFile  # noqa: PLC0415 - as above
+
+    return {**ListFile.model_json_schema(), "title": "Percept list"}
+
+
 def _pattern() -> dict[str, Any]:
     from cep.pattern.document.schema import document_json_schema  # noqa: PLC0415 - as above
 
@@ -66,27 +75,32 @@ def _pattern() -> dict[str, Any]:
 
 
 def _job() -> dict[str, Any]:
-    from processor_runtime.job_file.schema import job_file_schema  # noqa: PLC0415 - as above
+    with own_packages("processor_runtime", extra="spark"):
+        from processor_runtime.job_file.schema import job_file_schema  # noqa: PLC0415 - as above
 
     return job_file_schema()
 
 
 def _file() -> dict[str, Any]:
     """Return the schema of a whole file: what a document is meant to be shows in its keys."""
-    rule, stream = _rule(), _stream()
-    definitions = {**rule.pop("$defs", {}), **stream.pop("$defs", {})}
-    is_stream = {"required": ["schema"], "not": {"required": ["pattern"]}}
+    rule, stream, listed = _rule(), _stream(), _list()
+    definitions = {**rule.pop("$defs", {}), **stream.pop("$defs", {}), **listed.pop("$defs", {})}
+    is_no_rule = {"not": {"required": ["pattern"]}}
     one = {
-        "if": {"type": "object", **is_stream},
+        "if": {"type": "object", "required": ["schema"], **is_no_rule},
         "then": {"$ref": "#/$defs/stream"},
-        "else": {"$ref": "#/$defs/rule"},
+        "else": {
+            "if": {"type": "object", "required": ["list"], **is_no_rule},
+            "then": {"$ref": "#/$defs/list"},
+            "else": {"$ref": "#/$defs/rule"},
+        },
     }
     return {
-        "title": "Percept rules and streams",
+        "title": "Percept rules, streams and lists",
         "if": {"type": "array"},
         "then": {"items": {"$ref": "#/$defs/document"}},
         "else": {"$ref": "#/$defs/document"},
-        "$defs": {**definitions, "rule": rule, "stream": stream, "document": one},
+        "$defs": {**definitions, "rule": rule, "stream": stream, "list": listed, "document": one},
     }
 
 
@@ -95,5 +109,6 @@ _SCHEMAS: Final[Mapping[Kind, Callable[[], dict[str, Any]]]] = {
     Kind.RULE: _rule,
     Kind.PATTERN: _pattern,
     Kind.STREAM: _stream,
+    Kind.LIST: _list,
     Kind.JOB: _job,
 }

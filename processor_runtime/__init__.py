@@ -2,6 +2,7 @@
 
 rows/        blocks of events, their order and keys; rows of output
 schedule/    which version of a rule is active when, in event time
+kafka/       topics, without Spark: positions, records, settings
 watch/       whose Python code is at work in a process, for how long, with how much memory
 rules/       loads and verifies versions, groups them by key and compiles them
 state/       what a shard keeps from batch to batch

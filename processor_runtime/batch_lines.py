@@ -51,6 +51,7 @@ class BatchLines:
             ("late", totals.late - self._totals.late),
             ("left out", totals.left_out - self._totals.left_out),
             ("partial matches dropped", totals.dropped - self._totals.dropped),
+            ("matches released", totals.released - self._totals.released),
         )
         return ", ".join(f"{count:,} {name}" for name, count in told if count)
 

@@ -29,7 +29,7 @@ def check(
     *,
     connect: Annotated[
         bool,
-        typer.Option("--connect", help="Ask the discoverer for its processors and check them."),
+        typer.Option("--connect", help="Ask the discoverer for its rules and check them."),
     ] = False,
     timeout: Annotated[
         float | None,

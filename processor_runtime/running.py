@@ -17,8 +17,11 @@ from rich.console import Console
 from rich.logging import RichHandler
 
 from contract.problem_text import first_line
+from contract.telemetry.asked import AskedTelemetry, TelemetryRefused, asked_telemetry
+from contract.telemetry.opening import opened
 from processor_runtime.batch_lines import BatchLines
 from processor_runtime.job_file.job import JobFile
+from processor_runtime.job_file.kafka_checks import missing_library
 from processor_runtime.job_file.loading import load_job_file
 from processor_runtime.job_file.problems import JobFileError
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
     from processor_runtime.spark.job import StreamingJob
     from processor_runtime.spark.micro_batches import BatchDone
+    from processor_runtime.telemetry.job_telemetry import JobTelemetry
 
 
 _log = logging.getLogger("percept.job")
@@ -41,11 +45,18 @@ def run_job(path: Path, spark_log: Path | None, console: Console) -> int:
         spark_log: where Spark's own log goes; a file in the directory for temporary files if left
             out.
         console: where lines go.
+
+    Raises:
+        ModuleNotFoundError: the environment asks for telemetry, and the extra `otel` is missing.
     """
     try:
+        asked = asked_telemetry(os.environ, "percept-job")
         job_file = load_job_file(path, os.environ)
-    except JobFileError as error:
+    except (TelemetryRefused, JobFileError) as error:
         console.print(str(error), style="red", markup=False, highlight=False)
+        return 2
+    if (missing := missing_library(job_file)) is not None:
+        console.print(str(missing), style="red", markup=False, highlight=False, soft_wrap=True)
         return 2
     handler = RichHandler(console=console, show_path=False, show_time=False)
     # Py4J logs a traceback of every batch that ends early; the reason is printed at the end.
@@ -61,10 +72,27 @@ def run_job(path: Path, spark_log: Path | None, console: Console) -> int:
         markup=False,
         highlight=False,
     )
-    return _run(job_file, log, console)
+    try:
+        telemetry = _telemetry(asked, job_file)
+    except TelemetryRefused as error:
+        console.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
+        return 2
+    try:
+        return _run(job_file, log, console, telemetry)
+    finally:
+        if telemetry is not None:
+            telemetry.close()
 
 
-def _run(job_file: JobFile, log: Path, console: Console) -> int:
+def _telemetry(asked: AskedTelemetry | None, job_file: JobFile) -> "JobTelemetry | None":
+    if (sending := opened(asked, os.environ)) is None:
+        return None
+    from processor_runtime.telemetry.job_telemetry import JobTelemetry  # noqa: PLC0415 - of `otel`
+
+    return JobTelemetry(sending, job_file.stream, job_file.name)
+
+
+def _run(job_file: JobFile, log: Path, console: Console, telemetry: "JobTelemetry | None") -> int:
     # Spark takes a second to load, which would slow down other commands.
     from processor_runtime.spark.failure_text import (  # noqa: PLC0415
         ending_text,
@@ -84,7 +112,9 @@ def _run(job_file: JobFile, log: Path, console: Console) -> int:
     if (spark := start_spark(job_file, log, console)) is None:
         return 1
     spark.sparkContext.setLogLevel("WARN")
-    job = StreamingJob(spark, job_file, os.environ, _printer(console))
+    job = StreamingJob(spark, job_file, os.environ, _told(console, telemetry))
+    if telemetry is not None:
+        job.on_failure = telemetry.failed
     with _signals_stopping(job, console):
         try:
             job.run()
@@ -156,10 +186,12 @@ def _end_of(log: Path) -> str:
     return "\n".join(said[-_LAST_LINES:])
 
 
-def _printer(console: Console) -> Any:
+def _told(console: Console, telemetry: "JobTelemetry | None") -> Any:
     lines = BatchLines()
 
     def show(done: "BatchDone") -> None:
+        if telemetry is not None:
+            telemetry.done(done.times, done.status)
         for line in lines.lines(done.status, done.before, done.now, time.monotonic()):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
 

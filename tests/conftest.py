@@ -11,6 +11,7 @@ from tests.conformance.outcome import Agreement
 from tests.conformance.totals import Verdict, table
 from tests.faults.summary import write_summary
 from tests.one_spark import OneSparkScheduling
+from tests.variants import are_left_out
 
 # How long an example takes says how busy the machine is.
 settings.register_profile(
@@ -43,6 +44,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--one-spark", action="store_true", help="run tests that need Spark in one process"
     )
+    parser.addoption(
+        "--one-variant-in",
+        type=int,
+        default=1,
+        metavar="N",
+        help="of the long variants of shorter tests run one in so many",
+    )
+    parser.addoption(
+        "--variants-by", default="", metavar="TEXT", help="another text chooses other variants"
+    )
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -56,7 +67,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", marker)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark tests of pages; begin with Spark, whose files take minutes, and other slow ones.
 
     A file runs in one process: a slow one that begins last leaves the others idle.
@@ -64,6 +75,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if isinstance(item, pytest.Function) and "browser" in item.fixturenames:
             item.add_marker("pages")
+            # Their service, in a thread, ends while a browser still opens connections to it.
+            item.add_marker(pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"))
+    one_in, text = config.getoption("one_variant_in"), config.getoption("variants_by")
+    if left_out := are_left_out(items, one_in, text):
+        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+        items[:] = [item for item in items if item not in left_out]
     items.sort(key=_turn)
 
 

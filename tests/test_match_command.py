@@ -2,13 +2,18 @@
 
 import gzip
 import json
+import os
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
+from cep.match_input import open_events
+from cep.matching.event_check import EventCheck
+from cep.pattern import Pattern
 from percept.command_line import app
 
 PATTERN = """\
@@ -20,7 +25,7 @@ steps:
     where: name = 'b'
 within: 10 seconds
 """
-EVENTS = [
+EVENTS: list[dict[str, Any]] = [
     {"ts": 0, "user": "u", "name": "a"},
     {"ts": "1970-01-01T00:00:01Z", "user": "v", "name": "b"},
     {"ts": 2000, "user": "u", "name": "b"},
@@ -42,7 +47,7 @@ def events(tmp_path: Path) -> Path:
     return path
 
 
-def run(*arguments: object, stdin: str | None = None) -> Result:
+def run(*arguments: object, stdin: str | bytes | None = None) -> Result:
     return CliRunner().invoke(app, ["match", *map(str, arguments)], input=stdin)
 
 
@@ -81,13 +86,48 @@ def test_standard_input_and_gzip_are_read_too(pattern: Path, events: Path, tmp_p
     assert "1 found" in run(pattern, packed, "-k", "user").stdout
 
 
+@pytest.mark.parametrize("form", ["csv", "parquet", "arrow", "jsonl.gz", "csv.gz"])
+def test_standard_input_takes_every_format(
+    pattern: Path, events: Path, tmp_path: Path, form: str
+) -> None:
+    names = [(event["user"], event["name"]) for event in EVENTS]
+    frame = pl.DataFrame(names, schema=["user", "name"], orient="row").with_row_index("ts")
+    file = tmp_path / "table"
+    match form.removesuffix(".gz"):
+        case "csv":
+            frame.write_csv(file)
+        case "parquet":
+            frame.write_parquet(file)
+        case "arrow":
+            frame.write_ipc(file)
+        case _:
+            file.write_bytes(events.read_bytes())
+    content = gzip.compress(file.read_bytes()) if form.endswith(".gz") else file.read_bytes()
+    assert "1 found" in run(pattern, "-", "-k", "user", stdin=content).stdout
+    if not form.endswith(".gz"):  # without a suffix the first bytes of a file tell it, too
+        assert "1 found" in run(pattern, file, "-k", "user").stdout
+
+
+def test_events_of_a_pipe_are_read_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, writer = os.pipe()
+    check = EventCheck(Pattern.begin("a"), (), "ts")
+    with os.fdopen(reader) as piped, os.fdopen(writer, "wb", buffering=0) as sent:
+        monkeypatch.setattr("sys.stdin", piped)
+        sent.write(b'\n{"ts": 1}\n{"ts": 2}\n')
+        with open_events(Path("-"), check) as (events, _):
+            assert [next(events), next(events)] == [{"ts": 1}, {"ts": 2}]
+            sent.write(b'{"ts": 3}')
+            sent.close()
+            assert list(events) == [{"ts": 3}]
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
         ('{"ts": 1', "line 5, column"),
         ("[1]", "line 5: an event must be a JSON object"),
-        ('{"ts": 2}', "event 4 (ts = 2 ms) is older"),
-        ('{"no": 2}', "event 4: ts is missing"),
+        ('{"ts": 2}', "event 5 (ts = 2 ms) is older"),
+        ('{"no": 2}', "event 5: ts is missing"),
     ],
 )
 def test_bad_events_are_named_with_their_place(
@@ -299,3 +339,36 @@ def test_events_do_not_steer_the_terminal(pattern: Path, tmp_path: Path) -> None
     result = run(pattern, file, "--key", "user")
     assert "\\x1b[2J[red]" in result.stdout
     assert "\x1b" not in result.stdout
+
+
+# --- lists
+
+LISTED = PATTERN.replace("name = 'a'", "name = 'a' AND user IN LIST('vip')")
+CLAUSE = """\
+match_recognize: |
+  MATCH_RECOGNIZE (PARTITION BY user ORDER BY ts MEASURES B.ts AS at PATTERN (A B)
+    DEFINE A AS user IN LIST('vip') AND name = 'a', B AS name = 'b')
+"""
+
+
+@pytest.mark.parametrize("rule", [LISTED, CLAUSE])
+def test_lists_come_from_files(events: Path, tmp_path: Path, rule: str) -> None:
+    path, vip = tmp_path / "listed.yaml", tmp_path / "vip.csv"
+    path.write_text(rule)
+    for text, count in (("u\n\nw\n", 1), ("v\n", 0), ("", 0)):
+        vip.write_text(text)
+        result = run(path, events, "-k", "user", "--list", f"vip={vip}", "-f", "json")
+        assert result.exit_code == 0, result.stderr
+        assert len(result.stdout.splitlines()) == count
+
+
+def test_a_list_that_is_not_given_is_told_with_how_to_give_it(events: Path, tmp_path: Path) -> None:
+    path = tmp_path / "listed.yaml"
+    path.write_text(LISTED.replace("name = 'b'", "user NOT IN LIST('late')"))
+    result = run(path, events, "-k", "user", "--list", f"vip={events}")
+    assert result.exit_code == 2
+    result = run(path, events, "-k", "user")
+    assert result.exit_code == 2
+    assert "the values of the lists late, vip are not known here" in result.stderr
+    assert "--list late=late.csv --list vip=vip.csv" in result.stderr
+    assert "Traceback" not in result.stderr

@@ -115,3 +115,10 @@ def test_matches_found_can_be_processed() -> None:
     (match,) = find_matches(pattern, [{"ts": 3, "n": 1}]).matches
     function = SelectExpressions({"n": "fail.n"}, pattern)
     assert list(process(function, match, processing_time_ms=0)) == [Output({"n": 1})]
+
+
+def test_a_function_for_timeouts_that_would_get_none_is_refused_where_it_is_written() -> None:
+    methods = {"process_match": lambda *_: None, "process_timed_out_match": lambda *_: None}
+    with pytest.raises(TypeError, match="Late has process_timed_out_match and is no Timed"):
+        type("Late", (PatternProcessFunction,), methods)
+    type("Late", (PatternProcessFunction, TimedOutPartialMatchHandler), methods)

@@ -90,11 +90,15 @@ def test_all_formats_of_events_give_the_same(events: Path, tmp_path: Path) -> No
     packed.write_bytes(gzip.compress(events.read_bytes()))
     frame = pl.DataFrame(EVENTS, infer_schema_length=None, strict=False)
     frame.write_csv(table)
-    frame.with_columns(pl.col("ts").str.to_datetime(time_zone="UTC")).write_parquet(columns)
+    timed = frame.with_columns(pl.col("ts").str.to_datetime(time_zone="UTC"))
+    timed.write_parquet(columns)
+    arrow, stream = tmp_path / "e.arrow", tmp_path / "e.arrows"
+    timed.write_ipc(arrow)
+    timed.write_ipc_stream(stream)
 
-    for path in (packed, table, columns):
+    for path in (packed, table, columns, arrow, stream):
         assert rows(run(PAID, "-e", path, "-f", "jsonl")) == [PAID_ROW]
-    for path in (events, packed, table, columns):
+    for path in (events, packed, table, columns, arrow, stream):
         found = run(PAID, "-e", "-", "-f", "jsonl", stdin=path.read_bytes())
         assert rows(found) == [PAID_ROW]
 
@@ -193,10 +197,14 @@ def test_there_is_one_query(events: Path, arguments: list[str]) -> None:
         ("e.jsonl", b'{"ts": 1}\n{"ts": \n', "line 2, column 8: not JSON"),
         ("e.jsonl", b'{"ts": 1}\n[1]\n', "line 2: an event must be a JSON object"),
         ("e.jsonl", b'{"ts": "\xff"}', "line 1: cannot read"),
-        ("e.jsonl", jsonl({"x": 1}, {"x": "b"}).encode(), "row 1: x is 1, with the other rows"),
-        ("e.jsonl", jsonl({"x": [1]}, {"x": ["b"]}).encode(), "row 1: x is [1], with the other"),
-        ("e.jsonl", jsonl({"x": 1}, {"x": True}).encode(), "row 2: x is true, with the other rows"),
-        ("e.jsonl", jsonl({"x": 0.5}, {"x": 2**53 + 1}).encode(), "row 2: x is 9007199254740993"),
+        ("e.jsonl", jsonl({"x": 1}, {"x": "b"}).encode(), "event 1: x is 1, with the other rows"),
+        ("e.jsonl", jsonl({"x": [1]}, {"x": ["b"]}).encode(), "event 1: x is [1], with the other"),
+        (
+            "e.jsonl",
+            jsonl({"x": 1}, {"x": True}).encode(),
+            "event 2: x is true, with the other rows",
+        ),
+        ("e.jsonl", jsonl({"x": 0.5}, {"x": 2**53 + 1}).encode(), "event 2: x is 9007199254740993"),
         ("e.jsonl", b"", "there are no events"),
         ("e.csv", b"", "there are no events"),
         ("e.csv", b"ts,x\n1,2,3\n", "cannot read as CSV: found more fields"),
@@ -220,7 +228,7 @@ def test_a_schema_that_does_not_fit_is_told(events: Path) -> None:
     assert "--schema: " in wrong.stderr
     unfit = run(PAID, "-e", events, "--schema", "user STRING, ts TIMESTAMP, kind BIGINT")
     assert unfit.exit_code == 2
-    assert "row 1: kind: 'pay' is no BIGINT" in unfit.stderr
+    assert "event 1: kind: 'pay' is no BIGINT" in unfit.stderr
     assert run(PAID, "-e", events.with_name("nowhere")).exit_code == 2
 
 

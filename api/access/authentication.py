@@ -1,11 +1,14 @@
 """Who asks, and what that role may do; every route names the least role it needs.
 
+A token that is confined to some streams confines all sessions that its request opens.
+
 `viewer < author < publisher < admin`; `job` stands beside them and may use only what a streaming
 job needs. The table in docs/api.md says the same in words and a test compares the two.
 """
 
 import hashlib
 import hmac
+import json
 import math
 import secrets
 from dataclasses import dataclass
@@ -18,7 +21,9 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
 from api.access import repository
+from api.access.tables import Token
 from api.runtime import CurrentRuntime, Runtime
+from api.store.confinement import confine
 from api.web.cross_site import refuse_cross_site
 from api.web.problems import Refusal
 
@@ -43,11 +48,21 @@ _RANKS: Final = (Role.VIEWER, Role.AUTHOR, Role.PUBLISHER, Role.ADMIN)
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who makes a request: the name and role of its token."""
+    """Who makes a request: the name and role of its token, and whose it is, if that is known.
+
+    `streams` are those that the token is confined to; `None` = all streams.
+    """
 
     name: str
     role: Role
     token_id: str
+    person: str = ""
+    streams: frozenset[str] | None = None
+
+    @property
+    def identity(self) -> str:
+        """What approvals are counted by: the person, or else the name; in lower case."""
+        return (self.person or self.name).lower()
 
     def has(self, least: Role) -> bool:
         """Return whether the role is `least` or stands above it."""
@@ -76,7 +91,7 @@ async def authenticated(
 ) -> Principal:
     """Return who makes the request, by its header or, without one, by the session cookie.
 
-    It is found out, and the request counted, once.
+    It is found out, and the request counted, once. From then on its sessions are confined.
 
     Raises:
         Refusal: without a valid token (401), after too many requests (429), or by cookie from a
@@ -84,6 +99,7 @@ async def authenticated(
     """
     known: Principal | None = getattr(request.state, "principal", None)
     if known is not None:
+        confine(known.streams)
         return known
     return await principal_of(request, runtime, token_text(request, credentials))
 
@@ -103,7 +119,7 @@ def token_text(request: Request, credentials: HTTPAuthorizationCredentials | Non
 
 
 async def principal_of(request: Request, runtime: Runtime, text: str) -> Principal:
-    """Return whose token this is, and count the request.
+    """Return whose token this is, confine the request to its streams, and count it.
 
     Raises:
         Refusal: it is no valid token (401), or there were too many requests (429).
@@ -126,9 +142,13 @@ async def principal_of(request: Request, runtime: Runtime, text: str) -> Princip
             f"{reason} Send it as: Authorization: Bearer {TOKEN_PREFIX}…",
             headers={"WWW-Authenticate": "Bearer"},
         )
-    runtime.known_tokens.add(sha256)
+    runtime.known_tokens.add(sha256, of_all_streams=principal.streams is None)
     request.state.principal = principal
-    _refuse_too_many(runtime, runtime.rate_limits.take(f"token {principal.token_id}"))
+    confine(principal.streams)
+    caller = f"token {principal.token_id}"
+    wait_seconds = runtime.rate_limits.take(caller)
+    request.state.rate_limit = runtime.rate_limits.headers(caller)  # sent by RequestObserver
+    _refuse_too_many(runtime, wait_seconds)
     return principal
 
 
@@ -158,8 +178,8 @@ class Requires:
             return principal
         raise Refusal(
             HTTPStatus.FORBIDDEN,
-            f"The role {principal.role} may not do this; it takes {self.least}"
-            f"{' or job' if self.jobs else ''}.",
+            f"Your role ({principal.role}) is not allowed to do this; {self.least}"
+            f"{' or job' if self.jobs else ''} is required.",
         )
 
     async def admit(self, request: Request, runtime: Runtime) -> None:
@@ -179,6 +199,11 @@ Admin = Annotated[Principal, Depends(Requires(Role.ADMIN))]
 Job = Annotated[Principal, Depends(Requires(Role.ADMIN, jobs=True))]
 
 
+def streams_of(token: Token) -> frozenset[str] | None:
+    """Return the streams that a token is confined to; `None` = all streams."""
+    return None if token.streams is None else frozenset(json.loads(token.streams))
+
+
 def _principal(runtime: Runtime, sha256: str) -> Principal | None:
     with runtime.database.reading() as session:
         token = repository.token_of_hash(session, sha256)
@@ -188,4 +213,4 @@ def _principal(runtime: Runtime, sha256: str) -> Principal | None:
         return None
     if token.expires_at_ms is not None and token.expires_at_ms <= runtime.now_ms():
         return None
-    return Principal(token.name, Role(token.role), token.id)
+    return Principal(token.name, Role(token.role), token.id, token.person, streams_of(token))

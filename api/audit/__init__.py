@@ -1,1 +1,1 @@
-"""The change log: who changed what, when and why; each change of what runs is one epoch."""
+"""The change log: who, what, when, why; a change of what runs, or a set of them, is one epoch."""

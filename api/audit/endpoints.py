@@ -10,11 +10,9 @@ from api.audit.schemas import ChangeView
 from api.audit.tables import Change
 from api.routing import slice_router
 from api.transactions import Read
-from api.web.paging import Cursor, Limit, Page, decoded_cursor, encoded_cursor
+from api.web.paging import NEWEST, Cursor, Limit, Page, cursor_behind, place_in
 
-router = slice_router("/v1", "audit")
-
-_NEWEST = 2**62
+router = slice_router("/v1", "audit", for_confined=True)
 
 
 @router.get("/changes")
@@ -26,9 +24,9 @@ def list_changes(
     limit: Limit = 50,
 ) -> Page[ChangeView]:
     """Return what was changed, newest first."""
-    below_id = decoded_cursor(cursor, int)[0] if cursor else _NEWEST
+    below_id = place_in(cursor, NEWEST)
     found = changes_below(session, wanted, below_id, limit + 1)
-    next_cursor = encoded_cursor(found[limit - 1].id) if len(found) > limit else None
+    next_cursor = cursor_behind(found, limit, lambda last: (last.id,))
     return Page(items=[_view(change) for change in found[:limit]], next_cursor=next_cursor)
 
 

@@ -1,12 +1,13 @@
 """Writes the change log; every slice that changes anything calls `record` in its transaction."""
 
+from api.audit.actions import Action
 from api.audit.tables import Change
 from api.transactions import Writing
 
 
 def record(  # noqa: PLR0913 - the columns of the log, by name
     writing: Writing,
-    action: str,
+    action: Action,
     *,
     stream: str | None = None,
     processor_id: str | None = None,
@@ -19,7 +20,7 @@ def record(  # noqa: PLR0913 - the columns of the log, by name
 
     Args:
         writing: the current write transaction.
-        action: `<what>.<verb>`, such as `token.create`.
+        action: what was done.
         stream: the stream concerned, if one is.
         processor_id: the processor concerned, if one is.
         old_version: the version before.

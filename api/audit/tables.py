@@ -1,17 +1,20 @@
 """The table of the change log."""
 
-from sqlalchemy import BigInteger, ForeignKey, Index, Integer, String, Text, UniqueConstraint
+from sqlalchemy import BigInteger, ForeignKey, Index, Integer, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from api.store.database import Name, Record
 
 
 class Change(Record):
-    """One change; `epoch` is set if it changed what runs on `stream`, and is unique there."""
+    """One change; `epoch` is set if it changed what runs on `stream`.
+
+    Changes that were made as one, as by a change set, have the same epoch.
+    """
 
     __tablename__ = "changes"
     __table_args__ = (
-        UniqueConstraint("stream", "epoch"),
+        Index(None, "stream", "epoch"),
         Index(None, "processor_id", "id"),
     )
 

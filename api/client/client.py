@@ -1,16 +1,24 @@
 """`Client`: everything the service does with streams, processors and matches, from Python."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self, Unpack
 from urllib.parse import quote
 
 import httpx2
 
+from api.client.backtests import BacktestClient
+from api.client.change_sets import ChangeSetCalls
 from api.client.connection import Connection, view_of
+from api.client.diagnosis import Diagnosis, Funnel
 from api.client.documents import ProcessorParts, processor_document
 from api.client.errors import Flaw, NotFound
+from api.client.explanations import Explanation, wait_for_explanation
+from api.client.lists import ListClient
 from api.client.matches import MatchCalls
+from api.client.partial_matches import PartialMatches, wait_for_answers
+from api.client.proposals import ProposalCalls
 from api.client.rollouts import RolloutClient
+from api.client.snoozes import Snooze, SnoozeClient, Snoozes
 from api.client.views import (
     Processor,
     ProcessorLine,
@@ -20,11 +28,12 @@ from api.client.views import (
     VersionLine,
 )
 from api.client.waiting import Patience, wait_until_running
+from api.client.webhooks import WebhookClient
 from cep.pattern import Pattern
 from cep.signing.keys import SigningKeys
 
 
-class Client(MatchCalls):
+class Client(ChangeSetCalls, MatchCalls, ProposalCalls):
     """A connection to a rule service; may be shared by threads. Every call raises `ServiceError`.
 
     The argument `if_match` of a change is the `etag` of the state that was read, or `*` for any
@@ -107,6 +116,15 @@ class Client(MatchCalls):
             if_match=if_match,
         )
 
+    def require_approvals(self, stream: str, required: int, *, if_match: str = "*") -> Stream:
+        """Set how many people must approve changes of what runs; needs the role admin."""
+        path = f"{_stream(stream)}/approvals"
+        return self._one_stream("PUT", path, body={"required": required}, if_match=if_match)
+
+    def lists(self, stream: str) -> ListClient:
+        """Return what can be done with the lists of a stream."""
+        return ListClient(self._connection, f"{_stream(stream)}/lists")
+
     # --- processors
 
     def publish(  # noqa: PLR0913 - keyword options with defaults
@@ -138,13 +156,27 @@ class Client(MatchCalls):
             CodeRefused: the function cannot be pickled, or is too large.
             ServiceError: the service refuses it; `Invalid` lists the problems with their places.
         """
-        document = processor_document(stream, processor_id, pattern, parts, self._signing_keys)
+        document = self.document(stream, processor_id, pattern=pattern, **parts)
         if if_match is None:
             try:
                 if_match = self.get(processor_id).etag
             except NotFound:
                 return self.create(document, comment=comment, paused=paused)
         return self.replace(document, if_match=if_match, comment=comment)
+
+    def document(
+        self,
+        stream: str,
+        processor_id: str,
+        *,
+        pattern: Pattern | Mapping[str, Any],
+        **parts: Unpack[ProcessorParts],
+    ) -> dict[str, Any]:
+        """Return the document of a processor, its Python code signed; nothing is sent.
+
+        It may be proposed, tried or run over past events; arguments as for `publish`.
+        """
+        return processor_document(stream, processor_id, pattern, parts, self._signing_keys)
 
     def create(
         self,
@@ -181,6 +213,35 @@ class Client(MatchCalls):
     ) -> Processor:
         """Change labels (description, owner, tags) and return the processor; no version is made."""
         return self._change("PATCH", processor_id, body=labels, if_match=if_match, comment=comment)
+
+    def set_parameters(
+        self,
+        processor_id: str,
+        values: Mapping[str, bool | float | str | Sequence[bool | float | str]],
+        *,
+        if_match: str = "*",
+        comment: str = "",
+    ) -> Processor:
+        """Publish a version with other values of parameters, and return the processor.
+
+        Args:
+            processor_id: its id.
+            values: by name; parameters that are not named keep their values. A list has all of its
+                values.
+            if_match: the ETag of the state this replaces.
+            comment: why; kept in the log.
+
+        Raises:
+            Invalid: it has no such parameter, or a value is none that the parameter may take.
+        """
+        return self._change(
+            "PATCH",
+            processor_id,
+            "/parameters",
+            body=dict(values),
+            if_match=if_match,
+            comment=comment,
+        )
 
     def validate(self, document: Mapping[str, Any]) -> list[Flaw]:
         """Return the warnings for a document that would be accepted; nothing is written.
@@ -264,11 +325,96 @@ class Client(MatchCalls):
             if_match=if_match,
         )
 
-    # --- jobs
-
     def rollout(self, processor_id: str) -> RolloutClient:
         """Return what can be done with the rollout of a processor; nothing is sent yet."""
         return RolloutClient(self._connection, f"{_processor(processor_id)}/rollout")
+
+    def snoozes(self, processor_id: str) -> SnoozeClient:
+        """Return what can be done with the snoozes of a processor; nothing is sent yet."""
+        return SnoozeClient(self._connection, f"{_processor(processor_id)}/snoozes")
+
+    def snoozed(self, stream: str) -> list[Snooze]:
+        """Return the snoozes of all processors of a stream."""
+        return self._connection.read(Snoozes, "GET", f"{_stream(stream)}/snoozes").items
+
+    @property
+    def webhooks(self) -> WebhookClient:
+        """What can be done with webhooks of the service; nothing is sent yet."""
+        return WebhookClient(self._connection)
+
+    @property
+    def backtests(self) -> BacktestClient:
+        """What can be done with backtests; nothing is sent yet."""
+        return BacktestClient(self._connection)
+
+    # --- jobs
+
+    def diagnosis(self, processor_id: str) -> Diagnosis:
+        """Return why a processor finds nothing: the chain from events to matches, link by link."""
+        return self._connection.read(Diagnosis, "GET", f"{_processor(processor_id)}/diagnosis")
+
+    def partial_matches(
+        self, processor_id: str, key: str = "", *, timeout_seconds: float = 30
+    ) -> PartialMatches:
+        """Return what is open for one key of a processor, in each running job.
+
+        Args:
+            processor_id: the processor.
+            key: as lists of matches have it, or a JSON array of its values; empty for a processor
+                without `key_by`.
+            timeout_seconds: how long to wait for jobs, which tell after a batch that reads an
+                event. What has not told by then has no `answered_at`.
+
+        Raises:
+            ServiceError: there is no such processor, or this is no key of it.
+        """
+        path = f"{_processor(processor_id)}/partial-matches"
+        return wait_for_answers(
+            lambda: self._connection.read(PartialMatches, "GET", path, query={"key": key}),
+            timeout_seconds,
+        )
+
+    def why_no_match(  # noqa: PLR0913 - keyword options with defaults
+        self,
+        processor_id: str,
+        key: str = "",
+        *,
+        since: str | int,
+        until: str | int,
+        version: int | None = None,
+        attempts: int = 3,
+        timeout_seconds: float = 60,
+    ) -> Explanation:
+        """Return why a processor found no match for a key in a span, from the archive of a worker.
+
+        Args:
+            processor_id: the processor.
+            key: as lists of matches have it, or a JSON array of its values; empty for a processor
+                without `key_by`.
+            since: the beginning of the span: ISO 8601 or milliseconds.
+            until: its end, exclusive.
+            version: which version; by default the current one.
+            attempts: how many attempts are told, those that came farthest first; at most 50.
+            timeout_seconds: how long to wait for the answer.
+
+        Raises:
+            NotExplained: there was none within this time, or the worker could not tell.
+            ServiceError: there is no such processor, this is no key of it, or no worker has the
+                archive of its stream.
+        """
+        path = f"{_processor(processor_id)}/explanations"
+        span = {"since": since, "until": until}
+        body = span | {"key": key, "version": version, "attempts": attempts}
+        asked = self._connection.read(Explanation, "POST", path, body=body)
+        return wait_for_explanation(
+            asked,
+            lambda: self._connection.read(Explanation, "GET", f"{path}/{asked.number}"),
+            timeout_seconds,
+        )
+
+    def funnel(self, processor_id: str) -> Funnel:
+        """Return how far the partial matches of a processor get, and why they end."""
+        return self._connection.read(Funnel, "GET", f"{_processor(processor_id)}/funnel")
 
     def running(self, stream: str, processor_id: str) -> Running:
         """Return the versions of a processor that the jobs of a stream run."""

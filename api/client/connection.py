@@ -1,7 +1,8 @@
 """One HTTP connection to the rule service: token, retries, errors, pages."""
 
 import ipaddress
-from collections.abc import Iterator, Mapping
+import secrets
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
@@ -9,9 +10,10 @@ import httpx2
 from pydantic import BaseModel, ValidationError
 
 from api.client.errors import Unreachable, answer_not_understood, error_of
-from api.client.retries import RetryingTransport
+from api.client.retries import KEY_HEADER, READS, RetryingTransport
 from contract.connections import connection_trouble
 
+Item = TypeVar("Item")
 View = TypeVar("View", bound=BaseModel)
 Query = Mapping[str, str | int | bool | None]
 
@@ -49,33 +51,46 @@ class Connection:
             transport=RetryingTransport(transport or httpx2.HTTPTransport()),
         )
 
-    def send(
+    def send(  # noqa: PLR0913 - a request has so many parts
         self,
         method: str,
         path: str,
         *,
         query: Query | None = None,
         body: Any = None,
+        content: bytes | None = None,
         if_match: str | None = None,
+        is_upload: bool = False,
+        answer_seconds: float = 0,
     ) -> httpx2.Response:
-        """Return a successful answer (2xx).
+        """Return a successful answer (2xx); a change is made once, even if it is sent again.
 
         Args:
             method: of HTTP.
             path: from `/v1` on.
             query: parameters; those that are `None` or empty are left out.
             body: plain JSON data.
+            content: CSV, instead of a body.
             if_match: an ETag without quotes, or `*`.
+            is_upload: of the values of a list, which takes no idempotency key.
+            answer_seconds: how long to wait for the answer, if that is longer than for others.
 
         Raises:
             ServiceError: no answer, or another one.
         """
         given = _given(query or {})
-        headers = {}
+        headers = {} if content is None else {"Content-Type": "text/csv"}
+        sent = {"json": body} if content is None else {"content": content}
         if if_match is not None:
             headers["If-Match"] = "*" if if_match == "*" else f'"{if_match}"'
+        if method not in READS and not is_upload:
+            headers[KEY_HEADER] = secrets.token_hex(16)
+        usual = self._http.timeout.read
+        timeout = self._silent_for(usual if usual is None else max(usual, answer_seconds))
         try:
-            response = self._http.request(method, path, params=given, json=body, headers=headers)
+            response = self._http.request(
+                method, path, params=given, headers=headers, timeout=timeout, **sent
+            )
         except httpx2.HTTPError as error:
             said = connection_trouble(error, self.url, "the environment variable SSL_CERT_FILE")
             raise Unreachable(said) from error
@@ -99,13 +114,16 @@ class Connection:
         Raises:
             ServiceError: no answer, or another one.
         """
-        own = self._http.timeout
-        timeout = httpx2.Timeout((own.connect, silence_seconds, own.write, own.pool))
+        timeout = self._silent_for(silence_seconds)
         with self._http.stream("GET", path, params=_given(query), timeout=timeout) as response:
             if not response.is_success:
                 response.read()
                 raise error_of(response)
             yield response
+
+    def _silent_for(self, seconds: float | None) -> httpx2.Timeout:
+        own = self._http.timeout
+        return httpx2.Timeout((own.connect, seconds, own.write, own.pool))
 
     def read(self, kind: type[View], method: str, path: str, **request: Any) -> View:
         """Return an answer as a view; arguments as for `send`.
@@ -121,14 +139,20 @@ class Connection:
         Raises:
             ServiceError: no answer, or another one.
         """
-        cursor = None
+        return self.items(path, {**(query or {}), "limit": _PAGE}, kind.model_validate)
+
+    def items(self, path: str, query: Query, read: Callable[[Any], Item]) -> Iterator[Item]:
+        """Yield every item of a list as `read` makes it, which may raise ValueError at another.
+
+        Raises:
+            ServiceError: no answer, or another one.
+        """
+        cursor: str | None = None
         while True:
-            asked = {**(query or {}), "limit": _PAGE, "cursor": cursor}
-            response = self.send("GET", path, query=asked)
+            response = self.send("GET", path, query={**query, "cursor": cursor})
             try:
-                page = response.json()
-                items = [kind.model_validate(item) for item in page["items"]]
-                cursor = page["next_cursor"]
+                page: Any = response.json()
+                items, cursor = [read(item) for item in page["items"]], page["next_cursor"]
             except (ValueError, KeyError, TypeError) as error:
                 raise answer_not_understood(response, error) from error
             yield from items

@@ -28,7 +28,8 @@ class Flaw(BaseModel):
     def __str__(self) -> str:
         place = self.pointer or "the whole"
         if self.line is not None:
-            place += f" (line {self.line}, column {self.column})"
+            column = "" if self.column is None else f", column {self.column}"
+            place += f" (line {self.line}{column})"
         told = f"{place}: {self.detail} {self.remedy}".rstrip()
         return f"{told}\n{self.snippet}" if self.snippet else told
 

@@ -9,7 +9,7 @@ Source: HTML Living Standard, 9.2 "Server-sent events".
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, get_args
 
 import httpx2
 from pydantic import ValidationError
@@ -25,13 +25,15 @@ from api.client.errors import (
 )
 from api.client.match_views import MatchLine
 from contract.connections import connection_trouble
+from contract.reports import MatchKind
 
 _FIRST_PAUSE_SECONDS: Final = 0.25
 _LONGEST_PAUSE_SECONDS: Final = 30.0
 _SILENCE_SECONDS: Final = 60.0
 """The service says something every 15 seconds; a connection that is silent for so long is dead."""
 
-_NAMES: Final = frozenset({"match", "timeout"})
+_NAMES: Final = frozenset(get_args(MatchKind))
+"""Events are named by the kind of match; others are of triage."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,18 @@ class MatchTriage(Triage):
     end: Instant
 
 
+class StandsFor(View):
+    """What a match stands for: the matches of its group; times are milliseconds."""
+
+    matches: int = Field(description="How many they are, this one included.")
+    keys: int
+    keys_are_estimated: bool
+    group: dict[str, Any] = Field(description="The output columns they have in common.")
+    is_rest: bool = Field(description="Whether these are all groups that had no own place.")
+    since: Instant
+    until: Instant
+
+
 class MatchLine(View):
     """One line of a list of matches; times are milliseconds."""
 
@@ -55,6 +67,10 @@ class MatchLine(View):
     received_at: Instant
     output: Any
     event_count: int
+    group_id: str = Field(default="", description="Empty = it is in no group.")
+    stands_for: StandsFor | None = Field(
+        default=None, description="`None` = for itself alone, or that is not known yet."
+    )
     triage: Triage
 
 

@@ -29,8 +29,10 @@ from cep.instants import iso_text
 class MatchFilter(TypedDict, total=False):
     """Which matches are wanted; what is left out may be any.
 
-    `key` has its values joined by a comma and a space; `since` and `until` are event times of the
-    end; `status` is open, acknowledged, false_positive or resolved.
+    `key` has its values joined by a comma and a space, and `key_prefix` is how such texts begin;
+    `group` is the `group_id` of a match, whose others have the kind `grouped`; `since` and `until`
+    are event times of the end; `status` is open, acknowledged, false_positive
+    or resolved.
     """
 
     processor: str
@@ -38,6 +40,8 @@ class MatchFilter(TypedDict, total=False):
     job: str
     kind: str
     key: str
+    key_prefix: str
+    group: str
     since: Moment
     until: Moment
     text: str
@@ -159,12 +163,13 @@ class MatchCalls:
         status: str | None = None,
         assignee: str | None = None,
         note: str | None = None,
+        up_to: int | None = None,
         comment: str = "",
     ) -> TriageResult:
         """Change the triage of all recent matches that meet a filter; needs the role author.
 
         They are changed 500 at a time, newest first; if it breaks off, those before are changed.
-        Matches that come while it goes on are not.
+        Matches that come while it goes on are not, nor any with a `number` above `up_to`.
 
         Raises:
             Invalid: the filter is empty.
@@ -172,12 +177,13 @@ class MatchCalls:
         """
         total = TriageResult(changed=0, unchanged=0)
         cursor = None
+        limit = {} if up_to is None else {"up_to": up_to}
         while True:
             page = self._connection.read(
                 TriageResult,
                 "POST",
                 f"{_stream(stream)}/triage",
-                body=_change(status, assignee, note),
+                body=limit | _change(status, assignee, note),
                 query={**_query(wanted), "comment": comment, "cursor": cursor},
             )
             total = TriageResult(

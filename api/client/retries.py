@@ -1,7 +1,9 @@
-"""Sends a request again where that is safe: a read without a good answer, and anything put off.
+"""Sends a request again where that is safe.
 
-A change is sent again only if it never reached the service or the service put it off (429, or 503
-with `Retry-After` in a problem document); else it might be made twice.
+That is a read without a good answer, a change with an idempotency key, which the service makes once
+however often it comes, and anything put off. Any other change is sent again only if it never
+reached the service or the service put it off (429, or 503 with `Retry-After` in a problem
+document); else it might be made twice.
 """
 
 import time
@@ -13,9 +15,11 @@ import httpx2
 
 ATTEMPTS: Final = 4
 
+KEY_HEADER: Final = "Idempotency-Key"
+
 _FIRST_PAUSE_SECONDS: Final = 0.25
 _LONGEST_PAUSE_SECONDS: Final = 30.0
-_READS: Final = frozenset({"GET", "HEAD"})
+READS: Final = frozenset({"GET", "HEAD"})
 _PASSING: Final = frozenset(
     {HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT}
 )
@@ -40,7 +44,7 @@ class RetryingTransport(httpx2.BaseTransport):
                 self._sleep(pause_seconds)
                 continue
             except httpx2.TransportError:
-                if request.method not in _READS:
+                if not _may_come_twice(request):
                     raise
                 self._sleep(pause_seconds)
                 continue
@@ -60,7 +64,11 @@ def _is_worth_repeating(request: httpx2.Request, response: httpx2.Response) -> b
         return True
     if response.status_code not in _PASSING:
         return False
-    return request.method in _READS or _says_that_nothing_was_changed(response)
+    return _may_come_twice(request) or _says_that_nothing_was_changed(response)
+
+
+def _may_come_twice(request: httpx2.Request) -> bool:
+    return request.method in READS or KEY_HEADER in request.headers
 
 
 def _says_that_nothing_was_changed(response: httpx2.Response) -> bool:

@@ -16,6 +16,15 @@ class View(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
+class Difference(View):
+    """One difference between what runs and what is proposed, or would run."""
+
+    pointer: str
+    change: str
+    old: Any = None
+    new: Any = None
+
+
 class Stream(View):
     """A stream; `etag` names its definition, for `if_match`, and is empty in lists."""
 
@@ -27,6 +36,8 @@ class Stream(View):
     description: str
     version: int
     epoch: int
+    required_approvals: int = 0
+    lists_need_approvals: bool = True
     etag: str = ""
 
     @property

@@ -5,8 +5,8 @@
 The pages need no token, like a sign-in form; their data comes from `/v1` and needs a role there.
 """
 
-import re
 import secrets
+from collections.abc import Callable, Iterable
 from functools import cache
 from http import HTTPStatus
 from typing import Annotated, Final
@@ -14,6 +14,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Header, Path, Response
 
 from api.dashboard.assets import Assets, read_assets
+from api.dashboard.preloads import unnamed
 from api.web.problems import Refusal
 
 router = APIRouter(include_in_schema=False)
@@ -28,15 +29,20 @@ PAGES: Final = (
     "/streams/{stream}/rules/{processor_id}/edit",
     "/streams/{stream}/matches",
     "/streams/{stream}/matches/{match_id}",
+    "/streams/{stream}/lists",
+    "/streams/{stream}/lists/{name}",
+    "/streams/{stream}/backtests/{number}",
     "/streams/{stream}/jobs/{name}",
+    "/proposals",
+    "/proposals/{number}",
     "/activity",
     "/tokens",
+    "/webhooks",
 )
 
 _READING: Final = ["GET", "HEAD"]
 _FOR_EVER: Final = "public, max-age=31536000, immutable"
 _ASK_AGAIN: Final = "no-cache"
-_FIRST_MODULES: Final = re.compile(r"vendor/preact\.js|js/\w+\.js|js/ui/\w+\.js")
 
 
 @cache
@@ -45,11 +51,19 @@ def loaded_assets() -> Assets:
     return read_assets()
 
 
-def read_page() -> Response:
-    """Answer the path of any page: the script reads the path and shows the page."""
+def page_at(path: str) -> Callable[[], Response]:
+    """Return what answers the path of a page: the script reads the path and shows the page."""
+
+    def read_page() -> Response:
+        return _page(path)
+
+    return read_page
+
+
+def _page(path: str) -> Response:
     assets = loaded_assets()
     nonce = secrets.token_urlsafe(16)
-    page = assets.index.replace("{{preloads}}", _preloads(assets))
+    page = assets.index.replace("{{preloads}}", _preloads(assets.modules[unnamed(path)]))
     page = page.replace("{{assets}}", f"/assets/{assets.digest}").replace("{{nonce}}", nonce)
     return Response(
         page,
@@ -59,7 +73,7 @@ def read_page() -> Response:
 
 
 for _path in PAGES:
-    router.api_route(_path, methods=_READING)(read_page)
+    router.api_route(_path, methods=_READING)(page_at(_path))
 
 
 @router.api_route("/favicon.ico", methods=_READING)
@@ -119,9 +133,8 @@ def _file(path: str, caching: str, if_none_match: str, accept_encoding: str) -> 
     return Response(asset.body, media_type=asset.media_type, headers=headers)
 
 
-def _preloads(assets: Assets) -> str:
-    """Return preload links, so that files needed by every page are fetched in parallel."""
-    wanted = filter(_FIRST_MODULES.fullmatch, assets.files)
+def _preloads(modules: Iterable[str]) -> str:
+    """Return preload links, so that all that a page needs is fetched in parallel."""
     return "\n    ".join(
-        f'<link rel="modulepreload" href="{{{{assets}}}}/{path}" />' for path in wanted
+        f'<link rel="modulepreload" href="{{{{assets}}}}/{path}" />' for path in modules
     )

@@ -7,6 +7,7 @@ nothing more is kept in the store.
 """
 
 from http import HTTPStatus
+from typing import Literal
 
 from fastapi import Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
@@ -34,6 +35,13 @@ class SessionView(BaseModel):
     name: str
     role: Role
     token_id: str
+    streams: list[str] | None = Field(description="Those it is confined to; null = all.")
+
+
+class SessionOver(BaseModel):
+    """Somebody was signed in, with a token that has expired or was revoked."""
+
+    is_over: Literal[True] = True
 
 
 @router.post("", dependencies=[Depends(refuse_cross_site)], include_in_schema=False)
@@ -65,7 +73,9 @@ async def sign_in(
 
 
 @router.get("", include_in_schema=False)
-async def read_session(request: Request, runtime: CurrentRuntime) -> SessionView | None:
+async def read_session(
+    request: Request, runtime: CurrentRuntime
+) -> SessionView | SessionOver | None:
     """Say who is signed in; null = nobody, which is no error for a page that asks."""
     token = request.cookies.get(SESSION_COOKIE, "")
     if not token:
@@ -75,7 +85,7 @@ async def read_session(request: Request, runtime: CurrentRuntime) -> SessionView
     except Refusal as refusal:
         if refusal.status_code != HTTPStatus.UNAUTHORIZED:
             raise
-        return None
+        return SessionOver()
 
 
 @router.delete(
@@ -96,4 +106,9 @@ async def sign_out(request: Request, response: Response) -> None:
 
 
 def _view(principal: Principal) -> SessionView:
-    return SessionView(name=principal.name, role=principal.role, token_id=principal.token_id)
+    return SessionView(
+        name=principal.name,
+        role=principal.role,
+        token_id=principal.token_id,
+        streams=None if principal.streams is None else sorted(principal.streams),
+    )

@@ -4,6 +4,7 @@ from fastapi import Response
 from starlette.concurrency import run_in_threadpool
 
 from api.access.authentication import Author, Viewer
+from api.code.readable import readable
 from api.drafts import service
 from api.drafts.schemas import (
     Draft,
@@ -16,12 +17,12 @@ from api.drafts.schemas import (
 )
 from api.routing import slice_router
 from api.runtime import CurrentRuntime
-from api.trials.reports import SampleEvents, TrialReport
 from api.web.problems import documented
 from cep.definition.text import in_usual_order, json_text
 from cep.pattern.document.yaml_writing import yaml_text
+from cep.trials.reports import SampleEvents, TrialReport
 
-router = slice_router("/v1/drafts", "drafts")
+router = slice_router("/v1/drafts", "drafts", for_confined=True)
 
 _MINUTE_MS = 60_000
 
@@ -51,8 +52,11 @@ async def make_samples(draft: Draft, principal: Author, runtime: CurrentRuntime)
 @router.post("/text")
 def write_draft(rewriting: Rewriting, _principal: Viewer) -> Rewritten:
     """Return a document as text, keys in the order in which people write them."""
-    service.require_draft_size(rewriting.document)
-    document = in_usual_order(rewriting.document)
+    document = rewriting.document
+    if rewriting.code == "readable":
+        document = readable(document)
+    service.require_draft_size(document)
+    document = in_usual_order(document)
     write = json_text if rewriting.format == "json" else yaml_text
     return Rewritten(text=write([document]))
 

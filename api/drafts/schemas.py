@@ -58,6 +58,11 @@ class Rewriting(BaseModel):
 
     document: dict[str, Any]
     format: TextFormat = "yaml"
+    code: Literal["whole", "readable"] = Field(
+        default="whole",
+        description="Python code as it travels, or for people: its source text, and the length "
+        "and SHA-256 of what was pickled. Such a text cannot be published.",
+    )
 
 
 class Rewritten(BaseModel):

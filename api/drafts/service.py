@@ -15,18 +15,19 @@ from api.access.authentication import Principal
 from api.code.verification import holds_code
 from api.drafts.reading import ReadDraft, Unreadable, read_draft
 from api.drafts.schemas import MAXIMUM_CHARACTERS, Draft, DraftReport, RowPatternDrawing
+from api.list_store.schemas import TooManyToTry, schema_of, tried_lists
 from api.processors.publishing import checked_document
 from api.runtime import Runtime
 from api.streams.service import ddl_of, event_time_column, existing_stream
-from api.trials.misfits import Unfit
 from api.trials.processes import BeyondLimit
-from api.trials.rule import WrittenRule
 from api.web.problems import Flaw, Refusal, document_flaws, escaped, invalid
 from cep.definition.checking import check_definition
 from cep.definition.document import ProcessorContent
 from cep.explain.drawing import row_drawing
-from cep.expression import ExpressionError, Schema
+from cep.expression import ExpressionError
 from cep.row_pattern.parsing.clauses import read_query
+from cep.trials.misfits import Unfit
+from cep.trials.rule import WrittenRule
 
 _CHEAPER: Final = "Try it on fewer or shorter events, or narrow the conditions."
 _RULE_KEYS: Final = ("pattern", "key_by", "select")
@@ -139,15 +140,21 @@ def _rule(read: ReadDraft, runtime: Runtime) -> WrittenRule:
     with runtime.database.reading() as session:
         found = existing_stream(session, stream)
         ddl, column = ddl_of(session, found), event_time_column(session, found)
+        schema = schema_of(session, found)
     given = {key: value for key, value in read.data.items() if key in _RULE_KEYS}
-    checked = check_definition(given, Schema.from_ddl(ddl), ProcessorContent)
+    checked = check_definition(given, schema, ProcessorContent)
     if checked.content is None or checked.pattern is None or checked.problems:
         raise invalid("draft", document_flaws(checked.problems, given))
     if holds_code(given):
         detail = "The pattern has Python conditions, which the service does not run."
         remedy = "Try it out where the code is: `find_matches`."
         raise invalid("draft", [Flaw(pointer="/pattern", detail=detail, remedy=remedy)])
-    return WrittenRule(given, ddl, column)
+    try:
+        with runtime.database.reading() as session:
+            lists = tried_lists(session, stream, checked.pattern.list_names, runtime.now_ms())
+    except TooManyToTry as too_many:
+        raise invalid("draft", [Flaw(pointer="/pattern", detail=f"{too_many}")]) from None
+    return WrittenRule(given, ddl, column, lists)
 
 
 def _flaws(refusal: Refusal) -> list[Flaw]:

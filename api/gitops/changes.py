@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import ClassVar
 
-from api.client import Processor, ProcessorLine, Stream
+from api.client import Processor, ProcessorLine, Stream, ValueListLine
 from api.gitops.checking import WantedProcessor, WantedStream, WantedVersion
+from cep.definition.list_documents import ListDocument
 from cep.definition.rule_files import FileProblem
 
 
@@ -21,6 +23,12 @@ class Action(StrEnum):
     LABELS = "labels only"
     RESUME = "resume"
     DELETE = "delete"
+    VALUES = "new values"
+    DESCRIBE = "description only"
+
+
+FREE = frozenset({Action.CREATE_PAUSED, Action.PAUSE, Action.LABELS, Action.DESCRIBE})
+"""What needs no approvals, whatever its stream asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +43,8 @@ class PlannedRequest:
 @dataclass(frozen=True, slots=True)
 class StreamChange:
     """A stream to register or redefine."""
+
+    what: ClassVar[str] = "stream"
 
     wanted: WantedStream
     current: Stream | None
@@ -59,6 +69,8 @@ class StreamChange:
 @dataclass(frozen=True, slots=True)
 class ProcessorChange:
     """A processor to create or change; `steps` in the order in which they are taken."""
+
+    what: ClassVar[str] = "processor"
 
     wanted: WantedProcessor
     current: Processor | None
@@ -86,6 +98,8 @@ class ProcessorChange:
 class Deletion:
     """A processor that no file mentions."""
 
+    what: ClassVar[str] = "processor"
+
     current: ProcessorLine
     actions: tuple[Action, ...] = (Action.DELETE,)
     diff: tuple[str, ...] = ()
@@ -101,7 +115,50 @@ class Deletion:
         return self.current.stream
 
 
-Change = StreamChange | ProcessorChange | Deletion
+@dataclass(frozen=True, slots=True)
+class ListChange:
+    """A list to create or change; only what is said of its values is held, not the values."""
+
+    what: ClassVar[str] = "list"
+
+    wanted: ListDocument
+    current: ValueListLine | None
+    actions: tuple[Action, ...]
+    diff: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The list, behind its stream."""
+        return f"{self.stream}/{self.wanted.name}"
+
+    @property
+    def stream(self) -> str:
+        """The stream it is of."""
+        return self.wanted.stream
+
+
+@dataclass(frozen=True, slots=True)
+class ListDeletion:
+    """A list that no file mentions."""
+
+    what: ClassVar[str] = "list"
+
+    current: ValueListLine
+    diff: tuple[str, ...]
+    actions: tuple[Action, ...] = (Action.DELETE,)
+
+    @property
+    def name(self) -> str:
+        """The list, behind its stream."""
+        return f"{self.stream}/{self.current.name}"
+
+    @property
+    def stream(self) -> str:
+        """The stream it is of."""
+        return self.current.stream
+
+
+Change = StreamChange | ListChange | ProcessorChange | Deletion | ListDeletion
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,22 +5,24 @@ documents ──┐
 columns ────┘      (of streams in the files, else of those the service knows)
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
-from itertools import pairwise
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
+from api.gitops.claims import Claim, claim_of, claim_problems
 from api.streams.checking import check_stream
 from api.streams.schemas import StreamDocument
 from cep.definition.checking import CheckedDefinition, check_definition
 from cep.definition.document import ProcessorDocument, ProcessorFile, ProcessorLabels
 from cep.definition.keys import without_implied_key
+from cep.definition.list_documents import ListDocument, checked_list, is_list
 from cep.definition.rule_files import FileDocument, FileProblem
 from cep.definition.text import in_usual_order
 from cep.expression import Schema
-from cep.instants import instant_ms
+from cep.expression.lists import DATA_TYPES, ValueList
 from cep.pattern import Pattern
 
 LABELS: Final = frozenset(ProcessorLabels.model_fields)
@@ -132,6 +134,7 @@ class Wanted:
     """
 
     streams: tuple[WantedStream, ...]
+    lists: tuple[ListDocument, ...]
     processors: tuple[WantedProcessor, ...]
     faulty: tuple[CheckedFile, ...]
     faulty_streams: frozenset[str]
@@ -139,13 +142,19 @@ class Wanted:
 
 def stream_names(documents: Sequence[FileDocument]) -> set[str]:
     """Return the streams that documents name."""
-    keys = ("stream" if _is_processor(place.data) else "name" for place in documents)
+    keys = (
+        "stream" if _is_processor(place.data) or is_list(place.data) else "name"
+        for place in documents
+    )
     named = (place.data.get(key) for place, key in zip(documents, keys, strict=True))
     return {name for name in named if isinstance(name, str)}
 
 
 def check_documents(
-    documents: Sequence[FileDocument], published: Mapping[str, Schema | None], stream: str | None
+    documents: Sequence[FileDocument],
+    published: Mapping[str, Schema | None],
+    stream: str | None,
+    lists: Mapping[str, tuple[ValueList, ...]] = MappingProxyType({}),
 ) -> tuple[Wanted, list[FileProblem]]:
     """Return the wanted state in documents, and all their problems.
 
@@ -153,24 +162,34 @@ def check_documents(
         documents: from all files.
         published: the columns of the streams that the service knows.
         stream: leave out what belongs to another stream.
+        lists: what else there is on the streams whose lists are known; names of others are not
+            checked.
     """
     files = _Files()
-    processors = []
+    processors, listed = [], []
     for place in documents:
         if _is_processor(place.data):
             processors.append(place)
+        elif is_list(place.data):
+            listed.append(place)
         elif "schema" in place.data or "name" in place.data:
             files.add_stream(place)
         else:
-            told = "neither a processor (id, stream, pattern) nor a stream (name, schema)."
+            told = "neither a rule (id, stream, pattern), a stream (name, schema) nor a list."
             is_pattern = "steps" in place.data or "match_recognize" in place.data
             remedy = "Put the pattern under `pattern:`, with id and stream." if is_pattern else ""
             files.problems.append(place.problem("", told, remedy))
-    columns = {**published, **files.columns}
+    known = {**published, **files.columns}
+    for place in listed:
+        files.add_list(place, known)
+    columns = {
+        name: schema and replace(schema, lists=files.lists_of(name, lists.get(name)))
+        for name, schema in known.items()
+    }
     for place in processors:
         files.add_processor(place, columns)
     wanted = files.wanted(stream)
-    if not files.problems and not wanted.streams and not wanted.processors:
+    if not files.problems and not (wanted.streams or wanted.lists or wanted.processors):
         told = f"there is no document of stream '{stream}' in it."
         files.problems += [FileProblem(file, told) for file in _files_of(documents)]
     return wanted, files.problems
@@ -207,9 +226,11 @@ class _Files:
     problems: list[FileProblem] = field(default_factory=list)
     columns: dict[str, Schema | None] = field(default_factory=dict)
     _streams: dict[str, WantedStream] = field(default_factory=dict)
+    _lists: dict[tuple[str, str], ListDocument] = field(default_factory=dict)
+    _has_faulty_list: bool = False
     _versions: dict[str, list[WantedVersion]] = field(default_factory=dict)
     _faulty: list[CheckedFile] = field(default_factory=list)
-    _claims: dict[str, list["_Claim"]] = field(default_factory=dict)
+    _claims: dict[str, list[Claim]] = field(default_factory=dict)
 
     def add_stream(self, place: FileDocument) -> None:
         checked = check_stream(place.data)
@@ -224,19 +245,41 @@ class _Files:
             other = self._streams[wanted.stream].place.file
             self.problems.append(place.problem("name", f"'{wanted.stream}' is also in {other}"))
 
+    def add_list(self, place: FileDocument, columns: Mapping[str, Schema | None]) -> None:
+        checked = checked_list(place)
+        self.problems += checked.problems
+        found = checked.found
+        if found is None:
+            self._has_faulty_list = True
+            return
+        if found.stream not in columns:
+            self.problems.append(_without_stream(place, found.stream))
+        elif self._lists.setdefault((found.stream, found.name), found) is not found:
+            other = self._lists[found.stream, found.name].place.file
+            self.problems.append(place.problem("list", f"'{found.name}' is also in {other}"))
+
+    def lists_of(
+        self, stream: str, others: tuple[ValueList, ...] | None
+    ) -> tuple[ValueList, ...] | None:
+        """Return the lists of a stream with their types, `None` if not all of them are known."""
+        # A faulty document of a list is told once, and not again with each rule that names it.
+        if others is None or self._has_faulty_list:
+            return None
+        own = {name: each for (of, name), each in self._lists.items() if of == stream}
+        typed = tuple(ValueList(each.name, DATA_TYPES[each.data_type]) for each in own.values())
+        return (*typed, *(each for each in others if each.name not in own))
+
     def add_processor(self, place: FileDocument, columns: Mapping[str, Schema | None]) -> None:
         stream = place.data.get("stream")
         schema = columns.get(stream) if isinstance(stream, str) else None
         checked = check_definition(place.data, schema, ProcessorFile)
         self.problems += map(place.told, checked.problems)
         file = CheckedFile(place, checked)
-        if (claim := _claim(place)) is not None:
+        if (claim := claim_of(place)) is not None:
             self._claims.setdefault(place.data["id"], []).append(claim)
         wrong = {problem.path for problem in checked.problems}
         if isinstance(stream, str) and stream not in columns and "stream" not in wrong:
-            told = f"there is no stream '{stream}'"
-            remedy = "Add its document, or register it first."
-            self.problems.append(place.problem("stream", told, remedy))
+            self.problems.append(_without_stream(place, stream))
             self._faulty.append(file)
         elif checked.problems or checked.content is None or checked.pattern is None:
             self._faulty.append(file)
@@ -247,44 +290,20 @@ class _Files:
     def wanted(self, stream: str | None) -> Wanted:
         """Return what is wanted; documents that exclude each other are problems, too."""
         for name, claims in self._claims.items():
-            self.problems += _claim_problems(name, sorted(claims, key=lambda each: each.begin))
+            self.problems += claim_problems(name, sorted(claims, key=lambda each: each.begin))
         processors = [
             WantedProcessor(tuple(sorted(versions, key=lambda each: each.begin)))
             for versions in self._versions.values()
         ]
         return Wanted(
             tuple(each for each in self._streams.values() if stream in (None, each.stream)),
+            tuple(each for each in self._lists.values() if stream in (None, each.stream)),
             tuple(each for each in processors if stream in (None, each.stream)),
             tuple(each for each in self._faulty if stream in (None, each.stream)),
             frozenset(self.columns.keys() - self._streams.keys()),
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Claim:
-    """A document that has an id for itself, from some time on."""
-
-    place: FileDocument
-    stream: Any
-    begin: tuple[bool, int]
-
-
-def _claim(place: FileDocument) -> _Claim | None:
-    data = place.data
-    try:
-        given = data.get("effective_from")
-        begin_ms = None if given is None else instant_ms(given)
-    except ValueError:
-        return None
-    begin = (begin_ms is not None, begin_ms or 0)
-    return _Claim(place, data.get("stream"), begin) if isinstance(data.get("id"), str) else None
-
-
-def _claim_problems(name: str, claims: list[_Claim]) -> Iterator[FileProblem]:
-    for earlier, later in pairwise(claims):
-        if earlier.stream != later.stream:
-            told = f"'{name}' is also of stream '{earlier.stream}', in {earlier.place.file}"
-            yield later.place.problem("stream", told, "Choose another id.")
-        elif earlier.begin == later.begin:
-            told = f"'{name}' is also in {earlier.place.file}, with the same effective_from"
-            yield later.place.problem("id", told, "Keep one, or change when it begins.")
+def _without_stream(place: FileDocument, stream: str) -> FileProblem:
+    remedy = "Add its document, or register it first."
+    return place.problem("stream", f"there is no stream '{stream}'", remedy)

@@ -18,6 +18,7 @@ from api.gitops.execution import carry_out
 from api.gitops.exporting import FileFormat
 from api.gitops.exporting import export as export_files
 from api.gitops.planning import make_plan, problems_without_service
+from api.gitops.proposing import changes_to_approve, propose
 from api.gitops.reporting import Reporter
 from cep.definition.rule_files import FileProblem, read_documents
 
@@ -30,7 +31,9 @@ def apply(  # noqa: PLR0913 - the options of one command
     files: Annotated[
         list[Path],
         typer.Option(
-            "--file", "-f", help="File or folder of YAML or JSON documents; may be repeated."
+            "--file",
+            "-f",
+            help="File or folder of YAML or JSON documents; - = stdin. May be repeated.",
         ),
     ],
     token: Token,
@@ -39,7 +42,11 @@ def apply(  # noqa: PLR0913 - the options of one command
     stream: OneStream = None,
     prune: Annotated[
         bool,
-        typer.Option("--prune", help="Delete processors of these streams that no file mentions."),
+        typer.Option(
+            "--prune",
+            help="Delete processors of these streams that no file mentions, and lists if there are "
+            "files of lists.",
+        ),
     ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the plan and change nothing.")
@@ -47,6 +54,10 @@ def apply(  # noqa: PLR0913 - the options of one command
     detailed_exitcode: Annotated[
         bool,
         typer.Option("--detailed-exitcode", help="With --dry-run: exit code 3 if changes wait."),
+    ] = False,
+    as_proposals: Annotated[
+        bool,
+        typer.Option("--propose", help="Make proposals for others to approve instead."),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     comment: Annotated[
@@ -57,7 +68,8 @@ def apply(  # noqa: PLR0913 - the options of one command
     """Bring the rule service to the state in files: show a plan, then carry it out.
 
     Nothing is changed unless every document is valid and fits the others. A processor stays paused
-    or running unless its file has `paused: true` or `paused: false`.
+    or running unless its file has `paused: true` or `paused: false`. Where a stream asks for
+    approvals, what needs some can only be proposed, by --propose.
 
     Exit code 0 = done or nothing to do, 1 = something failed, 2 = a file or an option is wrong,
     3 = changes wait (--dry-run --detailed-exitcode).
@@ -80,8 +92,14 @@ def apply(  # noqa: PLR0913 - the options of one command
         reporter.plan(plan)
         if dry_run:
             raise typer.Exit(CHANGES_WAIT if detailed_exitcode and plan.changes else 0)
+        if not as_proposals and (required := changes_to_approve(client, plan)):
+            reporter.approvals_needed(required)
+            raise typer.Exit(FAILED)
         if plan.changes and _agreed(yes=yes):
-            _carry_out(client, plan, comment, reporter)
+            if as_proposals:
+                _propose(client, plan, comment, reporter)
+            else:
+                _carry_out(client, plan, comment, reporter)
 
 
 def export(  # noqa: PLR0913 - the options of one command
@@ -95,12 +113,12 @@ def export(  # noqa: PLR0913 - the options of one command
     ] = FileFormat.YAML,
     allow_plain_http: PlainHttp = False,
 ) -> None:
-    """Write streams and processors to files that `percept apply` finds unchanged.
+    """Write streams, lists and processors to files that `percept apply` finds unchanged.
 
     Exit code 0 = done, 1 = something failed, 2 = an option is wrong.
     """
     reporter = Reporter()
-    before = set(folder.rglob(f"*.{file_format.value}"))
+    before = {*folder.rglob(f"*.{file_format.value}"), *folder.glob("lists/*/*.csv")}
     with connected(url, token, allow_plain_http=allow_plain_http) as client:
         try:
             written = set(export_files(client, folder, stream, file_format))
@@ -128,6 +146,12 @@ def _agreed(*, yes: bool) -> bool:
 
 def _has_terminal() -> bool:
     return sys.stdin.isatty()
+
+
+def _propose(client: Client, plan: Plan, comment: str, reporter: Reporter) -> None:
+    outcomes = propose(client, plan, comment, reporter.proposed)
+    if any(outcome.error for outcome in outcomes):
+        raise typer.Exit(FAILED)
 
 
 def _carry_out(client: Client, plan: Plan, comment: str, reporter: Reporter) -> None:

@@ -9,12 +9,16 @@ from api.gitops.changes import (
     Action,
     Change,
     Deletion,
+    ListChange,
+    ListDeletion,
     Plan,
     PlannedRequest,
     ProcessorChange,
     StreamChange,
 )
 from api.gitops.checking import WantedVersion
+from cep.definition.given_lists import UnreadableList
+from cep.list_content import list_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,9 @@ class ChangeOutcome:
     @property
     def is_outdated(self) -> bool:
         """Whether somebody else has changed it since the plan was made."""
-        return isinstance(self.error, Outdated | Conflict)
+        # A list that is not deleted is named by a rule.
+        refused = Outdated if isinstance(self.change, ListDeletion) else Outdated | Conflict
+        return isinstance(self.error, refused)
 
     @property
     def left(self) -> tuple[Action, ...]:
@@ -56,8 +62,8 @@ def carry_out(
 ) -> list[ChangeOutcome]:
     """Make every change and return the outcomes; a failure does not prevent the others.
 
-    But what is planned for a stream whose own change has failed is not tried, nor anything more
-    once the service does not answer.
+    But what is planned for a stream whose own change has failed is not tried, nor a rule that names
+    a list whose change has, nor anything more once the service does not answer.
 
     Args:
         client: the service.
@@ -83,7 +89,18 @@ def _reason_not_to_try(change: Change, before: list[ChangeOutcome]) -> str:
         is_of_stream = isinstance(outcome.change, StreamChange)
         if is_of_stream and outcome.change.stream == change.stream and not outcome.is_made:
             return f"stream {change.stream} is not as planned"
+        if not outcome.is_made and _is_named(outcome.change, change):
+            return f"list {outcome.change.name} is not as planned"
     return ""
+
+
+def _is_named(listed: Change, change: Change) -> bool:
+    """Return whether a change publishes a rule that names a list."""
+    if not isinstance(listed, ListChange) or not isinstance(change, ProcessorChange):
+        return False
+    patterns = (version.pattern for version in change.wanted.versions)
+    is_of_stream = listed.stream == change.stream
+    return is_of_stream and any(listed.wanted.name in each.list_names for each in patterns)
 
 
 def _attempted(client: Client, change: Change, comment: str) -> ChangeOutcome:
@@ -93,6 +110,8 @@ def _attempted(client: Client, change: Change, comment: str) -> ChangeOutcome:
             made.append(action)  # noqa: PERF402 - what was taken before an error counts
     except ServiceError as error:
         return ChangeOutcome(change, tuple(made), error)
+    except UnreadableList as error:
+        return ChangeOutcome(change, tuple(made), not_tried=f"{error}")
     return ChangeOutcome(change, tuple(made))
 
 
@@ -106,6 +125,12 @@ def _taken(client: Client, change: Change, comment: str) -> Iterator[Action]:
             assert current is not None  # noqa: S101 - the case above
             client.redefine_stream(wanted.place.data, if_match=current.etag, comment=comment)
             yield from change.actions
+        case ListChange():
+            yield from _change_list(client, change, comment)
+        case ListDeletion(current=line):
+            lists = client.lists(line.stream)
+            lists.delete(line.name, if_match=line.etag, comment=comment)
+            yield from change.actions
         case ProcessorChange(current=processor):
             for step in change.steps:
                 if processor is None:
@@ -118,6 +143,24 @@ def _taken(client: Client, change: Change, comment: str) -> Iterator[Action]:
             yield from change.actions
         case _:
             assert_never(change)
+
+
+def _change_list(client: Client, change: ListChange, comment: str) -> Iterator[Action]:
+    lists, wanted = client.lists(change.stream), change.wanted
+    name, current = wanted.name, change.current
+    for action in change.actions:
+        if current is None:
+            description = wanted.document.description
+            current = lists.create(name, wanted.data_type, description=description, comment=comment)
+        elif action is Action.DESCRIBE:
+            description, etag = wanted.document.description, current.etag
+            current = lists.describe(name, description, if_match=etag, comment=comment)
+        else:
+            given = wanted.given()
+            assert given is not None  # noqa: S101 - planned only of a list with values
+            values = list_values(given.data_type, given.content)
+            current = lists.put(name, values, if_match=current.etag, comment=comment)
+        yield action
 
 
 def _create(

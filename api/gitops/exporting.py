@@ -1,23 +1,29 @@
 """The state of the service → files that `percept apply` finds unchanged.
 
 DIR/streams/NAME.yaml
+DIR/lists/STREAM/NAME.yaml and NAME.csv
 DIR/processors/STREAM/ID.yaml
 """
 
+import csv
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from api.client import Client, ProcessorLine
+from api.client import Client, ProcessorLine, ValueListLine
 from api.gitops.checking import content_of, labels_of
 from api.gitops.comparison import published_documents
+from api.gitops.list_planning import in_effect, lines_of
 from api.gitops.planning import REQUESTS_AT_ONCE
 from cep.definition.document import ProcessorDocument
 from cep.definition.text import in_usual_order, json_text
 from cep.pattern import Pattern
 from cep.pattern.document.yaml_writing import yaml_text
+
+_TO_QUOTE: Final = re.compile(r'[",\r\n]')
 
 
 class FileFormat(StrEnum):
@@ -46,6 +52,8 @@ def export(
     with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
         for each in streams:
             yield _write(folder / "streams" / each.name, [each.document], file_format)
+            for listed in client.lists(each.name).all():
+                yield from _write_list(client, folder, listed, file_format)
             lines = client.processors(each.name)
             for line, documents in pool.map(lambda line: (line, _documents(client, line)), lines):
                 path = folder / "processors" / line.stream / line.id
@@ -64,6 +72,33 @@ def _documents(client: Client, line: ProcessorLine) -> list[dict[str, Any]]:
             content |= {"paused": True} if processor.is_paused else {}
         documents.append(in_usual_order(content))
     return documents
+
+
+def _write_list(
+    client: Client, folder: Path, line: ValueListLine, file_format: FileFormat
+) -> Iterator[Path]:
+    """Write the document of a list, and the values that are in effect now as they come."""
+    lists = client.lists(line.stream)
+    path = folder / "lists" / line.stream / line.name
+    values = path.with_name(f"{path.name}.csv")
+    document = {"list": line.name, "stream": line.stream, "type": line.data_type}
+    document |= {"description": line.description} if line.description else {}
+    yield _write(path, [document | {"file": values.name}], file_format)
+    version = in_effect(line).version
+    with (
+        lists.csv(line.name, version=version) as pieces,
+        values.open("w", encoding="utf-8", newline="") as file,
+    ):
+        file.writelines(f"{_csv_field(row[0])}\n" for row in csv.reader(lines_of(pieces)) if row)
+    yield values
+
+
+def _csv_field(text: str) -> str:
+    # csv would end lines as Windows does, or leave a carriage return in a value without quotes.
+    if not _TO_QUOTE.search(text):
+        return text
+    doubled = text.replace('"', '""')
+    return f'"{doubled}"'
 
 
 def _write(path: Path, documents: list[dict[str, Any]], file_format: FileFormat) -> Path:

@@ -27,6 +27,7 @@ from api.gitops.checking import (
     stream_names,
 )
 from api.gitops.comparison import Published, processor_diff, steps_between, text_diff
+from api.gitops.list_planning import KnownLists, list_change, list_deletion
 from api.gitops.refusals import Checker, misfits
 from api.streams.schemas import StreamDocument
 from cep.definition.rule_files import FileDocument, FileProblem
@@ -46,7 +47,8 @@ def make_plan(
         client: the service; nothing is changed there.
         documents: from all files.
         stream: the only stream to look at.
-        prune: delete processors that no file mentions, of all streams that the files name.
+        prune: delete processors that no file mentions, of all streams that the files name, and
+            lists, of the streams that files have lists of.
 
     Raises:
         ServiceError: the service does not answer, or refuses this role.
@@ -55,12 +57,23 @@ def make_plan(
     streams = {name: _found(client.stream, name) for name in sorted({stream} if stream else named)}
     columns = {name: Schema.from_ddl(found.ddl) for name, found in streams.items() if found}
     not_looked_at = dict.fromkeys(named - streams.keys())
-    wanted, problems = check_documents(documents, {**not_looked_at, **columns}, stream)
+    known = KnownLists.of(client, streams)
+    unmentioned = known.not_mentioned(documents) if prune else []
+    wanted, problems = check_documents(
+        documents, {**not_looked_at, **columns}, stream, known.types(unmentioned)
+    )
     stream_changes = [
         change for each in wanted.streams if (change := _stream_change(each, streams[each.stream]))
     ]
+    listed = [list_change(client, each, known) for each in wanted.lists]
+    list_changes = [change for change, _ in listed if change is not None]
+    problems += (problem for _, found in listed for problem in found)
     checker = Checker(
-        client, {each.name: each.wanted for each in stream_changes}, wanted.faulty_streams, streams
+        client,
+        {each.name: each.wanted for each in stream_changes},
+        wanted.faulty_streams,
+        streams,
+        {(each.stream, each.wanted.name): each.wanted for each in list_changes},
     )
     with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
         compared = pool.map(lambda each: _processor_change(client, each), wanted.processors)
@@ -69,13 +82,17 @@ def make_plan(
         faults += (found for _, found in checked)
         faults += (list(misfits(client, change, pool)) for change in stream_changes)
     problems += (problem for found in faults for problem in found)
-    deletions = list(_deletions(client, wanted, streams)) if prune and not problems else []
+    deletions: list[Change] = []
+    if prune and not problems:
+        deletions += _deletions(client, wanted, streams)
+        deletions += map(list_deletion, unmentioned)
     changes: tuple[Change, ...] = (
         *stream_changes,
+        *list_changes,
         *(change for change, _ in checked),
         *deletions,
     )
-    total = len(wanted.streams) + len(wanted.processors) + len(deletions)
+    total = len(wanted.streams) + len(wanted.lists) + len(wanted.processors) + len(deletions)
     return Plan(changes, total - len(changes)), list(dict.fromkeys(problems))
 
 

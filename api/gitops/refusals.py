@@ -7,7 +7,7 @@ Where a stream is new or is to have other columns, the service cannot know yet w
 They are then checked here, by the same function.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,7 +18,9 @@ from api.gitops.checking import CheckedFile, WantedStream
 from api.gitops.comparison import published_documents
 from cep.definition.checking import check_definition
 from cep.definition.document import ProcessorContent
+from cep.definition.list_documents import ListDocument
 from cep.definition.rule_files import FileDocument, FileProblem, Inside
+from cep.expression import Schema
 from cep.matching.examples import example_problems
 
 
@@ -55,13 +57,15 @@ class Checker:
     """Has documents checked as a publish would check them, by the service as far as it can.
 
     A stream of `changed` is new there or is to have other columns, one of `faulty` has a faulty
-    document: what the service says about columns is then not about the right ones.
+    document: what the service says about columns is then not about the right ones. Of `lists`, by
+    stream and name, the service has other values, or none yet.
     """
 
     client: Client
     changed: Mapping[str, WantedStream]
     faulty: frozenset[str]
     streams: Mapping[str, Stream | None]
+    lists: Mapping[tuple[str, str], ListDocument]
 
     def checked(self, change: ProcessorChange) -> tuple[ProcessorChange, list[FileProblem]]:
         """Return a change with its warnings, and what is wrong with its documents."""
@@ -91,13 +95,37 @@ class Checker:
         warned, refused = self._asked(body)
         warnings = [place.told(each) for each in file.checked.warnings]
         warnings += _flaw_problems(place, warned)
-        if stream in self.changed or stream in self.faulty or not self.streams.get(stream):
+        names = () if file.checked.pattern is None else file.checked.pattern.list_names
+        has_other_lists = any((stream, name) in self.lists for name in names)
+        is_known = stream not in self.changed and bool(self.streams.get(stream))
+        if has_other_lists or stream in self.faulty or not is_known:
             refused = [flaw for flaw in refused if _is_about_code(flaw)]
         problems = list(_flaw_problems(place, refused))
-        if stream in self.changed:
-            column = self.changed[stream].document.event_time_column
-            problems += map(place.told, example_problems(place.data, file.checked, column))
+        if has_other_lists or stream in self.changed:
+            problems += self._example_problems(file, stream, names)
         return list(dict.fromkeys(warnings)), problems
+
+    def _example_problems(
+        self, file: CheckedFile, stream: str, names: Sequence[str]
+    ) -> Iterator[FileProblem]:
+        """Yield what examples find with what files say of their stream and its lists."""
+        listed = [self.lists.get((stream, name)) for name in names]
+        given = [each.given() for each in listed if each is not None]
+        values = tuple(each.value_list() for each in given if each is not None)
+        found = self._columns(stream)
+        # The service runs the others when it publishes: the values of their lists are with it.
+        if found is not None and len(values) == len(names):
+            column, schema = found
+            known = replace(schema, lists=values) if values else None
+            found_problems = example_problems(file.place.data, file.checked, column, known)
+            yield from map(file.place.told, found_problems)
+
+    def _columns(self, stream: str) -> tuple[str, Schema] | None:
+        """Return the column of the event time and all columns, as they are to be."""
+        if (wanted := self.changed.get(stream)) is not None:
+            return wanted.document.event_time_column, wanted.schema
+        known = self.streams.get(stream)
+        return None if known is None else (known.event_time_column, Schema.from_ddl(known.ddl))
 
     def _asked(self, body: Mapping[str, Any]) -> tuple[list[Flaw], list[Flaw]]:
         """Return what the service warns of, and what it refuses."""

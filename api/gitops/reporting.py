@@ -1,14 +1,15 @@
 """Prints plans and outcomes: in colour on a terminal, otherwise as plain lines."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from rich.console import Console
 from rich.text import Text
 
-from api.gitops.changes import Action, Plan, ProcessorChange, StreamChange
+from api.gitops.changes import Action, Plan, ProcessorChange
 from api.gitops.execution import ChangeOutcome
+from api.gitops.proposing import ProposalOutcome
 from cep.definition.rule_files import FileProblem
 
 _STYLES: Final = {
@@ -41,9 +42,8 @@ class Reporter:
         for change in plan.changes:
             told = _told(change.actions)
             counts[told] += 1
-            what = "stream" if isinstance(change, StreamChange) else "processor"
             style = _STYLES.get(change.actions[0], "yellow")
-            self.out.print(Text(f"{told}: {what} {change.name}", style=f"bold {style}"))
+            self.out.print(Text(f"{told}: {change.what} {change.name}", style=f"bold {style}"))
             for line in change.diff:
                 self.out.print(Text(f"    {line}", style=_DIFF_STYLES.get(line[:1], "")))
             for warning in change.warnings if isinstance(change, ProcessorChange) else ():
@@ -87,6 +87,28 @@ class Reporter:
         for state, change, actions in parts:
             if actions:
                 self.err.print(Text(f"    {state}: {_told(actions)} {change.name}"))
+
+    def proposed(self, outcome: ProposalOutcome) -> None:
+        """Write what became of one change that was to be proposed."""
+        name, proposal = outcome.change.name, outcome.proposal
+        if outcome.error is not None:
+            self.err.print(Text(f"failed: propose {name}: {outcome.error}", style="red"))
+        elif proposal is None:
+            self.out.print(Text(f"left out: {name}: {outcome.told}", style="yellow"))
+        else:
+            count = f"{proposal.approval_count} of {proposal.required_approvals} approvals"
+            told = f"{outcome.told}: {name}: proposal {proposal.id}, {count}"
+            if outcome.left:
+                told += f"; {outcome.left} more to propose once it is published"
+            self.out.print(Text(told))
+
+    def approvals_needed(self, required: Mapping[str, int]) -> None:
+        """Write which streams ask for approvals, so that the plan cannot be carried out."""
+        for stream, count in required.items():
+            people = f"{count} {'person' if count == 1 else 'people'}"
+            told = f"percept: changes on stream {stream} must be approved by {people}"
+            self.err.print(Text(told, style="red"))
+        self.err.print(Text("Nothing was changed; --propose makes proposals of them."))
 
 
 def _told(actions: Iterable[Action]) -> str:

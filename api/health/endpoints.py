@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 
 from api.access.authentication import authenticated, bearer, token_sha256, token_text
+from api.access.confined import require_all_streams
 from api.routing import slice_router
 from api.runtime import CurrentRuntime
 from api.store.unavailable import StoreUnavailable
@@ -45,20 +46,20 @@ async def may_read_metrics(
     runtime: CurrentRuntime,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
 ) -> None:
-    """Let every valid token pass, and everybody if the operator has opened the metrics.
+    """Let every valid token of all streams pass, and everybody if the operator has opened them.
 
     While the store is away a token passes that was valid when it was last used: the metrics of this
     process are wanted most of all then, and those of jobs are not among them.
 
     Raises:
-        Refusal: no valid token (401).
+        Refusal: no valid token (401), or one that is confined to some streams (403).
         StoreUnavailable: nobody knows whether the token is valid.
     """
     if runtime.settings.metrics_open:
         return
     if await runtime.readiness.is_ready():
-        await authenticated(request, runtime, credentials)
-    elif not runtime.known_tokens.holds(token_sha256(token_text(request, credentials))):
+        require_all_streams(await authenticated(request, runtime, credentials))
+    elif not runtime.known_tokens.sees_all(token_sha256(token_text(request, credentials))):
         raise StoreUnavailable("a token cannot be looked up")
 
 

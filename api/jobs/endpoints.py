@@ -11,21 +11,22 @@ from api.routing import slice_router
 from api.runtime import CurrentRuntime
 from api.streams.service import existing_stream
 from api.transactions import Read, Write
-from api.web.paging import Cursor, Limit, Page, decoded_cursor, encoded_cursor
+from api.web.paging import Cursor, Limit, Page, cursor_behind, decoded_cursor
 from api.web.problems import documented
 from cep.definition.document import ProcessorId, StreamName
 from cep.instants import Instant
+from contract.asked_keys import KeyAnswers, KeyAnswersReceipt
+from contract.report_values import JobName
 from contract.reports import (
     Heartbeat,
     HeartbeatAnswer,
-    JobName,
     JobRegistration,
     JobStop,
     RegisteredJob,
     RunningState,
 )
 
-router = slice_router("/v1", "jobs")
+router = slice_router("/v1", "jobs", for_confined=True)
 
 JobIdInPath = Annotated[str, Path(pattern="^[0-9a-f]{16}$")]
 
@@ -95,6 +96,14 @@ def post_heartbeat(
     return service.take_heartbeat(write, job_id, heartbeat, runtime.settings)
 
 
+@router.post("/jobs/{job_id}/key-answers", responses=documented(404, 409))
+def post_key_answers(
+    job_id: JobIdInPath, told: KeyAnswers, _principal: Job, write: Write
+) -> KeyAnswersReceipt:
+    """Tell what is open for keys that the answer to a heartbeat asked about, after a batch."""
+    return service.take_key_answers(write, job_id, told)
+
+
 @router.post("/jobs/{job_id}/stop", responses=documented(404, 409))
 def stop_job(
     job_id: JobIdInPath,
@@ -129,9 +138,7 @@ def list_held_versions(
     processor_id, version = decoded_cursor(cursor, str, int) if cursor else ("", 0)
     after = (processor_id, version)
     found = repository.held_versions_after(session, job_id, state, after, limit + 1)
-    next_cursor = None
-    if len(found) > limit:
-        next_cursor = encoded_cursor(found[limit - 1].processor_id, found[limit - 1].version)
+    next_cursor = cursor_behind(found, limit, lambda last: (last.processor_id, last.version))
     items = [views.held_version_view(held) for held in found[:limit]]
     return Page(items=items, next_cursor=next_cursor)
 

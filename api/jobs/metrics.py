@@ -26,7 +26,7 @@ _LABELS: Final = ("stream", "job")
 _RUNNING: Final = ("pending", "active", "shadow", "canary", "draining", "paused", "quarantined")
 
 _StatesByJob = Mapping[str, Mapping[str, int]]
-_Found = tuple[Sequence[Job], _StatesByJob, Mapping[str, int]]
+_Found = tuple[Sequence[Job], _StatesByJob, Mapping[str, int], Mapping[str, int]]
 
 _log = structlog.get_logger("percept.jobs")
 
@@ -57,7 +57,9 @@ class JobCollector(Collector):
         try:
             with self._database.reading() as session:
                 jobs = [job for job in repository.all_jobs(session) if job.stopped_at_ms is None]
-                counted = repository.count_states(session, [job.id for job in jobs])
+                job_ids = [job.id for job in jobs]
+                counted = repository.count_states(session, job_ids)
+                throttled = repository.count_throttled(session, job_ids)
                 newest = {
                     name: existing_stream(session, name).epoch
                     for name in {job.stream for job in jobs}
@@ -66,10 +68,14 @@ class JobCollector(Collector):
             # The other metrics are wanted most of all while the store is away.
             _log.warning("no metrics of jobs: the store does not answer", error=str(error))
             return None
-        return jobs, counted, newest
+        return jobs, counted, newest, throttled
 
     def _of_jobs(
-        self, jobs: Sequence[Job], counted: _StatesByJob, newest: Mapping[str, int]
+        self,
+        jobs: Sequence[Job],
+        counted: _StatesByJob,
+        newest: Mapping[str, int],
+        throttled: Mapping[str, int],
     ) -> Iterator[GaugeMetricFamily]:
         now_ms = self._now_ms()
 
@@ -125,6 +131,12 @@ class JobCollector(Collector):
             lambda job: job.dropped,
         )
         yield _gauge(
+            "released_matches",
+            "Complete matches that came out where versions ended, since the start of the instance.",
+            jobs,
+            lambda job: job.released,
+        )
+        yield _gauge(
             "shadow_finds",
             "Finds of versions that are tried that did not count, since the start of the instance.",
             jobs,
@@ -135,6 +147,18 @@ class JobCollector(Collector):
             "Matches that did not go out as their rules say, since the start of the instance.",
             jobs,
             lambda job: job.suppressed,
+        )
+        yield _gauge(
+            "grouped_matches",
+            "Matches that others, which went out, stand for, since the start of the instance.",
+            jobs,
+            lambda job: job.grouped,
+        )
+        yield _gauge(
+            "throttled_rules",
+            "Rules that have spent their budget of matches.",
+            jobs,
+            lambda job: throttled[job.id],
         )
         discovery = {job.id: discovery_view(job) for job in jobs}
         yield _gauge(

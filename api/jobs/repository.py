@@ -106,6 +106,19 @@ def count_states(session: Session, job_ids: Sequence[str]) -> dict[str, dict[str
     return counted
 
 
+def count_throttled(session: Session, job_ids: Sequence[str]) -> dict[str, int]:
+    """Return by job how many of its processors have spent their budget of matches."""
+    query = (
+        select(HeldVersion.job_id, func.count(HeldVersion.processor_id.distinct()))
+        .where(HeldVersion.job_id.in_(job_ids), HeldVersion.throttled_until_ms.is_not(None))
+        .group_by(HeldVersion.job_id)
+    )
+    found = dict.fromkeys(job_ids, 0)
+    for job_id, count in session.execute(query):
+        found[job_id] = count
+    return found
+
+
 def count_held(session: Session, job_id: str) -> int:
     """Return how many versions a job holds, superseded ones left out."""
     query = select(func.count(HeldVersion.version)).where(

@@ -95,6 +95,9 @@ class HeldVersionView(BaseModel):
     partial_matches: int
     state_bytes: int
     last_match: Instant | None
+    throttled_until: Instant | None = Field(
+        description="While its budget is spent: the event time from which it has another."
+    )
     error: str
     traceback: str
 
@@ -109,6 +112,9 @@ class RunningInJob(BaseModel):
     )
     live_version: int | None = Field(description="The version that is active.")
     live_from: Instant | None = Field(description="The event time from which it is active.")
+    canary_version: int | None = Field(
+        description="The version that runs for a share of the keys beside it."
+    )
     next_version: int | None = Field(description="The next version to become active.")
     next_from: Instant | None = Field(description="The event time from which it will be active.")
     matches_last_hour: int
@@ -118,6 +124,11 @@ class RunningInJob(BaseModel):
     errors: int
     left_out: int = Field(description="Matches and timeouts not output because of a limit.")
     dropped: int = Field(description="Open partial matches given up where a version ended.")
+    released: int = Field(description="Complete matches that waited behind these, and came out.")
+    throttled_until: Instant | None = Field(
+        description="While its budget of matches is spent: the event time from which it has "
+        "another."
+    )
     error: str
 
 

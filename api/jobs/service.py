@@ -11,13 +11,15 @@ from typing import Final
 
 from sqlalchemy.orm import Session
 
+from api.audit.actions import Action
 from api.audit.log import record
-from api.jobs import history, history_repository, repository
+from api.jobs import asked_keys, history, history_repository, quarantines, repository
 from api.jobs.tables import HeldVersion, Job, JobInstance
 from api.settings import Settings
 from api.streams.service import existing_stream, locked_stream
 from api.transactions import Writing
 from api.web.problems import Refusal, not_found
+from contract.asked_keys import KeyAnswers, KeyAnswersReceipt
 from contract.canonical import canonical_json
 from contract.reports import (
     MATCHES_PER_POST,
@@ -55,6 +57,7 @@ _HELD = (
     "partial_matches",
     "state_bytes",
     "last_match_ms",
+    "throttled_until_ms",
     "error",
     "traceback",
 )
@@ -106,6 +109,8 @@ def take_heartbeat(
     Raises:
         Refusal: no such job (404), or another instance speaks for it, or it has stopped (409).
     """
+    if quarantines.is_among(heartbeat.versions):
+        _lock_stream_of(writing, job_id)
     job = _speaking_job(writing, job_id, heartbeat.instance_id)
     if heartbeat.sequence > job.sequence:
         _take_job(writing, job, heartbeat, settings)
@@ -120,7 +125,18 @@ def take_heartbeat(
     return HeartbeatAnswer(
         resend_all=heartbeat.held_versions is not None and heartbeat.held_versions != held,
         newest_epoch=existing_stream(writing.session, job.stream).epoch,
+        asked_keys=asked_keys.asked_keys(writing.session, job.stream, writing.now_ms),
     )
+
+
+def take_key_answers(writing: Writing, job_id: str, told: KeyAnswers) -> KeyAnswersReceipt:
+    """Keep what a job tells of keys that somebody asks about.
+
+    Raises:
+        Refusal: no such job (404), or another instance speaks for it, or it has stopped (409).
+    """
+    job = _speaking_job(writing, job_id, told.instance_id)
+    return KeyAnswersReceipt(taken=asked_keys.take_answers(writing, job, told.answers))
 
 
 def stop(writing: Writing, job_id: str, announcement: JobStop) -> Job:
@@ -225,6 +241,10 @@ def _take_versions(writing: Writing, job: Job, versions: Iterable[RunningVersion
             writing.session, [job.id], {processor_id for processor_id, _ in reported}
         )
     }
+    for key, each in reported.items():
+        was = known[key].state if key in known else ""
+        if each.state == "quarantined" and was != each.state:
+            quarantines.note(writing, job, each)
     grown: dict[str, dict[str, int]] = {}
     for key, each in reported.items():
         held = known.get(key)
@@ -243,6 +263,7 @@ def _take_version(held: HeldVersion, reported: RunningVersion, now_ms: int) -> d
         held.since_ms = now_ms
     for name in _HELD:
         setattr(held, name, getattr(reported, name))
+    held.steps = canonical_json([step.model_dump() for step in reported.steps])
     held.reported_at_ms = now_ms
     return history.take_over(held, reported.counters)
 
@@ -276,7 +297,7 @@ def _end_instance(writing: Writing, job: Job, reason: str) -> None:
         instance.end_reason = reason
 
 
-def _record(writing: Writing, action: str, job: Job) -> None:
+def _record(writing: Writing, action: Action, job: Job) -> None:
     record(writing, action, stream=job.stream, subject=f"{job.id} {job.name} {job.instance_id}")
 
 

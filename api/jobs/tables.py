@@ -18,8 +18,10 @@ class Counted:
     late: Mapped[int] = mapped_column(BigInteger, default=0)
     left_out: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
     dropped: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
+    released: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
     shadow: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
     suppressed: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
+    grouped: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
 
 
 class Job(Counted, Record):
@@ -74,7 +76,8 @@ class JobInstance(Record):
 class HeldVersion(Counted, Record):
     """The last report of a job on one version of a processor, which may be unknown here.
 
-    `since_ms` is when this state was first reported.
+    `since_ms` is when this state was first reported. `steps` is its funnel, a list of
+    `contract.reports.StepReport` as JSON.
     """
 
     __tablename__ = "held_versions"
@@ -92,8 +95,10 @@ class HeldVersion(Counted, Record):
     partial_matches: Mapped[int] = mapped_column(BigInteger)
     state_bytes: Mapped[int] = mapped_column(BigInteger)
     last_match_ms: Mapped[int | None] = mapped_column(BigInteger)
+    throttled_until_ms: Mapped[int | None] = mapped_column(BigInteger)
     error: Mapped[str] = mapped_column(Text)
     traceback: Mapped[str] = mapped_column(Text)
+    steps: Mapped[str] = mapped_column(Text, default="[]", server_default="[]")
 
 
 class JobBucket(Counted, Record):

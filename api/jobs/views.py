@@ -79,6 +79,7 @@ def held_version_view(held: HeldVersion) -> HeldVersionView:
         partial_matches=held.partial_matches,
         state_bytes=held.state_bytes,
         last_match=held.last_match_ms,
+        throttled_until=held.throttled_until_ms,
         error=held.error,
         traceback=held.traceback,
     )

@@ -1,27 +1,31 @@
 """Matches are posted, listed, and listened to as they come."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Annotated
 
-from fastapi import Depends, Path
+from fastapi import Depends, Path, Query
 from fastapi.sse import EventSourceResponse, ServerSentEvent
+from sqlalchemy.orm import Session
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import StreamingResponse
 
 from api.access.authentication import Job, Viewer
-from api.matches import repository, service
+from api.matches import export, repository, service, summary
+from api.matches.export import ExportFormat
 from api.matches.listening import Listener, heard, new_listener
-from api.matches.schemas import MatchesPage, MatchFilter, MatchView
+from api.matches.schemas import MatchesPage, MatchesSummary, MatchFilter, MatchSort, MatchView
+from api.matches.tables import Match
 from api.routing import slice_router
 from api.runtime import CurrentRuntime
 from api.streams.service import existing_stream
 from api.transactions import Read, Write
-from api.web.paging import Cursor, Limit, decoded_cursor, encoded_cursor
+from api.web.paging import NEWEST, Cursor, Limit, cursor_behind, decoded_cursor, place_in
 from api.web.problems import documented
 from cep.definition.document import StreamName
 from contract.reports import MatchReceipt, MatchReport
 
-router = slice_router("/v1/streams/{stream}/matches", "matches")
+router = slice_router("/v1/streams/{stream}/matches", "matches", for_confined=True)
 
-_NEWEST = 2**62
 
 MatchIdInPath = Annotated[str, Path(pattern="^[A-Za-z0-9_-]{16,128}$")]
 
@@ -39,22 +43,95 @@ def post_matches(
 
 
 @router.get("", responses=documented(404))
-def list_matches(
+def list_matches(  # noqa: PLR0913, PLR0917 - what a request may say
     stream: Annotated[StreamName, Path()],
     _principal: Viewer,
     session: Read,
     wanted: Annotated[MatchFilter, Depends()],
+    sort: Annotated[
+        MatchSort,
+        Query(description="`-number` = as they came, newest first; `end` = by event time."),
+    ] = MatchSort.ARRIVAL_DESCENDING,
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> MatchesPage:
-    """Return recent matches, newest first."""
+    """Return recent matches, newest first unless another order is asked for."""
     existing_stream(session, stream)
-    newest_change = repository.newest_change(session, stream)  # first: later ones are told of
-    below = decoded_cursor(cursor, int)[0] if cursor else _NEWEST
-    found = repository.matches_below(session, stream, wanted, below, limit + 1)
-    next_cursor = encoded_cursor(found[limit - 1].number) if len(found) > limit else None
+    newest = repository.newest_number(session, stream)  # first: later ones are told of
+    newest_change = repository.newest_change(session, stream)
+    found = _page(session, stream, wanted, sort, cursor, limit + 1)
+    is_by_end = sort.field == "end"
+    next_cursor = cursor_behind(
+        found, limit, lambda last: (last.end_ms, last.number) if is_by_end else (last.number,)
+    )
     items = [service.match_summary(match) for match in found[:limit]]
-    return MatchesPage(items=items, next_cursor=next_cursor, newest_change=newest_change)
+    return MatchesPage(
+        items=items, next_cursor=next_cursor, newest=newest, newest_change=newest_change
+    )
+
+
+def _page(  # noqa: PLR0913, PLR0917 - a place in an ordered list
+    session: Session,
+    stream: str,
+    wanted: MatchFilter,
+    sort: MatchSort,
+    cursor: str | None,
+    limit: int,
+) -> Sequence[Match]:
+    if sort.field != "end":
+        below = place_in(cursor, NEWEST)
+        return repository.matches_below(session, stream, wanted, below, limit)
+    after = None
+    if cursor:
+        end_ms, number = decoded_cursor(cursor, int, int)
+        after = (end_ms, number)
+    return repository.matches_by_end(
+        session, stream, wanted, after, limit, is_descending=sort.is_descending
+    )
+
+
+@router.get("/summary", responses=documented(404))
+def summarize_matches(
+    stream: Annotated[StreamName, Path()],
+    _principal: Viewer,
+    session: Read,
+    wanted: Annotated[MatchFilter, Depends()],
+) -> MatchesSummary:
+    """Return how many recent matches meet a filter, over event time, by rule and by key."""
+    existing_stream(session, stream)
+    return summary.summary_of(session, stream, wanted)
+
+
+@router.get(
+    "/export",
+    response_class=StreamingResponse,
+    responses={
+        200: {
+            "content": {
+                media_type.partition(";")[0]: {"schema": {"type": "string"}}
+                for media_type in export.MEDIA_TYPES.values()
+            }
+        },
+        **documented(404),
+    },
+)
+async def export_matches(
+    stream: Annotated[StreamName, Path()],
+    runtime: CurrentRuntime,
+    _principal: Viewer,
+    wanted: Annotated[MatchFilter, Depends()],
+    written: Annotated[
+        ExportFormat, Query(alias="format", description="CSV, or one JSON object a line.")
+    ] = "csv",
+) -> StreamingResponse:
+    """Return all recent matches that meet a filter as a file, newest first, without events."""
+    first = await run_in_threadpool(export.read_page, runtime, stream, wanted)
+    disposition = f'attachment; filename="matches-{stream}.{written}"'
+    return StreamingResponse(
+        export.lines(runtime, stream, wanted, written, first),
+        media_type=export.MEDIA_TYPES[written],
+        headers={"Content-Disposition": disposition, "Cache-Control": "no-store"},
+    )
 
 
 @router.get("/stream", response_class=EventSourceResponse, responses=documented(404, 503))
@@ -66,9 +143,10 @@ async def stream_matches(
 ) -> AsyncIterator[ServerSentEvent]:
     """Tell of matches as they come, by server-sent events.
 
-    Events are named `match` or `timeout`; their data is a match as the list has it, their id its
-    number. With `changes_after`, changes of triage come besides as events `triage`, whose data is
-    the match as it is then, and ids are `number.change`.
+    Events are named by the kind of match; their data is a match as the list has it, their id its
+    number. With `changes_after`, changes of triage come besides as events `triage`, and what
+    matches stand for as events `group`; their data is the match as it is then, and ids are
+    `number.change`.
     """
     async for event in heard(runtime, listener, wanted):
         yield event

@@ -10,10 +10,10 @@ Source: HTML Living Standard, 9.2 "Server-sent events".
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Annotated, Final
+from typing import Annotated, Final, NamedTuple
 
 from fastapi import Header, Path, Query
 from fastapi.sse import ServerSentEvent
@@ -37,7 +37,7 @@ _RETRY_AFTER_SECONDS: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Up to where a listener has heard: a number of matches, and one of changes of triage.
+    """Up to where a listener has heard: a number of matches, and one of changes of them.
 
     `change` is `None` where changes are not wanted.
     """
@@ -72,8 +72,8 @@ async def new_listener(  # noqa: PLR0913, PLR0917 - what a request may say
         Query(
             ge=0,
             lt=2**53,
-            description="Tell of changes of triage, too, after this one: the `newest_change` of a "
-            "list.",
+            description="Tell of changes of triage, and of what matches stand for, too, after "
+            "this one: the `newest_change` of a list.",
         ),
     ] = None,
     last_event_id: Annotated[
@@ -171,24 +171,42 @@ def _read(
             session, stream, wanted, after.number, newest.number, _PAGE
         )
         has_all = len(found) < _PAGE
-        changed: Sequence[Match] = ()
+        changed: list[_Change] = []
         if has_all and after.change is not None:
-            changed = repository.matches_changed(
-                session, stream, wanted, after.change, newest.change or 0, _PAGE
-            )
+            changed = _changed(session, stream, wanted, after.change, newest.change or 0)
     number = max(newest.number, after.number) if has_all else found[-1].number
-    changes = [match.triage.change for match in changed if match.triage is not None]
     told = [(match.kind, match, Position(match.number, after.change)) for match in found]
-    told += [
-        ("triage", match, Position(number, change))
-        for match, change in zip(changed, changes, strict=True)
-    ]
+    told += [(each.name, each.match, Position(number, each.change)) for each in changed]
     events = [_event(*each) for each in told]
     if after.change is None or not has_all:
         return events, Position(number, after.change), has_all
-    has_all = len(changes) < _PAGE
-    change = max(newest.change or 0, after.change) if has_all else changes[-1]
+    has_all = len(changed) < _PAGE
+    change = max(newest.change or 0, after.change) if has_all else changed[-1].change
     return events, Position(number, change), has_all
+
+
+class _Change(NamedTuple):
+    change: int
+    name: str
+    match: Match
+
+
+def _changed(
+    session: Session, stream: str, wanted: MatchFilter, after: int, last: int
+) -> list[_Change]:
+    """Return the first changes of matches in `(after, last]`, oldest first, a page at most."""
+    interval = (session, stream, wanted, after, last, _PAGE)
+    triaged = [
+        _Change(match.triage.change, "triage", match)
+        for match in repository.matches_changed(*interval)
+        if match.triage is not None
+    ]
+    regrouped = [
+        _Change(match.group_change, "group", match)
+        for match in repository.matches_regrouped(*interval)
+        if match.group_change is not None
+    ]
+    return sorted(triaged + regrouped, key=lambda each: each.change)[:_PAGE]
 
 
 def _event(name: str, match: Match, position: Position) -> ServerSentEvent:

@@ -3,8 +3,9 @@
 import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
-from sqlalchemy import ColumnElement, Select, delete, exists, func, select
+from sqlalchemy import ColumnElement, Select, delete, exists, func, select, tuple_
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import InstrumentedAttribute, Session, contains_eager, defer
 from sqlalchemy.orm.interfaces import LoaderOption
@@ -65,6 +66,57 @@ def matches_below(
     return session.scalars(query).all()
 
 
+def matches_by_end(  # noqa: PLR0913 - a place in one stream, and a filter
+    session: Session,
+    stream: str,
+    wanted: MatchFilter,
+    after: tuple[int, int] | None,
+    limit: int,
+    *,
+    is_descending: bool,
+) -> Sequence[Match]:
+    """Return matches that meet a filter by (end, number), behind such a pair; without events."""
+    place = tuple_(Match.end_ms, Match.number)
+    order = (Match.end_ms.desc(), Match.number.desc())
+    query = _matches(stream).where(*_conditions(wanted))
+    if after is not None:
+        query = query.where(place < after if is_descending else place > after)
+    query = query.order_by(*(order if is_descending else (Match.end_ms, Match.number)))
+    return session.scalars(query.limit(limit).options(_without(Match.events))).all()
+
+
+def ends(session: Session, stream: str, wanted: MatchFilter) -> tuple[int, int | None, int | None]:
+    """Return how many matches meet a filter, and the earliest and latest end, in ms."""
+    columns = func.count(), func.min(Match.end_ms), func.max(Match.end_ms)
+    total, first, last = session.execute(_counted(stream, wanted, *columns)).one()
+    return total, first, last
+
+
+def ends_by_bucket(
+    session: Session, stream: str, wanted: MatchFilter, bucket_ms: int
+) -> dict[int, int]:
+    """Return how many matches ended in each bucket, by its number: end // length."""
+    # In SQL the remainder of a time before 1970 is negative.
+    into_bucket = (Match.end_ms % bucket_ms + bucket_ms) % bucket_ms
+    bucket = (Match.end_ms - into_bucket).label("bucket")
+    rows = session.execute(_counted(stream, wanted, bucket, func.count()).group_by(bucket))
+    return {start // bucket_ms: count for start, count in rows}
+
+
+def most_frequent(
+    session: Session,
+    stream: str,
+    wanted: MatchFilter,
+    column: InstrumentedAttribute[str],
+    limit: int,
+) -> list[tuple[str, int]]:
+    """Return the most frequent values of a column, and how often each is there."""
+    counted = func.count().label("counted")
+    query = _counted(stream, wanted, column, counted).group_by(column)
+    rows = session.execute(query.order_by(counted.desc(), column).limit(limit))
+    return [(value, count) for value, count in rows]
+
+
 def matches_between(  # noqa: PLR0913, PLR0917 - an interval of one stream, and a filter
     session: Session, stream: str, wanted: MatchFilter, after: int, last: int, limit: int
 ) -> Sequence[Match]:
@@ -94,6 +146,23 @@ def matches_changed(  # noqa: PLR0913, PLR0917 - an interval of one stream, and 
             *_conditions(replace(wanted, status=None, assignee=None, unassigned=None)),
         )
         .order_by(MatchTriage.change)
+        .limit(limit)
+        .options(_without(Match.events))
+    )
+    return session.scalars(query).all()
+
+
+def matches_regrouped(  # noqa: PLR0913, PLR0917 - an interval of one stream, and a filter
+    session: Session, stream: str, wanted: MatchFilter, after: int, last: int, limit: int
+) -> Sequence[Match]:
+    """Return matches of which it was told in `(after, last]` what they stand for, oldest first.
+
+    They meet the filter, and come without events.
+    """
+    query = (
+        _matches(stream)
+        .where(Match.group_change > after, Match.group_change <= last, *_conditions(wanted))
+        .order_by(Match.group_change)
         .limit(limit)
         .options(_without(Match.events))
     )
@@ -164,6 +233,11 @@ def _matches(stream: str) -> Select[Match]:
     return query.outerjoin(Match.triage).options(contains_eager(Match.triage))
 
 
+def _counted(stream: str, wanted: MatchFilter, *columns: Any) -> Select[Any]:
+    query = select(*columns).select_from(Match).where(Match.stream == stream, *_conditions(wanted))
+    return query.outerjoin(Match.triage)
+
+
 def _without(column: InstrumentedAttribute[str]) -> LoaderOption:
     return defer(column, raiseload=True)
 
@@ -175,12 +249,15 @@ def _conditions(wanted: MatchFilter) -> list[ColumnElement[bool]]:
         (Match.job, wanted.job),
         (Match.kind, wanted.kind),
         (Match.key_text, wanted.key),
+        (Match.group_id, wanted.group),
     )
     found: list[ColumnElement[bool]] = [
         column == value for column, value in columns if value is not None
     ]
     if wanted.kind is None:
-        found.append(Match.kind.not_in(("shadow", "suppressed")))
+        found.append(Match.kind.not_in(("shadow", "suppressed", "grouped")))
+    if wanted.key_prefix:
+        found.append(Match.key_text.startswith(wanted.key_prefix, autoescape=True))
     if wanted.since is not None:
         found.append(Match.end_ms >= wanted.since)
     if wanted.until is not None:

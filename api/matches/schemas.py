@@ -7,10 +7,11 @@ from fastapi import Query
 from pydantic import BaseModel, Field
 
 from api.processors.schemas import SearchText
-from api.web.paging import Page
+from api.web.paging import Page, SortOrder
 from cep.definition.document import ProcessorId
 from cep.instants import Instant
-from contract.reports import JobName, MatchKind
+from contract.report_values import JobName
+from contract.reports import MatchKind
 
 OPEN: Final = "open"
 
@@ -42,6 +43,17 @@ class MatchFilter:
         KeyText | None,
         Query(description="Of this key; its values are joined by a comma and a space."),
     ] = None
+    key_prefix: Annotated[
+        KeyText | None, Query(description="Of keys that begin so; written as for `key`.")
+    ] = None
+    group: Annotated[
+        str | None,
+        Query(
+            pattern=r"^[0-9a-f]{16,64}$",
+            description="Of this group, the `group_id` of a match; those that did not go out only "
+            "with `kind=grouped`.",
+        ),
+    ] = None
     since: Annotated[Instant | None, Query(description="Ended at this event time or later.")] = None
     until: Annotated[Instant | None, Query(description="Ended before this event time.")] = None
     text: Annotated[SearchText | None, Query(description="With this text in the output.")] = None
@@ -52,6 +64,14 @@ class MatchFilter:
         Assignee | None, Query(min_length=1, description="Assigned to this name.")
     ] = None
     unassigned: Annotated[bool | None, Query(description="Assigned to nobody, or not.")] = None
+
+
+class MatchSort(SortOrder):
+    """The order of a list; `-` = descending."""
+
+    ARRIVAL_DESCENDING = "-number"
+    END = "end"
+    END_DESCENDING = "-end"
 
 
 class TriageSummary(BaseModel):
@@ -67,6 +87,20 @@ class TriageSummary(BaseModel):
     )
     decided_by: str = Field(default="", description="By whom: the name of a token.")
     note_count: int = 0
+
+
+class StandsFor(BaseModel):
+    """What a match stands for: the matches of its group, of a window of event time."""
+
+    matches: int = Field(description="How many they are, this one included.")
+    keys: int = Field(description="Of how many keys they are.")
+    keys_are_estimated: bool = Field(description="Whether `keys` is not exact: above 499.")
+    group: dict[str, Any] = Field(description="The output columns they have in common.")
+    is_rest: bool = Field(
+        description="Whether these are all groups that had no place of their own."
+    )
+    since: Instant = Field(description="Event time at which the window begins.")
+    until: Instant = Field(description="Event time at which it ends.")
 
 
 class MatchSummary(BaseModel):
@@ -86,15 +120,45 @@ class MatchSummary(BaseModel):
     received_at: Instant
     output: Any
     event_count: int
+    group_id: str = Field(
+        description="The group it is in, if its rule makes one alert of several; empty = none."
+    )
+    stands_for: StandsFor | None = Field(
+        description="What its group was, once the window is over; null = it went out for itself "
+        "alone, did not go out, or it is not known yet."
+    )
     triage: TriageSummary
 
 
 class MatchesPage(Page[MatchSummary]):
     """Some matches of a stream, and up to where changes of their triage are told."""
 
-    newest_change: int = Field(
-        description="The newest change of triage on the stream; listen from here on."
+    newest: int = Field(
+        description="The newest number of the stream, whatever the filter; listen from here on."
     )
+    newest_change: int = Field(
+        description="Likewise, the newest change of triage, or of what matches stand for."
+    )
+
+
+class ValueCount(BaseModel):
+    """How many matches have a value."""
+
+    value: str
+    count: int
+
+
+class MatchesSummary(BaseModel):
+    """How many matches meet a filter, when they ended, and of which rules and keys they are."""
+
+    total: int
+    first: Instant | None = Field(description="Event time of the earliest end; null = no match.")
+    last: Instant | None = Field(description="Event time of the latest end.")
+    bucket_ms: int = Field(description="How long a bucket is; 0 = there are none.")
+    times: list[Instant] = Field(description="The start of each bucket, at most 61, in order.")
+    counts: list[int] = Field(description="How many ended in each bucket.")
+    processors: list[ValueCount] = Field(description="The ten rules with the most, most first.")
+    keys: list[ValueCount] = Field(description="Likewise, keys, written as for `key`.")
 
 
 class MatchView(MatchSummary):

@@ -1,16 +1,15 @@
-"""Numbers and stores posted matches; beyond the limits the oldest are removed.
+"""Numbers and stores posted matches, with their groups; beyond the limits the oldest are removed.
 
 What people have made of a match is not touched: it stays when the match goes, and holds again if
 the match is posted again.
 """
 
 import json
-from collections.abc import Sequence
 from typing import Final
 
 from sqlalchemy.orm import Session
 
-from api.matches import repository
+from api.matches import groups, repository
 from api.matches.schemas import MatchSummary, MatchView, TriageSummary
 from api.matches.tables import Match, MatchLog, MatchTriage
 from api.rollouts import comparison
@@ -19,6 +18,7 @@ from api.store.notifications import notify_others
 from api.streams.service import existing_stream
 from api.transactions import Writing
 from api.web.problems import not_found
+from cep.definition.keys import key_text
 from contract.canonical import canonical_json
 from contract.reports import MatchReceipt, MatchReport, ReportedMatch
 
@@ -34,7 +34,7 @@ def bell_name(stream: str) -> str:
 def take_report(
     writing: Writing, stream: str, report: MatchReport, settings: Settings
 ) -> MatchReceipt:
-    """Add the matches that are not known yet, in the order given.
+    """Add the matches that are not known yet, in the order given, and what matches stand for.
 
     Raises:
         Refusal: there is no such stream (404).
@@ -44,10 +44,13 @@ def take_report(
     known = repository.known_ids(session, stream, [each.match_id for each in report.matches])
     fresh = {each.match_id: each for each in report.matches if each.match_id not in known}
     if fresh:
-        for number, each in enumerate(fresh.values(), start=log.newest + 1):
-            session.add(_record(stream, report.job, number, each, writing.now_ms))
-        found = ((each, _key_text(each.key)) for each in fresh.values())
-        comparison.note(session, stream, report.job, found)
+        records = [
+            _record(stream, report.job, number, each, writing.now_ms)
+            for number, each in enumerate(fresh.values(), start=log.newest + 1)
+        ]
+        groups.fulfil(session, stream, records)
+        session.add_all(records)
+        comparison.note(session, stream, report.job, fresh.values())
         log.newest += len(fresh)
         session.flush()
         repository.forget_up_to(session, stream, log.newest - settings.matches_per_stream)
@@ -56,6 +59,8 @@ def take_report(
             repository.forget_all_but(
                 session, stream, processor_id, kind, settings.matches_per_processor
             )
+    has_news = groups.note(session, stream, log, report.groups)
+    if fresh or has_news:
         notify_others(session, bell_name(stream))
     forget_old_triage(writing, stream, settings)
     return MatchReceipt(added=len(fresh), known=len(report.matches) - len(fresh))
@@ -76,7 +81,7 @@ def existing_match(session: Session, stream: str, match_id: str) -> Match:
     existing_stream(session, stream)
     match = repository.match_of(session, stream, match_id)
     if match is None:
-        raise not_found("match", match_id, "Only recent ones are kept.")
+        raise not_found("match", match_id, "Only recent matches are kept.")
     return match
 
 
@@ -103,6 +108,8 @@ def match_summary(match: Match) -> MatchSummary:
             "received_at": match.received_at_ms,
             "output": json.loads(match.output),
             "event_count": match.event_count,
+            "group_id": match.group_id,
+            "stands_for": groups.stands_for(match),
             "triage": triage_summary(match.triage),
         }
     )
@@ -151,16 +158,12 @@ def _record(stream: str, job: str, number: int, match: ReportedMatch, now_ms: in
         version=match.version,
         epoch=match.epoch,
         key=canonical_json(match.key),
-        key_text=_key_text(match.key),
+        key_text=key_text(match.key)[:_KEY_TEXT_LENGTH],
         start_ms=match.start_ms,
         end_ms=match.end_ms,
         received_at_ms=now_ms,
         output=canonical_json(match.output),
         events=canonical_json(match.events),
         event_count=sum(map(len, match.events.values())),
+        group_id=match.group_id,
     )
-
-
-def _key_text(key: Sequence[str | float | bool | None]) -> str:
-    texts = (value if isinstance(value, str) else json.dumps(value) for value in key)
-    return ", ".join(texts)[:_KEY_TEXT_LENGTH]

@@ -16,10 +16,10 @@ from api.store.database import Name, Record
 
 
 class MatchLog(Record):
-    """Counts the matches of one stream, and the changes of their triage; both are the newest.
+    """Counts the matches of one stream, and the changes of their triage and groups.
 
     Its row is locked while matches are added or triaged, so that numbers are unique and committed
-    in order: a reader that has read up to a number never misses a lower one.
+    in order: a reader that has read up to a number never misses a lower one. Both are the newest.
     """
 
     __tablename__ = "match_logs"
@@ -90,10 +90,28 @@ class MatchNote(Record):
     text: Mapped[str] = mapped_column(Text)
 
 
+class WaitingGroup(Record):
+    """What a match stands for that the service does not have, or not yet; see `Match.stands_for`.
+
+    `number` counts up within the stream, so that the oldest can be removed.
+    """
+
+    __tablename__ = "waiting_groups"
+    __table_args__ = (UniqueConstraint("stream", "number"),)
+
+    stream: Mapped[str] = mapped_column(Name, ForeignKey("streams.name"), primary_key=True)
+    match_id: Mapped[str] = mapped_column(String(128), primary_key=True)
+    number: Mapped[int] = mapped_column(BigInteger)
+    stands_for: Mapped[str] = mapped_column(Text)
+
+
 class Match(Record):
     """One match or timed-out partial match; `number` counts up within its stream.
 
-    `key_text` is the key as people write it, `output` and `events` are JSON.
+    `key_text` is the key as people write it, `output` and `events` are JSON. `group_id` is empty
+    if it is in no group. `stands_for` is what its group was, JSON, once its window is over and if
+    it had more than one match; told of as the change `group_change`, one of
+    `MatchLog.newest_change`.
     """
 
     __tablename__ = "matches"
@@ -102,6 +120,7 @@ class Match(Record):
         Index(None, "stream", "processor_id", "number"),
         Index(None, "stream", "key_text", "number"),
         Index(None, "stream", "processor_id", "kind", "match_id"),
+        Index(None, "stream", "group_change"),
     )
 
     stream: Mapped[str] = mapped_column(Name, ForeignKey("streams.name"), primary_key=True)
@@ -120,6 +139,9 @@ class Match(Record):
     output: Mapped[str] = mapped_column(Text)
     events: Mapped[str] = mapped_column(Text)
     event_count: Mapped[int]
+    group_id: Mapped[str] = mapped_column(String(64), default="", server_default="")
+    group_change: Mapped[int | None] = mapped_column(BigInteger)
+    stands_for: Mapped[str | None] = mapped_column(Text)
     triage: Mapped[MatchTriage | None] = relationship(
         primaryjoin=lambda: and_(
             foreign(Match.stream) == MatchTriage.stream,

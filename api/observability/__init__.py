@@ -1,1 +1,1 @@
-"""What operators see of requests: metrics, and logs with request ids."""
+"""What operators see of requests: metrics, logs with request ids, and spans if asked for."""

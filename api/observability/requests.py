@@ -1,4 +1,7 @@
-"""Gives every request an id, logs it when it is answered, and counts it."""
+"""Gives every request an id, logs it when it is answered, and counts it.
+
+Every answer names the id, and how many more requests the token may make.
+"""
 
 import re
 import secrets
@@ -12,7 +15,7 @@ from api.observability.metrics import Metrics
 
 _log = structlog.get_logger("percept.request")
 # Of these only there is a series each: a client may invent as many others as it likes.
-_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+KNOWN_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
@@ -37,7 +40,9 @@ class RequestObserver:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                MutableHeaders(scope=message)["X-Request-ID"] = request_id
+                headers = MutableHeaders(scope=message)
+                headers["X-Request-ID"] = request_id
+                headers.update(scope["state"].get("rate_limit", {}))  # set by api.access
             await send(message)
 
         began = time.perf_counter()
@@ -51,7 +56,7 @@ class RequestObserver:
         # The template, not the path: one series per route, whatever ids are asked for.
         route = getattr(scope.get("route"), "path", "none")
         waited = "yes" if b"wait=" in scope["query_string"] else "no"
-        method = scope["method"] if scope["method"] in _METHODS else "other"
+        method = scope["method"] if scope["method"] in KNOWN_METHODS else "other"
         labels = (method if route != "none" else "none", route, str(status), waited)
         self._metrics.requests.labels(*labels).observe(seconds)
         principal = scope["state"].get("principal")  # set by api.access

@@ -4,7 +4,7 @@ Exit codes: 0 = all passed; 1 = something failed; 2 = nothing could be tested.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -18,7 +18,9 @@ from api.offline.reporting import Detail, TestReporter
 from api.offline.streams import streams_at_hand
 from api.offline.testing import Surroundings, outcomes_of
 from api.trials.processes import TrialProcesses
-from cep.definition.rule_files import FileDocument, read_documents
+from cep.definition.given_lists import GivenList, read_list_options
+from cep.definition.list_documents import is_list, lists_beside
+from cep.definition.rule_files import STANDARD_INPUT, FileDocument, read_documents
 from cep.printable import printable
 from cep.signing.keys import SigningKeys
 
@@ -29,7 +31,9 @@ NOTHING_TESTED = 2
 def run_tests(  # noqa: PLR0913 - the options of one command
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="PATH…", help="Files or folders of YAML or JSON documents."),
+        typer.Argument(
+            metavar="PATH…", help="Files or folders of YAML or JSON documents; - = stdin."
+        ),
     ],
     *,
     select: Annotated[
@@ -44,6 +48,15 @@ def run_tests(  # noqa: PLR0913 - the options of one command
     streams: Annotated[
         list[Path] | None,
         typer.Option(help="File or folder to look for documents of streams in; may be repeated."),
+    ] = None,
+    lists: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--list",
+            metavar="NAME=FILE",
+            help="CSV with the values of a list that rules name; NAME:BIGINT=FILE, NAME:DATE=FILE "
+            "if they are no text; may be repeated.",
+        ),
     ] = None,
     junit: Annotated[
         Path | None, typer.Option(help="Write the outcomes to this file, too, as JUnit XML.")
@@ -80,17 +93,18 @@ def run_tests(  # noqa: PLR0913 - the options of one command
     """
     begun = time.perf_counter()
     detail = Detail.FAILURES if quiet else Detail.EXAMPLES if verbose else Detail.RULES
-    if missing := [path for path in (*paths, *(streams or ())) if not path.exists()]:
+    named = (path for path in (*paths, *(streams or ())) if path != STANDARD_INPUT)
+    if missing := [path for path in named if not path.exists()]:
         _fail(f"there is no file or folder {missing[0]}")
     reporter = TestReporter(detail, by_warnings=fail_on_warning)
-    keys = _keys(signing_keys)
+    keys, given = _keys(signing_keys), _given(lists or ())
     documents, unreadable = read_documents(paths)
     known, unread_streams = streams_at_hand(documents, paths, streams or ())
     with closing(TrialProcesses(seconds, megabytes)) as processes:
         found = outcomes_of(
             documents,
             dict.fromkeys([*unreadable, *unread_streams]),
-            Surroundings(known, keys, processes),
+            Surroundings(known, keys, processes, given, _neighbours(paths, streams or ())),
             lambda place: _is_selected(place, select or ()),
         )
         outcomes = list(_told(found, reporter, len(documents)))
@@ -127,6 +141,19 @@ def _keys(text: str | None) -> SigningKeys | None:
         return SigningKeys.from_text(text) if text else None
     except ValueError as error:
         _fail(f"PERCEPT_SIGNING_KEYS: {error}")
+
+
+def _given(options: Sequence[str]) -> dict[str, GivenList]:
+    try:
+        return read_list_options(options)
+    except ValueError as error:
+        _fail(f"{error}")
+
+
+def _neighbours(paths: Sequence[Path], more: Sequence[Path]) -> list[FileDocument]:
+    """Return the documents of lists beside files that are named alone, and where streams are."""
+    others, _ = read_documents(more)
+    return [*(each for each in others if is_list(each.data)), *lists_beside(paths)]
 
 
 def _nothing(documents: list[FileDocument], paths: list[Path]) -> str:

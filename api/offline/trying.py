@@ -3,24 +3,26 @@
 What that takes cannot be told before: the worker ends at its limits of time and memory.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from api.code.verification import holds_code
 from api.offline.streams import StreamAtHand, streams_at_hand
-from api.trials.misfits import Unfit
-from api.trials.near_misses import Wanted
-from api.trials.plain_values import plain
 from api.trials.processes import BeyondLimit, TrialFailed, TrialProcesses
-from api.trials.reports import WhyReport
-from api.trials.rule import WrittenRule
 from cep.definition.checking import check_definition
 from cep.definition.document import ProcessorContent
+from cep.definition.given_lists import GivenList
 from cep.definition.one_rule import FileRule
 from cep.expression import Kind, Schema
 from cep.expression.sql import quoted_name
+from cep.trials.lists import written_list
+from cep.trials.misfits import Unfit
+from cep.trials.near_misses import Wanted
+from cep.trials.plain_values import plain
+from cep.trials.reports import WhyReport
+from cep.trials.rule import WrittenRule
 
 
 class NotTried(Exception):
@@ -31,11 +33,13 @@ class NotTried(Exception):
 class TriedRule:
     """A rule as it is tried, with the columns it is tried on.
 
-    `stream` is the name of the stream they are of, empty if they come from the events.
+    `stream` is the name of the stream they are of, empty if they come from the events; `order_by`
+    are the columns that order its events of the same millisecond.
     """
 
     written: WrittenRule
     stream: str
+    order_by: tuple[str, ...] = ()
 
 
 def rule_to_try(  # noqa: PLR0913 - what decides how a rule is tried
@@ -46,19 +50,21 @@ def rule_to_try(  # noqa: PLR0913 - what decides how a rule is tried
     seen: Schema | None,
     key: Sequence[str] | None,
     time: str | None,
+    lists: Mapping[str, GivenList],
 ) -> TriedRule:
     """Return a rule with the columns of its stream, else of the events.
 
     Args:
         rule: the rule.
-        source: its file, beside which its stream may be.
+        source: its file, beside which its stream and lists may be.
         streams: files and folders to look for documents of streams in.
         seen: the columns of the events, `None` if they say nothing of them.
         key: the key, instead of that of the rule.
         time: the column of the event time, instead of that of the stream.
+        lists: lists that were given by name.
 
     Raises:
-        NotTried: it does not fit the columns, or has Python conditions.
+        NotTried: it does not fit the columns, has Python conditions, or names other lists.
     """
     stream = _stream(rule, source, streams)
     ddl = _ddl(seen) if stream is None else stream.place.data["schema"]
@@ -69,7 +75,12 @@ def rule_to_try(  # noqa: PLR0913 - what decides how a rule is tried
         definition.pop("key_by", None)  # the clause says it
     if holds_code(definition):
         raise NotTried("the pattern has Python conditions, which are not run here")
-    schema = None if ddl is None else Schema.from_ddl(ddl)
+    try:
+        known = rule.lists(source, lists)
+    except ValueError as error:
+        raise NotTried(f"{error}") from None
+    values = tuple(each.value_list() for each in known)
+    schema = None if ddl is None else Schema.from_ddl(ddl, values)
     checked = check_definition(definition, schema, ProcessorContent)
     if checked.problems:
         told = "\n".join(map(str, checked.problems))
@@ -77,7 +88,9 @@ def rule_to_try(  # noqa: PLR0913 - what decides how a rule is tried
         raise NotTried(f"it does not fit the columns of {of}:\n{told}")
     column = time or (stream.event_time_column if stream else "ts")
     name = "" if stream is None else str(stream.place.data["name"])
-    return TriedRule(WrittenRule(definition, ddl, column), name)
+    order_by = () if stream is None else tuple(stream.place.data.get("order_by") or ())
+    written = WrittenRule(definition, ddl, column, tuple(map(written_list, known)))
+    return TriedRule(written, name, order_by)
 
 
 def why(
@@ -100,20 +113,40 @@ def why(
     Raises:
         NotTried: the events do not fit, or it takes too much.
     """
-    processes = TrialProcesses(seconds, megabytes)
     arguments = {
         "rule": asdict(rule),
         "events": [plain(event) for event in events],
         "wanted": asdict(wanted),
     }
+    remedy = "Give fewer events, or only one key: --only."
+    return WhyReport.model_validate_json(
+        tried_in_process("why", arguments, seconds, megabytes, remedy)
+    )
+
+
+def tried_in_process(
+    task: str, arguments: Mapping[str, Any], seconds: float, megabytes: int, remedy: str
+) -> bytes:
+    """Return the answer of a task of `api.trials.tasks`, done in a process of its own.
+
+    Args:
+        task: its name.
+        arguments: what it takes.
+        seconds: how long it may take.
+        megabytes: how much memory it may take.
+        remedy: what to do if it takes more.
+
+    Raises:
+        NotTried: the events do not fit, or it takes too much.
+    """
+    processes = TrialProcesses(seconds, megabytes)
     try:
-        return WhyReport.model_validate_json(processes.run("why", arguments))
+        return processes.run(task, arguments)
     except Unfit as unfit:
         told = "\n".join(f"{_place(each.place)}{each.detail}" for each in unfit.misfits)
         raise NotTried(told) from None
     except BeyondLimit as beyond:
-        told = f"{beyond} Give fewer events, or only one key: --only."
-        raise NotTried(told) from None
+        raise NotTried(f"{beyond} {remedy}") from None
     except TrialFailed as failure:
         raise NotTried(str(failure).strip().rpartition("\n")[2]) from None
     finally:
@@ -142,6 +175,6 @@ def _ddl(schema: Schema | None) -> str | None:
 def _place(place: Sequence[str | int]) -> str:
     match place:
         case ["events", int(position), *_]:
-            return f"row {position + 1}: "
+            return f"event {position + 1}: "
         case _:
             return ""

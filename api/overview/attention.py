@@ -64,7 +64,7 @@ def of_job(
             job=job.name,
             at=newer_epoch_at_ms,
             detail=f"The job runs with epoch {job.epoch}, the newest is {job.newest_epoch}: "
-            "changes of rules do not reach it.",
+            "rule changes do not reach it.",
         )
     if job.batch_running_ms is not None and job.batch_running_ms > _hanging_ms(job):
         yield AttentionItem(
@@ -73,8 +73,8 @@ def of_job(
             stream=job.stream,
             job=job.name,
             detail=f"Its batch has been running for {job.batch_running_ms // 1_000} seconds, far "
-            "longer than the one before: it hangs, or has very much to do. Nothing is output "
-            "meanwhile, and changes wait.",
+            "longer than the one before: it may be stuck or overloaded. Nothing is sent "
+            "meanwhile, and changes are delayed.",
         )
     yield from _of_discovery(job)
     yield from _of_watermark(job, allowed_delay_ms, now_ms)

@@ -7,7 +7,7 @@ from api.routing import slice_router
 from api.runtime import CurrentRuntime
 from api.transactions import Read
 
-router = slice_router("/v1", "overview")
+router = slice_router("/v1", "overview", for_confined=True)
 
 
 @router.get("/overview")

@@ -1,8 +1,8 @@
 """All SQL of the overview; reads only."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from sqlalchemy import Select, and_, case, func, or_, select
+from sqlalchemy import Select, and_, case, func, or_, select, tuple_
 from sqlalchemy.orm import Session
 
 from api.audit.tables import Change
@@ -73,10 +73,20 @@ def switches(
     return [(row[0], row[1], row[2], row[3], row[4]) for row in found], _count(session, query)
 
 
-def epoch_made_at(session: Session, stream: str, epoch: int) -> int | None:
-    """Return when an epoch of a stream was made."""
-    query = select(Change.at_ms).where(Change.stream == stream, Change.epoch == epoch)
-    return session.scalar(query)
+def epochs_made_at(
+    session: Session, epochs: Collection[tuple[str, int]]
+) -> dict[tuple[str, int], int]:
+    """Return when epochs were made, by stream and number."""
+    if not epochs:
+        return {}
+    query = select(Change.stream, Change.epoch, Change.at_ms).where(
+        tuple_(Change.stream, Change.epoch).in_(epochs)
+    )
+    return {
+        (stream, epoch): at_ms
+        for stream, epoch, at_ms in session.execute(query)
+        if stream is not None and epoch is not None
+    }
 
 
 def _count(session: Session, query: Select[*tuple[object, ...]]) -> int:

@@ -60,5 +60,6 @@ class Overview(BaseModel):
     at: Instant = Field(description="Now, by the clock of the service.")
     streams: list[StreamOverview]
     attention: list[AttentionItem] = Field(description="The most urgent first.")
+    quarantined: int = Field(description="How many versions are, in jobs that have not stopped.")
     attention_left_out: int = Field(description="How many items more there are.")
     jobs_left_out: int = Field(description="How many jobs more there are; running ones go first.")

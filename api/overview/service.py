@@ -1,6 +1,6 @@
 """Joins streams, jobs, their last hour and what needs attention; reads only."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, cast
 
 from sqlalchemy.orm import Session
@@ -31,7 +31,11 @@ def overview(session: Session, now_ms: int, settings: Settings) -> Overview:
     records, total_jobs = repository.newest_jobs(session, MAXIMUM_JOBS)
     jobs = job_views(session, records, now_ms, settings)
     rules = repository.count_rules(session)
+    held, total_held = repository.quarantined(session, MAXIMUM_ITEMS)
     items, more = _attention(session, shown, jobs, rules, now_ms)
+    items = attention.sorted_by_urgency(
+        items + [attention.of_quarantined(version, job) for version, job in held]
+    )
     return Overview(
         at=now_ms,
         streams=[
@@ -47,7 +51,8 @@ def overview(session: Session, now_ms: int, settings: Settings) -> Overview:
             for stream in shown
         ],
         attention=items[:MAXIMUM_ITEMS],
-        attention_left_out=more + max(len(items) - MAXIMUM_ITEMS, 0),
+        quarantined=total_held,
+        attention_left_out=total_held - len(held) + more + max(len(items) - MAXIMUM_ITEMS, 0),
         jobs_left_out=total_jobs - len(records),
     )
 
@@ -64,30 +69,44 @@ def _attention(
     rules: dict[str, dict[str, int]],
     now_ms: int,
 ) -> tuple[list[AttentionItem], int]:
-    """Return what to look at, and how many quarantined or scheduled versions were left out."""
+    """Return what to look at but quarantined versions, and how many scheduled were left out."""
+    delays_ms = {stream.name: stream.allowed_delay_ms for stream in shown}
+    known = [job for job in jobs if job.stream in delays_ms]
+    of_jobs = attention_of_jobs(session, known, delays_ms, now_ms)
     items: list[AttentionItem] = []
     for stream in shown:
         of_stream = [job for job in jobs if job.stream == stream.name]
         states = rules.get(stream.name, {})
         running = sum(states.values()) - states.get("paused", 0)
         items += attention.of_stream(stream.name, running, of_stream)
-        items += _of_jobs(session, of_stream, stream.allowed_delay_ms, now_ms)
-    held, total_held = repository.quarantined(session, MAXIMUM_ITEMS)
-    items += (attention.of_quarantined(version, job) for version, job in held)
+        items += [item for job in of_stream for item in of_jobs[job.id]]
     soon, total_soon = repository.switches(
         session, now_ms, now_ms + attention.SOON_MS, MAXIMUM_ITEMS
     )
     for switch in soon:
         items += attention.of_switch(switch, now_ms)
-    left_out = total_held - len(held) + total_soon - len(soon)
-    return attention.sorted_by_urgency(items), left_out
+    return items, total_soon - len(soon)
 
 
-def _of_jobs(
-    session: Session, jobs: Sequence[JobView], allowed_delay_ms: int, now_ms: int
-) -> Iterator[AttentionItem]:
+def attention_of_jobs(
+    session: Session, jobs: Sequence[JobView], allowed_delays_ms: Mapping[str, int], now_ms: int
+) -> dict[str, list[AttentionItem]]:
+    """Return what needs attention of each of some jobs, by its id.
+
+    Args:
+        session: the transaction.
+        jobs: of any streams.
+        allowed_delays_ms: by name, those of all of these streams.
+        now_ms: by the clock of the service.
+    """
+    missing = {
+        job.id: (job.stream, job.epoch + 1)
+        for job in jobs
+        if job.epoch is not None and job.epoch < job.newest_epoch
+    }
+    made_at_ms = repository.epochs_made_at(session, set(missing.values()))
+    items = {}
     for job in jobs:
-        newer_epoch_at_ms = None
-        if job.epoch is not None and job.epoch < job.newest_epoch:
-            newer_epoch_at_ms = repository.epoch_made_at(session, job.stream, job.epoch + 1)
-        yield from attention.of_job(job, allowed_delay_ms, newer_epoch_at_ms, now_ms)
+        since_ms = made_at_ms.get(missing[job.id]) if job.id in missing else None
+        items[job.id] = list(attention.of_job(job, allowed_delays_ms[job.stream], since_ms, now_ms))
+    return items

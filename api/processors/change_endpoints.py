@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import Depends, Response
+from fastapi import Depends, Query, Response
 
-from api.access.authentication import Author, Publisher
-from api.processors import service, views
+from api.access.authentication import Author, Principal, Publisher
+from api.audit.log import record
+from api.processors import creation, repository, service, views
 from api.processors.endpoints import IdInPath, VersionInPath, shown
 from api.processors.publishing import (
     Checked,
@@ -15,14 +17,21 @@ from api.processors.publishing import (
     may_publish,
     verified_target,
 )
-from api.processors.schemas import LabelsPatch, ProcessorView, Rollback
+from api.processors.schemas import DELETED, LabelsPatch, ProcessorView, Rollback
 from api.processors.tables import Processor
 from api.routing import slice_router
 from api.transactions import Write
-from api.web.preconditions import TAGGED, IfMatch
-from api.web.problems import documented
+from api.web.preconditions import (
+    CREATED,
+    TAGGED,
+    IfMatch,
+    IfNew,
+    exists_already,
+    is_creation,
+)
+from api.web.problems import Flaw, documented, invalid
 
-router = slice_router("/v1/processors/{processor_id}", "processors")
+router = slice_router("/v1/processors/{processor_id}", "processors", for_confined=True)
 
 _REFUSED = documented(404, 412, 428)
 ANSWERS = {200: TAGGED, **_REFUSED}
@@ -58,18 +67,52 @@ class ProcessorChange:
 Change = Annotated[ProcessorChange, Depends()]
 
 
-@router.put("", responses=ANSWERS | documented(409))
+@dataclass(frozen=True, slots=True)
+class HowPut:
+    """Whether a PUT creates a processor, and with it how that begins."""
+
+    if_new: IfNew = None
+    paused: Annotated[
+        bool, Query(description="Do not run what is created until it is resumed.")
+    ] = False
+
+
+@router.put("", responses=ANSWERS | {201: {**CREATED, "model": ProcessorView}} | documented(409))
 def replace_processor(
-    principal: Author, checked: Annotated[Checked, Depends(checked_replacement)], change: Change
+    principal: Author,
+    checked: Annotated[Checked, Depends(checked_replacement)],
+    change: Change,
+    how: Annotated[HowPut, Depends()],
 ) -> ProcessorView:
     """Publish a new version; the same content again makes none. Authors: while it is paused.
 
     A version that is effective at once takes the place of those that are scheduled; `withdrawn`
-    names them.
+    names them. With `If-None-Match: *` the processor is created (201), and nothing is changed if
+    there is one (412).
     """
+    if is_creation(change.if_match, how.if_new):
+        return _created(principal, checked, change, paused=how.paused)
+    if how.paused:
+        remedy = "Leave it out; POST …/pause pauses what is there."
+        flaw = Flaw(pointer="query/paused", detail="Nothing is created.", remedy=remedy)
+        raise invalid("request", [flaw])
     published = service.replace(change.write, change.processor(), checked)
     may_publish(principal, paused=published.processor.state == "paused")
     return change.shown(published.processor, published.withdrawn)
+
+
+def _created(
+    principal: Principal, checked: Checked, change: ProcessorChange, *, paused: bool
+) -> ProcessorView:
+    may_publish(principal, paused=paused)
+    service.lock_stream(change.write, checked.document.stream, checked)
+    there = repository.processor_of(change.write.session, change.processor_id)
+    if there is not None and there.state != DELETED:
+        raise exists_already(f"Rule '{there.id}'", service.etag(there))
+    processor = creation.create(change.write, checked, paused=paused)
+    change.response.status_code = HTTPStatus.CREATED
+    change.response.headers["Location"] = f"/v1/processors/{processor.id}"
+    return change.shown(processor)
 
 
 @router.patch("", responses=ANSWERS)
@@ -82,6 +125,20 @@ def label_processor(_principal: Author, patch: LabelsPatch, change: Change) -> P
 def delete_processor(_principal: Publisher, change: Change) -> None:
     """Take a processor out of what runs; its versions stay and can be rolled back to."""
     service.delete(change.write, change.processor())
+
+
+@router.post("/acknowledge", status_code=204, responses=documented(404))
+def acknowledge_processor(processor_id: IdInPath, _principal: Author, write: Write) -> None:
+    """Say that somebody looks into the errors of a processor: an entry of the log, nothing else."""
+    processor = views.existing_processor(write.session, processor_id)
+    stream, version = processor.stream, processor.current_version
+    record(
+        write,
+        "processor.acknowledge",
+        stream=stream,
+        processor_id=processor_id,
+        new_version=version,
+    )
 
 
 @router.post("/pause", responses=ANSWERS)

@@ -15,6 +15,7 @@ from cep.definition.checking import CheckedDefinition, check_definition
 from cep.definition.document import ProcessorContent, ProcessorDocument
 from cep.definition.keys import with_key
 from cep.expression import Schema
+from cep.instants import instant_ms
 from cep.matching.examples import WrittenExamples, examples_to_run
 from cep.pattern import Pattern, Problem
 from cep.signing.keys import SigningKeys
@@ -37,10 +38,12 @@ class CheckedDocument:
 
     `definition` and `examples` are canonical JSON as written; `content_hash` is of the normalised
     content, so that another spelling of the same is the same; `rule_hash` of what decides matches.
+    `lists` are names and types of the lists that it names.
     """
 
     document: ProcessorDocument
     stream_version: int
+    lists: tuple[tuple[str, str], ...]
     definition: str
     examples: str
     content_hash: str
@@ -75,7 +78,7 @@ class ExaminedDocument:
         flaws = [*document_flaws([*self.problems, *examples], self.document), *self.more]
         content, pattern = self.checked.content, self.checked.pattern
         if flaws or self.stream is None or content is None or pattern is None:
-            raise invalid("processor document", flaws)
+            raise invalid("rule", flaws)
         warnings = tuple(document_flaws(self.checked.warnings, self.document))
         return _stored(content, pattern, self.stream, warnings)
 
@@ -115,6 +118,19 @@ def normalised(definition: dict[str, Any]) -> dict[str, Any]:
     return definition | {"pattern": Pattern.from_document(definition["pattern"]).to_document()}
 
 
+def hash_of_content(content: Mapping[str, Any]) -> str:
+    """Return the `content_hash` of a checked document of which content and schedule are shown.
+
+    Args:
+        content: as `api.processors.views.content_document` returns it.
+    """
+    told = dict(content)
+    examples = told.pop("examples", [])
+    schedule = [told.pop(name, None) for name in ("effective_from", "effective_until")]
+    times = [None if time is None else instant_ms(time) for time in schedule]
+    return content_hash([normalised(told), times, examples])
+
+
 def _stored(
     document: ProcessorDocument, pattern: Pattern, stream: StreamFacts, warnings: tuple[Flaw, ...]
 ) -> CheckedDocument:
@@ -126,9 +142,11 @@ def _stored(
     normal = definition | {"pattern": pattern.to_document()}
     schedule = [document.effective_from, document.effective_until]
     rule = {"stream": stream.name, "pattern": normal["pattern"], "key_by": definition.get("key_by")}
+    types = {each.name: str(each.data_type) for each in stream.schema.lists or ()}
     return CheckedDocument(
         document=document,
         stream_version=stream.version,
+        lists=tuple((name, types[name]) for name in pattern.list_names),
         definition=canonical_json(definition),
         examples=canonical_json(examples),
         content_hash=content_hash([normal, schedule, examples]),

@@ -52,14 +52,17 @@ def _begun(writing: Writing, checked: CheckedDocument) -> Processor:
     service.lock_stream(writing, document.stream, checked)
     processor = repository.processor_of(writing.session, document.id)
     if processor is None:
+        if repository.is_id_taken(writing.session, document.id):
+            detail = f"The id '{document.id}' is taken. Choose a different one."
+            raise Refusal(HTTPStatus.CONFLICT, detail)
         processor = _new_processor(writing, checked)
     elif processor.state != DELETED:
-        detail = f"There is a processor '{document.id}' already. Change it with PUT."
+        detail = f"A rule named '{document.id}' already exists. Publish a new version of it."
         raise Refusal(HTTPStatus.CONFLICT, detail)
     elif processor.stream != document.stream:
         detail = (
-            f"'{document.id}' was a processor of stream '{processor.stream}'; an id is not used "
-            "again on another stream. Choose another id."
+            f"'{document.id}' was a rule of stream '{processor.stream}'; an id cannot be reused "
+            "on another stream. Choose a different id."
         )
         raise Refusal(HTTPStatus.CONFLICT, detail)
     processor.state = PUBLISHED

@@ -22,12 +22,12 @@ from api.processors.schemas import (
 from api.processors.tables import Processor
 from api.routing import slice_router
 from api.transactions import Read, Write
-from api.web.paging import Cursor, Limit, Page, decoded_cursor, encoded_cursor
+from api.web.paging import Cursor, Limit, Page, cursor_behind, decoded_cursor, place_in
 from api.web.preconditions import CREATED, TAGGED, IfNoneMatch, not_modified, tagged
 from api.web.problems import Flaw, documented, invalid
 from cep.definition.document import ProcessorId
 
-router = slice_router("/v1", "processors")
+router = slice_router("/v1", "processors", for_confined=True)
 
 IdInPath = Annotated[ProcessorId, Path()]
 VersionInPath = Annotated[int, Path(ge=1, lt=2**31)]
@@ -89,10 +89,8 @@ def list_processors(
         value_type = int if sort.field.endswith("_at") else str
         after = repository.After(*decoded_cursor(cursor, value_type, str))
     found = repository.find_processors(session, wanted, sort, after, limit + 1)
-    next_cursor = None
-    if len(found) > limit:
-        last = found[limit - 1]
-        next_cursor = encoded_cursor(getattr(last, repository.sort_column(sort).key), last.id)
+    sorted_by = repository.sort_column(sort).key
+    next_cursor = cursor_behind(found, limit, lambda last: (getattr(last, sorted_by), last.id))
     return Page(items=views.summaries(session, found[:limit]), next_cursor=next_cursor)
 
 
@@ -124,9 +122,9 @@ def list_versions(
 ) -> Page[VersionSummary]:
     """Return the versions of a processor, newest first; of a deleted one, too."""
     processor = views.existing_processor(session, processor_id, deleted_too=True)
-    below = decoded_cursor(cursor, int)[0] if cursor else processor.latest_version + 1
+    below = place_in(cursor, processor.latest_version + 1)
     found = repository.versions_below(session, processor_id, below, limit + 1)
-    next_cursor = encoded_cursor(found[limit - 1].version) if len(found) > limit else None
+    next_cursor = cursor_behind(found, limit, lambda last: (last.version,))
     items = views.version_summaries(session, processor, found[:limit])
     return Page(items=items, next_cursor=next_cursor)
 

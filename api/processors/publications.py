@@ -1,14 +1,19 @@
 """Publishes versions to jobs: publications begin and end, and each change is an epoch.
 
-service ─► publish · republish · end ─► change log, epoch ─► snapshots
+service ─► publish · republish · end ─► approvals ─► change log, epoch ─► snapshots
+
+Every change of what runs passes `record_change`, and with it the approvals that its stream asks
+for, unless it says that it needs none: it only stops something, or nothing runs by it.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 
+from api.audit.actions import Action
 from api.audit.log import record
 from api.processors import repository
+from api.processors.approvals import require_approval
 from api.processors.schemas import PAUSED, PUBLISHED, SCHEDULED, SHADOW
 from api.processors.tables import Processor, ProcessorVersion, Publication
 from api.streams.epochs import record_epoch
@@ -19,7 +24,7 @@ MAXIMUM_SCHEDULED = 100
 
 
 def publish(
-    writing: Writing, processor: Processor, version: ProcessorVersion, action: str
+    writing: Writing, processor: Processor, version: ProcessorVersion, action: Action
 ) -> list[int]:
     """Give jobs a version; unless it is scheduled it takes the place of all others.
 
@@ -31,29 +36,35 @@ def publish(
     Raises:
         Refusal: too many versions are scheduled, or a canary has a share of the keys (409).
     """
-    rollout = repository.open_rollout(writing.session, processor.id)
+    everything = repository.all_open_publications(writing.session, processor.id)
+    rollout = next((each for each in everything if each.share is not None), None)
     is_promoted = rollout is not None and rollout.version == version.version
     if rollout is not None and rollout.share and not is_promoted:
         detail = (
-            f"Version {rollout.version} is a canary for {rollout.share / 100:g} % of the keys. "
+            f"Version {rollout.version} is a canary for {rollout.share / 100:g}% of the keys. "
             "Promote it or end it first."
         )
         raise Refusal(HTTPStatus.CONFLICT, detail)
-    published = repository.open_publications(writing.session, processor.id)
+    published = [each for each in everything if each.share is None]
     is_scheduled = version.effective_from_ms is not None
     if is_scheduled and len(published) >= MAXIMUM_SCHEDULED:
         detail = f"{len(published)} versions are published or scheduled already. Cancel some."
         raise Refusal(HTTPStatus.CONFLICT, detail)
     old_version = published[-1].version if published else None
     epoch = record_change(
-        writing, processor, action, old_version=old_version, new_version=version.version
+        writing,
+        processor,
+        action,
+        old_version=old_version,
+        new_version=version.version,
+        needs_approval=processor.state != PAUSED,
     )
     withdrawn = []
     if not is_scheduled:
         withdrawn = _withdrawn(writing, processor, published)
-        end(published, epoch)
+        end(writing, published, epoch)
     if rollout is not None and is_promoted:
-        end([rollout], epoch)
+        end(writing, [rollout], epoch)
     make_current(processor, version)
     _begin(writing, processor, {version.version: None}, epoch)
     follow_state(writing, processor)
@@ -68,16 +79,24 @@ def make_current(processor: Processor, version: ProcessorVersion) -> None:
 
 
 def try_beside(
-    writing: Writing, processor: Processor, version: ProcessorVersion, share: int, action: str
+    writing: Writing, processor: Processor, version: ProcessorVersion, share: int, action: Action
 ) -> None:
     """Give jobs a version to be tried, instead of the one that is tried now, if there is one."""
     before = repository.open_rollout(writing.session, processor.id)
     old_version = None if before is None else before.version
+    # A shadow gives nothing out, and with a smaller share what is published has more keys.
+    is_same = before is not None and before.version == version.version
+    is_smaller = is_same and before is not None and share <= (before.share or 0)
     epoch = record_change(
-        writing, processor, action, old_version=old_version, new_version=version.version
+        writing,
+        processor,
+        action,
+        old_version=old_version,
+        new_version=version.version,
+        needs_approval=share > 0 and not is_smaller,
     )
     if before is not None:
-        end([before], epoch)
+        end(writing, [before], epoch)
     if not repository.open_publications(writing.session, processor.id):
         make_current(processor, version)
     _begin(writing, processor, {version.version: share}, epoch)
@@ -86,17 +105,26 @@ def try_beside(
 
 def end_trying(writing: Writing, processor: Processor, rollout: Publication) -> None:
     """Take back the version that is tried; what is published has all keys again."""
-    epoch = record_change(writing, processor, "rollout.end", old_version=rollout.version)
-    end([rollout], epoch)
+    epoch = record_change(
+        writing, processor, "rollout.end", old_version=rollout.version, needs_approval=False
+    )
+    end(writing, [rollout], epoch)
     follow_state(writing, processor)
 
 
-def republish(writing: Writing, processor: Processor, action: str, *, paused: bool) -> None:
+def republish(writing: Writing, processor: Processor, action: Action, *, paused: bool) -> None:
     """Publish the same versions again, paused or not; what is tried likewise."""
     published = repository.all_open_publications(writing.session, processor.id)
     version = processor.current_version
-    epoch = record_change(writing, processor, action, old_version=version, new_version=version)
-    end(published, epoch)
+    epoch = record_change(
+        writing,
+        processor,
+        action,
+        old_version=version,
+        new_version=version,
+        needs_approval=not paused,
+    )
+    end(writing, published, epoch)
     processor.state = PAUSED if paused else PUBLISHED
     _begin(writing, processor, {each.version: each.share for each in published}, epoch)
     follow_state(writing, processor)
@@ -138,10 +166,17 @@ def _begin(
     writing.session.flush()
 
 
-def end(published: Sequence[Publication], epoch: int) -> None:
-    """Remove publications from the snapshots, starting with an epoch."""
+def end(writing: Writing, published: Sequence[Publication], epoch: int) -> None:
+    """Remove publications from the snapshots, starting with an epoch.
+
+    Those that have begun with this very epoch are in no snapshot at all, and leave no trace.
+    """
     for publication in published:
-        publication.until_epoch = epoch
+        if publication.from_epoch != epoch:
+            publication.until_epoch = epoch
+            continue
+        writing.session.delete(publication)
+        writing.session.flush()  # what begins next may have its key
 
 
 def follow_state(writing: Writing, processor: Processor) -> None:
@@ -160,15 +195,21 @@ def follow_state(writing: Writing, processor: Processor) -> None:
     processor.state = SCHEDULED if is_scheduled else PUBLISHED
 
 
-def record_change(
+def record_change(  # noqa: PLR0913 - what is logged, by name
     writing: Writing,
     processor: Processor,
-    action: str,
+    action: Action,
     *,
     old_version: int | None = None,
     new_version: int | None = None,
+    needs_approval: bool = True,
 ) -> int:
-    """Log a change of what runs, increment the revision and return the epoch."""
+    """Log a change of what runs, increment the revision and return the epoch.
+
+    Raises:
+        Refusal: the stream asks for approvals, and the change has none (403).
+    """
+    approved = require_approval(writing, processor, needs_approval=needs_approval)
     touch(writing, processor)
     return record_epoch(
         writing,
@@ -177,6 +218,7 @@ def record_change(
         processor_id=processor.id,
         old_version=old_version,
         new_version=new_version,
+        subject=approved,
     )
 
 

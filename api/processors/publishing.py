@@ -12,10 +12,12 @@ from typing import Annotated, Any
 from fastapi import Path
 from pydantic import GetPydanticSchema
 from pydantic_core import core_schema
+from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 
 from api.access.authentication import Author, Principal, Publisher, Role
 from api.code.verification import code_problems, holds_code
+from api.list_store.schemas import TooManyToTry, schema_of, tried_lists
 from api.processors import repository
 from api.processors.checks import (
     CheckedDocument,
@@ -25,10 +27,11 @@ from api.processors.checks import (
 )
 from api.processors.schemas import Rollback
 from api.runtime import CurrentRuntime, Runtime
-from api.streams.service import event_time_column, existing_stream, schema_of
+from api.streams.service import ddl_of, event_time_column, existing_stream
 from api.trials.processes import BeyondLimit
 from api.web.problems import Flaw, Refusal, document_flaws, invalid
 from cep.definition.document import ProcessorDocument, ProcessorId
+from cep.matching.examples import WrittenExamples
 from cep.pattern import Problem
 from cep.signing.code import CodePlace
 
@@ -58,7 +61,7 @@ async def checked_document(
         Refusal: no such stream (404), a wrong document (422), or code not allowed (403).
         Overloaded: it has examples, and there was no turn to run them.
     """
-    return await _checked(document, principal, runtime)
+    return await check_and_test(document, principal, runtime)
 
 
 async def checked_replacement(
@@ -76,11 +79,11 @@ async def checked_replacement(
     name = document.get("id")
     flaw = Flaw(
         pointer="/id",
-        detail=f"It is '{name}', the path says '{processor_id}'.",
-        remedy="An id stays; create another processor instead.",
+        detail=f"The id is '{name}', but this is the rule '{processor_id}'.",
+        remedy="Ids cannot change. Create a new rule instead.",
     )
     is_another = isinstance(name, str) and name != processor_id
-    return await _checked(document, principal, runtime, [flaw] if is_another else [])
+    return await check_and_test(document, principal, runtime, [flaw] if is_another else [])
 
 
 def verified_target(
@@ -94,16 +97,25 @@ def verified_target(
     Raises:
         Refusal: the key of its code has been taken out since (422).
     """
+    verify_version(processor_id, target.version, runtime)
+    return target
+
+
+def verify_version(processor_id: str, version: int, runtime: Runtime) -> None:
+    """Let a version pass whose code is still signed with a key of the service.
+
+    Raises:
+        Refusal: the key of its code has been taken out since (422).
+    """
     with runtime.database.reading() as session:
-        version = repository.version_of(session, processor_id, target.version)
+        found = repository.version_of(session, processor_id, version)
         processor = repository.processor_of(session, processor_id)
-    if version is None or processor is None:
-        return target  # which is found out again, with the right answer
-    definition = json.loads(version.definition)
+    if found is None or processor is None:
+        return  # which is found out again, with the right answer
+    definition = json.loads(found.definition)
     place = CodePlace(stream=processor.stream, processor=processor.id)
     if problems := code_problems(definition, runtime.settings.signing_keys, place):
         raise invalid("version to roll back to", document_flaws(problems, definition))
-    return target
 
 
 def may_publish(principal: Principal, *, paused: bool) -> None:
@@ -115,8 +127,8 @@ def may_publish(principal: Principal, *, paused: bool) -> None:
     if not paused and not principal.has(Role.PUBLISHER):
         raise Refusal(
             HTTPStatus.FORBIDDEN,
-            f"The role {principal.role} may write paused processors only: create it with "
-            "?paused=true and let a publisher resume it.",
+            f"Your role ({principal.role}) can only save paused rules. Save it paused "
+            "(?paused=true) and ask a publisher to resume it.",
         )
 
 
@@ -124,22 +136,38 @@ def _may_send_code(principal: Principal, document: Mapping[str, Any]) -> None:
     if holds_code(document) and not principal.has(Role.PUBLISHER):
         raise Refusal(
             HTTPStatus.FORBIDDEN,
-            f"The document holds Python code, which the role {principal.role} may not send; it "
-            "takes publisher.",
+            f"The rule holds Python code, which your role ({principal.role}) is not allowed to "
+            "send; publisher is required.",
         )
 
 
-async def _checked(
+async def check_and_test(
     document: Mapping[str, Any], principal: Principal, runtime: Runtime, more: Sequence[Flaw] = ()
 ) -> CheckedDocument:
-    """Return a checked document.
+    """Return a document checked against its stream, its examples run; `more` is wrong beside.
 
-    Turns for its examples are waited for here, on the event loop: threads that wait would be
-    missing for whoever only reads.
+    Raises:
+        Refusal: no such stream (404), a wrong document (422), or code not allowed (403).
+        Overloaded: it has examples, and there was no turn to run them.
     """
+    checked = await check_alone(document, principal, runtime, more)
+    return await run_in_threadpool(_compared, checked, runtime)
+
+
+async def check_alone(
+    document: Mapping[str, Any], principal: Principal, runtime: Runtime, more: Sequence[Flaw] = ()
+) -> CheckedDocument:
+    """Return a document as `check_and_test` does, not warned yet of others that say the same.
+
+    Raises:
+        Refusal: see there.
+        Overloaded: see there.
+    """
+    # Turns for its examples are waited for here, on the event loop: threads that wait would be
+    # missing for whoever only reads.
     examined, unknown = await run_in_threadpool(_examined, document, principal, runtime, more)
     problems = await _example_problems(examined, principal, runtime)
-    return await run_in_threadpool(_accepted, examined, problems, unknown, runtime)
+    return await run_in_threadpool(_accepted, examined, problems, unknown)
 
 
 def _examined(
@@ -162,33 +190,58 @@ async def _example_problems(
     if examined.examples is None:
         return []
     try:
-        written = asdict(examined.examples)
-        found = await runtime.trials.run(principal.token_id, "examples", written=written)
+        task = await run_in_threadpool(_examples_task, examined, examined.examples, runtime)
+        found = await runtime.trials.run(principal.token_id, "examples", **task)
+    except TooManyToTry as too_many:
+        return [Problem("examples", f"{too_many}", "Take the examples out.")]
     except BeyondLimit as beyond:
         return [Problem("examples", f"{beyond}", "Keep examples small; use a backtest for more.")]
     return [Problem(**each) for each in json.loads(found)]
 
 
+def _examples_task(
+    examined: ExaminedDocument, written: WrittenExamples, runtime: Runtime
+) -> dict[str, Any]:
+    """Return what a worker is given to run examples.
+
+    Raises:
+        TooManyToTry: the lists that the rule names are too long.
+    """
+    stream, pattern = examined.stream, examined.checked.pattern
+    task: dict[str, Any] = {"written": asdict(written)}
+    if stream is None or pattern is None or not pattern.list_names:
+        return task
+    with runtime.database.reading() as session:
+        ddl = ddl_of(session, existing_stream(session, stream.name))
+        lists = tried_lists(session, stream.name, pattern.list_names, runtime.now_ms())
+    return task | {"schema": ddl, "lists": [asdict(each) for each in lists]}
+
+
 def _accepted(
-    examined: ExaminedDocument,
-    problems: Sequence[Problem],
-    unknown: Refusal | None,
-    runtime: Runtime,
+    examined: ExaminedDocument, problems: Sequence[Problem], unknown: Refusal | None
 ) -> CheckedDocument:
     try:
-        checked = examined.accepted(problems)
+        return examined.accepted(problems)
     except Refusal as refusal:
         # An unknown stream alone has a status of its own; with other problems all are reported.
         if unknown is not None and len(refusal.flaws) == 1:
             raise unknown from None
         raise
+
+
+def _compared(checked: CheckedDocument, runtime: Runtime) -> CheckedDocument:
     with runtime.database.reading() as session:
-        same = repository.others_with_rule(session, checked.rule_hash, checked.document.id)
+        return warned_of_same(session, checked)
+
+
+def warned_of_same(session: Session, checked: CheckedDocument) -> CheckedDocument:
+    """Return a checked document with a warning for each other rule that says the same."""
+    same = repository.others_with_rule(session, checked.rule_hash, checked.document.id)
     return checked.with_warnings(
         [
             Flaw(
                 pointer="/pattern",
-                detail=f"Processor '{other}' has the same pattern and keys.",
+                detail=f"Rule '{other}' has the same pattern and keys.",
                 remedy="Every match will be reported twice; keep one.",
             )
             for other in same

@@ -1,13 +1,20 @@
 """All SQL about processors, their versions and publications."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, delete, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, Select, delete, exists, func, or_, select, tuple_
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from api.processors.schemas import DELETED, ProcessorFilter, Sort
-from api.processors.tables import Processor, ProcessorTag, ProcessorVersion, Publication
+from api.processors.tables import (
+    ListUse,
+    Processor,
+    ProcessorTag,
+    ProcessorVersion,
+    Publication,
+)
+from api.store.confinement import ALL_STREAMS
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +30,29 @@ def processor_of(session: Session, processor_id: str) -> Processor | None:
     return session.get(Processor, processor_id)
 
 
+def is_id_taken(session: Session, processor_id: str) -> bool:
+    """Return whether there is a processor of this id, of whatever stream, deleted or not."""
+    query = select(exists(select(Processor.id).where(Processor.id == processor_id)))
+    return bool(session.scalar(query, execution_options=ALL_STREAMS))
+
+
 def version_of(session: Session, processor_id: str, version: int) -> ProcessorVersion | None:
     """Return one version of a processor."""
     return session.get(ProcessorVersion, (processor_id, version))
+
+
+def versions_of(
+    session: Session, processor_id: str, versions: Collection[int]
+) -> Sequence[ProcessorVersion]:
+    """Return those of these versions that a processor has, lowest first."""
+    query = (
+        select(ProcessorVersion)
+        .where(
+            ProcessorVersion.processor_id == processor_id, ProcessorVersion.version.in_(versions)
+        )
+        .order_by(ProcessorVersion.version)
+    )
+    return session.scalars(query).all()
 
 
 def versions_below(
@@ -61,6 +88,21 @@ def all_open_publications(session: Session, processor_id: str) -> Sequence[Publi
         .order_by(Publication.version)
     )
     return session.scalars(query).all()
+
+
+def changed_epochs(session: Session, processor_ids: Collection[str]) -> dict[str, int]:
+    """Return the epoch of the newest change of what runs of processors, by id; 0 = none yet."""
+    query = (
+        select(
+            Publication.processor_id,
+            func.max(Publication.from_epoch),
+            func.max(Publication.until_epoch),
+        )
+        .where(Publication.processor_id.in_(processor_ids))
+        .group_by(Publication.processor_id)
+    )
+    found = {name: max(begun, ended or 0) for name, begun, ended in session.execute(query)}
+    return {name: found.get(name, 0) for name in processor_ids}
 
 
 def live_versions(session: Session, stream: str) -> Sequence[ProcessorVersion]:
@@ -99,6 +141,67 @@ def others_with_rule(
         .limit(limit)
     )
     return session.scalars(query).all()
+
+
+def uses_of(session: Session, processor_id: str, version: int) -> Sequence[ListUse]:
+    """Return which lists a version of a processor names."""
+    query = (
+        select(ListUse)
+        .where(ListUse.processor_id == processor_id, ListUse.version == version)
+        .order_by(ListUse.name)
+    )
+    return session.scalars(query).all()
+
+
+def rules_naming(session: Session, stream: str, name: str, limit: int) -> dict[str, list[int]]:
+    """Return processors that name a list, by id, with those of their published versions that do.
+
+    Versions that are scheduled, paused or only tried are published, too.
+
+    Args:
+        session: the transaction.
+        stream: whose list it is.
+        name: the list.
+        limit: at most so many processors.
+    """
+    ids = _publications_naming(stream, name).with_only_columns(Publication.processor_id).distinct()
+    first = session.scalars(ids.order_by(Publication.processor_id).limit(limit)).all()
+    query = _publications_naming(stream, name).where(Publication.processor_id.in_(first))
+    found: dict[str, list[int]] = {processor_id: [] for processor_id in first}
+    for publication in session.scalars(query.order_by(Publication.version)):
+        found[publication.processor_id].append(publication.version)
+    return found
+
+
+def count_rules_naming(session: Session, stream: str) -> dict[str, int]:
+    """Return how many processors name each list of a stream, as `rules_naming`; without 0."""
+    query = (
+        select(ListUse.name, func.count(Publication.processor_id.distinct()))
+        .join(
+            Publication,
+            (ListUse.processor_id == Publication.processor_id)
+            & (ListUse.version == Publication.version),
+        )
+        .where(Publication.stream == stream, Publication.until_epoch.is_(None))
+        .group_by(ListUse.name)
+    )
+    return {name: count for name, count in session.execute(query)}  # noqa: C416 - rows are no pairs
+
+
+def _publications_naming(stream: str, name: str) -> Select[Publication]:
+    return (
+        select(Publication)
+        .join(
+            ListUse,
+            (ListUse.processor_id == Publication.processor_id)
+            & (ListUse.version == Publication.version),
+        )
+        .where(
+            ListUse.name == name,
+            Publication.stream == stream,
+            Publication.until_epoch.is_(None),
+        )
+    )
 
 
 def tags_of(session: Session, processor_ids: Sequence[str]) -> dict[str, list[str]]:
@@ -157,8 +260,7 @@ def conditions(wanted: ProcessorFilter) -> list[ColumnElement[bool]]:
     else:
         found.append(Processor.state == wanted.state)
     if wanted.tag is not None:
-        tagged = select(ProcessorTag.processor_id).where(ProcessorTag.tag == wanted.tag)
-        found.append(Processor.id.in_(tagged))
+        found.append(has_tag(wanted.tag))
     if wanted.owner is not None:
         found.append(Processor.owner == wanted.owner)
     if wanted.problem is not None:
@@ -168,6 +270,11 @@ def conditions(wanted: ProcessorFilter) -> list[ColumnElement[bool]]:
     if wanted.text:
         found.append(_contains_text(wanted.text.lower()))
     return found
+
+
+def has_tag(tag: str) -> ColumnElement[bool]:
+    """Return the condition that a processor has a tag."""
+    return Processor.id.in_(select(ProcessorTag.processor_id).where(ProcessorTag.tag == tag))
 
 
 def _contains_text(text: str) -> ColumnElement[bool]:

@@ -101,6 +101,7 @@ class ProcessorView(ProcessorSummary):
     )
     warnings: list[Flaw] = Field(description="What is allowed but rarely intended.")
     document: dict[str, Any] = Field(description="Version `version`, as a PUT takes it.")
+    lists: list[str] = Field(description="Lists of its stream that version `version` names.")
     withdrawn: list[int] = Field(
         default=[],
         description="Scheduled versions whose place this change has taken; empty in other answers.",
@@ -125,6 +126,7 @@ class VersionView(VersionSummary):
 
     warnings: list[Flaw]
     document: dict[str, Any] = Field(description="Content and schedule, without the labels.")
+    lists: list[str] = Field(description="Lists of its stream that it names.")
 
 
 class LabelsPatch(BaseModel):

@@ -4,11 +4,12 @@ Every change locks the stream first and reads afterwards, so that the second of 
 and sees the changes of the first. Publications (`tables`) decide what jobs get.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 
 from api.audit.log import record
+from api.list_store.repository import list_of
 from api.processors import repository
 from api.processors.checks import CheckedDocument
 from api.processors.publications import (
@@ -20,7 +21,9 @@ from api.processors.publications import (
     touch,
 )
 from api.processors.schemas import DELETED, PAUSED, PUBLISHED, LabelsPatch
-from api.processors.tables import Processor, ProcessorVersion
+from api.processors.tables import ListUse, Processor, ProcessorVersion
+from api.processors.versions import version_in
+from api.snooze_store import repository as snoozes
 from api.streams.service import locked_stream
 from api.transactions import Writing
 from api.web.preconditions import require_match
@@ -50,7 +53,7 @@ def require_no_schedule(checked: CheckedDocument) -> None:
     flaws = [
         Flaw(
             pointer=f"/{name}",
-            detail="What is tried begins at once and goes on until it is promoted or ended.",
+            detail="A trial begins immediately and runs until it is promoted or ended.",
             remedy="Leave it out.",
         )
         for name, time_ms in scheduled.items()
@@ -83,7 +86,7 @@ def replace(writing: Writing, processor: Processor, checked: CheckedDocument) ->
     """
     document = checked.document
     if document.stream != processor.stream:
-        detail = f"A processor stays on its stream, '{processor.stream}'. Create another one."
+        detail = f"A rule cannot leave its stream, '{processor.stream}'. Create a new rule."
         raise Refusal(HTTPStatus.CONFLICT, detail)
     lock_stream(writing, processor.stream, checked)
     if set_labels(writing, processor, document):
@@ -138,11 +141,12 @@ def resume(writing: Writing, processor: Processor) -> Processor:
 
 
 def delete(writing: Writing, processor: Processor) -> None:
-    """Take a processor out of what runs; its versions and changes stay."""
+    """Take a processor out of what runs; its versions and changes stay, its snoozes end."""
     epoch = record_change(
         writing, processor, "processor.delete", old_version=processor.current_version
     )
-    end(repository.all_open_publications(writing.session, processor.id), epoch)
+    end(writing, repository.all_open_publications(writing.session, processor.id), epoch)
+    snoozes.end_of_processor(writing.session, processor.id, epoch)
     processor.state = DELETED
 
 
@@ -150,9 +154,12 @@ def roll_back(writing: Writing, processor: Processor, version: int) -> Published
     """Publish the content of an old version as a new one, at once; a deleted processor comes back.
 
     Raises:
-        Refusal: no such version (404).
+        Refusal: no such version (404), or a list that it names is not there (409).
     """
     old = existing_version(writing, processor, version)
+    uses = repository.uses_of(writing.session, processor.id, version)
+    lists = [(use.name, use.data_type) for use in uses]
+    _require_lists(writing, processor, lists, "Create it again, or publish another document.")
     if processor.state == DELETED:
         processor.state = PUBLISHED
     restored = ProcessorVersion(
@@ -168,7 +175,7 @@ def roll_back(writing: Writing, processor: Processor, version: int) -> Published
         created_by=writing.actor,
         comment=writing.comment,
     )
-    _store(writing, processor, restored)
+    _store(writing, processor, restored, lists)
     return Published(processor, publish(writing, processor, restored, "processor.rollback"))
 
 
@@ -184,9 +191,16 @@ def cancel(writing: Writing, processor: Processor, version: int) -> Processor:
     if publication is None or scheduled.effective_from_ms is None:
         raise Refusal(HTTPStatus.CONFLICT, f"Version {version} is not scheduled.")
     if len(published) == 1:
-        detail = f"Version {version} is all that is published. Delete the processor instead."
+        detail = f"Version {version} is the only one published. Delete the rule instead."
         raise Refusal(HTTPStatus.CONFLICT, detail)
-    end([publication], record_change(writing, processor, "processor.cancel", old_version=version))
+    epoch = record_change(
+        writing,
+        processor,
+        "processor.cancel",
+        old_version=version,
+        needs_approval=processor.state != PAUSED,
+    )
+    end(writing, [publication], epoch)
     follow_state(writing, processor)
     return processor
 
@@ -209,14 +223,15 @@ def lock_stream(writing: Writing, stream: str, checked: CheckedDocument) -> None
 
 def deleted(processor: Processor) -> Refusal:
     """Return the refusal for a processor that has been deleted."""
-    remedy = "It was deleted; POST …/rollback with a version brings it back."
-    return not_found("processor", processor.id, remedy)
+    remedy = "It was deleted; roll back to one of its versions to restore it."
+    return not_found("rule", processor.id, remedy)
 
 
 def add_version(
     writing: Writing, processor: Processor, checked: CheckedDocument
 ) -> ProcessorVersion:
     """Store a checked document as the newest version, which nothing runs yet."""
+    _require_lists(writing, processor, checked.lists, "Send it again.")
     warnings = [warning.model_dump(exclude_none=True) for warning in checked.warnings]
     version = ProcessorVersion(
         processor_id=processor.id,
@@ -232,14 +247,45 @@ def add_version(
         created_by=writing.actor,
         comment=writing.comment,
     )
-    return _store(writing, processor, version)
+    return _store(writing, processor, version, checked.lists)
 
 
-def _store(writing: Writing, processor: Processor, version: ProcessorVersion) -> ProcessorVersion:
+def _store(
+    writing: Writing,
+    processor: Processor,
+    version: ProcessorVersion,
+    lists: Iterable[tuple[str, str]],
+) -> ProcessorVersion:
     writing.session.add(version)
     processor.latest_version = version.version
     writing.session.flush()
+    writing.session.add_all(
+        ListUse(processor_id=processor.id, version=version.version, name=name, data_type=data_type)
+        for name, data_type in lists
+    )
+    writing.session.flush()
     return version
+
+
+def _require_lists(
+    writing: Writing, processor: Processor, lists: Iterable[tuple[str, str]], remedy: str
+) -> None:
+    """Let a version pass whose lists are there; the stream is locked, so they stay.
+
+    Raises:
+        Refusal: one is not there, or is of another type (409).
+    """
+    for name, data_type in lists:
+        stored = list_of(writing.session, processor.stream, name)
+        if stored is None or stored.is_deleted:
+            detail = f"List '{name}', which it names, is not there. {remedy}"
+            raise Refusal(HTTPStatus.CONFLICT, detail)
+        if stored.data_type != data_type:
+            detail = (
+                f"List '{name}', which it names, is of type {stored.data_type} now, no longer "
+                f"{data_type}. {remedy}"
+            )
+            raise Refusal(HTTPStatus.CONFLICT, detail)
 
 
 def set_labels(writing: Writing, processor: Processor, labels: ProcessorLabels) -> bool:
@@ -265,9 +311,4 @@ def existing_version(writing: Writing, processor: Processor, version: int) -> Pr
     Raises:
         Refusal: there is no such version (404).
     """
-    found = repository.version_of(writing.session, processor.id, version)
-    if found is None:
-        raise not_found(
-            f"version of {processor.id}", str(version), f"The newest is {processor.latest_version}."
-        )
-    return found
+    return version_in(writing.session, processor, version)

@@ -96,3 +96,21 @@ class Publication(Record):
     stream: Mapped[str] = mapped_column(Name, ForeignKey("streams.name"))
     paused: Mapped[bool] = mapped_column(Boolean)
     share: Mapped[int | None]
+
+
+class ListUse(Record):
+    """One version of a processor names a list of its stream, which has this type."""
+
+    __tablename__ = "list_uses"
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["processor_id", "version"],
+            ["processor_versions.processor_id", "processor_versions.version"],
+        ),
+        Index(None, "name"),
+    )
+
+    processor_id: Mapped[str] = mapped_column(Name, primary_key=True)
+    version: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    name: Mapped[str] = mapped_column(Name, primary_key=True)
+    data_type: Mapped[str] = mapped_column(String(10))

@@ -21,6 +21,7 @@ from api.processors.schemas import (
 )
 from api.processors.service import deleted
 from api.processors.tables import Processor, ProcessorVersion, Publication
+from api.processors.versions import version_in
 from api.web.problems import Flaw, not_found
 from cep.instants import iso_text
 
@@ -35,7 +36,7 @@ def existing_processor(
     """
     processor = repository.processor_of(session, processor_id)
     if processor is None:
-        raise not_found("processor", processor_id, "Create it with POST /v1/processors.")
+        raise not_found("rule", processor_id)
     if processor.state == DELETED and not deleted_too:
         raise deleted(processor)
     return processor
@@ -49,11 +50,11 @@ def summaries(session: Session, processors: Sequence[Processor]) -> list[Process
 
 def processor_view(session: Session, processor: Processor) -> ProcessorView:
     """Return a processor with its newest version."""
-    newest = _version(session, processor, processor.current_version)
+    newest = version_in(session, processor, processor.current_version)
     tags = repository.tags_of(session, [processor.id])[processor.id]
     published = []
     for publication in repository.open_publications(session, processor.id):
-        version = _version(session, processor, publication.version)
+        version = version_in(session, processor, publication.version)
         published.append(
             PublishedVersion(
                 version=version.version,
@@ -71,6 +72,7 @@ def processor_view(session: Session, processor: Processor) -> ProcessorView:
         document=identity
         | {name: label for name, label in labels.items() if label}
         | version_document(newest),
+        lists=_list_names(session, newest),
     )
 
 
@@ -87,10 +89,13 @@ def version_view(session: Session, processor: Processor, version: int) -> Versio
     Raises:
         Refusal: there is no such version (404).
     """
-    found = _version(session, processor, version)
+    found = version_in(session, processor, version)
     (summary,) = version_summaries(session, processor, [found])
     return VersionView(
-        **summary.model_dump(), warnings=_warnings(found), document=version_document(found)
+        **summary.model_dump(),
+        warnings=_warnings(found),
+        document=version_document(found),
+        lists=_list_names(session, found),
     )
 
 
@@ -120,7 +125,7 @@ def comparison(session: Session, processor: Processor, old: int, new: int) -> Co
     Raises:
         Refusal: there is no such version (404).
     """
-    before, after = (_normal(_version(session, processor, version)) for version in (old, new))
+    before, after = (_normal(version_in(session, processor, version)) for version in (old, new))
     return Comparison(
         old_version=old, new_version=new, differences=list(differences(before, after))
     )
@@ -128,15 +133,23 @@ def comparison(session: Session, processor: Processor, old: int, new: int) -> Co
 
 def version_document(version: ProcessorVersion) -> dict[str, Any]:
     """Return the content and schedule of a version in the form of a document."""
-    document: dict[str, Any] = json.loads(version.definition)
+    schedule = version.effective_from_ms, version.effective_until_ms
+    return content_document(version.definition, version.examples, *schedule)
+
+
+def content_document(
+    definition: str, examples: str, effective_from_ms: int | None, effective_until_ms: int | None
+) -> dict[str, Any]:
+    """Return content and schedule as they are stored in the form of a document."""
+    document: dict[str, Any] = json.loads(definition)
     for key, time_ms in (
-        ("effective_from", version.effective_from_ms),
-        ("effective_until", version.effective_until_ms),
+        ("effective_from", effective_from_ms),
+        ("effective_until", effective_until_ms),
     ):
         if time_ms is not None:
             document[key] = iso_text(time_ms)
-    if examples := json.loads(version.examples):
-        document["examples"] = examples
+    if written := json.loads(examples):
+        document["examples"] = written
     return document
 
 
@@ -144,13 +157,8 @@ def _normal(version: ProcessorVersion) -> dict[str, Any]:
     return normalised(version_document(version))
 
 
-def _version(session: Session, processor: Processor, version: int) -> ProcessorVersion:
-    found = repository.version_of(session, processor.id, version)
-    if found is None:
-        raise not_found(
-            f"version of {processor.id}", str(version), f"The newest is {processor.latest_version}."
-        )
-    return found
+def _list_names(session: Session, version: ProcessorVersion) -> list[str]:
+    return [use.name for use in repository.uses_of(session, version.processor_id, version.version)]
 
 
 def _warnings(version: ProcessorVersion) -> list[Flaw]:

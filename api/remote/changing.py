@@ -8,8 +8,6 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from api.client import Client, NotFound, Outdated, Processor
 from api.connected import (
@@ -24,17 +22,21 @@ from api.connected import (
 )
 from api.gitops.checking import LABELS
 from api.gitops.comparison import text_diff
-from api.remote.known_rules import deleted_rule, end_unknown, rules_named
+from api.remote.known_rules import (
+    as_it_was_read,
+    changed_meanwhile,
+    deleted_rule,
+    end_unknown,
+    rules_named,
+)
+from api.remote.printing import say
 from cep.definition.text import in_usual_order
-from cep.printable import printable
 
 Rules = Annotated[list[str], typer.Argument(metavar="RULE…", help="Ids of rules.")]
 Comment = Annotated[str, typer.Option(help="Why; kept in the log of the service.")]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Say what would be changed, and change nothing.")
 ]
-
-_MEANWHILE = "was changed by somebody else meanwhile; theirs stays. Look at it and try again"
 
 
 def pause(  # noqa: PLR0913 - the options of one command
@@ -99,15 +101,13 @@ def rollback(  # noqa: PLR0913 - the options of one command
             end(f"rule {rule} has no version {to}; it has {', '.join(reversed(numbers))}")
         _print_diff(old, _content(wanted))
         if dry_run:
-            _say(f"{rule}: would get the content of version {to}; {current}")
+            say(f"{rule}: would get the content of version {to}; {current}")
             return
-        try:
+        with as_it_was_read(rule):
             changed = client.roll_back(rule, to, if_match=etag, comment=comment)
-        except Outdated:
-            end(f"{rule} {_MEANWHILE}")
-        _say(f"{rule}: version {changed.version} has the content of version {to}")
+        say(f"{rule}: version {changed.version} has the content of version {to}")
         for number in changed.withdrawn:
-            _say(f"{rule}: version {number}, which was scheduled, is withdrawn")
+            say(f"{rule}: version {number}, which was scheduled, is withdrawn")
 
 
 def _switch(  # noqa: PLR0913 - two commands in one
@@ -123,17 +123,17 @@ def _switch(  # noqa: PLR0913 - two commands in one
     for rule in rules_named(client, names):
         told = f"{rule.state}, version {rule.version}"
         if rule.is_paused == (done == "paused"):
-            _say(f"{rule.id}: nothing to do, it is {told}")
+            say(f"{rule.id}: nothing to do, it is {told}")
         elif dry_run:
-            _say(f"{rule.id}: would be {done}; it is {told}")
+            say(f"{rule.id}: would be {done}; it is {told}")
         else:
             try:
                 change(rule.id, if_match=rule.etag, comment=comment)
             except Outdated:
                 failed = True
-                tell_error(f"{rule.id} {_MEANWHILE}")
+                tell_error(changed_meanwhile(rule.id))
             else:
-                _say(f"{rule.id}: {done}")
+                say(f"{rule.id}: {done}")
     if failed:
         raise typer.Exit(FAILED)
 
@@ -159,8 +159,4 @@ def _content(document: dict[str, Any]) -> dict[str, Any]:
 def _print_diff(old: dict[str, Any], new: dict[str, Any]) -> None:
     for line in text_diff([old] if old else [], [new]):
         style = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
-        _say(f"    {line}", style)
-
-
-def _say(text: str, style: str = "") -> None:
-    Console(highlight=False, soft_wrap=True).print(Text(printable(text), style=style))
+        say(f"    {line}", style)

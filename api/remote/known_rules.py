@@ -1,15 +1,34 @@
 """Rules by the names that people type: a name that is not known gets the nearest one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import Final, NoReturn
 
-from api.client import Client, NotFound, Processor, ProcessorLine
+from api.client import Client, NotFound, Outdated, Processor, ProcessorLine
 from api.connected import end
 from cep.pattern.problems import did_you_mean
 
 _MOST_COMPARED: Final = 5_000
 _MOST_LISTED: Final = 20
+
+
+def changed_meanwhile(name: str) -> str:
+    """Return that something is not as it was read any more, and nothing was changed therefore."""
+    return f"{name} was changed by somebody else meanwhile; theirs stays. Look at it and try again"
+
+
+@contextmanager
+def as_it_was_read(name: str) -> Iterator[None]:
+    """Make a change of a rule or list; if it was changed since it was read, that is told.
+
+    Raises:
+        Exit: it was changed, and the command ends.
+    """
+    try:
+        yield
+    except Outdated:
+        end(changed_meanwhile(name))
 
 
 def rules_named(client: Client, names: Sequence[str]) -> list[Processor]:

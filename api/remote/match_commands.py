@@ -20,11 +20,12 @@ from api.connected import (
     tell_error,
 )
 from api.remote.known_rules import deleted_rule, end_unknown
+from api.remote.printing import AsJson
 from api.remote.readers import until_interrupted
-from api.remote.reading import AsJson
 from api.remote.tables import print_table
+from cep.definition.keys import key_text
 from cep.instants import instant_ms, iso_text
-from cep.pattern.durations import duration_ms
+from cep.pattern.durations import duration_ms, duration_text
 from cep.printable import printable, printable_json
 
 _LISTED: Final = 50
@@ -52,7 +53,12 @@ def matches(  # noqa: PLR0913 - the options of one command
     until: Annotated[
         str | None, typer.Option(help="Only those that ended before: as --since.")
     ] = None,
-    kind: Annotated[str | None, typer.Option(help="Only match, or only timeout.")] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            help="Only match, timeout, shadow, suppressed or grouped. [matches and timeouts]"
+        ),
+    ] = None,
     limit: Annotated[
         int | None,
         typer.Option(min=0, help="How many at most; with --follow, of those before. [50; 10]"),
@@ -71,15 +77,9 @@ def matches(  # noqa: PLR0913 - the options of one command
     Exit code 0 = done, or nobody reads any more, 1 = there is no such rule or stream, the service
     did not answer or refused, 2 = an option is wrong, 130 = ended by Ctrl-C.
     """
-    wanted: MatchFilter = {}
-    for name, value in (("processor", rule), ("key", key), ("kind", kind)):
-        if value is not None:
-            wanted[name] = value  # type: ignore[literal-required] # names of the filter
-    for bound, text in (("since", since), ("until", until)):
-        if text is not None:
-            wanted[bound] = _time_ms(text, bound)  # type: ignore[literal-required] # likewise
+    wanted = given_filter(rule, key, kind, since, until)
     with connected(url, token, allow_plain_http=allow_plain_http) as client, until_interrupted():
-        of_stream = _stream(client, stream, rule)
+        of_stream = stream_of(client, stream, rule)
         if follow:
             count = _LISTED_BEFORE_FOLLOWING if limit is None else limit
             for match in _followed(client, of_stream, wanted, count):
@@ -95,15 +95,37 @@ def _print_list(found: Iterator[MatchLine], limit: int, *, as_json: bool) -> Non
         for match in listed:
             _print_line(match, as_json=True)
         return
-    columns = ("TIME", "RULE", "VERSION", "KIND", "KEY", "STATUS", "OUTPUT")
+    columns = ("TIME", "RULE", "VERSION", "KIND", "KEY", "STATUS", "STANDS FOR", "OUTPUT")
     if not print_table(columns, map(_cells, listed)):
         typer.echo("no matches", err=True)
     elif next(found, None) is not None:
         typer.echo("there are more: --limit, --since", err=True)
 
 
-def _stream(client: Client, stream: str | None, rule: str | None) -> str:
-    """Return the stream that is meant; the rule is known there or was."""
+def given_filter(
+    rule: str | None, key: str | None, kind: str | None, since: str | None, until: str | None
+) -> MatchFilter:
+    """Return which matches options ask for.
+
+    Raises:
+        Exit: a time is none.
+    """
+    wanted: MatchFilter = {}
+    for name, value in (("processor", rule), ("key", key), ("kind", kind)):
+        if value is not None:
+            wanted[name] = value  # type: ignore[literal-required] # names of the filter
+    for bound, text in (("since", since), ("until", until)):
+        if text is not None:
+            wanted[bound] = _time_ms(text, bound)  # type: ignore[literal-required] # likewise
+    return wanted
+
+
+def stream_of(client: Client, stream: str | None, rule: str | None) -> str:
+    """Return the stream that is meant; the rule is known there or was.
+
+    Raises:
+        Exit: there is no such rule, or nothing says which stream.
+    """
     if rule is not None:
         try:
             own = client.get(rule).stream
@@ -148,8 +170,9 @@ def _print_line(match: MatchLine, *, as_json: bool) -> None:
     if as_json:
         print(printable_json(match.model_dump(mode="json")), flush=True)  # noqa: T201 - at once
         return
-    time_text, rule, version, kind, key, _, output = _cells(match)
-    line = f"{time_text}  {rule} v{version}  {kind}  {key}  {output}".rstrip()
+    time_text, rule, version, kind, key, _, group, output = _cells(match)
+    stands_for = f"stands for {group}  " if group else ""
+    line = f"{time_text}  {rule} v{version}  {kind}  {key}  {stands_for}{output}".rstrip()
     print(printable(line).replace("\n", "\\n"), flush=True)  # noqa: T201 - at once
 
 
@@ -157,16 +180,23 @@ def _cells(match: MatchLine) -> tuple[str, ...]:
     output = "" if match.output is None else printable_json(match.output)
     if len(output) > _LONGEST_OUTPUT:
         output = f"{output[: _LONGEST_OUTPUT - 1]}…"
-    key = ", ".join(each if isinstance(each, str) else printable_json(each) for each in match.key)
     return (
         iso_text(match.end),
         match.processor_id,
         str(match.version),
         match.kind,
-        key,
+        key_text(match.key),
         match.triage.status,
+        _stands_for(match),
         output,
     )
+
+
+def _stands_for(match: MatchLine) -> str:
+    told = match.stands_for
+    if told is None:
+        return ""
+    return f"{told.matches:,} matches in {duration_text(told.until - told.since)}"
 
 
 def _time_ms(text: str, option: str) -> int:

@@ -9,6 +9,7 @@ import typer
 from api.client import Client, NotFound, Processor, ProcessorLine, VersionLine
 from api.connected import DEFAULT_URL, PlainHttp, Token, Url, connected, end
 from api.remote.known_rules import deleted_rule, end_unknown, rules_named
+from api.remote.printing import AsJson, say_json
 from api.remote.tables import print_table
 from cep.definition.text import in_usual_order
 from cep.instants import iso_text
@@ -31,9 +32,6 @@ class DocumentFormat(StrEnum):
 
     YAML = "yaml"
     JSON = "json"
-
-
-AsJson = Annotated[bool, typer.Option("--json", help="JSON Lines, for programs.")]
 
 
 def list_rules(  # noqa: PLR0913 - the options of one command
@@ -64,7 +62,7 @@ def list_rules(  # noqa: PLR0913 - the options of one command
         )
         if as_json:
             for line in lines:
-                typer.echo(printable_json(_as_data(line)))
+                say_json(_as_data(line))
             return
         columns = ("RULE", "STREAM", "STATE", "VERSION", "SEVERITY", "OWNER", "CHANGED", "BY")
         if not print_table(columns, map(_cells, lines)):

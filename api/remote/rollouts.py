@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from api.client import Client, NotFound, Outdated, Processor, Rollout, RolloutInJob
+from api.client import Client, NotFound, Processor, Rollout, RolloutInJob
 from api.client.rollouts import RolloutClient
 from api.connected import (
     BAD_INPUT,
@@ -17,9 +17,10 @@ from api.connected import (
     connected,
     end,
 )
-from api.remote.known_rules import rules_named
-from cep.definition.rule_files import read_documents
-from cep.printable import printable, printable_json
+from api.remote.changing import Comment
+from api.remote.known_rules import as_it_was_read, rules_named
+from api.remote.printing import say, say_json
+from api.remote.rule_files import one_rule
 
 rollout_app = typer.Typer(
     name="rollout",
@@ -28,13 +29,10 @@ rollout_app = typer.Typer(
 )
 
 Rule = Annotated[str, typer.Argument(metavar="RULE", help="Its id.")]
-Comment = Annotated[str, typer.Option(help="Why; kept in the log of the service.")]
 Share = Annotated[
     float,
     typer.Option(min=0, max=99.99, help="Percent of the keys; 0 = it only runs in shadow."),
 ]
-
-_MEANWHILE = "was changed by somebody else meanwhile; theirs stays. Look at it and try again"
 
 
 @rollout_app.command("start")
@@ -52,7 +50,7 @@ def start(  # noqa: PLR0913 - the options of one command
     Exit code 0 = done, 1 = the service did not answer or refused, 2 = the file or an option is
     wrong.
     """
-    document = _document(file)
+    document = one_rule(file)
     with connected(url, token, allow_plain_http=allow_plain_http) as client:
         name = str(document.get("id", ""))
         try:
@@ -62,16 +60,14 @@ def start(  # noqa: PLR0913 - the options of one command
                 end(
                     f"nothing is published of {name} that could have the other keys", code=BAD_INPUT
                 )
-            _say(f"{_tried(client.create(document, comment=comment, shadow=True))}; it is new")
+            say(f"{_tried(client.create(document, comment=comment, shadow=True))}; it is new")
             return
         rollout = client.rollout(name)
-        try:
+        with as_it_was_read(name):
             changed = rollout.start(
                 document, share_percent=share, if_match=current.etag, comment=comment
             )
-        except Outdated:
-            end(f"{name} {_MEANWHILE}")
-        _say(_tried(changed))
+        say(_tried(changed))
 
 
 @rollout_app.command("show")
@@ -92,10 +88,10 @@ def show(
         _, handle = _known(client, rule)
         found = handle.read()
         if as_json:
-            typer.echo(printable_json(found.model_dump(mode="json")))
+            say_json(found)
             return
         for line in _lines(found):
-            _say(line)
+            say(line)
 
 
 @rollout_app.command("share")
@@ -117,10 +113,8 @@ def share_keys(  # noqa: PLR0913 - the options of one command
     """
     with connected(url, token, allow_plain_http=allow_plain_http) as client:
         current, handle = _known(client, rule)
-        try:
-            _say(_tried(handle.share(percent, if_match=current.etag, comment=comment)))
-        except Outdated:
-            end(f"{rule} {_MEANWHILE}")
+        with as_it_was_read(rule):
+            say(_tried(handle.share(percent, if_match=current.etag, comment=comment)))
 
 
 @rollout_app.command("promote")
@@ -139,13 +133,11 @@ def promote(
     """
     with connected(url, token, allow_plain_http=allow_plain_http) as client:
         current, handle = _known(client, rule)
-        try:
+        with as_it_was_read(rule):
             changed = handle.promote(if_match=current.etag, comment=comment)
-        except Outdated:
-            end(f"{rule} {_MEANWHILE}")
-        _say(f"{rule}: version {changed.version} is published")
+        say(f"{rule}: version {changed.version} is published")
         for number in changed.withdrawn:
-            _say(f"{rule}: version {number}, which was scheduled, is withdrawn")
+            say(f"{rule}: version {number}, which was scheduled, is withdrawn")
 
 
 @rollout_app.command("end")
@@ -164,21 +156,9 @@ def end_rollout(
     """
     with connected(url, token, allow_plain_http=allow_plain_http) as client:
         current, handle = _known(client, rule)
-        try:
+        with as_it_was_read(rule):
             changed = handle.end(if_match=current.etag, comment=comment)
-        except Outdated:
-            end(f"{rule} {_MEANWHILE}")
-        _say(f"{rule}: nothing is tried any more; version {changed.version} has all keys")
-
-
-def _document(file: Path) -> dict[str, Any]:
-    documents, problems = read_documents([file])
-    rules = [each for each in documents if "pattern" in each.data]
-    if problems:
-        end("\n".join(map(str, problems)), code=BAD_INPUT)
-    if len(rules) != 1:
-        end(f"{file}: there are {len(rules)} rules in it; it takes one", code=BAD_INPUT)
-    return {key: value for key, value in rules[0].data.items() if key != "paused"}
+        say(f"{rule}: nothing is on trial any more; version {changed.version} has all keys")
 
 
 def _known(client: Client, rule: str) -> tuple[Processor, RolloutClient]:
@@ -192,16 +172,16 @@ def _tried(rule: Processor) -> str:
     tried = rule.rollout
     if tried is None:
         return f"{rule.id}: nothing is tried"
-    how = f"has {tried.share_percent:g} % of the keys" if tried.share_percent else "runs in shadow"
+    how = f"has {tried.share_percent:g}% of the keys" if tried.share_percent else "runs in shadow"
     return f"{rule.id}: version {tried.version} {how}"
 
 
 def _lines(rollout: Rollout) -> Iterator[str]:
     beside = ", ".join(map(str, rollout.published_versions)) or "nothing"
-    share = f"{rollout.share_percent:g} % of the keys" if rollout.share_percent else "shadow"
+    share = f"{rollout.share_percent:g}% of the keys" if rollout.share_percent else "shadow"
     yield f"{rollout.processor_id}: version {rollout.version} ({share}) beside {beside}"
     if not rollout.jobs:
-        yield "  no job has reported of it yet"
+        yield "  no job has reported yet"
     for job in rollout.jobs:
         yield from _job_lines(job, is_alone=not rollout.published_versions)
 
@@ -213,7 +193,3 @@ def _job_lines(job: RolloutInJob, *, is_alone: bool) -> Iterator[str]:
         yield f"    by both {job.both:,}, gained {job.gained:,}, lost {job.lost:,}{cut}"
     if job.error:
         yield f"    {job.error}"
-
-
-def _say(text: str) -> None:
-    typer.echo(printable(text))

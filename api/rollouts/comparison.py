@@ -16,16 +16,16 @@ from api.jobs.tables import HeldVersion, Job
 from api.rollouts import repository
 from api.rollouts.schemas import ComparedMatch, RolloutInJob
 from api.rollouts.tables import ComparedFind
+from cep.definition.keys import key_text
 from contract.reports import ReportedMatch
 
 MOST_COMPARED: Final = 20_000
 """How many finds are kept of one rollout in one job."""
 _SAMPLES: Final = 10
+_KEY_TEXT_LENGTH: Final = 500
 
 
-def note(
-    session: Session, stream: str, job: str, matches: Iterable[tuple[ReportedMatch, str]]
-) -> None:
+def note(session: Session, stream: str, job: str, matches: Iterable[ReportedMatch]) -> None:
     """Keep which of some posted matches were found by which version, where one is tried.
 
     The caller has locked the matches of the stream.
@@ -34,32 +34,32 @@ def note(
         session: the transaction.
         stream: the stream.
         job: the job that posted them.
-        matches: those that were not posted before, each with its key as people write it.
+        matches: those that were not posted before.
     """
-    by_processor: dict[str, list[tuple[ReportedMatch, str]]] = defaultdict(list)
-    for match, key_text in matches:
+    by_processor: dict[str, list[ReportedMatch]] = defaultdict(list)
+    for match in matches:
         if match.identity and match.kind != "timeout":
-            by_processor[match.processor_id].append((match, key_text))
+            by_processor[match.processor_id].append(match)
     apart = repository.versions_apart(session, by_processor)
     for processor_id, versions in apart.items():
         of_versions = [
-            (match, key_text)
-            for match, key_text in by_processor[processor_id]
+            match
+            for match in by_processor[processor_id]
             if match.version == versions.tried or match.version in versions.published
         ]
         _note_of_one(session, stream, job, versions.tried, of_versions)
 
 
 def _note_of_one(
-    session: Session, stream: str, job: str, tried: int, matches: list[tuple[ReportedMatch, str]]
+    session: Session, stream: str, job: str, tried: int, matches: list[ReportedMatch]
 ) -> None:
     if not matches:
         return
-    processor_id = matches[0][0].processor_id
-    identities = {match.identity for match, _ in matches}
+    processor_id = matches[0].processor_id
+    identities = {match.identity for match in matches}
     known = repository.finds_of(session, processor_id, tried, job, identities)
     room = MOST_COMPARED - repository.count(session, processor_id, tried, job)
-    for match, key_text in matches:
+    for match in matches:
         find = known.get(match.identity)
         if find is None:
             if room <= 0:
@@ -74,7 +74,7 @@ def _note_of_one(
                 by_published=False,
                 by_tried=False,
                 match_id=match.match_id,
-                key_text=key_text,
+                key_text=key_text(match.key)[:_KEY_TEXT_LENGTH],
                 start_ms=match.start_ms,
                 end_ms=match.end_ms,
             )

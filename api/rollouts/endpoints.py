@@ -16,7 +16,7 @@ from api.routing import slice_router
 from api.transactions import Read
 from api.web.problems import documented
 
-router = slice_router("/v1/processors/{processor_id}/rollout", "rollouts")
+router = slice_router("/v1/processors/{processor_id}/rollout", "rollouts", for_confined=True)
 
 
 @router.get("", responses=documented(404))

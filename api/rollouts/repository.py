@@ -2,13 +2,16 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from sqlalchemy import ColumnElement, delete, func, select
+from sqlalchemy import ColumnElement, and_, delete, func, select
 from sqlalchemy.orm import Session
 
 from api.jobs.tables import HeldVersion, Job
 from api.processors.tables import Publication
 from api.rollouts.tables import ComparedFind
+
+_FOUND_BY: Final = {(True, True): "both", (True, False): "published", (False, True): "tried"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +65,18 @@ def forget(session: Session, processor_id: str) -> None:
 
 
 def held_by_jobs(
-    session: Session, stream: str, processor_id: str, versions: Collection[int]
+    session: Session, stream: str, processor_id: str, version: int
 ) -> Sequence[tuple[Job, HeldVersion]]:
-    """Return what each job of a stream reports of some versions, by the job's name and version."""
+    """Return what each job of a stream reports of a version, by the name of the job."""
     query = (
         select(Job, HeldVersion)
         .join(HeldVersion, HeldVersion.job_id == Job.id)
         .where(
             Job.stream == stream,
             HeldVersion.processor_id == processor_id,
-            HeldVersion.version.in_(versions),
+            HeldVersion.version == version,
         )
-        .order_by(Job.name, HeldVersion.version)
+        .order_by(Job.name)
     )
     return [(job, held) for job, held in session.execute(query)]
 
@@ -96,6 +99,38 @@ def tally(
         .group_by(ComparedFind.by_published, ComparedFind.by_tried)
     )
     return {(published, tried): number for published, tried, number in session.execute(query)}
+
+
+def count_compared(session: Session) -> list[tuple[str, str, str, int]]:
+    """Return what is compared by now, as stream, processor, who found it, and how many."""
+    query = (
+        select(
+            ComparedFind.stream,
+            ComparedFind.processor_id,
+            ComparedFind.by_published,
+            ComparedFind.by_tried,
+            func.count(),
+        )
+        .join(
+            Publication,
+            and_(
+                Publication.processor_id == ComparedFind.processor_id,
+                Publication.version == ComparedFind.tried_version,
+                Publication.until_epoch.is_(None),
+                Publication.share.is_not(None),
+            ),
+        )
+        .group_by(
+            ComparedFind.stream,
+            ComparedFind.processor_id,
+            ComparedFind.by_published,
+            ComparedFind.by_tried,
+        )
+    )
+    return [
+        (stream, processor_id, _FOUND_BY[by_published, by_tried], number)
+        for stream, processor_id, by_published, by_tried, number in session.execute(query)
+    ]
 
 
 def newest_of_one(  # noqa: PLR0913 - a rollout in a job, which side, since when, how many

@@ -19,7 +19,7 @@ from api.rollouts import comparison
 from api.rollouts import repository as compared
 from api.rollouts.schemas import RolloutView
 from api.transactions import Writing
-from api.web.problems import Flaw, Refusal, invalid, not_found
+from api.web.problems import Flaw, Refusal, invalid
 from cep.definition.keys import written_key
 from cep.pattern import Pattern
 
@@ -34,7 +34,7 @@ def start(writing: Writing, processor: Processor, checked: CheckedDocument, shar
     _require_running(processor)
     service.require_no_schedule(checked)
     if checked.document.stream != processor.stream:
-        detail = f"A processor stays on its stream, '{processor.stream}'. Create another one."
+        detail = f"A rule cannot leave its stream, '{processor.stream}'. Create a new rule."
         raise Refusal(HTTPStatus.CONFLICT, detail)
     service.lock_stream(writing, processor.stream, checked)
     published = repository.open_publications(writing.session, processor.id)
@@ -86,7 +86,7 @@ def end(writing: Writing, processor: Processor) -> None:
     """
     rollout = existing_rollout(writing.session, processor)
     if not repository.open_publications(writing.session, processor.id):
-        detail = f"Version {rollout.version} is all that there is. Delete the processor instead."
+        detail = f"Version {rollout.version} is the only one. Delete the rule instead."
         raise Refusal(HTTPStatus.CONFLICT, detail)
     end_trying(writing, processor, rollout)
 
@@ -99,8 +99,8 @@ def existing_rollout(session: Session, processor: Processor) -> Publication:
     """
     rollout = repository.open_rollout(session, processor.id)
     if rollout is None:
-        remedy = "Begin one with POST …/rollout and a document."
-        raise not_found("rollout of processor", processor.id, remedy)
+        detail = f"No version of rule '{processor.id}' is on trial. Start a trial of one first."
+        raise Refusal(HTTPStatus.NOT_FOUND, detail)
     return rollout
 
 
@@ -114,7 +114,7 @@ def rollout_view(session: Session, processor: Processor) -> RolloutView:
     version = repository.version_of(session, processor.id, rollout.version)
     assert version is not None  # noqa: S101 - a publication is of a version
     published = repository.open_publications(session, processor.id)
-    held = compared.held_by_jobs(session, processor.stream, processor.id, [rollout.version])
+    held = compared.held_by_jobs(session, processor.stream, processor.id, rollout.version)
     return RolloutView.model_validate(
         {
             "processor_id": processor.id,
@@ -131,7 +131,7 @@ def rollout_view(session: Session, processor: Processor) -> RolloutView:
 
 def _require_running(processor: Processor) -> None:
     if processor.state == PAUSED:
-        raise Refusal(HTTPStatus.CONFLICT, "The processor is paused. Resume it first.")
+        raise Refusal(HTTPStatus.CONFLICT, "The rule is paused. Resume it first.")
 
 
 def _require_keys_to_share(

@@ -18,12 +18,12 @@ from api.rules.schemas import (
 from api.runtime import CurrentRuntime
 from api.streams.service import existing_stream
 from api.transactions import Read, Write
-from api.web.paging import Cursor, Limit, decoded_cursor, encoded_cursor
+from api.web.paging import Cursor, Limit, cursor_behind, decoded_cursor
 from api.web.problems import documented
 from cep.definition.document import StreamName
-from contract.reports import JobName
+from contract.report_values import JobName
 
-router = slice_router("/v1/streams/{stream}/rules", "rules")
+router = slice_router("/v1/streams/{stream}/rules", "rules", for_confined=True)
 
 StreamInPath = Annotated[StreamName, Path()]
 
@@ -55,10 +55,7 @@ def list_rules(  # noqa: PLR0913, PLR0917 - what a request may say
     found = repository.find_rules(
         session, stream, wanted, jobs.chosen, sort, after, limit + 1, now_ms
     )
-    next_cursor = None
-    if len(found) > limit:
-        last, value = found[limit - 1]
-        next_cursor = encoded_cursor(value, last.id)
+    next_cursor = cursor_behind(found, limit, lambda last: (last[1], last[0].id))
     shown = [processor for processor, _ in found[:limit]]
     rules = views.lines(session, stream, shown, jobs.summary, now_ms)
     tallies = repository.tallies(session, stream, wanted, jobs.chosen)

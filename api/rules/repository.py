@@ -23,9 +23,10 @@ from sqlalchemy import (
     tuple_,
     union,
 )
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, outerjoin
 
 from api.jobs.history_repository import newest_buckets
+from api.jobs.repository import SUPERSEDED
 from api.jobs.tables import HeldVersion, Job, ProcessorBucket
 from api.processors import repository as processors
 from api.processors.schemas import DELETED, ProcessorFilter
@@ -120,6 +121,36 @@ def newest_definitions(session: Session, found: Sequence[Processor]) -> dict[str
     return {processor_id: definition for processor_id, definition in rows}  # noqa: C416 - rows are no pairs to mypy
 
 
+def published_versions(session: Session, ids: Sequence[str]) -> dict[str, list[ProcessorVersion]]:
+    """Return the versions of these processors that are published, by id, lowest first."""
+    query = _published(select(ProcessorVersion), ids)
+    found: dict[str, list[ProcessorVersion]] = {}
+    for version in session.scalars(query.order_by(ProcessorVersion.version)):
+        found.setdefault(version.processor_id, []).append(version)
+    return found
+
+
+def published_characters(session: Session, ids: Sequence[str]) -> dict[str, int]:
+    """Return how long the documents of `published_versions` are together, by id; without 0."""
+    length = func.length(ProcessorVersion.definition) + func.length(ProcessorVersion.examples)
+    query = _published(select(ProcessorVersion.processor_id, func.sum(length)), ids)
+    rows = session.execute(query.group_by(ProcessorVersion.processor_id))
+    return {processor_id: int(total) for processor_id, total in rows}
+
+
+def _published(query: Select[*tuple[Any, ...]], ids: Sequence[str]) -> Select[*tuple[Any, ...]]:
+    joined = query.join(
+        Publication,
+        (ProcessorVersion.processor_id == Publication.processor_id)
+        & (ProcessorVersion.version == Publication.version),
+    )
+    return joined.where(
+        Publication.processor_id.in_(ids),
+        Publication.until_epoch.is_(None),
+        Publication.share.is_(None),
+    )
+
+
 def owners(session: Session, stream: str) -> list[LabelCount]:
     """Return the owners of a stream's rules, the most frequent first."""
     query = (
@@ -149,12 +180,14 @@ def _counted(session: Session, query: Select[str, int]) -> list[LabelCount]:
 def _held(job: Job | None) -> FromClause:
     """Return what a job holds, one row per processor."""
     rank = case({state: place for place, state in enumerate(TELLING)}, value=HeldVersion.state)
+    # What a version that no longer runs has counted does not say how the rule fares now.
+    errors = case((HeldVersion.state == SUPERSEDED, 0), else_=HeldVersion.errors)
     query = (
         select(
             HeldVersion.processor_id,
             func.min(rank).label("rank"),
             _whole(func.sum(HeldVersion.partial_matches)).label("partial_matches"),
-            _whole(func.sum(HeldVersion.errors)).label("errors"),
+            _whole(func.sum(errors)).label("errors"),
             func.max(HeldVersion.last_match_ms).label("last_match"),
         )
         .where(HeldVersion.job_id == (job.id if job else ""))
@@ -164,7 +197,7 @@ def _held(job: Job | None) -> FromClause:
 
 
 def _beside(held: FromClause) -> FromClause:
-    return Processor.__table__.outerjoin(held, held.c.processor_id == Processor.id)
+    return outerjoin(Processor, held, held.c.processor_id == Processor.id)
 
 
 def _whole(total: ColumnElement[Any]) -> ColumnElement[int]:
@@ -220,8 +253,9 @@ def standing_of(state: str | None) -> Standing:
 
 
 def _labelled(stream: str, wanted: RuleFilter) -> list[ColumnElement[bool]]:
-    by_label = ProcessorFilter(stream=stream, tag=wanted.tag, owner=wanted.owner, text=wanted.text)
+    by_label = ProcessorFilter(stream=stream, owner=wanted.owner, text=wanted.text)
     found = processors.conditions(by_label)
+    found += [processors.has_tag(tag) for tag in wanted.tag or ()]
     if wanted.severity is not None:
         found.append(Processor.severity == wanted.severity)
     return found

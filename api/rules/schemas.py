@@ -1,7 +1,7 @@
 """The requests and answers about the rules of a stream."""
 
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
@@ -11,6 +11,7 @@ from api.processors.schemas import ProcessorSummary, PublishedVersion, SearchTex
 from api.triage.schemas import TriageCounts
 from api.web.paging import Page, SortOrder
 from cep.definition.document import ProcessorId, Severity, Tag
+from cep.instants import Instant
 
 Standing = Literal["quarantined", "active", "paused", "draining", "pending", "shadow", "absent"]
 RuleProblem = Literal["errors", "behind", "warnings"]
@@ -29,7 +30,10 @@ class RuleFilter:
         Standing | None,
         Query(description="Its state in the job; absent = the job runs no version of it."),
     ] = None
-    tag: Annotated[Tag | None, Query(description="With this tag.")] = None
+    tag: Annotated[
+        list[Tag] | None,
+        Query(max_length=20, description="With this tag; of several, with all of them."),
+    ] = None
     owner: Annotated[SearchText | None, Query(description="Of this owner.")] = None
     severity: Annotated[Severity | None, Query(description="Of this severity.")] = None
     problem: Annotated[
@@ -75,6 +79,10 @@ class RuleLine(ProcessorSummary):
     running: RunningInJob | None = Field(description="Null = the stream has no job.")
     matches: list[int] = Field(description="Per five minutes of the last hour, oldest first.")
     triage: TriageCounts
+    snoozed_until: Instant | None = Field(
+        description="Until which event time its matches go to nobody; null = they are not snoozed "
+        "for all keys."
+    )
 
 
 class RulesPage(Page[RuleLine]):
@@ -87,6 +95,17 @@ class RulesPage(Page[RuleLine]):
     problems: dict[RuleProblem, int] = Field(description="Likewise, by problem.")
     job: JobSummary | None = Field(description="The job whose reports were used; null = none.")
     jobs: list[JobSummary] = Field(description="All jobs of the stream, by name.")
+
+
+class RuleExport(BaseModel):
+    """The documents of some rules of a stream, as files for `percept apply` have them."""
+
+    items: list[dict[str, Any]] = Field(
+        description="One for each published version, by rule and version. Labels and `paused` are "
+        "in the first of each rule; what is only tried is left out."
+    )
+    next_cursor: str | None = Field(description="Null on the last page.")
+    epoch: int = Field(description="The newest epoch of the stream: of all pages, if none is made.")
 
 
 class LabelCount(BaseModel):

@@ -20,6 +20,7 @@ from api.rules.schemas import RuleFilter, RuleLine, RuleProblem, RulesPage, Stan
 from api.running import repository as running_repository
 from api.running.comparison import TELLING, running_in_job
 from api.settings import Settings
+from api.snooze_store.repository import snoozed_until
 from api.triage.views import counts_of
 from api.web.problems import not_found
 
@@ -46,7 +47,7 @@ class JobsInView:
         if found:
             self.chosen, self.summary = min(found, key=_freshness)
         elif name is not None:
-            raise not_found(f"job of stream {stream}", name)
+            raise not_found("job", name, of=f"stream '{stream}'")
 
 
 def lines(
@@ -63,6 +64,7 @@ def lines(
     running = running_in_job(session, job, ids, now_ms) if job else {}
     matches = _matches(session, job, ids, now_ms)
     triage = counts_of(session, stream, ids)
+    snoozed = snoozed_until(session, ids, now_ms)
     return [
         RuleLine(
             **summary.model_dump(),
@@ -72,6 +74,7 @@ def lines(
             running=running.get(summary.id),
             matches=matches[summary.id],
             triage=triage[summary.id],
+            snoozed_until=snoozed.get(summary.id),
         )
         for summary in processor_views.summaries(session, processors)
     ]

@@ -24,6 +24,7 @@ from api.jobs.schemas import (
 )
 from api.jobs.tables import HeldVersion
 from api.jobs.views import held_version_view, job_summary
+from api.processors.repository import changed_epochs
 from api.processors.schemas import PublishedVersion, State
 from api.processors.tables import Processor
 from api.running import repository as running_repository
@@ -111,7 +112,7 @@ def _joined(
     return _Joined(
         jobs=jobs,
         published=running_repository.published_versions(session, processor_ids),
-        changed_at_epoch=running_repository.newest_changes(session, processor_ids),
+        changed_at_epoch=changed_epochs(session, processor_ids),
         held=held,
         matches_last_hour=history_repository.matches_last_hour(
             session, job_ids, processor_ids, now_ms
@@ -135,6 +136,7 @@ def _in_job(joined: _Joined, job: JobSummary, processor_id: str) -> dict[str, An
         "is_current": (job.epoch or 0) >= joined.changed_at_epoch[processor_id],
         "live_version": live and live.version,
         "live_from": live and live.active_from_ms,
+        "canary_version": next((each.version for each in held if each.state == "canary"), None),
         "next_version": following and following.version,
         "next_from": following and following.active_from_ms,
         "matches_last_hour": joined.matches_last_hour.get((job.id, processor_id), 0),
@@ -143,9 +145,14 @@ def _in_job(joined: _Joined, job: JobSummary, processor_id: str) -> dict[str, An
         ),
         "partial_matches": sum(each.partial_matches for each in held),
         "state_bytes": sum(each.state_bytes for each in held),
-        "errors": sum(each.errors for each in held),
+        "errors": sum(each.errors for each in held if each.state != repository.SUPERSEDED),
         "left_out": sum(each.left_out for each in held),
         "dropped": sum(each.dropped for each in held),
+        "released": sum(each.released for each in held),
+        "throttled_until": max(
+            (each.throttled_until_ms for each in held if each.throttled_until_ms is not None),
+            default=None,
+        ),
         "error": telling.error if telling else "",
     }
 

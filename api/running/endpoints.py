@@ -12,11 +12,11 @@ from api.running import comparison, repository
 from api.runtime import CurrentRuntime
 from api.streams.service import existing_stream
 from api.transactions import Read
-from api.web.paging import Cursor, Limit, Page, decoded_cursor, encoded_cursor
+from api.web.paging import Cursor, Limit, Page, cursor_behind, place_in
 from api.web.problems import documented, not_found
 from cep.definition.document import ProcessorId, StreamName
 
-router = slice_router("/v1/streams/{stream}", "jobs")
+router = slice_router("/v1/streams/{stream}", "jobs", for_confined=True)
 
 
 @router.get("/running", responses=documented(404))
@@ -33,9 +33,9 @@ def list_running(  # noqa: PLR0913, PLR0917 - what a request may say
 ) -> Page[RunningSummary]:
     """Return where each processor of a stream stands in each of its jobs, by id."""
     existing_stream(session, stream)
-    after = decoded_cursor(cursor, str)[0] if cursor else ""
+    after = place_in(cursor, "")
     found = repository.processors_after(session, stream, processor, after, limit + 1)
-    next_cursor = encoded_cursor(found[limit - 1].id) if len(found) > limit else None
+    next_cursor = cursor_behind(found, limit, lambda last: (last.id,))
     items = comparison.running_summaries(
         session, stream, found[:limit], runtime.now_ms(), runtime.settings
     )
@@ -54,5 +54,5 @@ def read_running(
     existing_stream(session, stream)
     processor = existing_processor(session, processor_id, deleted_too=True)
     if processor.stream != stream:
-        raise not_found(f"processor of stream {stream}", processor_id)
+        raise not_found("rule", processor_id, of=f"stream '{stream}'")
     return comparison.running_view(session, processor, runtime.now_ms(), runtime.settings)

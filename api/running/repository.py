@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from api.processors.schemas import DELETED, PublishedVersion
@@ -58,20 +58,3 @@ def published_versions(
             PublishedVersion(version=version, effective_from=from_ms, effective_until=until_ms)
         )
     return published
-
-
-def newest_changes(session: Session, processor_ids: Sequence[str]) -> dict[str, int]:
-    """Return the epoch of the newest change of each of these processors."""
-    query = (
-        select(
-            Publication.processor_id,
-            func.max(Publication.from_epoch),
-            func.max(Publication.until_epoch),
-        )
-        .where(Publication.processor_id.in_(processor_ids))
-        .group_by(Publication.processor_id)
-    )
-    return {
-        processor_id: max(from_epoch, until_epoch or 0)
-        for processor_id, from_epoch, until_epoch in session.execute(query)
-    }

@@ -5,8 +5,16 @@ from threading import Lock
 
 from sqlalchemy.orm import Session
 
-from api.snapshots.document import Entry, processor_entries, snapshot_bytes
+from api.list_store.repository import versions_at
+from api.snapshots.document import (
+    Entry,
+    lists_part,
+    processor_entries,
+    snapshot_bytes,
+    snoozes_part,
+)
 from api.snapshots.repository import processors_changed_since, published_versions
+from api.snooze_store.repository import snoozes_at
 from api.streams import repository as streams
 from api.streams.tables import Stream
 
@@ -71,7 +79,9 @@ def _served(
 ) -> ServedSnapshot:
     definition = streams.definition_at(session, stream.name, epoch) or "{}"
     in_order = (entries[processor_id] for processor_id in sorted(entries))
-    body = snapshot_bytes(definition, epoch, in_order)
+    lists = lists_part(versions_at(session, stream.name, epoch))
+    snoozes = snoozes_part(snoozes_at(session, stream.name, epoch))
+    body = snapshot_bytes(definition, epoch, in_order, lists, snoozes)
     return ServedSnapshot(snapshot_etag(stream, epoch), epoch, body)
 
 

@@ -4,7 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from api.list_store.tables import ListVersion
 from api.snapshots.repository import PublishedVersion
+from api.snooze_store.tables import Snooze
 from contract.canonical import canonical_json
 from contract.snapshot import FORMAT
 
@@ -26,16 +28,55 @@ def processor_entries(versions: Iterable[PublishedVersion]) -> Iterator[tuple[st
         yield processor_id, Entry(_published(published), _rollout(tried))
 
 
-def snapshot_bytes(stream_definition: str, epoch: int, entries: Iterable[Entry]) -> bytes:
+def lists_part(versions: Iterable[ListVersion]) -> bytes:
+    """Return the lists of a snapshot, empty if there is none; versions come by name and version."""
+    lists = [
+        {
+            "name": name,
+            "type": group[0].data_type,
+            "versions": [
+                {
+                    "version": each.version,
+                    "effective_from_ms": each.effective_from_ms,
+                    "digest": each.digest,
+                    "count": each.count,
+                }
+                for each in group
+            ],
+        }
+        for name, found in groupby(versions, key=lambda version: version.name)
+        if (group := list(found))
+    ]
+    return canonical_json(lists).encode() if lists else b""
+
+
+def snoozes_part(snoozes: Iterable[Snooze]) -> bytes:
+    """Return the snoozes of a snapshot, empty if there is none."""
+    written = [
+        {"id": each.processor_id, "key": each.key_text, "until_ms": each.until_ms}
+        for each in snoozes
+    ]
+    return canonical_json(written).encode() if written else b""
+
+
+def snapshot_bytes(
+    stream_definition: str,
+    epoch: int,
+    entries: Iterable[Entry],
+    lists: bytes = b"",
+    snoozes: bytes = b"",
+) -> bytes:
     """Return the whole snapshot; the parts are canonical JSON already and are only joined."""
     everything = list(entries)
     rollouts = b",".join(entry.rollout for entry in everything if entry.rollout)
-    head = f'{{"epoch":{epoch},"format":{FORMAT},"processors":['
+    named = f'"lists":{lists.decode()},' if lists else ""
+    head = f'{{"epoch":{epoch},"format":{FORMAT},{named}"processors":['
     published = b",".join(entry.published for entry in everything if entry.published)
     # As it was before there were any, so that older epochs keep their bytes.
     tried = b'],"rollouts":[' + rollouts if rollouts else b""
+    snoozed = b'],"snoozes":' + snoozes.removesuffix(b"]") if snoozes else b""
     tail = f'],"stream":{stream_definition}}}'
-    return b"".join([head.encode(), published, tried, tail.encode()])
+    return b"".join([head.encode(), published, tried, snoozed, tail.encode()])
 
 
 def _published(versions: Sequence[PublishedVersion]) -> bytes:

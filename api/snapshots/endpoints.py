@@ -16,7 +16,7 @@ from api.web.problems import documented, not_found
 from cep.definition.document import StreamName
 from contract.snapshot import Snapshot
 
-router = slice_router("/v1/streams/{name}", "snapshots")
+router = slice_router("/v1/streams/{name}", "snapshots", for_confined=True)
 
 
 async def _cache(request: Request) -> SnapshotCache:
@@ -85,7 +85,8 @@ def read_epoch(
     with runtime.database.reading() as session:
         stream = existing_stream(session, name)
         if epoch > stream.epoch:
-            raise not_found(f"epoch of stream {name}", str(epoch), f"The newest is {stream.epoch}.")
+            newest = f"The newest is {stream.epoch}."
+            raise not_found("epoch", str(epoch), newest, of=f"stream '{name}'")
         served = snapshot_at(session, stream, epoch)
     for_ever = {"Cache-Control": "private, max-age=31536000, immutable"}
     return not_modified(if_none_match, served.etag) or _answer(served, for_ever)

@@ -29,6 +29,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
 
+from api.store.confinement import confine_sessions, opened
 from api.store.unavailable import StoreUnavailable, telling_unavailable
 
 # Sorted by code point on both back ends, so that pages and snapshots have one order everywhere.
@@ -70,6 +71,8 @@ class Database:
         self._write = sessionmaker(
             self.engine.execution_options(**{_WRITES: True}), expire_on_commit=False
         )
+        for sessions in (self._read, self._write):
+            confine_sessions(sessions, Record.registry)
 
     @property
     def is_postgresql(self) -> bool:
@@ -87,11 +90,11 @@ class Database:
 
     def reading_session(self) -> Session:
         """Return a session for `reading`; it takes a connection when it is first used."""
-        return self._read()
+        return opened(self._read)
 
     def writing_session(self) -> Session:
         """Return a session for `writing`; it takes a connection when it is first used."""
-        return self._write()
+        return opened(self._write)
 
     @contextmanager
     def reading(self, session: Session | None = None) -> Iterator[Session]:

@@ -11,17 +11,17 @@ from api.streams import repository, service
 from api.streams.schemas import StreamDocument, StreamView
 from api.streams.tables import Stream
 from api.transactions import Read, Write
-from api.web.paging import Cursor, Limit, Page, decoded_cursor, encoded_cursor
+from api.web.paging import Cursor, Limit, Page, cursor_behind, place_in
 from api.web.preconditions import CREATED, TAGGED, tagged
 from api.web.problems import documented
 from cep.definition.document import StreamName
 
-router = slice_router("/v1/streams", "streams")
+router = slice_router("/v1/streams", "streams", for_confined=True)
 
 NameInPath = Annotated[StreamName, Path()]
 
 
-@router.post("", status_code=201, responses={201: CREATED, **documented(409)})
+@router.post("", status_code=201, responses={201: CREATED, **documented(404, 409)})
 def register_stream(
     document: StreamDocument, _principal: Admin, write: Write, response: Response
 ) -> StreamView:
@@ -36,9 +36,9 @@ def list_streams(
     _principal: ViewerOrJob, session: Read, cursor: Cursor = None, limit: Limit = 50
 ) -> Page[StreamView]:
     """Return the streams by name."""
-    after = decoded_cursor(cursor, str)[0] if cursor else ""
+    after = place_in(cursor, "")
     found = repository.streams_after(session, after, limit + 1)
-    next_cursor = encoded_cursor(found[limit - 1].name) if len(found) > limit else None
+    next_cursor = cursor_behind(found, limit, lambda last: (last.name,))
     return Page(
         items=[service.view(session, stream) for stream in found[:limit]], next_cursor=next_cursor
     )

@@ -1,5 +1,6 @@
 """Epochs: numbers and logs each change of what runs on a stream, and notifies waiting jobs."""
 
+from api.audit.actions import Action
 from api.audit.log import record
 from api.store.notifications import notify_others
 from api.streams.repository import next_epoch
@@ -8,19 +9,21 @@ from api.transactions import Writing
 
 def record_epoch(  # noqa: PLR0913 - the columns of the log, by name
     writing: Writing,
-    action: str,
+    action: Action,
     *,
     stream: str,
     processor_id: str | None = None,
     old_version: int | None = None,
     new_version: int | None = None,
+    subject: str = "",
 ) -> int:
-    """Add a change of what runs on a stream and return the epoch it makes.
+    """Add a change of what runs on a stream and return the epoch it makes, or is part of.
 
     The row of the stream stays locked until the transaction ends, so that epochs have no gaps and
-    are unique.
+    each is made by one transaction.
     """
-    epoch = next_epoch(writing.session, stream)
+    begun = writing.new_epochs.get(stream) if writing.one_epoch else None
+    epoch = next_epoch(writing.session, stream) if begun is None else begun
     record(
         writing,
         action,
@@ -28,8 +31,10 @@ def record_epoch(  # noqa: PLR0913 - the columns of the log, by name
         processor_id=processor_id,
         old_version=old_version,
         new_version=new_version,
+        subject=subject,
         epoch=epoch,
     )
-    notify_others(writing.session, stream)
-    writing.new_epochs[stream] = epoch
+    if begun is None:
+        notify_others(writing.session, stream)
+        writing.new_epochs[stream] = epoch
     return epoch

@@ -23,6 +23,18 @@ def locked_stream(session: Session, name: str) -> Stream | None:
     return session.scalar(select(Stream).where(Stream.name == name).with_for_update(key_share=True))
 
 
+def lists_need_approvals(session: Session, name: str) -> bool:
+    """Return whether the approvals that a stream asks for are needed for its lists, too."""
+    query = select(Stream.lists_need_approvals).where(Stream.name == name)
+    return bool(session.scalar(query))
+
+
+def required_approvals(session: Session, name: str) -> int:
+    """Return how many approvals a stream asks for, as the store has it at this moment."""
+    query = select(Stream.required_approvals).where(Stream.name == name)
+    return session.scalars(query).one()
+
+
 def next_epoch(session: Session, name: str) -> int:
     """Increment a stream's epoch and return it."""
     counted = (

@@ -37,16 +37,47 @@ class StreamDocument(BaseModel):
         examples=["user STRING, amount DECIMAL(10,2), ts TIMESTAMP"],
     )
     event_time_column: ColumnName = Field(
-        description="A TIMESTAMP or TIMESTAMP_NTZ, or a BIGINT of milliseconds."
+        description="The column with the time of an event: a TIMESTAMP or TIMESTAMP_NTZ, or a "
+        "BIGINT of milliseconds.",
+        examples=["ts"],
     )
     allowed_delay_ms: int = Field(
-        default=0, ge=0, le=10**12, strict=True, description="How late an event may come."
+        default=0,
+        ge=0,
+        le=10**12,
+        strict=True,
+        description="How late an event may come, in milliseconds.",
+        examples=[5_000],
     )
     order_by: list[ColumnName] = Field(
-        default=[], max_length=20, description="Order of events of equal time, by these columns."
+        default=[],
+        max_length=20,
+        description="Order of events of equal time, by these columns.",
+        examples=[["user"]],
     )
     description: str = Field(
-        default="", max_length=10_000, description="What its events are, for people."
+        default="",
+        max_length=10_000,
+        description="What its events are, for people.",
+        examples=["Sign-ins of all shops."],
+    )
+
+
+class ApprovalsDocument(BaseModel):
+    """How many people must approve a change of what runs on a stream."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"required": 2}]})
+
+    required: int = Field(
+        ge=0,
+        le=10,
+        strict=True,
+        description="Other people than the author of the change; 0 = none has to.",
+    )
+    lists: bool = Field(
+        default=True,
+        strict=True,
+        description="Whether that holds for lists, too; false = publishers change them alone.",
     )
 
 
@@ -63,5 +94,9 @@ class StreamView(BaseModel):
     description: str
     version: int = Field(description="Version of the definition.")
     epoch: int = Field(description="Newest epoch: how many changes of what runs there were.")
+    required_approvals: int = Field(
+        description="How many other people must approve a change of what runs; 0 = none."
+    )
+    lists_need_approvals: bool = Field(description="Whether that holds for lists, too.")
     created_at: Instant
     created_by: str

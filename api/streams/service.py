@@ -8,11 +8,12 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from api.audit.actions import Action
 from api.audit.log import record
 from api.streams import repository
 from api.streams.checking import check_stream
 from api.streams.epochs import record_epoch
-from api.streams.schemas import StreamDocument, StreamView
+from api.streams.schemas import ApprovalsDocument, StreamDocument, StreamView
 from api.streams.tables import Stream, StreamVersion
 from api.transactions import Writing
 from api.web.preconditions import require_match
@@ -45,11 +46,6 @@ def locked_stream(writing: Writing, name: str) -> Stream:
     return stream
 
 
-def schema_of(session: Session, stream: Stream) -> Schema:
-    """Return the columns of a stream's events."""
-    return Schema.from_ddl(ddl_of(session, stream))
-
-
 def ddl_of(session: Session, stream: Stream) -> str:
     """Return the columns of a stream's events as they were written."""
     ddl: str = _definition(session, stream)["schema"]
@@ -69,6 +65,8 @@ def view(session: Session, stream: Stream) -> StreamView:
         **definition | {"version": stream.version},
         description=stream.description,
         epoch=stream.epoch,
+        required_approvals=stream.required_approvals,
+        lists_need_approvals=stream.lists_need_approvals,
         created_at=stream.created_at_ms,
         created_by=stream.created_by,
     )
@@ -82,15 +80,15 @@ def register(writing: Writing, document: StreamDocument) -> Stream:
     """
     check_definition(document)
     if repository.stream_of(writing.session, document.name):
-        raise Refusal(
-            HTTPStatus.CONFLICT, f"There is a stream '{document.name}' already. Change it with PUT."
-        )
+        raise Refusal(HTTPStatus.CONFLICT, f"A stream named '{document.name}' already exists.")
     stream = Stream(
         name=document.name,
         uid=secrets.token_hex(8),
         epoch=0,
         version=0,
         description=document.description,
+        required_approvals=0,
+        lists_need_approvals=True,
         created_at_ms=writing.now_ms,
         created_by=writing.actor,
     )
@@ -120,10 +118,36 @@ def redefine(
     return stream
 
 
+def require_approvals(
+    writing: Writing, stream: Stream, wanted: ApprovalsDocument, if_match: str | None
+) -> Stream:
+    """Set how many people must approve a change of what runs on a stream, from now on.
+
+    Raises:
+        Refusal: changed since (412, 428).
+    """
+    require_match(if_match, etag(stream))
+    before = ApprovalsDocument(
+        required=stream.required_approvals, lists=stream.lists_need_approvals
+    )
+    if wanted != before:
+        told = f"{_in_words(wanted)}, before {_in_words(before)}"
+        record(writing, "stream.approvals", stream=stream.name, subject=told)
+        stream.required_approvals = wanted.required
+        stream.lists_need_approvals = wanted.lists
+        writing.session.flush()
+    return stream
+
+
+def _in_words(setting: ApprovalsDocument) -> str:
+    return f"{setting.required}{'' if setting.lists else ' (not for lists)'}"
+
+
 def etag(stream: Stream) -> str:
-    """Return the tag of a stream's definition and description (not of what runs on it)."""
+    """Return the tag of a stream's definition, description and setting; not of what runs on it."""
     described = hashlib.sha256(stream.description.encode()).hexdigest()[:8]
-    return f"{stream.uid}.{stream.version}.{described}"
+    lists = "" if stream.lists_need_approvals else ".lists-free"
+    return f"{stream.uid}.{stream.version}.{described}.{stream.required_approvals}{lists}"
 
 
 def check_definition(document: StreamDocument) -> Schema:
@@ -139,7 +163,9 @@ def check_definition(document: StreamDocument) -> Schema:
     return checked.schema
 
 
-def _add_version(writing: Writing, stream: Stream, document: StreamDocument, action: str) -> None:
+def _add_version(
+    writing: Writing, stream: Stream, document: StreamDocument, action: Action
+) -> None:
     old_version = stream.version or None
     stream.version += 1
     writing.session.flush()

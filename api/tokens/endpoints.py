@@ -18,6 +18,7 @@ router = slice_router("/v1/tokens", "tokens")
 @router.post("", status_code=201)
 def create_token(document: TokenDocument, _principal: Admin, write: Write) -> NewToken:
     """Make a token; its text is in this answer and nowhere else."""
+    write.answer_is_secret = True
     return service.create(write, document)
 
 

@@ -1,23 +1,51 @@
 """The documents of tokens."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from api.access.authentication import Role
+from cep.definition.document import StreamName
 from cep.instants import GivenInstant, Instant
+
+_NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9 ._@-]{0,99}$"
+
+MOST_STREAMS: Final = 100
+
+
+def _sorted(names: list[str]) -> list[str]:
+    return sorted(set(names))
+
+
+StreamNames = Annotated[
+    list[StreamName], Field(min_length=1, max_length=MOST_STREAMS), AfterValidator(_sorted)
+]
 
 
 class TokenDocument(BaseModel):
     """A token to be created."""
 
     model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"name": "ci", "role": "publisher"}]}
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"name": "ci", "role": "publisher", "streams": ["payments"]}]
+        },
     )
 
-    name: str = Field(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._@-]{0,99}$", description="Who or what will use it."
-    )
+    name: str = Field(pattern=_NAME, description="Who or what will use it.")
     role: Role
+    person: str | None = Field(
+        default=None,
+        pattern=_NAME,
+        description="Whose it is, the same in all tokens of one person; without it, it cannot "
+        "approve proposals.",
+    )
     expires_at: GivenInstant | None = Field(default=None, description="Left out = never.")
+    streams: StreamNames | None = Field(
+        default=None,
+        description="The only streams it reads and writes, by their exact names, whether they are "
+        "registered yet or not; left out = all streams.",
+    )
 
 
 class TokenView(BaseModel):
@@ -26,10 +54,12 @@ class TokenView(BaseModel):
     id: str
     name: str
     role: Role
+    person: str = Field(description="Whose it is; empty = not said.")
     created_at: Instant
     created_by: str
     expires_at: Instant | None
     revoked_at: Instant | None
+    streams: list[str] | None = Field(description="Those it is confined to; null = all.")
 
 
 class NewToken(TokenView):

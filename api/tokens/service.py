@@ -1,10 +1,11 @@
 """Creates and revokes tokens, for the API and the command line."""
 
+import json
 import secrets
 from http import HTTPStatus
 
 from api.access import repository
-from api.access.authentication import Role, new_token_text, token_sha256
+from api.access.authentication import Role, new_token_text, streams_of, token_sha256
 from api.access.tables import Token
 from api.audit.log import record
 from api.tokens.schemas import NewToken, TokenDocument, TokenView
@@ -27,14 +28,19 @@ def create(writing: Writing, document: TokenDocument) -> NewToken:
     token = Token(
         id=secrets.token_hex(8),
         name=document.name,
+        person=document.person or "",
         role=document.role.value,
+        streams=None if document.streams is None else json.dumps(document.streams),
         sha256=token_sha256(text),
         created_at_ms=writing.now_ms,
         created_by=writing.actor,
         expires_at_ms=document.expires_at,
     )
     writing.session.add(token)
-    record(writing, "token.create", subject=f"{token.id} {token.name} {token.role}")
+    whose = f" of {token.person}" if token.person else ""
+    where = "" if document.streams is None else f" on {', '.join(document.streams)}"
+    subject = f"{token.id} {token.name} {token.role}{whose}{where}"
+    record(writing, "token.create", subject=subject)
     return NewToken(**view(token).model_dump(), token=text)
 
 
@@ -71,12 +77,15 @@ def refuse_own(token_id: str, own_id: str) -> None:
 
 def view(token: Token) -> TokenView:
     """Return a token without its text."""
+    streams = streams_of(token)
     return TokenView(
         id=token.id,
         name=token.name,
         role=Role(token.role),
+        person=token.person,
         created_at=token.created_at_ms,
         created_by=token.created_by,
         expires_at=token.expires_at_ms,
         revoked_at=token.revoked_at_ms,
+        streams=None if streams is None else sorted(streams),
     )

@@ -26,16 +26,14 @@ from api.triage.schemas import (
     TriageResult,
     TriageView,
 )
-from api.web.paging import Cursor, Limit, Page, decoded_cursor, encoded_cursor
+from api.web.paging import NEWEST, Cursor, Limit, Page, cursor_behind, encoded_cursor, place_in
 from api.web.preconditions import TAGGED, IfMatch, tagged
 from api.web.problems import Flaw, documented, invalid
 from cep.definition.document import StreamName
 
-router = slice_router("/v1/streams/{stream}", "triage")
+router = slice_router("/v1/streams/{stream}", "triage", for_confined=True)
 
 StreamInPath = Annotated[StreamName, Path()]
-
-_NEWEST = 2**62
 
 
 @router.post("/triage", responses=documented(404, 409))
@@ -63,7 +61,7 @@ def triage_matches(  # noqa: PLR0913, PLR0917 - what a request may say
         return TriageResult(changed=changed, unchanged=len(selected) - changed)
     if not is_filtered:
         raise _ambiguous("Neither are matches listed, nor is a filter given.")
-    below = decoded_cursor(cursor, int)[0] if cursor else _NEWEST
+    below = place_in(cursor, NEWEST)
     below = below if change.up_to is None else min(below, change.up_to + 1)
     changed, unchanged, last = service.change_found(
         write, stream, wanted, below, limit, change, runtime.settings
@@ -121,9 +119,9 @@ def list_notes(
     """Return the notes on a match, newest first."""
     existing_stream(session, stream)
     service.existing_triage(session, stream, match_id)
-    below = decoded_cursor(cursor, int)[0] if cursor else _NEWEST
+    below = place_in(cursor, NEWEST)
     found = repository.notes_below(session, stream, match_id, below, limit + 1)
-    next_cursor = encoded_cursor(found[limit - 1].number) if len(found) > limit else None
+    next_cursor = cursor_behind(found, limit, lambda last: (last.number,))
     return Page(items=[views.note_view(note) for note in found[:limit]], next_cursor=next_cursor)
 
 
@@ -158,14 +156,14 @@ def count_triage(
 ) -> Page[RuleTriage]:
     """Return how many matches of each rule have which status, by the id of the rule."""
     existing_stream(session, stream)
-    after = decoded_cursor(cursor, str)[0] if cursor else ""
+    after = place_in(cursor, "")
     found = repository.rules_after(session, stream, wanted, after, limit + 1)
     counts = views.counts_of(session, stream, found[:limit], wanted)
     items = [
         RuleTriage(processor_id=processor_id, **counts[processor_id].model_dump())
         for processor_id in found[:limit]
     ]
-    next_cursor = encoded_cursor(found[limit - 1]) if len(found) > limit else None
+    next_cursor = cursor_behind(found, limit, lambda last: (last,))
     return Page(items=items, next_cursor=next_cursor)
 
 

@@ -8,9 +8,7 @@ they are read may be among them or not.
 Source: RFC 4180, "Common Format and MIME Type for CSV Files".
 """
 
-import csv
-import io
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Final
 
 from starlette.concurrency import run_in_threadpool
@@ -21,6 +19,7 @@ from api.runtime import Runtime
 from api.streams.service import existing_stream
 from api.triage import repository
 from api.triage.schemas import LabelFilter
+from api.web.csv_text import csv_text
 from cep.instants import iso_text
 
 COLUMNS: Final = (
@@ -60,10 +59,10 @@ async def lines(
     runtime: Runtime, stream: str, wanted: LabelFilter, first: Sequence[MatchTriage]
 ) -> AsyncIterator[str]:
     """Yield the header and all labels, a page at a time, of which the first has been read."""
-    yield _text([COLUMNS])
+    yield csv_text([COLUMNS])
     page = first
     while page:
-        yield _text(map(_row, page))
+        yield csv_text(map(_row, page))
         if len(page) < _PAGE:
             return
         after = (page[-1].end_ms, page[-1].match_id)
@@ -83,9 +82,3 @@ def _row(triage: MatchTriage) -> tuple[str | int, ...]:
         triage.status,
         "" if triage.decided_at_ms is None else iso_text(triage.decided_at_ms),
     )
-
-
-def _text(rows: Iterable[Sequence[str | int]]) -> str:
-    text = io.StringIO()
-    csv.writer(text).writerows(rows)
-    return text.getvalue()

@@ -149,6 +149,43 @@ def labels_after(
     ).all()
 
 
+def newest_labels(
+    session: Session,
+    stream: str,
+    processor_id: str,
+    span_ms: tuple[int | None, int | None],
+    limit: int,
+) -> Sequence[MatchTriage]:
+    """Return what was decided about the newest matches of a rule, whichever version found them.
+
+    Args:
+        session: the transaction.
+        stream: of the rule.
+        processor_id: the rule.
+        span_ms: matches lie in it: they start there or later, and end before its end; `None` =
+            without bound.
+        limit: how many at most.
+    """
+    from_ms, until_ms = span_ms
+    conditions: list[ColumnElement[bool]] = [
+        MatchTriage.stream == stream,
+        MatchTriage.processor_id == processor_id,
+        MatchTriage.kind != "timeout",
+        MatchTriage.status != OPEN,
+    ]
+    if from_ms is not None:
+        conditions.append(MatchTriage.start_ms >= from_ms)
+    if until_ms is not None:
+        conditions.append(MatchTriage.end_ms < until_ms)
+    query = (
+        select(MatchTriage)
+        .where(*conditions)
+        .order_by(MatchTriage.end_ms.desc(), MatchTriage.match_id)
+        .limit(limit)
+    )
+    return session.scalars(query).all()
+
+
 def count_recent(session: Session) -> list[tuple[str, str, int]]:
     """Return stream, status and how many recent matches have it."""
     totals = select(Match.stream, func.count()).where(Match.kind.in_(_KINDS)).group_by(Match.stream)

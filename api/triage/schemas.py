@@ -9,7 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 from api.matches.schemas import Assignee, TriageStatus, TriageSummary
 from cep.definition.document import ProcessorId
 from cep.instants import Instant
-from contract.reports import Count, MatchKind
+from contract.report_values import Count
+from contract.reports import MatchKind
 
 MOST_AT_ONCE: Final = 500
 MOST_NOTES: Final = 200

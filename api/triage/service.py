@@ -42,7 +42,7 @@ def existing_triage(session: Session, stream: str, match_id: str) -> MatchTriage
     """
     found = _triage_of(session, stream, [match_id])
     if match_id not in found:
-        raise not_found("match", match_id, "Only recent ones and those with a status are kept.")
+        raise not_found("match", match_id, "Only recent matches and those with a status are kept.")
     return found[match_id]
 
 
@@ -86,7 +86,7 @@ def change_selected(
         Flaw(
             pointer=f"/matches/{place}/match_id",
             detail=f"Stream '{stream}' has no match '{each.match_id}'.",
-            remedy="It may have been removed meanwhile; leave it out.",
+            remedy="It may have been removed in the meantime; leave it out.",
         )
         for place, each in enumerate(selected)
         if each.match_id not in found

@@ -18,7 +18,7 @@ from threading import Lock, Timer
 from typing import IO, Any, Final
 
 from api.trials.frames import Kind, read_frame, write_frame
-from api.trials.misfits import Misfit, Unfit
+from cep.trials.misfits import Misfit, Unfit
 
 _START_SECONDS: Final = 60.0
 _ATTEMPTS: Final = 2

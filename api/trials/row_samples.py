@@ -8,8 +8,6 @@ What a condition asks of rows before is filled in where it is the column of one 
 from collections.abc import Iterator
 from typing import Any
 
-from api.trials.bounds import MOST_EVENTS
-from api.trials.rule import Rule
 from api.trials.samples import default_event, met, parts_of_condition, timed
 from cep.expression import Aggregate, Field, Node
 from cep.expression.rewrite import rebuilt
@@ -27,6 +25,8 @@ from cep.row_pattern.clause import (
     Variable,
 )
 from cep.row_search.row_values import slot_of_reference
+from cep.trials.bounds import MOST_EVENTS
+from cep.trials.rule import Rule
 
 
 def sample_rows(rule: Rule, query: Query, begin_ms: int) -> list[dict[str, Any]]:

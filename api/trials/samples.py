@@ -9,8 +9,6 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
-from api.trials.bounds import MOST_EVENTS
-from api.trials.rule import Rule
 from cep.expression import Expression, Node, resolve
 from cep.expression.rewrite import rebuilt
 from cep.expression.tree import (
@@ -30,6 +28,8 @@ from cep.expression.tree import (
 from cep.expression.types import DataType, Kind
 from cep.instants import iso_text
 from cep.pattern.tree import Group, Step
+from cep.trials.bounds import MOST_EVENTS
+from cep.trials.rule import Rule
 
 _INTERVAL_MS: Final = 10_000
 _MUCH: Final = 1_000  # for "more than" what is not known, such as an average

@@ -4,19 +4,19 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from api.trials.bounds import MOST_LISTED
-from api.trials.events import TimedEvent, key_function, timed_events, unknown_fields
-from api.trials.misfits import Misfit, Unfit
-from api.trials.plain_values import plain
-from api.trials.reports import TrialReport, TriedMatch
-from api.trials.row_tracing import row_pattern_report
-from api.trials.rule import Rule
-from api.trials.tracing import Trace, Tracer, last_cell
 from cep.expression import EvaluationError
 from cep.matching.shapes import Detection
 from cep.nfa.errors import MatchingError
 from cep.nfa.runs import accepted_events
 from cep.processor import ProcessContext, SelectExpressions, Steps
+from cep.trials.bounds import MOST_LISTED
+from cep.trials.events import TimedEvent, key_function, timed_events, unknown_fields
+from cep.trials.misfits import Misfit, Unfit
+from cep.trials.plain_values import plain
+from cep.trials.reports import TrialReport, TriedMatch
+from cep.trials.row_tracing import row_pattern_report
+from cep.trials.rule import Rule
+from cep.trials.tracing import Trace, Tracer, last_cell
 
 
 def run_trial(

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import IO, Final
 
 from api.trials.frames import MAXIMUM_ANSWER_BYTES, Kind, read_frame, write_frame
-from api.trials.misfits import Unfit
 from api.trials.tasks import TASKS
+from cep.trials.misfits import Unfit
 
 _SLACK_SECONDS: Final = 5
 _MEGABYTE: Final = 1_000_000

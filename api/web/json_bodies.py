@@ -132,7 +132,7 @@ def _not_json(error: json.JSONDecodeError) -> Refusal:
     flaw = Flaw(
         pointer="",
         detail=error.msg,
-        remedy="Mend the JSON there.",
+        remedy="Fix the JSON there.",
         line=error.lineno,
         column=error.colno,
     )

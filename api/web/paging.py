@@ -7,9 +7,10 @@ and removed.
 import base64
 import binascii
 import json
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from http import HTTPStatus
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Final, Generic, TypeVar
 
 from fastapi import Query
 from pydantic import BaseModel, Field
@@ -17,6 +18,11 @@ from pydantic import BaseModel, Field
 from api.web.problems import Flaw, Refusal
 
 Item = TypeVar("Item")
+Row = TypeVar("Row")
+Place = TypeVar("Place", int, str)
+
+NEWEST: Final = 2**62
+"""Above the numbers of all rows: the first page begins below it where the newest come first."""
 
 Limit = Annotated[int, Query(ge=1, le=500, description="Items on a page.")]
 Cursor = Annotated[
@@ -49,6 +55,31 @@ class SortOrder(StrEnum):
 def encoded_cursor(*values: str | int | None) -> str:
     """Return the cursor after an item with these sort values."""
     return base64.urlsafe_b64encode(json.dumps(values).encode()).decode().rstrip("=")
+
+
+def cursor_behind(
+    found: Sequence[Row], limit: int, place: Callable[[Row], tuple[str | int | None, ...]]
+) -> str | None:
+    """Return the cursor of the next page, `None` if there is none.
+
+    Args:
+        found: the rows of this page and, if there are more, at least one more.
+        limit: how many rows are on this page.
+        place: the sort values of a row.
+    """
+    return encoded_cursor(*place(found[limit - 1])) if len(found) > limit else None
+
+
+def place_in(cursor: str | None, first: Place) -> Place:
+    """Return the only sort value in a cursor; `first` for the first page.
+
+    Raises:
+        Refusal: it is not the cursor of a list with one sort value of this type.
+    """
+    if not cursor:
+        return first
+    place: Place = decoded_cursor(cursor, type(first))[0]
+    return place
 
 
 def decoded_cursor(cursor: str, *types: type) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 
 from fastapi import Header, Response
 
-from api.web.problems import Refusal
+from api.web.problems import Flaw, Refusal, invalid
 
 IfMatch = Annotated[
     str | None,
@@ -17,6 +17,13 @@ IfMatch = Annotated[
 IfNoneMatch = Annotated[
     str | None,
     Header(description="ETag of the known state; if it is unchanged, the answer is 304."),
+]
+IfNew = Annotated[
+    str | None,
+    Header(
+        alias="If-None-Match",
+        description="`*` = create it, and change nothing if it is there already.",
+    ),
 ]
 
 
@@ -60,6 +67,36 @@ def names_tag(header: str, tag: str) -> bool:
     return "*" in candidates or quoted(tag) in candidates
 
 
+def is_creation(if_match: str | None, if_new: str | None) -> bool:
+    """Return whether a PUT creates something: `If-None-Match: *` (RFC 9110, section 13.1.2).
+
+    Raises:
+        Refusal: it names states, or there is If-Match as well (422).
+    """
+    if if_new is None:
+        return False
+    flaws = []
+    if if_new.strip() != "*":
+        remedy = "Send If-None-Match: * to create it, or If-Match with an ETag to change it."
+        flaws.append(Flaw(pointer="header/If-None-Match", detail="It is not '*'.", remedy=remedy))
+    if if_match is not None:
+        detail = "It says that there is something to change, If-None-Match that there is nothing."
+        remedy = "Send one of the two."
+        flaws.append(Flaw(pointer="header/If-Match", detail=detail, remedy=remedy))
+    if flaws:
+        raise invalid("request", flaws)
+    return True
+
+
+def exists_already(what: str, tag: str) -> Refusal:
+    """Return the refusal of a creation of something that is there (412)."""
+    return Refusal(
+        HTTPStatus.PRECONDITION_FAILED,
+        f"{what} exists already. Read it, and change it with If-Match and its ETag.",
+        headers={"ETag": quoted(tag)},
+    )
+
+
 def require_match(if_match: str | None, tag: str) -> None:
     """Accept a change only if its author has seen the current state.
 
@@ -69,11 +106,12 @@ def require_match(if_match: str | None, tag: str) -> None:
     if if_match is None:
         raise Refusal(
             HTTPStatus.PRECONDITION_REQUIRED,
-            "This change needs If-Match with the ETag that a GET gave, or '*' to overwrite.",
+            "State which revision this changes: send If-Match with the ETag of the last GET, "
+            "or '*' to overwrite.",
         )
     if not names_tag(if_match, tag):
         raise Refusal(
             HTTPStatus.PRECONDITION_FAILED,
-            f"It has been changed since: its ETag is {quoted(tag)} now. Read it again.",
+            "It has changed since you loaded it. Load it again and repeat your change.",
             headers={"ETag": quoted(tag)},
         )

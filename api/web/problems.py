@@ -39,10 +39,10 @@ class Flaw(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     pointer: str = Field(
-        description="Where, as a JSON Pointer into the body or `query/…`, `path/…`."
+        description="Where, as a JSON Pointer into the body or `query/…`, `path/…`, `header/…`."
     )
     detail: str = Field(description="What is wrong there.")
-    remedy: str = Field(default="", description="How to mend it.")
+    remedy: str = Field(default="", description="How to fix it.")
     line: int | None = Field(default=None, description="Line in the text at the pointer, from 1.")
     column: int | None = Field(default=None, description="Column in that line, from 1.")
     snippet: str = Field(default="", description="That line, with carets below the wrong part.")
@@ -58,7 +58,7 @@ class Problem(BaseModel):
                     "type": "about:blank",
                     "title": "Unprocessable Content",
                     "status": 422,
-                    "detail": "The processor document has 1 problem.",
+                    "detail": "The rule has 1 problem.",
                     "instance": "/v1/processors",
                     "request_id": "5b0c7e9a6d5f4f0d",
                     "errors": [
@@ -99,9 +99,11 @@ class Refusal(HTTPException):
         self.flaws = tuple(flaws)
 
 
-def not_found(what: str, name: str, remedy: str = "") -> Refusal:
-    """Return the refusal for something that does not exist."""
-    return Refusal(HTTPStatus.NOT_FOUND, f"There is no {what} '{name}'. {remedy}".rstrip())
+def not_found(what: str, name: str, remedy: str = "", *, of: str = "") -> Refusal:
+    """Return the refusal for something that does not exist; `of` is what it would be part of."""
+    whole = f" of {of}" if of else ""
+    detail = f"{what.capitalize()} '{name}'{whole} not found. {remedy}".rstrip()
+    return Refusal(HTTPStatus.NOT_FOUND, detail)
 
 
 def invalid(what: str, flaws: Iterable[Flaw]) -> Refusal:

@@ -1,8 +1,11 @@
 """How many requests one token, or one address without a token, may make: a token bucket each.
 
 Buckets live in the process: each process of a service allows the whole rate.
+
+Source: draft-ietf-httpapi-ratelimit-headers, sections 4 and 5, for what answers tell of it.
 """
 
+import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -40,6 +43,16 @@ class RateLimits:
         """Return 0 if `cost` requests would fit, or the seconds until they do; take none."""
         with self._lock:
             return self._wait_seconds(self._level(caller, self._monotonic()), cost)
+
+    def headers(self, caller: str) -> dict[str, str]:
+        """Return the headers of an answer: how many requests fit, and when the bucket is full."""
+        with self._lock:
+            level = self._level(caller, self._monotonic())
+        full_in_seconds = math.ceil((self._size - level) / self._rate)
+        return {
+            "RateLimit-Policy": f'"requests";q={math.floor(self._size)};w={_BURST_SECONDS}',
+            "RateLimit": f'"requests";r={math.floor(level)};t={full_in_seconds}',
+        }
 
     def _level(self, caller: str, now: float) -> float:
         level, filled_at = self._buckets.get(caller, (self._size, now))

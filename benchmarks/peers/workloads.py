@@ -87,6 +87,24 @@ def _narrow() -> list[KeyedRule]:
     ]
 
 
+def _differing_narrow(count: int) -> list[KeyedRule]:
+    """Rules of shapes of their own, on one shop each: an event wakes one of them."""
+    return _by_user(
+        [
+            Pattern.begin("fail")
+            .where(f"action = 'fail' AND shop = {number}")
+            .times(2 + number % 4)
+            .followed_by("login")
+            .where(f"action = 'login' AND shop = {number}")
+            .followed_by("pay")
+            .where(f"action = 'pay' AND amount > 250 AND shop = {number}")
+            .within(f"{300 + number} seconds")
+            .after_match(AfterMatchSkip.past_last_event())
+            for number in range(count)
+        ]
+    )
+
+
 def _out_of_order(count: int) -> pl.DataFrame:
     late = pl.int_range(pl.len()).hash(7) % 5_000
     return _payments(count).sort(pl.col("ts") + late.cast(pl.Int64), maintain_order=True)
@@ -141,6 +159,13 @@ SYNTHETIC: Final = {
         1 / 80,
     ),
     "B": Workload("1,000 narrow rules on three keys", PAYMENTS, _payments, _narrow(), 1 / 360),
+    "A1000d": Workload(
+        "1,000 rules that differ, of which an event wakes one",
+        PAYMENTS,
+        _payments,
+        _differing_narrow(SHOPS),
+        1 / 360,
+    ),
     "D1": Workload("strict contiguity", PAYMENTS, _payments, _by_user(_STRICT)),
     "D2": Workload("absence", PAYMENTS, _payments, _by_user(_ABSENCE)),
     "D3": Workload("conditions on earlier events", PAYMENTS, _payments, _by_user(_ITERATIVE)),

@@ -5,7 +5,7 @@
 Kernels take and return the arrays named here.
 """
 
-from cep.compiling.arrays import MOST_BITS, Floats, Ints, table
+from cep.compiling.arrays import MOST_BITS, Floats, Ints, in_one_piece, table
 from cep.compiling.functions import compiled, inlined, is_available
 from cep.compiling.readiness import is_ready, now_ready
 
@@ -14,6 +14,7 @@ __all__ = [
     "Floats",
     "Ints",
     "compiled",
+    "in_one_piece",
     "inlined",
     "is_available",
     "is_ready",

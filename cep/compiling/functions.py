@@ -1,8 +1,9 @@
 """How functions are compiled: once per machine, kept on disk.
 
-What is kept is found by the sources of the whole package of a function, and of this one, and by
-where they lie: compiled code has other functions and constants written into it, and numba itself
-looks at the path of a function, and at its file only.
+What is kept is found by the sources of the whole package of a function, of this one and of
+`cep.condition_code`, whose functions become parts of others, and by where they lie: compiled code
+has other functions and constants written into it, and numba itself looks at the path of a function,
+and at its file only.
 
 Source: numba documentation, "Notes on Caching".
 """
@@ -12,10 +13,13 @@ from collections.abc import Callable
 from functools import cache
 from hashlib import blake2b
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
 _OURS: Final = Path(__file__).parent
+_OF_ALL: Final = (_OURS, _OURS.with_name("condition_code"))
+"""Packages whose sources are a part of all compiled code."""
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -56,7 +60,8 @@ def directory_of(package: Path) -> Path | None:
         return None  # in an archive, where numba finds no files
     # numba looks for what it has kept by the path of the sources, too.
     digest = blake2b(str(package.resolve()).encode(), digest_size=8)
-    for source in (*sorted(_OURS.glob("*.py")), *sorted(package.glob("*.py"))):
+    sources = (sorted(of.glob("*.py")) for of in (*_OF_ALL, package))
+    for source in chain.from_iterable(sources):
         digest.update(source.read_bytes())
     named = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
     try:

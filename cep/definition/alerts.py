@@ -3,10 +3,11 @@
 definition ──alert_problems · clause_alert_problems──► check_definition
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from cep.definition.document import ProcessorAlert, ProcessorContent
+from cep.definition.alert_document import ProcessorAlert
+from cep.definition.document import ProcessorContent
 from cep.pattern import Problem
 from cep.pattern.problems import did_you_mean
 from cep.row_pattern.clause import Query
@@ -14,27 +15,35 @@ from cep.row_pattern.clause import Query
 
 def alert_problems(content: ProcessorContent) -> Iterator[Problem]:
     """Yield columns that matches are told apart by and that are not output."""
-    if content.alert is None or content.alert.suppress is None or content.function is not None:
+    if content.alert is None or content.function is not None:
         return
-    columns = content.select or {}
     if "match_recognize" in content.pattern:
         return  # its columns are known once the clause is read, see `_row_pattern_problems`
-    for index, name in enumerate(content.alert.suppress.by):
-        if name not in columns:
-            yield _no_column(index, name, columns)
+    yield from _unknown_columns(content.alert, content.select or {})
 
 
 def clause_alert_problems(given: Mapping[str, Any], query: Query) -> Iterator[Problem]:
     """Yield the same of a clause, whose columns are its measures."""
     alert = given.get("alert")
-    if not isinstance(alert, ProcessorAlert) or alert.suppress is None:
-        return
-    columns = [str(measure.name) for measure in query.clause.measures]
-    for index, name in enumerate(alert.suppress.by):
+    if isinstance(alert, ProcessorAlert):
+        columns = [str(measure.name) for measure in query.clause.measures]
+        yield from _unknown_columns(alert, columns)
+
+
+def _unknown_columns(alert: ProcessorAlert, columns: Collection[str]) -> Iterator[Problem]:
+    otherwise = "Name a column of select; the key counts anyway."
+    suppressed_by = () if alert.suppress is None else alert.suppress.by
+    yield from _not_output("alert.suppress.by", suppressed_by, columns, otherwise)
+    otherwise = "Name a column of select, or leave `by` out: all matches are one group then."
+    grouped_by = () if alert.group is None else alert.group.by
+    yield from _not_output("alert.group.by", grouped_by, columns, otherwise)
+
+
+def _not_output(
+    path: str, names: Collection[str], columns: Collection[str], otherwise: str
+) -> Iterator[Problem]:
+    for index, name in enumerate(names):
         if name not in columns:
-            yield _no_column(index, name, columns)
-
-
-def _no_column(index: int, name: str, columns: Iterable[str]) -> Problem:
-    known = did_you_mean(name, columns) or "Name a column of select; the key counts anyway."
-    return Problem(f"alert.suppress.by[{index}]", f"'{name}' is not output.", known)
+            what = f"'{name}' is not output." if columns else f"'{name}' is not output: no select."
+            known = did_you_mean(name, columns) or otherwise
+            yield Problem(f"{path}[{index}]", what, known)

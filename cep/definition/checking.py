@@ -18,19 +18,28 @@ from typing import Any, Final, Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from cep.definition.alert_document import ProcessorAlert
 from cep.definition.alerts import alert_problems, clause_alert_problems
 from cep.definition.document import (
     Example,
-    ProcessorAlert,
     ProcessorContent,
     ProcessorLimits,
 )
+from cep.definition.parameters import (
+    as_written,
+    unused_parameters,
+    with_parameters_in_pattern,
+)
 from cep.expression import Expression, ExpressionError, Schema, check, key_problem
 from cep.expression import Problem as ExpressionMistake
+from cep.expression.checking.check import list_problem
+from cep.expression.errors import UnknownParameter
+from cep.expression.parameters import MOST_WRITTEN_OUT, constants_of, written_out
 from cep.instants import instant_ms
 from cep.pattern import Pattern, Problem
 from cep.pattern.conditions import expression_problem
 from cep.pattern.document.reading import ExaminedPattern, examine_document
+from cep.pattern.parameters import too_many_listed
 from cep.pattern.problems import path_of, shape_problem, shape_problems
 from cep.pattern.row_patterns import implied_key, is_same_key
 from cep.row_pattern.clause import Query
@@ -81,6 +90,7 @@ def check_definition(
         schema: the columns of its stream; `None` if unknown, which leaves them unchecked.
         model: which keys the document has, such as `ProcessorDocument`.
     """
+    written, document = document, with_parameters_in_pattern(document)
     content, problems = read_definition(document, model)
     wrong = {problem.path for problem in problems}
     given = document if content is None else dict(content)
@@ -94,9 +104,12 @@ def check_definition(
         problems += _key_problems(given, wrong, schema)
         problems += _select_problems(given, wrong, schema, examined)
     pattern = None if examined.tree is None else Pattern(examined.tree)
+    if pattern is not None and not problems:
+        problems += map(_in_pattern, unused_parameters(pattern, given.get("select") or {}))
     if pattern is not None and pattern.query is not None:
         problems += _row_pattern_problems(given, wrong, pattern.query)
-    return CheckedDefinition(tuple(_told(problems)), content, pattern)
+    told = tuple(as_written(problem, written) for problem in _told(problems))
+    return CheckedDefinition(told, content, pattern)
 
 
 def read_definition(
@@ -202,8 +215,13 @@ def _key_problems(
 def _key_mistakes(text: str, schema: Schema | None) -> list[ExpressionMistake]:
     try:
         expression = Expression.parse(text)
+    except UnknownParameter as error:
+        hint = "write the constant: another value would make other keys"
+        return [replace(error.problem, message="a key has no parameters", hint=hint)]
     except ExpressionError as error:
         return [error.problem]
+    if listed := list_problem(expression, expression.root):
+        return [listed]
     mistakes = check(expression, schema=schema, steps=())
     if mistakes or schema is None:
         return mistakes
@@ -238,6 +256,11 @@ def _select_problems(
         return
     if "select" in wrong or not isinstance(columns, Mapping):
         return
+    constants = constants_of(pattern.parameters or ())
+    listed = sum(written_out(text, constants) for text in columns.values() if isinstance(text, str))
+    if listed > MOST_WRITTEN_OUT:
+        yield too_many_listed("select", listed)
+        return
     for name, text in columns.items():
         path = path_of(("select", name))
         if path not in wrong and isinstance(text, str):
@@ -249,9 +272,13 @@ def _select_mistakes(
     text: str, schema: Schema | None, pattern: ExaminedPattern
 ) -> list[ExpressionMistake]:
     try:
-        expression = Expression.parse(text)
+        expression = Expression.parse(text, constants_of(pattern.parameters or ()))
+    except UnknownParameter as error:
+        return [error.problem] if pattern.parameters is not None else []
     except ExpressionError as error:
         return [error.problem]
+    if listed := list_problem(expression, expression.root):
+        return [listed]
     # Over a match no event stands alone, so its columns need a step in front. What else is wrong
     # with them shows only if they are taken for columns.
     without_step, of_columns = (

@@ -1,8 +1,9 @@
-"""The key of a rule: what is written as `key_by`, or PARTITION BY of its clause.
+"""The key of a rule: what is written as `key_by`, or PARTITION BY of its clause; its values.
 
 Between a document and whoever groups events by key.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -27,3 +28,12 @@ def without_implied_key(definition: Mapping[str, Any], pattern: Pattern) -> dict
     """Return a valid definition as people write it: PARTITION BY of a clause is its key."""
     is_implied = pattern.query is not None
     return {key: value for key, value in definition.items() if not (is_implied and key == "key_by")}
+
+
+def key_text(values: Sequence[Any]) -> str:
+    """Return the values of a key as one text, as people write it and lists of matches have it.
+
+    Args:
+        values: as JSON has them.
+    """
+    return ", ".join(value if isinstance(value, str) else json.dumps(value) for value in values)

@@ -6,9 +6,8 @@ Whatever stands in front of a pattern in a document decides what is found, too: 
 the output. A file may hold more than one rule, and documents of streams beside them.
 """
 
-import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -16,12 +15,14 @@ from typing import Any
 
 from cep.definition.checking import check_definition
 from cep.definition.document import ProcessorFile, ProcessorLimits
+from cep.definition.given_lists import GivenList, named_lists
 from cep.definition.keys import written_key
-from cep.definition.rule_files import FileDocument, FileProblem, read_documents
+from cep.definition.list_documents import lists_at_hand, lists_beside
+from cep.definition.parameters import unused_parameters
+from cep.definition.rule_files import FileDocument, FileProblem, documents_in, read_documents
 from cep.nfa.limits import Limits
-from cep.pattern import Pattern, PatternError
+from cep.pattern import Pattern, PatternError, Problem
 from cep.pattern.document.files import SUFFIXES
-from cep.pattern.document.text import items_of, read_json_text, read_yaml_documents
 
 _WITHOUT_NAMES = {"id": "rule", "stream": "stream"}
 
@@ -64,6 +65,21 @@ class FileRule:
                 return column if isinstance(column, str) else None
         return None
 
+    def lists(self, source: Path, given: Mapping[str, GivenList]) -> tuple[GivenList, ...]:
+        """Return the lists that the rule names, with their values.
+
+        Args:
+            source: the file of the rule, beside which there may be documents of lists.
+            given: lists that were given by name; they count first.
+
+        Raises:
+            ValueError: some are not known, or the document of one, or its file, is faulty.
+        """
+        names = self.pattern.list_names
+        documents = [*self.documents, *lists_beside([source])] if names else []
+        stream = None if self.content is None else self.content.stream
+        return named_lists(names, lists_at_hand(names, stream, documents, given))
+
     @property
     def limits(self) -> Limits:
         """What one key may hold."""
@@ -103,9 +119,10 @@ def rule_of_text(
     """
     name = "standard input" if source == "-" else source
     try:
-        documents = _documents(text, Path(name))
+        documents = documents_in(text, Path(name))
         if len(documents) == 1 and _is_pattern(documents[0]) and rule_id is None:
             pattern = Pattern.from_yaml(text, flink_quirks=flink_quirks or None)
+            _refuse(unused_parameters(pattern, {}))
             return FileRule(pattern, None, ())
     except PatternError as error:
         raise RuleRefused(f"{name}: {error}") from None
@@ -113,19 +130,14 @@ def rule_of_text(
     return _checked(place, documents, flink_quirks=flink_quirks)
 
 
-def _documents(text: str, file: Path) -> list[FileDocument]:
-    try:
-        json.loads(text)
-        sources = [read_json_text(text)]
-    except (ValueError, RecursionError):  # YAML, or PyYAML says what is wrong
-        is_json = file.suffix.lower() == ".json"
-        sources = [read_json_text(text)] if is_json else read_yaml_documents(text)
-    return [FileDocument(file, each) for source in sources for each in items_of(source)]
+def _refuse(problems: Iterable[Problem]) -> None:
+    if found := tuple(problems):
+        raise PatternError(found)
 
 
 def _is_pattern(document: FileDocument) -> bool:
     data = document.source.data
-    return not isinstance(data, dict) or not {"pattern", "schema", "id"} & data.keys()
+    return not isinstance(data, dict) or not {"pattern", "schema", "id", "list"} & data.keys()
 
 
 def _meant(documents: Sequence[FileDocument], name: str, rule_id: str | None) -> FileDocument:

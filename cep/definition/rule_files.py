@@ -4,10 +4,12 @@ A file holds one document or many: YAML documents with `---` in between, or a li
 `pattern` is a processor, one with `schema` is a stream.
 """
 
+import json
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from cep.pattern import PatternError, Problem
 from cep.pattern.document.files import SUFFIXES
@@ -18,6 +20,9 @@ from cep.pattern.document.text import (
     read_json_text,
     read_yaml_documents,
 )
+
+STANDARD_INPUT: Final = Path("-")
+"""Stands for documents that come through a pipe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +116,15 @@ class FileDocument:
 def read_documents(paths: Iterable[Path]) -> tuple[list[FileDocument], list[FileProblem]]:
     """Return the documents of files, and of all files in folders, in the order of their names.
 
-    A file that is named twice, as by itself and by its folder, is read once.
+    A file that is named twice, as by itself and by its folder, is read once. `-` is standard input,
+    whose documents are called those of the file `standard input` in the current folder.
     """
     files: dict[Path, Path] = {}
     problems: list[FileProblem] = []
     for path in paths:
+        if path == STANDARD_INPUT:
+            files.setdefault(path, path)
+            continue
         if not path.exists():
             problems.append(FileProblem(path, "there is no such file or folder."))
         for file in _files(path):
@@ -145,11 +154,32 @@ def _files(path: Path) -> list[Path]:
     )
 
 
+def documents_in(text: str, file: Path) -> list[FileDocument]:
+    """Return the documents in a text, YAML or JSON, whatever they are.
+
+    Args:
+        text: the text.
+        file: what it is the content of; JSON that is none is told as such if its suffix says so.
+
+    Raises:
+        PatternError: it is neither.
+    """
+    try:
+        json.loads(text)
+        is_json = True
+    except (ValueError, RecursionError):  # YAML, or PyYAML says what is wrong
+        is_json = file.suffix.lower() == ".json"
+    sources = [read_json_text(text)] if is_json else read_yaml_documents(text)
+    return [FileDocument(file, each) for source in sources for each in items_of(source)]
+
+
 def _documents(file: Path) -> tuple[list[FileDocument], list[FileProblem]]:
     try:
-        text = file.read_text(encoding="utf-8")
-        is_json = file.suffix.lower() == ".json"
-        sources = [read_json_text(text)] if is_json else read_yaml_documents(text)
+        if file == STANDARD_INPUT:
+            file, text = Path("standard input"), sys.stdin.read()
+        else:
+            text = file.read_text(encoding="utf-8")
+        return documents_in(text, file), []
     except PatternError as error:
         return [], [
             FileProblem(file, each.message, each.path, each.line, each.column)
@@ -157,4 +187,3 @@ def _documents(file: Path) -> tuple[list[FileDocument], list[FileProblem]]:
         ]
     except (OSError, UnicodeDecodeError) as error:
         return [], [FileProblem(file, f"cannot be read: {error}.")]
-    return [FileDocument(file, document) for each in sources for document in items_of(each)], []

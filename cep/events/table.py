@@ -1,6 +1,6 @@
 """Files of events as tables, which a query over all of them needs: columns with types, and rows.
 
-    JSON Lines, CSV, Parquet ──► EventTable: Schema, rows
+    JSON Lines, CSV, Parquet, Arrow IPC ──► EventTable: Schema, rows
 
 Types are those that the values show, or those of a schema that is given.
 """
@@ -8,6 +8,7 @@ Types are those that the values show, or those of a schema that is given.
 import gzip
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
@@ -28,7 +29,16 @@ _SUFFIXES: Final = {
     "json": "JSON Lines",
     "csv": "CSV",
     "parquet": "Parquet",
+    "arrow": "Arrow",
+    "arrows": "Arrow",
+    "feather": "Arrow",
 }
+EVENT_SUFFIXES: Final = tuple(f".{suffix}" for suffix in _SUFFIXES)
+"""Of names of files that hold events."""
+_GZIP: Final = b"\x1f\x8b"
+_ARROW_FILE: Final = b"ARROW1"
+_ARROW_STREAM: Final = b"\xff\xff\xff\xff"
+_MAGICS: Final = {b"PAR1": "Parquet", _ARROW_FILE: "Arrow", _ARROW_STREAM: "Arrow"}
 
 _KEPT: Final[dict[pl.DataType, frozenset[type]]] = {
     pl.String(): frozenset({str, NoneType}),
@@ -106,7 +116,7 @@ def read_events(content: bytes, name: str, schema: Schema | None = None) -> Even
         schema: the columns to read; by default all, with types as their values show.
 
     Raises:
-        UnreadableEvents: says in which line, row or column.
+        UnreadableEvents: says in which line, event or column.
     """
     content = _decompressed(content)
     read = _format(content, name)
@@ -115,9 +125,9 @@ def read_events(content: bytes, name: str, schema: Schema | None = None) -> Even
         if schema is not None:
             columns = {name: [event.get(name) for event in events] for name, _ in schema.columns}
             return _of_schema(columns, len(events), schema)
-        frame = _frame_of(events)
+        frame = frame_of(events)
     else:
-        frame = _frame_in(content, read, is_typed=schema is None or read == "Parquet")
+        frame = _frame_in(content, read, is_typed=schema is None or read != "CSV")
         if schema is not None:
             return _of_schema(frame.to_dict(as_series=False), len(frame), schema)
     if not frame.width:
@@ -135,23 +145,38 @@ def read_mappings(content: bytes, name: str) -> tuple[list[dict[str, Any]], Sche
         name: its name, whose suffix tells the format; else its first bytes do.
 
     Raises:
-        UnreadableEvents: says in which line, row or column.
+        UnreadableEvents: says in which line, event or column.
+    """
+    events, schema = iter_mappings(content, name)
+    return list(events), schema
+
+
+def iter_mappings(content: bytes, name: str) -> tuple[Iterator[dict[str, Any]], Schema | None]:
+    """Return the events in a file as `read_mappings`, one after the other.
+
+    Raises:
+        UnreadableEvents: as `read_mappings`; also while lines of JSON are iterated.
     """
     content = _decompressed(content)
     read = _format(content, name)
     if read == "JSON Lines":
-        return list(_objects(content)), None
+        return _objects(content), None
     frame = _frame_in(content, read, is_typed=True)
-    return frame.to_dicts(), Schema.from_polars(frame.schema)
+    return frame.iter_rows(named=True), Schema.from_polars(frame.schema)
 
 
-def is_json_lines(name: str) -> bool:
-    """Return whether a file of this name holds JSON Lines, if it holds events."""
-    return _SUFFIXES.get(_suffix(name), "JSON Lines") == "JSON Lines"
+def is_json_lines(name: str, head: bytes) -> bool:
+    """Return whether a file holds JSON Lines, if it holds events.
+
+    Args:
+        name: its name, whose suffix tells the format; else its first bytes do.
+        head: its first bytes, at least 8 if there are as many.
+    """
+    return not head.startswith(_GZIP) and _format(head, name) == "JSON Lines"
 
 
 def _decompressed(content: bytes) -> bytes:
-    if not content.startswith(b"\x1f\x8b"):
+    if not content.startswith(_GZIP):
         return content
     try:
         return gzip.decompress(content)
@@ -165,9 +190,10 @@ def _suffix(name: str) -> str:
 
 def _format(content: bytes, name: str) -> str:
     found = _SUFFIXES.get(_suffix(name))
-    if found is None and content.startswith(b"PAR1"):
-        return "Parquet"
-    return found or ("JSON Lines" if content.lstrip()[:1] in {b"{", b"[", b""} else "CSV")
+    if found is None:
+        found = next((kind for magic, kind in _MAGICS.items() if content.startswith(magic)), None)
+    first = content.removeprefix(BOM_UTF8).lstrip()[:1]
+    return found or ("JSON Lines" if first in {b"{", b"[", b""} else "CSV")
 
 
 def _objects(content: bytes) -> Iterator[dict[str, Any]]:
@@ -187,8 +213,12 @@ def _objects(content: bytes) -> Iterator[dict[str, Any]]:
         yield event
 
 
-def _frame_of(events: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """Return objects as a frame; a value that would have to change its kind is refused."""
+def frame_of(events: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """Return objects as a frame; one without columns if there are none.
+
+    Raises:
+        UnreadableEvents: a value would have to change its kind.
+    """
     if not events:
         return pl.DataFrame()
     try:
@@ -203,10 +233,14 @@ def _frame_of(events: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
             if not _is_kept(event.get(name), value):
                 kind = Schema.from_polars({name: frame.schema[name]}).columns[0][1]
                 raise UnreadableEvents(
-                    f"row {number}: {name} is {json.dumps(event[name])[:80]}, with the other rows "
+                    f"event {number}: {name} is {_shown(event[name])}, with the other rows "
                     f"it would be a {kind}; give them one type, or a schema"
                 )
     return frame
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, default=str)[:80]
 
 
 def _is_kept(given: Any, value: Any) -> bool:
@@ -228,6 +262,9 @@ def _frame_in(content: bytes, read: str, *, is_typed: bool) -> pl.DataFrame:
     try:
         if read == "Parquet":
             return pl.read_parquet(content)
+        if read == "Arrow":
+            is_stream = content.startswith(_ARROW_STREAM)
+            return pl.read_ipc_stream(content) if is_stream else pl.read_ipc(content)
         frame = pl.read_csv(content, infer_schema=is_typed, infer_schema_length=None)
         # An empty line is read as a row without values.
         is_empty = pl.all_horizontal(pl.all().is_null())
@@ -257,4 +294,4 @@ def _typed(value: Any, name: str, data_type: DataType, number: int) -> Any:
     try:
         return typed(value, data_type)
     except ValueError as error:
-        raise UnreadableEvents(f"row {number}: {name}: {error}") from error
+        raise UnreadableEvents(f"event {number}: {name}: {error}") from error

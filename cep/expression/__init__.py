@@ -18,8 +18,9 @@ from cep.expression.evaluation.predicate import Predicate, compile_predicate, co
 from cep.expression.evaluation.scalar import Evaluator
 from cep.expression.expression import Expression
 from cep.expression.fields import FieldReader, mapping_reader, row_reader
+from cep.expression.schema import Schema
 from cep.expression.split import Split, split
-from cep.expression.sql import to_sql
+from cep.expression.sql import to_sql, told_sql
 from cep.expression.tree import (
     Aggregate,
     AggregateFunction,
@@ -27,8 +28,9 @@ from cep.expression.tree import (
     Node,
     aggregates_of,
     columns_of,
+    conjuncts,
 )
-from cep.expression.types import BOOLEAN, DataType, Kind, Schema
+from cep.expression.types import BOOLEAN, DataType, Kind
 
 __all__ = [
     "BOOLEAN",
@@ -56,6 +58,7 @@ __all__ = [
     "compile_columnar",
     "compile_predicate",
     "compile_scalar",
+    "conjuncts",
     "evaluating",
     "first_failure",
     "key_problem",
@@ -64,5 +67,6 @@ __all__ = [
     "row_reader",
     "split",
     "to_sql",
+    "told_sql",
     "working_parts",
 ]

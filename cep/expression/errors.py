@@ -52,6 +52,10 @@ class ExpressionError(ValueError):
         return str(self.problem)
 
 
+class UnknownParameter(ExpressionError):
+    """The text names a parameter, `:name`, that is not declared."""
+
+
 class ExpressionTooLarge(ExpressionError):
     """The text is longer, or nested deeper, than the limit."""
 

@@ -1,28 +1,47 @@
-"""The expression as a value: its text, and the tree the parser made of it."""
+"""The expression as a value: its text, and the tree the parser made of it.
+
+A parameter, `:limit`, is a constant of the tree: nothing behind the parser knows that there are
+any. Its value is no part of the text, so no value can change what the text means.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
-from cep.expression.parsing.parser import parse
+from cep.expression.parsing.parser import NO_CONSTANTS, Constants, Given, parse_with
+from cep.expression.sql import to_sql
 from cep.expression.tree import And, Node, Or
 
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A parsed SQL expression; two are equal when their texts are. Make one with `parse`."""
+    """A parsed SQL expression; two are equal when their texts are, and the parameters in them.
+
+    Make one with `parse`. `parameters` are those that the text names, by name.
+    """
 
     text: str
     root: Node = field(compare=False, repr=False)
+    parameters: tuple[tuple[str, Given], ...] = field(default=(), repr=False)
 
     @classmethod
-    def parse(cls, text: str) -> Self:
+    def parse(cls, text: str, constants: Constants = NO_CONSTANTS) -> Self:
         """Return the expression in a text.
+
+        Args:
+            text: the expression.
+            constants: the values of the parameters that it may name.
 
         Raises:
             ExpressionError: if it is not an expression; with line, column and a hint.
         """
-        return cls(text, parse(text))
+        root, used = parse_with(text, constants)
+        return cls(text, root, tuple(used.items()))
+
+    @property
+    def written_out(self) -> Self:
+        """The same expression with constants in the place of its parameters."""
+        return type(self)(to_sql(self.root), self.root) if self.parameters else self
 
     @classmethod
     def all_of(cls, expressions: Sequence[Self]) -> Self:
@@ -52,7 +71,8 @@ class Expression:
             f" {operator} ".join(
                 expression.text if isinstance(expression.root, joined) else f"({expression.text})"
                 for expression in expressions
-            )
+            ),
+            dict(each for expression in expressions for each in expression.parameters),
         )
 
     def __str__(self) -> str:

@@ -40,6 +40,7 @@ def rebuilt(  # noqa: PLR0911 - one line per kind of node
             tree.Not(operand=operand)
             | tree.IsNull(operand=operand)
             | tree.IsTruth(operand=operand)
+            | tree.InList(operand=operand)
             | tree.Like(operand=operand)
             | tree.RegexLike(operand=operand)
             | tree.Cast(operand=operand)

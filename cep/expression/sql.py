@@ -2,6 +2,7 @@
 
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from typing import Final
 
 from cep.expression import tree
 from cep.expression.functions.table import OPERATORS
@@ -9,6 +10,7 @@ from cep.expression.rewrite import rebuilt
 from cep.expression.temporal import INTERVAL_UNITS
 from cep.expression.tree import Constant, Node
 
+_MOST_TOLD: Final = 1_000
 _WORD_START = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -39,6 +41,8 @@ def to_sql(node: Node) -> str:  # noqa: C901, PLR0911, PLR0912 - one line per ki
             return f"{_bracketed(operand)} IS {str(value).upper()}"
         case tree.In(operand=operand, items=items):
             return f"{_bracketed(operand)} IN ({', '.join(map(to_sql, items))})"
+        case tree.InList(operand=operand, name=name):
+            return f"{_bracketed(operand)} IN LIST({_constant(name)})"
         case tree.Like(operand=operand, pattern=pattern, escape=escape):
             escaping = "" if escape == "\\" else f" ESCAPE {_constant(escape)}"
             return f"{_bracketed(operand)} LIKE {_constant(pattern)}{escaping}"
@@ -57,6 +61,12 @@ def to_sql(node: Node) -> str:  # noqa: C901, PLR0911, PLR0912 - one line per ki
             return f"{_bracketed(left)} {function} {_bracketed(right)}"
         case tree.Call(function=function, arguments=arguments):
             return f"{function}({', '.join(map(to_sql, arguments))})"
+
+
+def told_sql(node: Node) -> str:
+    """Return the node as SQL for a message; a long one, as with a list in it, is cut."""
+    text = to_sql(node)
+    return text if len(text) <= _MOST_TOLD else f"{text[:_MOST_TOLD]}…"
 
 
 def quoted_name(name: str) -> str:

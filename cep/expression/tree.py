@@ -11,6 +11,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 
+from cep.expression.lists import ValueList
 from cep.expression.types import DataType
 
 Span = tuple[int, int]
@@ -175,6 +176,19 @@ class In:
 
 
 @dataclass(frozen=True, slots=True)
+class InList:
+    """`operand IN LIST('name')`: among the values of a list of the stream.
+
+    `values` is there once the tree has been resolved with the schema of that stream.
+    """
+
+    operand: "Node"
+    name: str
+    values: ValueList | None = None
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Like:
     """`operand LIKE pattern ESCAPE escape`; an empty `escape` switches escaping off."""
 
@@ -240,6 +254,7 @@ Node = (
     | IsNull
     | IsTruth
     | In
+    | InList
     | Like
     | RegexLike
     | Case
@@ -271,6 +286,7 @@ def children(node: Node) -> tuple[Node, ...]:  # noqa: PLR0911 - one line per ki
             Not(operand=operand)
             | IsNull(operand=operand)
             | IsTruth(operand=operand)
+            | InList(operand=operand)
             | Like(operand=operand)
             | RegexLike(operand=operand)
             | Cast(operand=operand)
@@ -288,6 +304,20 @@ def walk(node: Node) -> Iterator[Node]:
 def aggregates_of(node: Node) -> tuple[Aggregate, ...]:
     """Return the distinct aggregates below the node, in the order they are met."""
     return tuple(dict.fromkeys(found for found in walk(node) if isinstance(found, Aggregate)))
+
+
+def lists_in(node: Node) -> Iterator[InList]:
+    """Yield the tests whether something is in a list; within aggregates there are none."""
+    return (found for found in walk(node) if isinstance(found, InList))
+
+
+def conjuncts(node: Node) -> Iterator[Node]:
+    """Yield what must all hold for a condition to hold: its operands, and theirs, joined by AND."""
+    if isinstance(node, And):
+        for operand in node.operands:
+            yield from conjuncts(operand)
+    else:
+        yield node
 
 
 def columns_of(node: Node) -> set[str]:

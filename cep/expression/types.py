@@ -1,4 +1,4 @@
-"""Data types and the schema of an event.
+"""Data types, as Spark, sqlglot and polars have them.
 
 Read by the type check and by the columnar evaluator; the scalar one needs no types.
 
@@ -11,16 +11,14 @@ Source: Spark SQL reference, "Data Types".
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 import polars as pl
-import sqlglot
 from polars.datatypes import DataTypeClass
 from sqlglot import exp
 
-from cep.expression.errors import ExpressionError, near_name, problem_at
+from cep.expression.errors import ExpressionError, problem_at
 
 
 class Kind(StrEnum):
@@ -115,75 +113,8 @@ DEFAULT_DECIMAL = DataType(
 )  # Spark's DECIMAL without parameters
 
 
-@dataclass(frozen=True, slots=True)
-class Schema:
-    """The columns of an event, in order, with their types."""
-
-    columns: tuple[tuple[str, DataType], ...]
-
-    @classmethod
-    def from_ddl(cls, ddl: str) -> "Schema":
-        """Return the schema written as in a Spark DDL, `user STRING, tags ARRAY<STRING>`.
-
-        Raises:
-            ExpressionError: if the text is not such a list, or names a column twice.
-        """
-        try:
-            struct = sqlglot.parse_one(f"STRUCT<{ddl}>", into=exp.DataType, dialect="spark")
-            columns = tuple(_named_types(struct, ddl))
-        except sqlglot.errors.SqlglotError:
-            raise _bad_ddl(ddl, "this is not a list of columns and types") from None
-        except RecursionError:
-            raise _bad_ddl(ddl, "the types are nested too deeply") from None
-        names = [name for name, _ in columns]
-        if twice := next((name for name in names if names.count(name) > 1), None):
-            raise _bad_ddl(ddl, f"the column {twice} is there twice")
-        return cls(columns)
-
-    @classmethod
-    def from_polars(cls, schema: Mapping[str, PolarsType]) -> "Schema":
-        """Return the schema of a frame; types expressions cannot read become OTHER."""
-        return cls(tuple((name, _from_polars(data_type)) for name, data_type in schema.items()))
-
-    def to_polars(self) -> pl.Schema:
-        """Return the frame schema this stands for: UTC microseconds for TIMESTAMP, and so on.
-
-        Raises:
-            ValueError: if a column is of type OTHER.
-        """
-        return pl.Schema({name: to_polars(data_type) for name, data_type in self.columns})
-
-    def type_of(self, path: tuple[str, ...]) -> DataType | None:
-        """Return the type of a column or of a field inside it, `None` if there is no such path."""
-        fields = self.columns
-        found: DataType | None = None
-        for name in path:
-            found = dict(fields).get(name)
-            if found is None:
-                return None
-            fields = found.fields
-        return found
-
-    def near(self, path: tuple[str, ...]) -> str:
-        """Return a hint for a path that does not exist: the nearest names, else all there are."""
-        for known in range(len(path)):
-            fields = self._fields_below(path[:known])
-            if path[known] not in dict(fields):
-                names = [name for name, _ in fields]
-                return near_name(path[known], names) or f"there are: {', '.join(names) or 'none'}"
-        return ""
-
-    def _fields_below(self, path: tuple[str, ...]) -> tuple[tuple[str, DataType], ...]:
-        if not path:
-            return self.columns
-        found = self.type_of(path)
-        return found.fields if found else ()
-
-    def __str__(self) -> str:
-        return ", ".join(f"{name} {data_type}" for name, data_type in self.columns)
-
-
-def _bad_ddl(ddl: str, message: str) -> ExpressionError:
+def bad_ddl(ddl: str, message: str) -> ExpressionError:
+    """Return the error for a text that is no list of columns and types."""
     hint = "write it as: user STRING, amount DECIMAL(10,2), tags ARRAY<STRING>, a STRUCT<b: INT>"
     return ExpressionError(problem_at(ddl, (0, len(ddl)), message, hint))
 
@@ -224,19 +155,24 @@ def from_sqlglot(parsed: exp.DataType) -> DataType:  # noqa: PLR0911 - one line 
         case exp.DType.ARRAY if parsed.expressions:
             return DataType(Kind.ARRAY, element=from_sqlglot(parsed.expressions[0]))
         case exp.DType.STRUCT:
-            return DataType(Kind.STRUCT, fields=tuple(_named_types(parsed, parsed.sql("spark"))))
+            return DataType(Kind.STRUCT, fields=tuple(named_types(parsed, parsed.sql("spark"))))
         case exp.Interval():
             return INTERVAL
         case kind:
             return DataType(_SQLGLOT_KINDS.get(kind, Kind.OTHER))
 
 
-def _named_types(struct: exp.Expression, ddl: str) -> list[tuple[str, DataType]]:
+def named_types(struct: exp.Expression, ddl: str) -> list[tuple[str, DataType]]:
+    """Return names and types of what sqlglot has read as a struct.
+
+    Raises:
+        ExpressionError: a column has no name or no type; `ddl` is the text.
+    """
     columns: list[tuple[str, DataType]] = []
     for column in struct.expressions:
         kind = column.args.get("kind")
         if not isinstance(column, exp.ColumnDef) or not isinstance(kind, exp.DataType):
-            raise _bad_ddl(ddl, f"{column.sql('spark')} needs a name and a type")
+            raise bad_ddl(ddl, f"{column.sql('spark')} needs a name and a type")
         columns.append((column.name, from_sqlglot(kind)))
     return columns
 
@@ -295,16 +231,17 @@ _FROM_POLARS: tuple[tuple[type[pl.DataType], Kind], ...] = (
 )
 
 
-def _from_polars(data_type: PolarsType) -> DataType:
+def from_polars(data_type: PolarsType) -> DataType:
+    """Return the type of a column of a frame, OTHER for one expressions cannot read."""
     match data_type:
         case pl.Datetime(time_zone=zone):
             return TIMESTAMP if zone else TIMESTAMP_NTZ
         case pl.Decimal(precision=precision, scale=scale):
             return DataType(Kind.DECIMAL, precision=precision or MAX_DECIMAL_PRECISION, scale=scale)
         case pl.List(inner=inner):
-            return DataType(Kind.ARRAY, element=_from_polars(inner))
+            return DataType(Kind.ARRAY, element=from_polars(inner))
         case pl.Struct(fields=fields):
-            named = tuple((field.name, _from_polars(field.dtype)) for field in fields)
+            named = tuple((field.name, from_polars(field.dtype)) for field in fields)
             return DataType(Kind.STRUCT, fields=named)
         case _:
             kind = next((kind for polars, kind in _FROM_POLARS if data_type == polars), Kind.OTHER)

@@ -12,11 +12,11 @@ from contextlib import contextmanager
 
 import polars as pl
 
-from cep.expression import EvaluationError, Schema, row_reader, to_sql
+from cep.expression import EvaluationError, Schema, row_reader, told_sql
 from cep.matching.column_matcher import ColumnMatcher
 from cep.matching.event_columns import EventColumns
 from cep.matching.keyed import KeyedMatcher
-from cep.matching.predicate_index import PredicateIndex
+from cep.matching.predicate_index import Concerned, PredicateIndex
 from cep.matching.shapes import Detection, EventKind
 from cep.nfa.errors import EventTimeError
 from cep.nfa.limits import Limits
@@ -91,19 +91,20 @@ class BatchMatcher:
 
     def _process(self, frame: pl.DataFrame) -> list[Detection]:
         times = self._times(frame)
-        rows, kinds = self._classified(frame)
+        rows, kinds, kind_numbers = self._classified(frame)
         relevant = frame[rows]
         events = EventColumns.of(
             relevant,
             times[rows],
             kinds,
+            kind_numbers,
             relevant.select(self._key_by or ()),
             is_single=self._key_by is not None and len(self._key_by) == 1,
             only_key=None,
         )
         return [one for found in self._at_once.process(events) for one in found]
 
-    def _classified(self, frame: pl.DataFrame) -> tuple[pl.Series, list[EventKind]]:
+    def _classified(self, frame: pl.DataFrame) -> Concerned[EventKind]:
         try:
             return self._index.classify(frame, self._kinds.__getitem__)
         except EvaluationError:
@@ -112,7 +113,7 @@ class BatchMatcher:
                 raise
             row, errors = failure
             test, error = next(iter(errors.items()))
-            condition = to_sql(self._index.tests[test])
+            condition = told_sql(self._index.tests[test])
             raise EvaluationError(f"condition {condition!r}, row {row}: {error}") from error
 
     def _times(self, frame: pl.DataFrame) -> pl.Series:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cep.matching.compiled_shapes import CompiledShapes
 
 FEWEST_EVENTS: Final = 64
-"""For fewer events arrays cost more than they save."""
+"""For fewer events, of a call or of a shape in it, arrays cost more than they save."""
 
 
 class ColumnMatcher:
@@ -51,7 +51,7 @@ class ColumnMatcher:
         if not len(events):
             return
         compiled = self._compiled_shapes() if len(events) >= FEWEST_EVENTS else None
-        found = [] if compiled is None else compiled.process(events)
+        found = [] if compiled is None else compiled.process(events, FEWEST_EVENTS)
         others = self._one_by_one(events, {id(one.shape) for one in found})
         moment = itemgetter(0)
         told = heapq.merge(others, *(one.told() for one in found), key=moment)

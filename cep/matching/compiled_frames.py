@@ -13,13 +13,14 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
+from cep.condition_code.columns import FrameColumns
+from cep.condition_code.operands import NotCompilable
 from cep.expression import EvaluationError, Schema, row_reader
 from cep.matching.result_frames import frame_of
 from cep.matching.row_bits import RowBits, RowBitsReader, bounds
-from cep.row_kernel import opcodes as op
+from cep.row_kernel import outcomes
 from cep.row_kernel.arrays import Matches, Partitions
-from cep.row_kernel.columns import FrameColumns
-from cep.row_kernel.operands import NotCompilable
+from cep.row_kernel.columns import rows_of
 from cep.row_kernel.output import CompiledOutput
 from cep.row_kernel.plan import SearchPlan
 from cep.row_kernel.walk import search
@@ -140,7 +141,7 @@ class CompiledFrames:
             partitions.start[0] = rest.start if rest.interpreted is None else end[0]
             partitions.matches[0] = rest.matches
             partitions.has_first_row[0] = rest.has_first_row
-        rows, ranks = self._columns.rows(frame, bits.time_ms.to_numpy(), known, true)
+        rows, ranks = rows_of(self._columns, frame, bits.time_ms.to_numpy(), known, true)
         matches = search(self._plan.ranked(ranks), rows, partitions, _DEAD_CELLS)
         return _Call(frame, bits, known, true, partitions, matches)
 
@@ -152,7 +153,7 @@ class CompiledFrames:
         """Yield the rows of the result, partition by partition."""
         last = len(call.partitions.begin) - 1
         done = 0
-        given_up = np.flatnonzero(call.matches.status == op.GAVE_UP).tolist()
+        given_up = np.flatnonzero(call.matches.status == outcomes.GAVE_UP).tolist()
         if not is_end and self._holds_too_much(call):
             given_up.append(last)
         if interpreted is not None:

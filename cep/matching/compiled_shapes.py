@@ -1,11 +1,13 @@
 """Many events at once through the shapes that compiled code can run.
 
-    EventColumns ──cep.nfa_kernel.walk, key by key──► found ──in order of time──► detections
+    EventColumns ──ShapeEvents──► of a shape ──cep.nfa_kernel.walk, key by key──► found
+    found ──in order of time──► detections
 
 Where compiled code gives up on a shape, the machine in Python takes the events of the call, from
 the state it had before them.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -15,11 +17,14 @@ import numpy as np
 from cep.compiling import Ints
 from cep.matching.event_columns import EventColumns, Told
 from cep.matching.keyed import KeyedMatcher
+from cep.matching.shape_events import Concerning, ShapeEvents
 from cep.matching.shapes import EventKind, Shape
+from cep.nfa.machine import Machine
 from cep.nfa.runs import KeyRuns
+from cep.nfa.step_counts import StepCounts
 from cep.nfa.transition_table import EventTransitions
 from cep.nfa_kernel import arrays as at
-from cep.nfa_kernel.arrays import KeyEvents
+from cep.nfa_kernel import counting
 from cep.nfa_kernel.chains import Chains
 from cep.nfa_kernel.key_arrays import loaded, written
 from cep.nfa_kernel.tables import MachineTables, is_compilable
@@ -39,38 +44,44 @@ class CompiledShapes:
     def __init__(self, matcher: KeyedMatcher) -> None:
         self._matcher = matcher
         self._tables = [
-            (shape, MachineTables(shape.machine))
+            (shape, shape.machine, MachineTables(shape.machine))
             for shape in matcher.shapes
             if is_compilable(shape.machine)
         ]
 
-    def process(self, events: EventColumns[EventKind]) -> "list[FoundByShape]":
+    def process(self, events: EventColumns[EventKind], fewest_events: int) -> "list[FoundByShape]":
         """Move the keys of these shapes by events, to the time of the last; return what was found.
 
-        Shapes on which compiled code gave up are left as they are, and are not among the results.
+        Shapes that fewer events concern, and those on which compiled code gave up, are left as they
+        are, and are not among the results.
         """
-        walks = [(shape, self._walk(shape, tables, events)) for shape, tables in self._tables]
-        return [FoundByShape(shape, events, walk) for shape, walk in walks if walk is not None]
+        by_shape = _transitions_by_shape(events.kinds)
+        of_shape = ShapeEvents(events)
+        found = []
+        for shape, machine, tables in self._tables:
+            transitions = by_shape.get(id(shape), ())
+            if of_shape.count([kind for kind, _ in transitions]) < max(1, fewest_events):
+                continue
+            tables.make_room(len(transitions))
+            kinds = [(kind, tables.number(each)) for kind, each in transitions]
+            walked = self._walk(shape, machine, tables, events, of_shape.concerning(kinds))
+            if walked is not None:
+                found.append(FoundByShape(shape, events, walked))
+        return found
 
     def _walk(
-        self, shape: Shape, tables: MachineTables, events: EventColumns[EventKind]
+        self,
+        shape: Shape,
+        machine: Machine,
+        tables: MachineTables,
+        events: EventColumns[EventKind],
+        concerning: Concerning,
     ) -> "_Walk | None":
         """Move the keys of a shape; `None` if compiled code did not, with nothing changed.
 
         What keys hold goes into arrays and back, which takes as long as it takes Python to move as
         many partial matches by an event each.
         """
-        tables.make_room(len(events.kinds))
-        kind_numbers = np.array(
-            [
-                next(
-                    (tables.number(cast("EventTransitions", t)) for of, t in kind if of is shape), 0
-                )
-                for kind in events.kinds
-            ],
-            np.int64,
-        )
-        concerning = _concerning(events, kind_numbers[events.kind_numbers])
         keys = [events.keys[number] for number in concerning.keys]
         states = cast("list[KeyRuns | None]", [shape.keys.get(key) for key in keys])
         if not is_worth_it(len(concerning.events.order), states):
@@ -82,11 +93,12 @@ class CompiledShapes:
             tables.tables,
             concerning.events,
             before.arrays,
-            shape.machine.stopped,
+            machine.stopped,
             int(events.times_ms[-1]),
         )
         if walked.status == at.GAVE_UP:
             return None
+        _count(machine, walked.counts, tables.tables.step_count)
         known = _KnownEvents(events, before.events)
         after = written(walked.keys, known.lists, known.count)
         for key, state, runs in zip(keys, states, after, strict=True):
@@ -114,6 +126,16 @@ class CompiledShapes:
         told[is_timeout, at.FOUND_RULES] &= ~counted
         left: Ints = told[told[:, at.FOUND_RULES] != 0]
         return left
+
+
+def _count(machine: Machine, counts: Ints, step_count: int) -> None:
+    """Count what compiled code has counted by rule and step."""
+    rows = np.flatnonzero(counts[:, : counting.KINDS].any(axis=1))
+    for row, numbers in zip(rows.tolist(), counts[rows].tolist(), strict=True):
+        reached, again, timed_out, broken, pruned, newest_ms = numbers
+        taken = reached + again
+        found = StepCounts(reached, taken, timed_out, broken, pruned, newest_ms if taken else None)
+        machine.tally.add(*divmod(row, step_count), found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,21 +170,15 @@ def is_worth_it(event_count: int, keys: Iterable[KeyRuns | None]) -> bool:
     return event_count >= sum(key.run_count() for key in keys if key is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Concerning:
-    """The events that concern a shape, and which of the keys they have."""
-
-    events: KeyEvents
-    keys: Ints
-
-
-def _concerning(events: EventColumns[EventKind], kind_numbers: Ints) -> _Concerning:
-    does_concern = kind_numbers[events.order] != 0
-    counted = np.concatenate([[0], np.cumsum(does_concern)])[events.key_begin]
-    keys = np.flatnonzero(np.diff(counted))
-    begin = np.append(counted[keys], counted[-1])
-    order = events.order[does_concern]
-    return _Concerning(KeyEvents(begin, order, events.times_ms, kind_numbers), keys)
+def _transitions_by_shape(
+    kinds: Sequence[EventKind],
+) -> dict[int, list[tuple[int, EventTransitions]]]:
+    """Return by identity of a shape which kinds of events concern it, and what they do."""
+    by_shape: defaultdict[int, list[tuple[int, EventTransitions]]] = defaultdict(list)
+    for number, kind in enumerate(kinds):
+        for shape, transitions in kind:
+            by_shape[id(shape)].append((number, cast("EventTransitions", transitions)))
+    return by_shape
 
 
 @dataclass(frozen=True, slots=True)

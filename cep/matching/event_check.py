@@ -14,8 +14,12 @@ from cep.expression.errors import near_name
 from cep.expression.tree import aggregates_of, columns_of
 from cep.pattern import Pattern
 
-_SECONDS: Final = range(10**8, 10**10)
+SECONDS: Final = range(10**8, 10**10)
 """Days of the years 1973 to 2286 in seconds, which in milliseconds are days of early 1970."""
+
+
+class EventWarning(UserWarning):
+    """Events show that a pattern, a key or a time was most likely meant otherwise."""
 
 
 class EventCheck:
@@ -39,7 +43,7 @@ class EventCheck:
         self._names.update(event)
         if self._are_seconds:
             time = event.get(self._time_field)
-            self._are_seconds = type(time) is int and time in _SECONDS
+            self._are_seconds = type(time) is int and time in SECONDS
 
     def warnings(self) -> Iterator[str]:
         """Yield what to tell; nothing if there was no event."""
@@ -52,14 +56,36 @@ class EventCheck:
             if (name := key.split(".")[0]) not in self._names:
                 yield self._told(name, "which is of the key, so all events have the same one")
         if self._are_seconds:
-            yield (
-                f"{self._time_field} reads as a day of early 1970: times are milliseconds, and "
-                "these look like seconds; multiply them by 1000"
-            )
+            yield warning_of_seconds(self._time_field)
 
     def _told(self, name: str, so: str) -> str:
         hint = near_name(name, self._names)
         return f"no event has the field {name}, {so}{'; ' if hint else ''}{hint}"
+
+
+def warning_of_seconds(name: str) -> str:
+    """Return what to tell of a time that is in `SECONDS` in all events."""
+    return (
+        f"{name} reads as a day of early 1970: times are milliseconds, and these look like "
+        "seconds; multiply them by 1000"
+    )
+
+
+def warning_of_open(pattern: Pattern, were: str) -> Iterator[str]:
+    """Yield what to tell of partial matches that are open at the end, if time can close them.
+
+    Args:
+        pattern: what is looked for.
+        were: how many they were, with the verb.
+    """
+    query = pattern.query
+    windows = (
+        [query.clause.within_ms]
+        if query is not None
+        else [element.within for element in pattern.tree.elements]
+    )
+    if any(windows):
+        yield f"{were} open after the last event; --until closes windows, which may bring matches"
 
 
 def _fields_read(pattern: Pattern) -> Iterator[tuple[str, str]]:

@@ -79,35 +79,29 @@ class EventColumns(Generic[Kind]):
         frame: pl.DataFrame,
         times_ms: pl.Series,
         kinds: Sequence[Kind],
+        kind_numbers: Ints,
         key_columns: pl.DataFrame,
         *,
         is_single: bool = False,
         only_key: Hashable = (),
     ) -> "EventColumns[Kind]":
-        """Return events, whose kinds are given one by one.
+        """Return events, which are put together by key.
 
         Args:
             frame: the events.
             times_ms: their times.
-            kinds: their kinds.
+            kinds: what there are among `kind_numbers`.
+            kind_numbers: of each event, the place of its kind in `kinds`.
             key_columns: their keys, a column for each part.
             is_single: whether a key of one part is the value itself, not a tuple.
             only_key: the key of all events if there are no columns.
         """
-        numbers: dict[int, int] = {}
-        distinct: list[Kind] = []
-        for identity, kind in {id(kind): kind for kind in kinds}.items():
-            numbers[identity] = len(distinct)
-            distinct.append(kind)
-        kind_numbers = np.fromiter(
-            (numbers[identity] for identity in map(id, kinds)), np.int64, len(kinds)
-        )
         if key_columns.width:
             keys, begin, order = _by_key(key_columns, is_single=is_single)
         else:
             keys, begin, order = [only_key], np.array([0, len(frame)]), np.arange(len(frame))
         times = times_ms.cast(pl.Int64).to_numpy()
-        return cls(frame, times, tuple(distinct), kind_numbers, keys, begin, order)
+        return cls(frame, times, tuple(kinds), kind_numbers, keys, begin, order)
 
 
 def _by_key(columns: pl.DataFrame, *, is_single: bool) -> tuple[list[Any], Ints, Ints]:

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from pydantic import TypeAdapter
@@ -15,8 +16,9 @@ from pydantic import TypeAdapter
 from cep.definition.checking import CheckedDefinition
 from cep.definition.document import Example
 from cep.definition.keys import written_key
-from cep.expression import EvaluationError, Expression, compile_scalar, resolve
-from cep.matching.find_matches import find_matches
+from cep.definition.parameters import with_parameters_in_pattern
+from cep.expression import EvaluationError, Expression, Schema, compile_scalar, resolve
+from cep.matching.find_matches import MatchResult, find_matches
 from cep.nfa.errors import MatchingError
 from cep.nfa.limits import Limits
 from cep.pattern import Pattern, Problem
@@ -45,7 +47,10 @@ class WrittenExamples:
 
 
 def example_problems(
-    document: Mapping[str, Any], checked: CheckedDefinition[Any], event_time_column: str
+    document: Mapping[str, Any],
+    checked: CheckedDefinition[Any],
+    event_time_column: str,
+    schema: Schema | None = None,
 ) -> list[Problem]:
     """Return how the examples of a document differ from what its pattern finds.
 
@@ -56,9 +61,10 @@ def example_problems(
         document: the document.
         checked: what checking it has found.
         event_time_column: the column that holds the time of an event.
+        schema: as `run_examples` takes it.
     """
     written, problems = examples_to_run(document, checked, event_time_column)
-    return problems if written is None else run_examples(written)
+    return problems if written is None else run_examples(written, schema)
 
 
 def examples_to_run(
@@ -73,22 +79,39 @@ def examples_to_run(
     if not given:
         return None, []
     keys = written_key(document.get("key_by"), checked.pattern) or []
-    return WrittenExamples(document["pattern"], keys, given, event_time_column), []
+    pattern = with_parameters_in_pattern(document)["pattern"]
+    return WrittenExamples(pattern, keys, given, event_time_column), []
 
 
-def run_examples(written: WrittenExamples) -> list[Problem]:
+def run_examples(written: WrittenExamples, schema: Schema | None = None) -> list[Problem]:
     """Return how examples differ from what their pattern finds.
 
     What that takes is bounded for one key only: who runs examples of others, bounds it.
+
+    Args:
+        written: the examples.
+        schema: the columns of the stream and its lists with their values; of use only to patterns
+            that name lists, whose examples cannot be run without.
     """
     pattern = Pattern.from_document(written.pattern)
-    key_by = _key_function(written.key_by) if written.key_by else None
+    if pattern.list_names and schema is None:
+        names = ", ".join(pattern.list_names)
+        message = f"the values of the lists it names are not known here: {names}."
+        return [Problem("examples", message, "Let the rule service check it, which has the lists.")]
+    find = partial(
+        find_matches,
+        pattern,
+        time_field=written.event_time_column,
+        key_by=_key_function(written.key_by) if written.key_by else None,
+        require_order=True,
+        limits=_LIMITS,
+        schema=schema,
+        warn=False,
+    )
     return [
         problem
         for index, example in enumerate(_EXAMPLES.validate_python(written.examples))
-        for problem in _problems(
-            example, f"examples[{index}]", pattern, written.event_time_column, key_by
-        )
+        for problem in _problems(example, f"examples[{index}]", find)
     ]
 
 
@@ -107,23 +130,9 @@ def _unfit(examples: Sequence[Mapping[str, Any]], pattern: Pattern) -> Problem |
     return None
 
 
-def _problems(
-    example: Example,
-    path: str,
-    pattern: Pattern,
-    event_time_column: str,
-    key_by: Callable[[Any], str] | None,
-) -> Iterator[Problem]:
+def _problems(example: Example, path: str, find: Callable[..., MatchResult]) -> Iterator[Problem]:
     try:
-        result = find_matches(
-            pattern,
-            example.events,
-            time_field=event_time_column,
-            final_watermark_ms=example.final_watermark_ms,
-            key_by=key_by,
-            require_order=True,
-            limits=_LIMITS,
-        )
+        result = find(example.events, final_watermark_ms=example.final_watermark_ms)
     except (MatchingError, EvaluationError) as error:
         yield Problem(f"{path}.events", f"{error}", "Mend the events.")
         return

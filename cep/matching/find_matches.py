@@ -3,14 +3,18 @@
 Source: the public entry point of the core; semantics as `cep.nfa`.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
 from typing import Any, ClassVar
 
-from cep.expression import EvaluationError, compile_predicate, mapping_reader
+from cep.events.frames import rows_of
+from cep.expression import EvaluationError, Schema, compile_predicate, mapping_reader
+from cep.html_tables import events_table, found_table
 from cep.instants import epoch_ms
+from cep.matching.event_check import EventCheck, EventWarning
 from cep.matching.keyed import KeyedMatcher
 from cep.matching.shapes import Detection, EventKind
 from cep.nfa.errors import ConditionFailed, EventTimeError, SkipTargetMissing
@@ -19,16 +23,16 @@ from cep.pattern import Pattern
 
 TimeField = str | Callable[[Any], Any]
 KeyBy = str | Sequence[str] | Callable[[Any], Hashable] | None
-OrderBy = str | Callable[[Any], Any] | None
+OrderBy = str | Sequence[str] | Callable[[Any], Any] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
     """One match: the accepted events (the very objects given) by step name.
 
-    `at` is the index of the event whose processing, or whose advance of time, brought the match;
-    `None` where the final watermark did. `time_ms` is the event time at which it was found: that of
-    the event, or when the window closed. `key` is `None` without `key_by`.
+    `at` is the index, from 0, of the event whose processing, or whose advance of time, brought the
+    match; `None` where the final watermark did. `time_ms` is the event time at which it was found:
+    that of the event, or when the window closed. `key` is `None` without `key_by`.
     """
 
     is_timeout: ClassVar[bool] = False
@@ -37,6 +41,9 @@ class Match:
     at: int | None
     time_ms: int
     key: Hashable = None
+
+    def _repr_html_(self) -> str:
+        return events_table(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +62,9 @@ class TimedOutMatch:
         """When the window closed, as for a match that time brings."""
         return self.timeout_ms
 
+    def _repr_html_(self) -> str:
+        return events_table(self)
+
 
 @dataclass(slots=True)
 class MatchResult:
@@ -70,6 +80,13 @@ class MatchResult:
     held_back_matches: int = 0
     open_after_watermark: int | None = None
 
+    def _repr_html_(self) -> str:
+        found: list[Match | TimedOutMatch] = [*self.matches, *self.timed_out]
+        found.sort(key=lambda each: each.time_ms)
+        count = self.open_partial_matches
+        told = "1 partial match was open" if count == 1 else f"{count:,} partial matches were open"
+        return found_table(found, told if count else "")
+
 
 def find_matches(  # noqa: PLR0913 - keyword options with defaults
     pattern: Pattern,
@@ -81,33 +98,44 @@ def find_matches(  # noqa: PLR0913 - keyword options with defaults
     order_by: OrderBy = None,
     require_order: bool = False,
     limits: Limits | None = None,
+    schema: Schema | None = None,
+    warn: bool = True,
 ) -> MatchResult:
     """Return all matches and timeouts of a pattern over events in order of time.
 
     Args:
         pattern: what to look for.
         events: mappings, or objects with attributes, in order of time; times may tie. An event
-            older than the one before it is processed where it stands and moves no window.
+            older than the one before it is processed where it stands and moves no window. A frame
+            of Polars, pandas or Arrow is taken as the mappings that its rows are.
         time_field: field (or function) giving the event time: int milliseconds, datetime or ISO
             8601 text. A time without zone is taken as UTC.
         final_watermark_ms: advance time to this after the last event, which closes open windows.
         key_by: field, fields or function giving the key; matches never mix keys. `None` =
             one key, or PARTITION BY of a clause.
-        order_by: field or function that orders events of equal time; by default they keep their
-            order.
+        order_by: field, fields or function that order events of equal time; by default they keep
+            their order.
         require_order: refuse events that go back in time.
         limits: how much one key may hold.
+        schema: the columns of the events and the lists of their stream, for patterns that name
+            lists.
+        warn: issue an `EventWarning` of what was most likely meant otherwise: a field that a
+            condition reads or a key that no event has, seconds that are read as milliseconds. Only
+            events that are mappings are looked at.
 
     Raises:
         PatternError: the pattern is not valid.
+        UnreadableEvents: the events are a frame that cannot be read.
         EventTimeError: an event has no usable time, or goes back in time and must not.
         LimitExceeded: a key holds more than its limits allow.
         SkipTargetMissing: throw_on_miss; its `partial_result` holds what came before.
     """
     result = MatchResult()
-    scan = _Scan(pattern, limits, _Reading(time_field, key_by, order_by, require_order))
+    scan = _Scan(pattern, limits, _Reading(time_field, key_by, order_by, require_order), schema)
+    check = _check(pattern, scan.key_by, time_field)
+    rows = rows_of(events)
     try:
-        for found in scan.over(events):
+        for found in scan.over(_seen(rows, check) if warn else rows):
             _add(result, found)
         result.open_partial_matches = scan.matcher.open_partial_matches()
         result.held_back_matches = scan.matcher.held_back_matches()
@@ -118,6 +146,8 @@ def find_matches(  # noqa: PLR0913 - keyword options with defaults
     except SkipTargetMissing as error:
         error.partial_result = result
         raise
+    for warning in check.warnings():
+        warnings.warn(warning, EventWarning, stacklevel=2)
     return result
 
 
@@ -139,10 +169,23 @@ def iter_matches(  # noqa: PLR0913 - as find_matches
     `on_last_event` is told, before time is advanced further, how many partial matches are open.
     """
     scan = _Scan(pattern, limits, _Reading(time_field, key_by, order_by, require_order))
-    yield from scan.over(events)
+    yield from scan.over(rows_of(events))
     on_last_event(scan.matcher.open_partial_matches())
     if final_watermark_ms is not None:
         yield from scan.to_watermark(final_watermark_ms)
+
+
+def _check(pattern: Pattern, key_by: KeyBy, time_field: TimeField) -> EventCheck:
+    """Return what looks at the events; a function for a key or the time is not looked into."""
+    names = [key_by] if isinstance(key_by, str) else [] if callable(key_by) else key_by or []
+    return EventCheck(pattern, names, time_field if isinstance(time_field, str) else "")
+
+
+def _seen(events: Iterable[Any], check: EventCheck) -> Iterator[Any]:
+    for event in events:
+        if isinstance(event, Mapping):
+            check.see(event)
+        yield event
 
 
 def _add(result: MatchResult, found: Match | TimedOutMatch) -> None:
@@ -165,17 +208,26 @@ class _Reading:
 class _Scan:
     """One pass over events: times, keys and tests read from each, fed to a matcher."""
 
-    def __init__(self, pattern: Pattern, limits: Limits | None, reading: _Reading) -> None:
+    def __init__(
+        self,
+        pattern: Pattern,
+        limits: Limits | None,
+        reading: _Reading,
+        schema: Schema | None = None,
+    ) -> None:
         pattern.validate()
         time_field, order_by = reading.time_field, reading.order_by
-        self.matcher = KeyedMatcher({"": pattern}, limits=limits)
+        self.matcher = KeyedMatcher({"": pattern}, limits=limits, schema=schema)
         self._time_of = _reader(time_field)
         self._time_name = time_field if isinstance(time_field, str) else "the time function"
         key_by = reading.key_by
         if key_by is None and pattern.query is not None:
             key_by = pattern.partition_by or None
+        self.key_by = key_by
         self._key_of = _key_reader(key_by)
-        self._order_of = None if order_by is None else _reader(order_by)
+        self._order_of: Callable[[Any], Any] | None = (
+            None if order_by is None else _key_reader(order_by)
+        )
         self._tests = [
             compile_predicate(node, mapping_reader, _no_aggregates)
             for node in self.matcher.tests.nodes
@@ -197,9 +249,9 @@ class _Scan:
                 return []
             return self.matcher.process(self._key_of(event), kind, event, time_ms)
         except EvaluationError as error:
-            raise EvaluationError(f"event {index}: {error}") from error
+            raise EvaluationError(f"event {index + 1}: {error}") from error
         except ConditionFailed as failure:
-            raise failure.at(f"event {index}") from failure.__cause__
+            raise failure.at(f"event {index + 1}") from failure.__cause__
 
     def to_watermark(self, time_ms: int) -> Iterator[Match | TimedOutMatch]:
         for detection in self.matcher.advance_to(time_ms):
@@ -220,7 +272,7 @@ class _Scan:
             time_ms = self._time_ms(event, index)
             if self._require_order and latest_ms is not None and time_ms < latest_ms:
                 raise EventTimeError(
-                    f"event {index} ({self._time_name} = {time_ms} ms) is older than the one "
+                    f"event {index + 1} ({self._time_name} = {time_ms} ms) is older than the one "
                     f"before it ({latest_ms} ms); sort the events by time first"
                 )
             latest_ms = time_ms
@@ -231,7 +283,7 @@ class _Scan:
         try:
             return to_time_ms(value)
         except ValueError as error:
-            raise EventTimeError(f"event {index}: {self._time_name} {error}") from None
+            raise EventTimeError(f"event {index + 1}: {self._time_name} {error}") from None
 
     def _kind(self, event: Any) -> EventKind:
         true_tests = tuple(number for number, test in enumerate(self._tests) if test(event, ()))

@@ -1,17 +1,20 @@
 """The state of one key after the other, for stores that keep keys apart.
 
-    KeyedMatcher ──describe, encode_key──► layout · bytes per key ──KeyRestorer──► KeyedMatcher
+    KeyedMatcher ──layout, encode_keys──► layout · bytes per key ──KeyRestorer──► KeyedMatcher
 
 A layout says which rules the bits in the encoded keys stand for. It is written once for many keys;
 a key that was written under an older one is translated when it is read. Rules are matched by id and
 pattern, as in `cep.matching.matcher_state`.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from cep.matching.keyed import KeyedMatcher
+from cep.matching.machines import KeyState
 from cep.matching.replayed_keys import merged, replayed
 from cep.matching.shapes import Shape
 from cep.nfa.codec import pack_values, unpack_values
@@ -39,25 +42,39 @@ class EncodedKey(NamedTuple):
     holds_back: bool
 
 
-def encode_key(matcher: KeyedMatcher, key: Hashable) -> EncodedKey | None:
-    """Return the state of a key; `None` if it holds nothing.
+def encode_keys(
+    matcher: KeyedMatcher, keys: AbstractSet[Hashable]
+) -> Iterator[tuple[Hashable, EncodedKey]]:
+    """Yield some keys with their states, but for those that hold nothing, in any order.
+
+    Each shape is looked at for the keys it has, so that shapes with none of them cost nothing.
 
     Raises:
         StateEncodingError: an event holds a value that cannot be written.
     """
+    holding: defaultdict[Hashable, list[tuple[int, Shape, KeyState]]] = defaultdict(list)
+    for number, shape in enumerate(matcher.shapes):
+        there = shape.keys
+        # The smaller side is gone through.
+        both = (key for key in keys if key in there) if len(keys) < len(there) else there
+        for key in both:
+            holding[key].append((number, shape, there[key]))
+    for key in keys & holding.keys():
+        yield key, _encoded(holding[key])
+
+
+def _encoded(holding: Sequence[tuple[int, Shape, KeyState]]) -> EncodedKey:
+    """Return the state of a key, given what each shape that has it holds, in order of shapes."""
     parts = []
     deadline_ms: int | None = None
     holds_back = False
-    for number, shape in enumerate(matcher.shapes):
-        runs = shape.keys.get(key)
-        if runs is None:
-            continue
+    for number, shape, runs in holding:
         parts.append([number, shape.machine.payload(runs)])
         holds_back = holds_back or bool(runs.held_back_rules())
         closes_ms = shape.machine.next_deadline_ms(runs)
         if closes_ms is not None and (deadline_ms is None or closes_ms < deadline_ms):
             deadline_ms = closes_ms
-    return EncodedKey(pack_values(parts), deadline_ms, holds_back) if parts else None
+    return EncodedKey(pack_values(parts), deadline_ms, holds_back)
 
 
 class KeyRestorer:

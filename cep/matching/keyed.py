@@ -9,9 +9,10 @@ of their deadlines, on every key, without a later event on that key.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 from cep.bounded_cache import BoundedCache
 from cep.expression import FieldReader, Schema, mapping_reader
@@ -22,8 +23,11 @@ from cep.matching.shapes import Detection, EventKind, RuleFailure, Selection, Sh
 from cep.nfa.conditions import CodeGuard, EventTests
 from cep.nfa.errors import MatchingError
 from cep.nfa.limits import Limits
+from cep.nfa.step_counts import StepCounts
 from cep.nfa.transition_table import kinds_capacity
 from cep.pattern import Pattern
+
+_NONE: Final[Mapping[int, int]] = {}
 
 
 class KeyedMatcher:
@@ -255,7 +259,9 @@ class KeyedMatcher:
                 # The partial match that was waited for is gone; the next one has more time.
                 self.settle(shape, key, runs)
                 continue
-            closing_ms = deadline_ms if self._in_deadline_order else time_ms
+            closing_ms, closings = deadline_ms, _NONE
+            if not self._in_deadline_order:
+                closing_ms, closings = time_ms, shape.machine.absences_until(runs, time_ms)
             try:
                 emitted, timed_out = shape.machine.advance(runs, closing_ms)
             except MatchingError as error:
@@ -265,7 +271,8 @@ class KeyedMatcher:
                 continue
             self.settle(shape, key, runs)
             for rules, cell in emitted:
-                detections.extend(shape.detections(rules, key, cell, deadline_ms))
+                found_ms = closings.get(id(cell), deadline_ms)
+                detections.extend(shape.detections(rules, key, cell, found_ms))
             for late in timed_out:
                 told = self.count_timeouts(shape, late.rules)
                 found = shape.detections(told, key, late.cell, late.timeout_ms, is_timeout=True)
@@ -298,6 +305,22 @@ class KeyedMatcher:
         for (shape, rules), number in self._timeouts.items():
             for rule in shapes[shape].rules_of(rules):
                 counts[rule] += number
+        return counts
+
+    def step_counts(self) -> dict[str, dict[str, StepCounts]]:
+        """Return by rule and step what has been counted since all keys were cleared.
+
+        Steps at which nothing has happened are left out, and clauses that are searched for.
+        """
+        counts: dict[str, dict[str, StepCounts]] = {}
+        for shape in self.shapes:
+            for rule, step, of_step in shape.step_counts():
+                of_rule = counts.setdefault(rule, {})
+                if step in of_rule:  # a variable that stands in several places
+                    of_rule[step] = replace(of_rule[step])
+                    of_rule[step].add(of_step)
+                else:
+                    of_rule[step] = of_step
         return counts
 
     def end(self) -> Iterator[list[Detection]]:
@@ -341,6 +364,7 @@ class KeyedMatcher:
         for shape in self.shapes:
             shape.keys.clear()
             shape.machine.stopped = 0
+            shape.clear_steps()
         self._timeouts.clear()
         self._deadlines.clear()
         self.time_ms = None

@@ -93,6 +93,9 @@ class KeyMachine(Protocol):
     def next_deadline_ms(self, key: Any) -> int | None:
         """Return when the next window of a key closes."""
 
+    def absences_until(self, key: Any, time_ms: int) -> Mapping[int, int]:
+        """Return when partial matches that windows complete up to a time do so, by `id` of cell."""
+
     def advance(
         self, key: Any, time_ms: int
     ) -> tuple[Sequence[tuple[int, Any]], Sequence[TimedOut]]:

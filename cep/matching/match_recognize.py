@@ -12,8 +12,11 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
 
+from cep.events.frames import rows_of, table_of
+from cep.events.table import UnreadableEvents
 from cep.expression import EvaluationError, Predicate, Schema, compile_predicate, row_reader
 from cep.expression.types import DataType
+from cep.html_tables import table
 from cep.matching.row_times import NEVER_MS, time_ms_of
 from cep.nfa.limits import Limits
 from cep.row_pattern.analysis.analyse import analyse
@@ -50,26 +53,32 @@ class RecognizedRows:
         """Return the rows as dicts by column."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
+    def _repr_html_(self) -> str:
+        return table(self.columns, self.rows, len(self.rows), "" if self.rows else "no rows")
+
 
 def match_recognize(
-    clause: str, rows: Iterable[Row], *, schema: Columns, limits: Limits | None = None
+    clause: str, rows: Iterable[Row], *, schema: Columns | None = None, limits: Limits | None = None
 ) -> RecognizedRows:
     """Return the result of `SELECT * FROM rows MATCH_RECOGNIZE (...)`.
 
     Args:
         clause: the clause alone, or a whole `SELECT ... FROM name MATCH_RECOGNIZE (...)`.
-        rows: sequences in the order of the schema, or mappings; a missing column is NULL. Within a
-            partition they are sorted by ORDER BY; ties keep their order, NULLs come last.
-        schema: the columns: a `Schema`, a mapping from name to type, or a text in DDL. Values of
-            TIMESTAMP are datetimes, or integers as milliseconds since 1970 in UTC.
+        rows: sequences in the order of the schema, or mappings, where a missing column is NULL; or
+            a frame of Polars, pandas or Arrow. Within a partition they are sorted by ORDER BY;
+            ties keep their order, NULLs come last.
+        schema: the columns: a `Schema`, a mapping from name to type, or a text in DDL; those of a
+            frame need not be given. Values of TIMESTAMP are datetimes, or integers as milliseconds
+            since 1970 in UTC.
         limits: how many candidates a partition may hold; the rows are all there in any case.
 
     Raises:
         ClauseError: the clause is not well formed, or does not fit the schema.
+        UnreadableEvents: the rows are a frame that cannot be read, or show no columns.
         RowPatternFailure: the query fails on these rows.
         LimitExceeded: a partition would hold too much.
     """
-    known = _schema(schema)
+    known, rows = _read(rows, schema)
     query = read_query(clause)
     bound = analyse(query.clause, known)
     names = tuple(name for name, _ in known.columns)
@@ -112,6 +121,15 @@ def _passed(tests: Sequence[Predicate | None], row: tuple[Any, ...]) -> list[boo
         return [test is None or test(row, ()) for test in tests]
     except EvaluationError as error:
         raise failure_of(error, "a condition in DEFINE") from error
+
+
+def _read(rows: Iterable[Row], schema: Columns | None) -> tuple[Schema, Iterable[Row]]:
+    if schema is not None:
+        return _schema(schema), rows_of(rows)
+    table = table_of(rows)
+    if table is None:
+        raise UnreadableEvents("give the schema of the rows; only frames show theirs")
+    return table.schema, table.rows
 
 
 def _schema(columns: Columns) -> Schema:

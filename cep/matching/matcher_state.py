@@ -6,7 +6,7 @@ changed one loses them, and a new one starts empty.
 Source: FLIP-200, "partial matches are kept for the same id and version".
 """
 
-from cep.matching.key_state import KeyRestorer, encode_key, layout
+from cep.matching.key_state import KeyRestorer, encode_keys, layout
 from cep.matching.keyed import KeyedMatcher
 from cep.nfa.codec import pack, unpack
 from cep.nfa.errors import StateEncodingError
@@ -22,8 +22,8 @@ def encode_matcher(matcher: KeyedMatcher) -> bytes:
         StateEncodingError: a key or an event contains another type.
     """
     keys = dict.fromkeys(key for shape in matcher.shapes for key in shape.keys)
-    encoded = ((key, encode_key(matcher, key)) for key in keys)
-    states = [[key, state.data] for key, state in encoded if state is not None]
+    encoded = dict(encode_keys(matcher, keys.keys()))
+    states = [[key, encoded[key].data] for key in keys if key in encoded]
     return pack([matcher.time_ms, layout(matcher), states])
 
 

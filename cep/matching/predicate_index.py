@@ -15,8 +15,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
+import numpy as np
 import polars as pl
 
+from cep.compiling import Ints
 from cep.expression import (
     EvaluationError,
     Field,
@@ -28,8 +30,11 @@ from cep.expression import (
 )
 from cep.expression.tree import And, Comparison, ComparisonOperator, Literal
 from cep.expression.types import to_polars
+from cep.matching.list_tests import ListTests
 
 Kind = TypeVar("Kind")
+Concerned = tuple[pl.Series, list[Kind], Ints]
+"""Some rows, in order; the kinds there are among them; and of each row the place of its kind."""
 
 _TESTS_IN_ONE_WORD = 63
 _HITS = pl.Schema({"row": pl.UInt32(), "test": pl.UInt32()})
@@ -74,6 +79,9 @@ class PredicateIndex:
     def __init__(self, tests: Sequence[Node], schema: Schema) -> None:
         self.tests = tuple(tests)
         self._schema = schema
+        self._lists = ListTests.of(tests)
+        tests, schema = self._lists.replaced(tests), self._lists.widened(schema)
+        self._tested_schema = schema
         self._in_words = len(tests) <= _TESTS_IN_ONE_WORD
         self._lookups = [] if self._in_words else self._find_lookups(tests)
         looked_up = {number for lookup in self._lookups for number in lookup.tests["test"]}
@@ -86,7 +94,7 @@ class PredicateIndex:
     def _find_lookups(self, tests: Sequence[Node]) -> list[_Lookup]:
         by_column: defaultdict[str, list[_EqualityTest]] = defaultdict(list)
         for number, test in enumerate(tests):
-            for found in _equality_tests(test, number, self._schema):
+            for found in _equality_tests(test, number, self._tested_schema):
                 by_column[found.column].append(found)
         lookups = []
         covered: set[int] = set()
@@ -102,11 +110,11 @@ class PredicateIndex:
         by_rest: defaultdict[Node | None, list[_EqualityTest]] = defaultdict(list)
         for test in tests:
             by_rest[test.rest].append(test)
-        dtype = _dtype(column, self._schema)
+        dtype = _dtype(column, self._tested_schema)
         return [
             _Lookup(
                 column,
-                None if rest is None else compile_columnar(rest, self._schema),
+                None if rest is None else compile_columnar(rest, self._tested_schema),
                 pl.DataFrame(
                     {
                         column: pl.Series([test.value for test in members], dtype=dtype),
@@ -122,8 +130,8 @@ class PredicateIndex:
         frame: pl.DataFrame,
         kind_of: Callable[[tuple[int, ...]], Kind],
         without: Collection[int] | None = None,
-    ) -> tuple[pl.Series, list[Kind]]:
-        """Return the rows whose kind is truthy, in order, and their kinds.
+    ) -> Concerned[Kind]:
+        """Return the rows whose kind is truthy, with their kinds.
 
         Args:
             frame: the rows.
@@ -136,6 +144,8 @@ class PredicateIndex:
         """
         if without is not None:
             return self._classify_by_hits(self._tested_one_by_one(frame, without), frame, kind_of)
+        with evaluating():
+            frame = self._lists.tested(frame, self._schema)
         if self._in_words:
             return self._classify_by_word(frame, kind_of)
         with evaluating():
@@ -166,7 +176,7 @@ class PredicateIndex:
 
     def _classify_by_word(
         self, frame: pl.DataFrame, kind_of: Callable[[tuple[int, ...]], Kind]
-    ) -> tuple[pl.Series, list[Kind]]:
+    ) -> Concerned[Kind]:
         bits = (
             test.cast(pl.UInt64) * pl.lit(1 << number, pl.UInt64) for number, test in self._singly
         )
@@ -177,22 +187,30 @@ class PredicateIndex:
             word: kind_of(tuple(number for number, _ in self._singly if word >> number & 1))
             for word in words.unique().to_list()
         }
-        concerned = pl.Series([word for word, kind in kinds.items() if kind], dtype=pl.UInt64)
+        concerned = pl.Series(sorted(word for word in kinds if kinds[word]), dtype=pl.UInt64)
         rows = words.is_in(concerned.implode()).arg_true()
-        return rows, [kinds[word] for word in words[rows].to_list()]
+        numbers = np.searchsorted(concerned.to_numpy(), words[rows].to_numpy())
+        return rows, [kinds[word] for word in concerned.to_list()], numbers.astype(np.int64)
 
     def _classify_by_hits(
         self, hits: pl.DataFrame, frame: pl.DataFrame, kind_of: Callable[[tuple[int, ...]], Kind]
-    ) -> tuple[pl.Series, list[Kind]]:
+    ) -> Concerned[Kind]:
         by_row = hits.group_by("row").agg(pl.col("test").sort())
         if kind_of(()):  # rows for which no test holds may matter, too, for strict contiguity
             every_row = pl.select(row=pl.int_range(len(frame), dtype=pl.UInt32))
             by_row = every_row.join(by_row, on="row", how="left")
-        by_row = by_row.sort("row")
-        kinds = [kind_of(tuple(tests or ())) for tests in by_row.get_column("test").to_list()]
+        alike = by_row.group_by("test", maintain_order=True).agg("row")
+        kinds = [kind_of(tuple(tests or ())) for tests in alike.get_column("test").to_list()]
         is_concerned = pl.Series([bool(kind) for kind in kinds], dtype=pl.Boolean)
-        rows = by_row.get_column("row").filter(is_concerned)
-        return rows, [kind for kind in kinds if kind]
+        found = (
+            alike.select("row")
+            .filter(is_concerned)
+            .with_row_index("kind")
+            .explode("row")
+            .sort("row")
+        )
+        numbers = found.get_column("kind").cast(pl.Int64).to_numpy()
+        return found.get_column("row"), [kind for kind in kinds if kind], numbers
 
     def _looked_up(self, frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
         numbered = frame.with_row_index("row")

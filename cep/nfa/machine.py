@@ -32,7 +32,8 @@ from cep.nfa.runs import (
     KeyRuns,
     Run,
 )
-from cep.nfa.skip import Emitted, Finished, emit
+from cep.nfa.skip import Emitted, Finished, Pruned, emit
+from cep.nfa.step_counts import StepEvent, StepTally, Taken
 from cep.nfa.transition_table import (
     TRANSITION_BRANCHES,
     TRANSITION_RULES,
@@ -41,6 +42,7 @@ from cep.nfa.transition_table import (
     RuleCondition,
     TransitionTable,
 )
+from cep.nfa.waiting import deadline_ms
 from cep.nfa.written_runs import WrittenRuns
 from cep.pattern.tree import SkipKind
 
@@ -57,7 +59,16 @@ class TimedOut:
 class _EventStep:
     """One event on its way through the partial matches of a key."""
 
-    __slots__ = ("_aggregate_count", "event", "finished", "moved", "sequence", "time_ms")
+    __slots__ = (
+        "_aggregate_count",
+        "accepted",
+        "broken",
+        "event",
+        "finished",
+        "moved",
+        "sequence",
+        "time_ms",
+    )
 
     def __init__(self, event: Any, sequence: int, time_ms: int, aggregate_count: int) -> None:
         self.event = event
@@ -65,6 +76,8 @@ class _EventStep:
         self.time_ms = time_ms
         self.moved: list[Run] = []
         self.finished: list[Finished] = []
+        self.accepted: list[Taken] = []
+        self.broken: list[tuple[int, Cell]] = []
         self._aggregate_count = aggregate_count
 
     def follow(self, outcome: RunOutcome, rules: int, run: Run) -> None:
@@ -73,24 +86,27 @@ class _EventStep:
         The partial match without events, which every event may start, only goes on by accepting.
         """
         _, _, start, start_ms, previous_ms, cell = run
+        if cell is not None and not outcome.successors and not outcome.finished:
+            self.broken.append((rules, cell))
         taken: Cell | None = None
         for target, step in outcome.successors:
             if step != NO_EVENT:
                 if taken is None or taken[CELL_STEP] != step:
-                    taken = self.taken(cell, step)
+                    taken = self.taken(cell, step, rules)
                 self.moved.append((target, rules, start, start_ms, self.time_ms, taken))
             elif cell is not None:
                 self.moved.append((target, rules, start, start_ms, previous_ms, cell))
         for step in outcome.finished:
             if step != NO_EVENT:
                 if taken is None or taken[CELL_STEP] != step:
-                    taken = self.taken(cell, step)
+                    taken = self.taken(cell, step, rules)
                 self.finished.append((rules, start, taken))
             elif cell is not None:
                 self.finished.append((rules, start, cell))
 
-    def taken(self, previous: Cell | None, step: int) -> Cell:
-        """Return the cell of this event, accepted for a step behind `previous`."""
+    def taken(self, previous: Cell | None, step: int, rules: int) -> Cell:
+        """Return the cell of this event, which some rules accept for a step behind `previous`."""
+        self.accepted.append((rules, step, previous is None or previous[CELL_STEP] != step))
         states = [UNFOLDED] * self._aggregate_count if self._aggregate_count else None
         return (previous, step, self.sequence, self.event, states)
 
@@ -98,7 +114,8 @@ class _EventStep:
 class Machine:
     """A program with the conditions of the rules that share it.
 
-    Immutable but for its caches and `stopped`, the rules that start nothing any more.
+    Immutable but for its caches, `stopped`, the rules that start nothing any more, and `tally`,
+    how far partial matches got since it was cleared.
 
     Args:
         program: what to run.
@@ -119,7 +136,9 @@ class Machine:
         self.limits = limits or Limits()
         self.aggregate_count = aggregate_count
         self.deadlines_can_come_nearer = program.has_previous_windows
+        self._has_absences = any(state.kind is StateKind.PENDING for state in program.states)
         self.stopped = 0
+        self.tally = StepTally()
         self._events_checkpoint = self.limits.events + self.limits.events // 10
         self._table = TransitionTable(program, rules)
         self.all_rules = self._table.all_rules
@@ -226,21 +245,23 @@ class Machine:
             check_held(self.limits, key, moved, held)
         key.sequence = sequence + 1
         key.runs = moved
-        if not finished and not key.waiting:
-            return _NOTHING
-        waiting = key.waiting
-        try:
-            return emit(self.program.skip, key, finished)
-        except SkipTargetMissing:
-            key.runs, key.waiting, key.sequence = runs, waiting, sequence
-            raise
+        emitted: list[Emitted] = _NOTHING
+        if finished or key.waiting:
+            waiting = key.waiting
+            try:
+                emitted = self._emit(key, finished)
+            except SkipTargetMissing:
+                key.runs, key.waiting, key.sequence = runs, waiting, sequence
+                raise
+        self.tally.moved(step.accepted, step.broken, time_ms)
+        return emitted
 
     def _move(self, step: _EventStep, run: Run, branches: tuple[Branch, ...]) -> None:
         state, rules, start, start_ms, previous_ms, cell = run
         branch = branches[0]
         if branch.sole_step != NO_EVENT and not rules & ~branch.rules:
             # By far the most common case: all rules accept the event and go on together.
-            taken = step.taken(cell, branch.sole_step)
+            taken = step.taken(cell, branch.sole_step, rules)
             step.moved.append((branch.sole_target, rules, start, start_ms, step.time_ms, taken))
             return
         for branch in branches:
@@ -267,18 +288,26 @@ class Machine:
             window_ms, start_ms = self.program.window_ms, key.first_start_ms
             return start_ms + window_ms if window_ms and start_ms is not None else None
         deadlines = [
-            deadline for run in key.open_runs() if (deadline := self._deadline_ms(run)) is not None
+            deadline
+            for run in key.open_runs()
+            if (deadline := deadline_ms(self.program, run)) is not None
         ]
         return min(deadlines, default=None)
 
-    def _deadline_ms(self, run: Run) -> int | None:
-        window_ms = self.program.window_ms
-        first = run[RUN_START_MS] + window_ms if window_ms else None
-        previous_window_ms = self.program.states[run[RUN_STATE]].previous_window_ms
-        if not previous_window_ms:
-            return first
-        previous = run[RUN_PREVIOUS_MS] + previous_window_ms
-        return previous if first is None else min(first, previous)
+    def absences_until(self, key: KeyRuns, time_ms: int) -> dict[int, int]:
+        """Return when partial matches that become matches by a time do so, by `id` of last cell.
+
+        Those are what waits for the end of a window in which something must not come.
+        """
+        if not self._has_absences:
+            return {}
+        return {
+            id(run[RUN_CELL]): closes_ms
+            for run in key.runs
+            if self.program.states[run[RUN_STATE]].kind is StateKind.PENDING
+            and (closes_ms := deadline_ms(self.program, run)) is not None
+            and closes_ms <= time_ms
+        }
 
     def advance(self, key: KeyRuns, time_ms: int) -> tuple[list[Emitted], list[TimedOut]]:
         """Tell a key that time has come to `time_ms`: every window up to it is closed.
@@ -303,11 +332,13 @@ class Machine:
                     TimedOut(run[RUN_RULES], run[RUN_CELL], self._timeout_ms(run, time_ms))
                 )
         try:
-            return emit(self.program.skip, key, finished), timed_out
+            emitted = self._emit(key, finished)
         except SkipTargetMissing:
             key.runs, key.waiting = runs, waiting
             key.bound_rules()
             raise
+        self.tally.ended(StepEvent.TIMED_OUT, ((each.rules, each.cell) for each in timed_out))
+        return emitted, timed_out
 
     def release(self, key: KeyRuns, rules: int) -> list[Emitted]:
         """Give up the partial matches of some rules; return the matches that they held back.
@@ -322,11 +353,18 @@ class Machine:
         runs, waiting = key.runs, key.waiting
         key.give_up_runs(rules)
         try:
-            return emit(self.program.skip, key, [])
+            return self._emit(key, [])
         except SkipTargetMissing:
             key.runs, key.waiting = runs, waiting
             key.bound_rules()
             raise
+
+    def _emit(self, key: KeyRuns, finished: list[Finished]) -> list[Emitted]:
+        pruned: Pruned = []
+        emitted = emit(self.program.skip, key, finished, pruned)
+        if pruned:
+            self.tally.ended(StepEvent.PRUNED, pruned)
+        return emitted
 
     def _split_at(self, runs: list[Run], time_ms: int) -> tuple[list[Run], list[Run]]:
         """Return the partial matches with a window closed by `time_ms`, and the others."""
@@ -339,8 +377,8 @@ class Machine:
             return expired, []
         kept: list[Run] = []
         for run in runs:
-            deadline_ms = self._deadline_ms(run)
-            is_open = deadline_ms is None or deadline_ms > time_ms
+            closes_ms = deadline_ms(self.program, run)
+            is_open = closes_ms is None or closes_ms > time_ms
             (kept if is_open else expired).append(run)
         return expired, kept
 

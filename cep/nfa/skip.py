@@ -17,6 +17,7 @@ from cep.nfa.runs import (
     CELL_STEP,
     COMPLETED_CELL,
     COMPLETED_START,
+    RUN_CELL,
     RUN_RULES,
     RUN_START,
     RUN_STATE,
@@ -34,12 +35,21 @@ Finished = tuple[int, int, Cell]
 Emitted = tuple[int, Cell]
 """A match that comes out: `(rules, last cell)`."""
 
+Pruned = list[tuple[int, Cell]]
+"""What a match that came out has pruned, partial or complete: rules, last cell."""
 
-def emit(plan: SkipPlan, key: KeyRuns, finished: list[Finished]) -> list[Emitted]:
+
+def emit(plan: SkipPlan, key: KeyRuns, finished: list[Finished], pruned: Pruned) -> list[Emitted]:
     """Return the matches that come out now; prunes `key.runs` and updates `key.waiting`.
 
     Also called when partial matches went away (`finished` may be empty), as that frees waiting
     matches.
+
+    Args:
+        plan: the strategy.
+        key: the key.
+        finished: the matches just completed.
+        pruned: takes what is pruned.
 
     Raises:
         SkipTargetMissing: the strategy must fail on this match; the matches before it are lost.
@@ -51,7 +61,7 @@ def emit(plan: SkipPlan, key: KeyRuns, finished: list[Finished]) -> list[Emitted
         return _in_order(finished)
     queues = _partition(key.waiting, finished)
     key.waiting = []
-    return [match for rules, queue in queues for match in _drain(plan, key, rules, queue)]
+    return [match for rules, queue in queues for match in _drain(plan, key, rules, queue, pruned)]
 
 
 def _in_order(finished: list[Finished]) -> list[Emitted]:
@@ -88,7 +98,9 @@ def _partition(
     return parts
 
 
-def _drain(plan: SkipPlan, key: KeyRuns, rules: int, queue: list[Completed]) -> Iterator[Emitted]:
+def _drain(
+    plan: SkipPlan, key: KeyRuns, rules: int, queue: list[Completed], pruned: Pruned
+) -> Iterator[Emitted]:
     """Yield what comes out of one queue; what is held back goes to `key.waiting`."""
     while queue:
         held_back = _rules_with_earlier_run(key.runs, queue[0][COMPLETED_START], rules)
@@ -101,7 +113,12 @@ def _drain(plan: SkipPlan, key: KeyRuns, rules: int, queue: list[Completed]) -> 
         last_pruned = _last_pruned_start(plan, cell, rules)
         yield rules, cell
         if last_pruned is not None:
-            _prune_runs(key, rules, last_pruned)
+            _prune_runs(key, rules, last_pruned, pruned)
+            pruned += [
+                (rules, waiting[COMPLETED_CELL])
+                for waiting in queue
+                if waiting[COMPLETED_START] <= last_pruned
+            ]
             queue = [waiting for waiting in queue if waiting[COMPLETED_START] > last_pruned]
             _heapify(queue)
 
@@ -115,13 +132,15 @@ def _rules_with_earlier_run(runs: list[Run], start: int, rules: int) -> int:
     return held_back
 
 
-def _prune_runs(key: KeyRuns, rules: int, last_pruned: int) -> None:
+def _prune_runs(key: KeyRuns, rules: int, last_pruned: int, pruned: Pruned) -> None:
     kept: list[Run] = []
     for position, run in enumerate(key.runs):
         if run[RUN_START] > last_pruned:
             kept += key.runs[position:]
             break
         remaining = run[RUN_RULES] & ~rules
+        if remaining != run[RUN_RULES]:
+            pruned.append((run[RUN_RULES] & rules, run[RUN_CELL]))
         if remaining:
             kept.append((run[RUN_STATE], remaining, *run[RUN_START:]))
     key.runs = kept

@@ -19,7 +19,7 @@ def compile_all() -> None:
     no_rows = np.zeros((0, 5), np.int64)
     pairs = np.zeros((1, 2), np.int64)
     tables = Tables(
-        none, no_rows, pairs, none, none, pairs, pairs, 0, 0, (at.NO_SKIP, 0, False), 1, 1
+        none, no_rows, pairs, none, none, pairs, pairs, 0, 0, (at.NO_SKIP, 0, False), 1, 1, 1, 1
     )
     before = loaded([], 0)
     if before is not None:  # as it is without events

@@ -68,6 +68,8 @@ class Tables(NamedTuple):
         skip: what follows a match, a target step, whether a missing target is an error.
         most_held: how many partial matches and held-back matches a key may have.
         most_events: how many events a key may have kept, counted roughly.
+        rule_count: how many rules the machine has.
+        step_count: how many steps.
     """
 
     branch_begin: Ints
@@ -82,6 +84,8 @@ class Tables(NamedTuple):
     skip: tuple[int, int, bool]
     most_held: int
     most_events: int
+    rule_count: int
+    step_count: int
 
 
 class KeyEvents(NamedTuple):
@@ -122,8 +126,12 @@ class KeyArrays(NamedTuple):
 
 
 class Walked(NamedTuple):
-    """How a call went: `status`, what the keys hold now, what was found, key by key."""
+    """How a call went: `status`, what the keys hold now, what was found, key by key.
+
+    `counts` has a row for each step of each rule; its columns are in `counting`.
+    """
 
     status: int
     keys: KeyArrays
     found: Ints
+    counts: Ints

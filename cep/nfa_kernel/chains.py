@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cep.compiling import Ints, compiled
+from cep.compiling import Ints, compiled, in_one_piece
 from cep.compiling.growing import with_places
 from cep.nfa.runs import Cell
 from cep.nfa_kernel import arrays as at
@@ -54,7 +54,7 @@ class Chains:
     def ending_with(self, lasts: Ints) -> dict[int, Cell]:
         """Return the cells behind some last ones, by number."""
         self._mark += 1
-        numbers = reachable(self._cells, lasts, self._seen, self._mark)
+        numbers = reachable(self._cells, in_one_piece(lasts), self._seen, self._mark)
         cells = self._cells[numbers]
         event_numbers = np.unique(cells[:, at.CELL_EVENT])
         events = dict(zip(event_numbers.tolist(), self._events_of(event_numbers), strict=True))

@@ -6,6 +6,7 @@ Source: `cep.nfa.skip`, whose meaning it has.
 from cep.compiling import Ints, compiled
 from cep.compiling.growing import with_room
 from cep.nfa_kernel import arrays as at
+from cep.nfa_kernel import counting
 from cep.nfa_kernel.queues import keep_after, offer, poll
 
 _NOTHING_PRUNED = -1
@@ -32,6 +33,9 @@ def emit(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - compiled 
     key: int,
     order_ms: int,
     event: int,
+    pending: Ints,
+    counts: Ints,
+    step_count: int,
 ) -> tuple[int, int, Ints, int, bool]:
     """Let come out what can; return how many runs and queues are left, what was found, and success.
 
@@ -55,6 +59,9 @@ def emit(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - compiled 
         key: whose.
         order_ms: when.
         event: the event that finished them, `NO_EVENT` for a window.
+        pending: see `counting.count`; what is pruned is counted.
+        counts: see there.
+        step_count: how many steps there are.
     """
     part_count, used = 0, 0
     unseen = 0
@@ -137,7 +144,16 @@ def emit(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - compiled 
             found[found_count, at.FOUND_EVENT] = event
             found_count += 1
             if pruned != _NOTHING_PRUNED:
-                run_count = _prune(runs, run_count, rules, pruned)
+                for place in range(begin, begin + count):
+                    if items[place, 0] <= pruned:
+                        step = cells[items[place, 1], at.CELL_STEP]
+                        counting.count(
+                            pending, counts, step_count, counting.PRUNED, step, rules,
+                            counting.NO_TIME,
+                        )  # fmt: skip
+                run_count = _prune(
+                    runs, run_count, rules, pruned, cells, pending, counts, step_count
+                )
                 count = keep_after(items, begin, count, pruned)
     return run_count, queue_count, found, found_count, True
 
@@ -174,11 +190,26 @@ def last_pruned(
 
 
 @compiled
-def _prune(runs: Ints, count: int, rules: int, pruned: int) -> int:
+def _prune(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by place
+    runs: Ints,
+    count: int,
+    rules: int,
+    pruned: int,
+    cells: Ints,
+    pending: Ints,
+    counts: Ints,
+    step_count: int,
+) -> int:
     kept = 0
     for place in range(count):
         if runs[place, at.RUN_START] <= pruned:
             remaining = runs[place, at.RUN_RULES] & ~rules
+            if remaining != runs[place, at.RUN_RULES]:
+                counting.count(
+                    pending, counts, step_count, counting.PRUNED,
+                    cells[runs[place, at.RUN_CELL], at.CELL_STEP],
+                    runs[place, at.RUN_RULES] & rules, counting.NO_TIME,
+                )  # fmt: skip
             if not remaining:
                 continue
             runs[place, at.RUN_RULES] = remaining

@@ -120,6 +120,8 @@ class MachineTables:
                 skip=(_SKIPS[skip.kind], target, skip.throw_on_miss),
                 most_held=limits.partial_matches,
                 most_events=limits.events,
+                rule_count=self._machine.all_rules.bit_length(),
+                step_count=1 + max(state.step for state in self._program.states),
             )
         return self._tables
 

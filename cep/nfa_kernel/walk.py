@@ -13,6 +13,7 @@ import numpy as np
 from cep.compiling import Ints, compiled, inlined
 from cep.compiling.growing import with_room
 from cep.nfa_kernel import arrays as at
+from cep.nfa_kernel import counting
 from cep.nfa_kernel.arrays import KeyArrays, KeyEvents, Tables, Walked
 from cep.nfa_kernel.emitting import emit
 
@@ -41,6 +42,7 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one call for all events, so
     states, start_state, window_ms = tables.states, tables.start_state, tables.window_ms
     skip_kind, skip_step, throws = tables.skip
     most_held, most_events = tables.most_held, tables.most_events
+    step_count = tables.step_count
     begins, order, times_ms, kinds = events.begin, events.order, events.times_ms, events.kinds
     state_count = len(states)
     has_previous_windows = False
@@ -68,6 +70,11 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one call for all events, so
     out_queues, out_queue_count = np.empty((len(keys.queues) + 64, 3), np.int64), 0
     out_held, out_held_count = np.empty((len(keys.held_back) + 64, 2), np.int64), 0
 
+    counts = np.zeros((tables.rule_count * step_count, counting.COUNTS_WIDTH), np.int64)
+    counts[:, counting.NEWEST_MS] = counting.NO_TIME
+    pending = np.zeros((step_count * counting.KINDS, counting.PENDING_WIDTH), np.int64)
+    pending[:, 2] = counting.NO_TIME
+
     for key in range(key_count):
         # What the key holds.
         sequence, event_count = keys.sequences[key], keys.event_counts[key]
@@ -77,14 +84,14 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one call for all events, so
         for number in range(keys.queue_begin[key], keys.queue_begin[key + 1]):
             first, last = keys.queues[number, 1], keys.queues[number, 2]
             if queue_count == _QUEUES or held_count + last - first > room:
-                return Walked(at.GAVE_UP, keys, found)
+                return Walked(at.GAVE_UP, keys, found, counts)
             queues[queue_count, 0], queues[queue_count, 1] = keys.queues[number, 0], held_count
             queues[queue_count, 2] = last - first
             held_back[held_count : held_count + last - first] = keys.held_back[first:last]
             held_count += last - first
             queue_count += 1
         if run_count > room:
-            return Walked(at.GAVE_UP, keys, found)
+            return Walked(at.GAVE_UP, keys, found, counts)
         runs[:run_count] = keys.runs[begin:end]
 
         for turn in range(begins[key], begins[key + 1] + 1):
@@ -127,10 +134,10 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one call for all events, so
                     run_count, queue_count, found, found_count, could = emit(
                         skip_kind, skip_step, throws, runs, run_count, queues, queue_count,
                         held_back, parts, split, items, finished, finished_count, cells, found,
-                        found_count, key, due_ms, at.NO_EVENT,
+                        found_count, key, due_ms, at.NO_EVENT, pending, counts, step_count,
                     )  # fmt: skip
                     if not could:
-                        return Walked(at.GAVE_UP, keys, found)
+                        return Walked(at.GAVE_UP, keys, found, counts)
                 found = with_room(found, found_count + late_count)
                 for place in range(late_count):
                     found[found_count, at.FOUND_KEY] = key
@@ -141,6 +148,10 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one call for all events, so
                     found[found_count, at.FOUND_ORDER_MS] = due_ms
                     found[found_count, at.FOUND_EVENT] = at.NO_EVENT
                     found_count += 1
+                    counting.count(
+                        pending, counts, step_count, counting.TIMED_OUT,
+                        cells[late[place, 1], at.CELL_STEP], late[place, 0], counting.NO_TIME,
+                    )  # fmt: skip
                 if not run_count and not queue_count:
                     sequence, event_count = 0, 0
             if is_end:
@@ -158,7 +169,7 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one call for all events, so
                 continue
             event_count += 1
             if event_count > most_events:
-                return Walked(at.GAVE_UP, keys, found)
+                return Walked(at.GAVE_UP, keys, found, counts)
             moved_count, finished_count = 0, 0
             starting = starts[kind, 1] & ~stopped
             for place in range(unmoved, run_count + 1):
@@ -185,16 +196,22 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one call for all events, so
                         or finished_count + last_end - first_end > room
                         or cell_count > _MOST_CELLS
                     ):
-                        return Walked(at.GAVE_UP, keys, found)
+                        return Walked(at.GAVE_UP, keys, found, counts)
                     cells = with_room(cells, cell_count + last - first + last_end - first_end)
+                    if first == last and first_end == last_end and cell != at.NO_CELL:
+                        counting.count(
+                            pending, counts, step_count, counting.BROKEN,
+                            cells[cell, at.CELL_STEP], goes, counting.NO_TIME,
+                        )  # fmt: skip
                     for number in range(first, last):
                         step = successors[number, 1]
                         if step == at.NO_STEP and cell == at.NO_CELL:
                             continue
                         if step != at.NO_STEP:
                             taken, cell_count = _taken(
-                                cells, cell_count, taken, cell, step, sequence, event
-                            )
+                                cells, cell_count, taken, cell, step, sequence, event,
+                                pending, counts, step_count, goes, time_ms,
+                            )  # fmt: skip
                         moved[moved_count, at.RUN_STATE] = successors[number, 0]
                         moved[moved_count, at.RUN_RULES] = goes
                         moved[moved_count, at.RUN_START] = start
@@ -212,14 +229,15 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one call for all events, so
                             continue
                         if step != at.NO_STEP:
                             taken, cell_count = _taken(
-                                cells, cell_count, taken, cell, step, sequence, event
-                            )
+                                cells, cell_count, taken, cell, step, sequence, event,
+                                pending, counts, step_count, goes, time_ms,
+                            )  # fmt: skip
                         finished[finished_count, 0], finished[finished_count, 1] = goes, start
                         finished[finished_count, 2] = cell if step == at.NO_STEP else taken
                         finished_count += 1
                 if rules and cell != at.NO_CELL:
                     if moved_count == room:
-                        return Walked(at.GAVE_UP, keys, found)
+                        return Walked(at.GAVE_UP, keys, found, counts)
                     moved[moved_count, at.RUN_STATE], moved[moved_count, at.RUN_RULES] = (
                         state,
                         rules,
@@ -233,7 +251,7 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one call for all events, so
             for number in range(queue_count):
                 held += queues[number, 2]
             if held > most_held or held > room:
-                return Walked(at.GAVE_UP, keys, found)
+                return Walked(at.GAVE_UP, keys, found, counts)
             runs[unmoved : unmoved + moved_count] = moved[:moved_count]
             run_count = unmoved + moved_count
             sequence += 1
@@ -241,10 +259,10 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one call for all events, so
                 run_count, queue_count, found, found_count, could = emit(
                     skip_kind, skip_step, throws, runs, run_count, queues, queue_count,
                     held_back, parts, split, items, finished, finished_count, cells, found,
-                    found_count, key, time_ms, event,
+                    found_count, key, time_ms, event, pending, counts, step_count,
                 )  # fmt: skip
                 if not could or found_count > _MOST_FOUND:
-                    return Walked(at.GAVE_UP, keys, found)
+                    return Walked(at.GAVE_UP, keys, found, counts)
             if not run_count and not queue_count:
                 sequence, event_count = 0, 0
 
@@ -275,12 +293,24 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one call for all events, so
         out_held[:out_held_count],
         cells[:cell_count],
     )
-    return Walked(at.DONE, after, found[:found_count])
+    counting.spread_all(pending, counts, step_count)
+    return Walked(at.DONE, after, found[:found_count], counts)
 
 
 @inlined
 def _taken(  # noqa: PLR0913, PLR0917 - what a cell holds; compiled code takes arguments by place
-    cells: Ints, cell_count: int, taken: int, previous: int, step: int, sequence: int, event: int
+    cells: Ints,
+    cell_count: int,
+    taken: int,
+    previous: int,
+    step: int,
+    sequence: int,
+    event: int,
+    pending: Ints,
+    counts: Ints,
+    step_count: int,
+    rules: int,
+    time_ms: int,
 ) -> tuple[int, int]:
     """Return a cell for the event, the last one taken if it is of this step, and their count."""
     if taken == at.NO_CELL or cells[taken, at.CELL_STEP] != step:
@@ -290,6 +320,9 @@ def _taken(  # noqa: PLR0913, PLR0917 - what a cell holds; compiled code takes a
         cells[taken, at.CELL_SEQUENCE] = sequence
         cells[taken, at.CELL_EVENT] = event
         cell_count += 1
+        is_first = previous == at.NO_CELL or cells[previous, at.CELL_STEP] != step
+        kind = counting.REACHED if is_first else counting.AGAIN
+        counting.count(pending, counts, step_count, kind, step, rules, time_ms)
     return taken, cell_count
 
 

@@ -6,18 +6,22 @@ which only shows once the pattern is complete, by `Pattern.validate`.
 Source: Flink CEP documentation, "The Pattern API"; names are Flink's in Python case.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from types import MappingProxyType
 from typing import Any, Self
 
 from cep.expression import Expression, ExpressionError
+from cep.expression.parameters import constants_of
 from cep.pattern import conditions
 from cep.pattern.durations import duration_ms
 from cep.pattern.forms import AnyPattern
+from cep.pattern.parameters import declared
 from cep.pattern.problems import PatternError, Problem
 from cep.pattern.tree import (
+    Condition,
     Contiguity,
     Group,
     InnerContiguity,
@@ -48,13 +52,30 @@ class Pattern(AnyPattern):
     # --- sequence
 
     @classmethod
-    def begin(cls, first: "str | Pattern", *, skip: SkipStrategy | None = None) -> Self:
+    def begin(
+        cls,
+        first: "str | Pattern",
+        *,
+        skip: SkipStrategy | None = None,
+        parameters: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    ) -> Self:
         """Return a pattern of one step, or of one group.
 
+        Args:
+            first: the name of the step, or the group; a group brings its own parameters.
+            skip: what happens to other partial matches after a match.
+            parameters: what conditions may name as `:name`, as documents have it:
+                `{"limit": {"type": "DOUBLE", "value": 100, "min": 0}}`.
+
         Raises:
-            PatternError: the group cannot be used as one.
+            PatternError: the group cannot be used as one, or a parameter is wrong.
         """
-        pattern = cls(PatternTree(elements=(_element(first, None, "steps[0]"),)))
+        tree = PatternTree(
+            elements=(_element(first, None, "steps[0]"),), parameters=declared(parameters)
+        )
+        if isinstance(first, Pattern):
+            tree = _with_parameters_of(tree, first, "steps[0]")
+        pattern = cls(tree)
         return pattern if skip is None else pattern.after_match(skip)
 
     def next(self, step: "str | Pattern") -> Self:
@@ -107,7 +128,7 @@ class Pattern(AnyPattern):
         """
         step = self._last_step("where")
         with self._locating("where"):
-            both = conditions.both(step.where, conditions.condition_of(condition))
+            both = conditions.both(step.where, self._condition(condition))
         return self._with_last(where=both)
 
     def or_where(self, condition: ConditionSource) -> Self:
@@ -118,7 +139,7 @@ class Pattern(AnyPattern):
         """
         step = self._last_step("where")
         with self._locating("where"):
-            either = conditions.either(step.where, conditions.condition_of(condition))
+            either = conditions.either(step.where, self._condition(condition))
         return self._with_last(where=either)
 
     def until(self, condition: ConditionSource) -> Self:
@@ -130,7 +151,7 @@ class Pattern(AnyPattern):
         if self._last.until is not None:
             raise self._error("until", "already given; only one applies.", "Join them with OR.")
         with self._locating("until"):
-            until = conditions.condition_of(condition)
+            until = self._condition(condition)
         return self._with_last(until=until)
 
     def subtype(self, subtype: str | type, *, field: str = "type") -> Self:
@@ -258,6 +279,9 @@ class Pattern(AnyPattern):
     def _path(self) -> str:
         return f"steps[{len(self.tree.elements) - 1}]"
 
+    def _condition(self, condition: ConditionSource) -> Condition:
+        return conditions.condition_of(condition, constants_of(self.parameters))
+
     def _last_step(self, key: str) -> Step:
         if isinstance(self._last, Step):
             return self._last
@@ -268,7 +292,10 @@ class Pattern(AnyPattern):
         path = f"steps[{len(elements)}]"
         element = _element(following, contiguity, path)
         _refuse(element_problems(element, self._last, path))
-        return type(self)(replace(self.tree, elements=(*elements, element)))
+        tree = replace(self.tree, elements=(*elements, element))
+        if isinstance(following, Pattern):
+            tree = _with_parameters_of(tree, following, path)
+        return type(self)(tree)
 
     def _repeated(self, times: Times, within: Duration | None) -> Self:
         if not all(isinstance(count, int | None) for count in (times.minimum, times.maximum)):
@@ -323,6 +350,16 @@ def _element(made_of: str | Pattern, contiguity: Contiguity | None, path: str) -
         )
         raise PatternError([Problem(f"{path}.group", message, "Set it on the whole pattern.")])
     return Group(contiguity=contiguity, elements=made_of.tree.elements)
+
+
+def _with_parameters_of(tree: PatternTree, group: Pattern, path: str) -> PatternTree:
+    """Return the tree with the parameters of a group added to its own."""
+    known = {parameter.name: parameter for parameter in tree.parameters}
+    for parameter in group.parameters:
+        if known.setdefault(parameter.name, parameter) != parameter:
+            message = f"its parameter {parameter.name} differs from that of the pattern around it."
+            raise PatternError([Problem(f"{path}.group", message, "Declare both alike.")])
+    return replace(tree, parameters=tuple(known.values()))
 
 
 def _refuse(found: Iterable[Problem]) -> None:

@@ -4,15 +4,14 @@ PythonCondition ──signed──► SignedCondition ──document──► th
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from types import ModuleType
 
 from cep.pattern.problems import PatternError, Problem
+from cep.pattern.rewriting import with_conditions
 from cep.pattern.tree import (
     AllOf,
     AnyOf,
     Condition,
-    Group,
     PatternTree,
     PythonCondition,
     SignedCondition,
@@ -42,7 +41,7 @@ def signed(
         code = sign(condition.function, keys.newest, CodeUse.CONDITION, modules, place=place)
         return SignedCondition(code)
 
-    return _Rewriter(sign_one).tree(tree)
+    return _rewritten(tree, sign_one)
 
 
 def loaded(
@@ -62,7 +61,7 @@ def loaded(
             raise CodeRefused(f"{condition} is no callable")
         return PythonCondition(function)
 
-    return _Rewriter(load_one).tree(tree)
+    return _rewritten(tree, load_one)
 
 
 def signed_codes(tree: PatternTree | Query) -> Iterator[tuple[str, SignedCode]]:
@@ -90,48 +89,17 @@ def _codes(condition: Condition | None, path: str) -> Iterator[tuple[str, Signed
             return
 
 
-class _Rewriter:
-    """Rewrites every condition of a tree that is not composed of others, collecting refusals."""
+def _rewritten(tree: PatternTree, rewrite: Callable[[Condition], Condition]) -> PatternTree:
+    problems: list[Problem] = []
 
-    def __init__(self, rewrite: Callable[[Condition], Condition]) -> None:
-        self._rewrite = rewrite
-        self._problems: list[Problem] = []
-
-    def tree(self, tree: PatternTree) -> PatternTree:
-        rewritten = replace(tree, elements=self._elements(tree.elements, "steps"))
-        if self._problems:
-            raise PatternError(self._problems)
-        return rewritten
-
-    def _elements(self, elements: tuple[Step | Group, ...], path: str) -> tuple[Step | Group, ...]:
-        return tuple(
-            self._element(element, f"{path}[{index}]") for index, element in enumerate(elements)
-        )
-
-    def _element(self, element: Step | Group, path: str) -> Step | Group:
-        match element:
-            case Step(where=where):
-                rewritten: Step | Group = replace(
-                    element, where=self._condition(where, f"{path}.where")
-                )
-            case Group(elements=inner):
-                rewritten = replace(element, elements=self._elements(inner, f"{path}.group.steps"))
-        return replace(rewritten, until=self._condition(element.until, f"{path}.until"))
-
-    def _condition(self, condition: Condition | None, path: str) -> Condition | None:
-        if condition is None:
-            return None
+    def rewrite_one(condition: Condition, path: str) -> Condition:
         try:
-            return self._rewritten(condition)
+            return rewrite(condition)
         except CodeRefused as refusal:
-            self._problems.append(Problem(path, f"{refusal}.", ""))
-            return None
+            problems.append(Problem(path, f"{refusal}.", ""))
+            return condition
 
-    def _rewritten(self, condition: Condition) -> Condition:
-        match condition:
-            case AllOf(conditions=parts):
-                return AllOf(tuple(map(self._rewritten, parts)))
-            case AnyOf(conditions=parts):
-                return AnyOf(tuple(map(self._rewritten, parts)))
-            case _:
-                return self._rewrite(condition)
+    rewritten = with_conditions(tree, rewrite_one)
+    if problems:
+        raise PatternError(problems)
+    return rewritten

@@ -1,16 +1,23 @@
 """Conditions of a step: reading one, and joining several with AND or OR."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from cep.expression import Expression, ExpressionError
 from cep.expression import Problem as ExpressionMistake
+from cep.expression.parsing.parser import NO_CONSTANTS, Constants
 from cep.pattern.problems import Problem
-from cep.pattern.tree import AllOf, AnyOf, Condition, PythonCondition
+from cep.pattern.tree import AllOf, AnyOf, Condition, Group, PythonCondition, Step
 
 
-def condition_of(condition: str | Expression | Callable[[Any, Any], bool]) -> Condition:
+def condition_of(
+    condition: str | Expression | Callable[[Any, Any], bool], constants: Constants = NO_CONSTANTS
+) -> Condition:
     """Return the condition for a SQL text, an expression or a Python callable.
+
+    Args:
+        condition: any of these.
+        constants: the values of the parameters that a text may name.
 
     Raises:
         ExpressionError: the text is not a SQL expression.
@@ -18,9 +25,9 @@ def condition_of(condition: str | Expression | Callable[[Any, Any], bool]) -> Co
     """
     match condition:
         case Expression():
-            return condition
+            return condition.written_out  # its parameters need not be those of the pattern
         case str():
-            return Expression.parse(condition)
+            return Expression.parse(condition, constants)
         case _ if callable(condition):
             return PythonCondition(condition)
         case _:
@@ -66,3 +73,25 @@ def either(first: Condition | None, second: Condition) -> Condition:
             return AnyOf((*conditions, second))
         case _:
             return AnyOf((first, second))
+
+
+def sql_parts(condition: Condition | None) -> Iterator[Expression]:
+    """Yield the parts of a condition that are SQL, in order."""
+    match condition:
+        case Expression():
+            yield condition
+        case AllOf(conditions=parts) | AnyOf(conditions=parts):
+            for part in parts:
+                yield from sql_parts(part)
+        case _:
+            return
+
+
+def expressions_of(elements: tuple[Step | Group, ...]) -> Iterator[Expression]:
+    """Yield all SQL conditions of a sequence, groups opened, in order."""
+    for element in elements:
+        if isinstance(element, Group):
+            yield from expressions_of(element.elements)
+        else:
+            yield from sql_parts(element.where)
+        yield from sql_parts(element.until)

@@ -11,8 +11,11 @@ from types import ModuleType
 from typing import Any, Self
 
 from cep.expression import Schema
+from cep.expression.lists import ValueList
+from cep.expression.parameters import Parameter
 from cep.pattern import code, row_patterns
 from cep.pattern.document import reading, writing
+from cep.pattern.list_names import list_names, with_list_values
 from cep.pattern.printed import reading as printed_reading
 from cep.pattern.printed import writing as printed_writing
 from cep.pattern.problems import PatternError, Problem
@@ -58,6 +61,23 @@ class AnyPattern:
         if self.query is not None:
             return row_patterns.variables(self.query)
         return tuple(step.name for step in self.tree.steps())
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters that are declared, with their values."""
+        return self.form.parameters
+
+    @property
+    def list_names(self) -> tuple[str, ...]:
+        """The lists of the stream that its conditions name, in order of name."""
+        return list_names(self.form)
+
+    def with_lists(self, lists: tuple[ValueList, ...]) -> Self:
+        """Return the pattern with the values of lists that it names, to run it on any events.
+
+        A schema with lists does the same for whoever knows the columns of the events.
+        """
+        return type(self)(with_list_values(self.form, lists))
 
     # --- checking
 
@@ -220,3 +240,7 @@ class AnyPattern:
         return printed_writing.printed(self.tree)
 
     __repr__ = __str__
+
+    def _repr_markdown_(self) -> str:
+        language = "python" if self.query is None else "sql"
+        return f"~~~{language}\n{self}\n~~~"

@@ -9,11 +9,13 @@ Source: conformance notes of the row patterns, "Notes for a streaming engine".
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from cep.expression import Schema
 from cep.expression.errors import Problem as Mistake
 from cep.expression.errors import problem_at
+from cep.expression.parameters import Parameter, constants_of
 from cep.expression.sql import quoted_name
 from cep.expression.tree import Span
 from cep.pattern.conditions import expression_problem
@@ -37,14 +39,18 @@ KEY: Final = "match_recognize"
 """The key of a pattern document that holds a clause."""
 
 
-def read_row_pattern(text: str) -> Query:
+def read_row_pattern(text: str, parameters: tuple[Parameter, ...] = ()) -> Query:
     """Return the query in a text.
+
+    Args:
+        text: the clause, or a query with one.
+        parameters: what its expressions may name.
 
     Raises:
         PatternError: it is not well formed; with line and column.
     """
     try:
-        return read_query(text)
+        return replace(read_query(text, constants_of(parameters)), parameters=parameters)
     except ClauseError as error:
         raise PatternError(_problems_of(error)) from None
 

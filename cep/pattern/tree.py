@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from cep.expression import Expression
+from cep.expression.parameters import Parameter
 from cep.signing.code import SignedCode
 
 
@@ -233,12 +234,14 @@ class Group(Element):
 class PatternTree:
     """A whole pattern: its sequence, and what happens after a match.
 
-    `flink_quirks` accepts the few patterns that Flink takes and then mangles.
+    `flink_quirks` accepts the few patterns that Flink takes and then mangles. `parameters` are
+    declared for its conditions and for what is output of its matches.
     """
 
     elements: tuple[Step | Group, ...]
     after_match_skip: SkipStrategy = SkipStrategy()
     flink_quirks: bool = False
+    parameters: tuple[Parameter, ...] = ()
 
     def steps(self) -> Iterator[Step]:
         """Yield every step, groups opened, in the order of the pattern."""

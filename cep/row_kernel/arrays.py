@@ -7,23 +7,8 @@ than most of what is done with it.
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from cep.compiling import Floats, Ints
-
-Flags = NDArray[np.bool_]
-
-
-class Items(NamedTuple):
-    """What a candidate remembers: rows of some variables, and aggregates.
-
-    Variables are bits. `rows`: variables, whether the first rows are counted, offset. `folds`:
-    variables, function, the column that is folded (-1: rows are counted).
-    """
-
-    rows: Ints
-    folds: Ints
+from cep.condition_code.arrays import CodeTables, Flags
 
 
 class Program(NamedTuple):
@@ -34,14 +19,8 @@ class Program(NamedTuple):
         steps: variable, code, next state; preferred ones first.
         initial: the first state.
         initial_of_first_row: that at the first row of a partition.
-        items: what candidates remember.
-        values: columns at other rows: the rows item they start from (-1: the row under test), the
-            shift, the column.
-        conditions: by variable, where its code begins (none = always true), whether it reads rows
-            by their place only; one more at the end.
-        code: operation, argument.
-        ints: constants.
-        floats: constants.
+        tests: by variable, what conditions ask of candidates.
+        are_of_row: by variable, whether its condition reads rows by their place only.
         within_ms: the longest time of a match, -1 = no limit.
         skip: -1 past the last row, -2 to the next row, else the variables of FIRST or LAST.
         skip_is_first: whether it is FIRST.
@@ -55,12 +34,8 @@ class Program(NamedTuple):
     steps: Ints
     initial: int
     initial_of_first_row: int
-    items: Items
-    values: Ints
-    conditions: Ints
-    code: Ints
-    ints: Ints
-    floats: Floats
+    tests: CodeTables
+    are_of_row: Flags
     within_ms: int
     skip: int
     skip_is_first: bool

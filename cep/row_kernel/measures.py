@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from cep.compiling import Floats, Ints, compiled
-from cep.row_kernel.arrays import Flags, Items, Matches, Rows
-from cep.row_kernel.memory import fold_result, new_memory, remember, remembered_row
+from cep.condition_code.arrays import Flags, Items
+from cep.condition_code.memory import fold_result, new_memory, remember, remembered_row
+from cep.row_kernel.arrays import Matches, Rows
 
 
 class Measured(NamedTuple):
@@ -53,6 +54,7 @@ def measure(items: Items, rows: Rows, matches: Matches) -> Measured:
                 memory,
                 reals,
                 depth,
+                depth + 1,
                 codes[coded + depth] >> 1,
                 start + depth,
             )

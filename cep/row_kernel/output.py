@@ -12,15 +12,16 @@ import numpy as np
 import polars as pl
 
 from cep.compiling import Ints
+from cep.condition_code.columns import FrameColumns
+from cep.condition_code.operands import NotCompilable, Operands
+from cep.condition_code.tables import items_of
 from cep.expression import DataType, Field, Kind, Node, Schema, aggregates_of, tree
 from cep.expression.evaluation.columnar import compile_columnar
 from cep.expression.rewrite import rebuilt
 from cep.expression.types import BIGINT, DOUBLE
 from cep.row_kernel.arrays import Matches, Partitions
-from cep.row_kernel.columns import FrameColumns
+from cep.row_kernel.columns import rows_of
 from cep.row_kernel.measures import Measured, measure
-from cep.row_kernel.operands import NotCompilable, Operands
-from cep.row_kernel.plan import items_of
 from cep.row_pattern.bound import (
     BoundClause,
     BoundReference,
@@ -126,7 +127,7 @@ class CompiledOutput:
             matches: what has been found.
         """
         no_ints = np.zeros(len(frame) if self._operands.int_columns else 0, np.int64)
-        rows, _ = self._columns.rows(frame, no_ints, no_ints, no_ints)
+        rows, _ = rows_of(self._columns, frame, no_ints, no_ints, no_ints)
         measured = measure(self._items, rows, matches)
         if not measured.could:
             return None

@@ -3,23 +3,25 @@
 RowProgram ──plan_of──► SearchPlan: columns for polars, and a Program without its texts
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
 
 from cep.compiling import MOST_BITS, table
-from cep.expression import Schema
+from cep.condition_code.expression_code import Code, CodeWriter
+from cep.condition_code.operands import NotCompilable, Operands
+from cep.condition_code.tables import bits_of, code_tables, with_ranks
+from cep.expression import Aggregate, Schema
 from cep.nfa.errors import LimitExceeded
-from cep.row_kernel.arrays import Items, Program
-from cep.row_kernel.expression_code import Code, CodeWriter
-from cep.row_kernel.operands import KernelFold, KernelValue, NotCompilable, Operands
-from cep.row_pattern.bound import RowOfMatch, Variables
+from cep.row_kernel.arrays import Program
+from cep.row_pattern.bound import BoundReference
 from cep.row_pattern.clause import RowsPerMatch, SkipTo
 from cep.row_search.program import RowProgram
+from cep.row_search.row_values import slot_of_reference
 
-"""Variables are bits of one integer."""
 _MOST_STATES: Final = 2_000
 _MOST_WALKED: Final = 200_000
 """How many places of the pattern may be looked at to find its states."""
@@ -37,9 +39,7 @@ class SearchPlan:
         """Return the program with the rank of each constant text, by its place in `ints`."""
         if not ranks:
             return self.program
-        ints = self.program.ints.copy()
-        ints[list(ranks)] = list(ranks.values())
-        return self.program._replace(ints=ints)
+        return self.program._replace(tests=with_ranks(self.program.tests, ranks))
 
 
 def plan_of(program: RowProgram, schema: Schema) -> SearchPlan | None:
@@ -62,46 +62,29 @@ def _plan(program: RowProgram, schema: Schema) -> SearchPlan:
         if condition is None or compiled.rest is None:
             codes.append(())
         else:
-            codes.append(CodeWriter(condition.references, operands).condition(compiled.rest).code)
-    begins = np.cumsum([0, *map(len, codes)]).tolist()
-    of_row = [*(condition.is_of_row for condition in program.conditions), False]
+            writer = CodeWriter(partial(_reference, condition.references), operands)
+            codes.append(writer.condition(compiled.rest).code)
+    are_of_row = [condition.is_of_row for condition in program.conditions]
     states, steps = _automaton(program)
     ready = Program(
         states=table(states, 2),
         steps=table(steps, 3),
         initial=0,
         initial_of_first_row=1,
-        items=items_of(operands.items, operands.folds),
-        values=table([_value(value, operands) for value in operands.values], 3),
-        conditions=table(list(zip(begins, of_row, strict=True)), 2),
-        code=table([part for code in codes for part in code], 2),
-        ints=np.array(operands.ints, np.int64),
-        floats=np.array(operands.floats, np.float64),
+        tests=code_tables(operands, codes),
+        are_of_row=np.array(are_of_row, np.bool_),
         within_ms=-1 if clause.within_ms is None else clause.within_ms,
-        skip=_SKIPS.get(clause.skip_to, _bits(clause.skip_variables or frozenset())),
+        skip=_SKIPS.get(clause.skip_to, bits_of(clause.skip_variables or frozenset())),
         skip_is_first=clause.skip_to is SkipTo.FIRST,
         fewest_rows=program.fewest_rows,
         output_ahead=program.output_ahead,
-        has_memory=not all(condition.is_of_row for condition in program.conditions),
+        has_memory=not all(are_of_row),
     )
     return SearchPlan(operands, ready)
 
 
-def items_of(rows: Iterable[RowOfMatch], folds: Iterable[KernelFold]) -> Items:
-    """Return what is remembered of a candidate, as arrays."""
-    return Items(
-        table([(_bits(row.variables), row.is_first, row.offset) for row in rows], 3),
-        table([(_bits(fold.variables), fold.function, fold.column) for fold in folds], 3),
-    )
-
-
-def _bits(variables: Variables) -> int:
-    return -1 if variables is None else sum(1 << variable for variable in variables)
-
-
-def _value(value: KernelValue, operands: Operands) -> tuple[int, int, int]:
-    item = -1 if value.item is None else operands.items[value.item]
-    return item, value.shift, value.column
+def _reference(references: tuple[BoundReference, ...], aggregate: Aggregate) -> BoundReference:
+    return references[slot_of_reference(aggregate)]
 
 
 def _automaton(program: RowProgram) -> tuple[list[tuple[int, int]], list[tuple[int, int, int]]]:

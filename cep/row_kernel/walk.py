@@ -15,10 +15,10 @@ import numpy as np
 
 from cep.compiling import Ints, compiled
 from cep.compiling.growing import with_places, with_room
-from cep.row_kernel import opcodes as op
+from cep.condition_code.memory import new_memory, remember
+from cep.condition_code.stack_machine import LATER, NOT_TRUE, holds
+from cep.row_kernel import outcomes
 from cep.row_kernel.arrays import Matches, Partitions, Program, Rows
-from cep.row_kernel.memory import new_memory, remember
-from cep.row_kernel.stack_machine import LATER, NOT_TRUE, holds
 
 _TRIED_PER_ROW: Final = 1_000
 _TRIED_FREE: Final = 1_000_000
@@ -58,9 +58,15 @@ def search(  # noqa: C901, PLR0912, PLR0915 - the inner loop: in one piece, as c
         partitions: where they are, and how far they have come.
         dead_cells: how many cells may be used for what has failed.
     """
-    states, steps, values, code = program.states, program.steps, program.values, program.code
-    conditions, int_constants, float_constants = program.conditions, program.ints, program.floats
-    row_items, folds = program.items.rows, program.items.folds
+    states, steps, are_of_row, tests = (
+        program.states,
+        program.steps,
+        program.are_of_row,
+        program.tests,
+    )
+    begins_of_code, code, values = tests.begin, tests.code, tests.values
+    int_constants, float_constants = tests.ints, tests.floats
+    row_items, folds = tests.items.rows, tests.items.folds
     within_ms, fewest_rows = program.within_ms, program.fewest_rows
     times_ms, known, true = rows.times_ms, rows.known, rows.true
     int_columns, int_nulls = rows.ints, rows.int_nulls
@@ -91,7 +97,7 @@ def search(  # noqa: C901, PLR0912, PLR0915 - the inner loop: in one piece, as c
         start, number = starts[partition], numbers[partition]
         budget = _TRIED_FREE + _TRIED_PER_ROW * (end - begin)
         mark += 1
-        outcome = op.FAILED
+        outcome = outcomes.FAILED
         while start < end:
             if is_ended and end - start < fewest_rows:
                 start = end
@@ -109,17 +115,17 @@ def search(  # noqa: C901, PLR0912, PLR0915 - the inner loop: in one piece, as c
                 row = start + depth
                 if step == states[state + 1, 0]:
                     if states[state, 1]:
-                        outcome = op.MATCHED
+                        outcome = outcomes.MATCHED
                         break
                     if memoizes:
                         dead[row - begin, state] = mark
                     if depth == 0:
-                        outcome = op.FAILED
+                        outcome = outcomes.FAILED
                         break
                     depth -= 1
                     continue
                 if row >= end and not is_ended:
-                    outcome = op.UNDECIDED
+                    outcome = outcomes.UNDECIDED
                     break
                 if row >= end or (within_ms >= 0 and times_ms[row] - times_ms[start] >= within_ms):
                     path[depth, 1] = states[state + 1, 0]
@@ -127,7 +133,7 @@ def search(  # noqa: C901, PLR0912, PLR0915 - the inner loop: in one piece, as c
                 path[depth, 1] = step + 1
                 budget -= 1
                 if budget < 0:
-                    outcome = op.GAVE_UP
+                    outcome = outcomes.GAVE_UP
                     break
                 variable, target = steps[step, 0], steps[step, 2]
                 if memoizes and dead[row + 1 - begin, target] == mark:
@@ -146,14 +152,15 @@ def search(  # noqa: C901, PLR0912, PLR0915 - the inner loop: in one piece, as c
                     memory,
                     reals,
                     depth,
+                    depth + 1,
                     variable,
                     row,
                 ):
-                    outcome = op.GAVE_UP
+                    outcome = outcomes.GAVE_UP
                     break
                 if not is_known:
                     holding = holds(
-                        conditions,
+                        begins_of_code,
                         code,
                         int_constants,
                         float_constants,
@@ -179,9 +186,9 @@ def search(  # noqa: C901, PLR0912, PLR0915 - the inner loop: in one piece, as c
                         number + 1,
                     )
                     if holding < NOT_TRUE:
-                        outcome = op.UNDECIDED if holding == LATER else op.GAVE_UP
+                        outcome = outcomes.UNDECIDED if holding == LATER else outcomes.GAVE_UP
                         break
-                    if conditions[variable, 1]:
+                    if are_of_row[variable]:
                         known[row] |= bit
                         true[row] |= bit * holding
                     if holding == NOT_TRUE:
@@ -189,17 +196,17 @@ def search(  # noqa: C901, PLR0912, PLR0915 - the inner loop: in one piece, as c
                 path[depth, 2] = steps[step, 1]
                 depth += 1
                 path[depth, 0], path[depth, 1] = target, states[target, 0]
-            if outcome == op.FAILED:
+            if outcome == outcomes.FAILED:
                 start += 1
                 continue
-            if outcome != op.MATCHED:
+            if outcome != outcomes.MATCHED:
                 break
             if not is_ended and start + depth + program.output_ahead > end:
-                outcome = op.UNDECIDED  # its output reads rows that are not there yet
+                outcome = outcomes.UNDECIDED  # its output reads rows that are not there yet
                 break
             following = _next_start(program.skip, program.skip_is_first, path, start, depth)
             if following < 0:
-                outcome = op.GAVE_UP
+                outcome = outcomes.GAVE_UP
                 break
             number += 1
             found = with_room(found, matches + 1)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from cep.expression import Node
+from cep.expression.parameters import Parameter
 from cep.expression.tree import NOWHERE, Span
 
 
@@ -305,8 +306,10 @@ class Query:
     """`SELECT columns FROM source MATCH_RECOGNIZE (...)`, or the clause alone.
 
     `columns` are `(column, name in the output)`, `None` for `*`; `source` is `None` without FROM.
+    `parameters` are declared beside it, for its expressions.
     """
 
     columns: tuple[tuple[Name, Name], ...] | None
     source: Name | None
     clause: Clause
+    parameters: tuple[Parameter, ...] = ()

@@ -174,6 +174,11 @@ class RowPatternMachine:
         since_ms = key.partition.waits_since_ms()
         return None if within_ms is None or since_ms is None else since_ms + within_ms
 
+    def absences_until(self, key: RowPatternKey, time_ms: int) -> dict[int, int]:
+        """Return nothing: no clause waits for what must not come."""
+        del key, time_ms
+        return {}
+
     def advance(
         self, key: RowPatternKey, time_ms: int
     ) -> tuple[list[tuple[int, MatchedRows]], list[TimedOut]]:

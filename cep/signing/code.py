@@ -6,7 +6,8 @@ Unpickling runs arbitrary code from the payload, so only data signed with a key 
 unpickled. The service verifies and never loads. The signature covers the payload, the format, the
 use (a condition is not accepted as a process function), the Python version and the name; in format
 2 also the rule and the stream the code is for, so that nobody can move it to another. Code of
-format 1 is for any; a key may refuse it.
+format 1 is for any; a key may refuse it. The source text is signed, too, where there is one: it is
+for people to read, is never run, and nobody can put another text beside the code.
 
 Source: Python documentation, module `pickle`, the warning at its top; cloudpickle README, "can only
 be used to send objects between the exact same version of Python".
@@ -37,6 +38,7 @@ from pydantic import (
 )
 
 from cep.signing.keys import KEY_ID, SigningKey, SigningKeys
+from cep.signing.source import MAXIMUM_SOURCE_CHARACTERS, source_of
 
 MAXIMUM_PAYLOAD_BYTES: Final = 256 * 1024
 PYTHON_VERSION: Final = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -93,8 +95,8 @@ class CodePlace(BaseModel):
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
-    stream: str = Field(max_length=200, description="Its name.")
-    processor: str = Field(max_length=200, description="Its id.")
+    stream: str = Field(max_length=200, description="The name of its stream.", examples=["logins"])
+    processor: str = Field(max_length=200, description="Its id.", examples=["failed-logins"])
 
     def __str__(self) -> str:
         return f"rule '{self.processor}' of stream '{self.stream}'"
@@ -105,8 +107,14 @@ class SignedCode(BaseModel):
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
-    format: Literal[1, 2] = Field(description="Version of this format; 2 has `place`.")
-    name: str = Field(max_length=200, description="What its author called it, for messages.")
+    format: Literal[1, 2] = Field(
+        description="Version of this format; 2 has `place`.", examples=[2]
+    )
+    name: str = Field(
+        max_length=200,
+        description="What its author called it, for messages.",
+        examples=["is_new_address"],
+    )
     python_version: str = Field(
         pattern=r"^3\.[0-9]{1,2}$",
         description="The only Python version that can load it.",
@@ -121,6 +129,13 @@ class SignedCode(BaseModel):
     payload: Payload = Field(repr=False, description="What cloudpickle wrote, in base64.")
     place: CodePlace | None = Field(
         default=None, description="The rule it is for; left out in format 1: any."
+    )
+    source: str | None = Field(
+        default=None,
+        max_length=MAXIMUM_SOURCE_CHARACTERS,
+        repr=False,
+        description="Its source text as it was when it was signed, for people to read; never run.",
+        examples=["lambda event, context: event['amount'] > 100"],
     )
 
     @model_validator(mode="after")
@@ -180,6 +195,7 @@ def sign(
         signature="0" * 64,
         payload=payload,
         place=place,
+        source=source_of(code),
     )
     return unsigned.model_copy(update={"signature": _signature(unsigned, key, use)})
 
@@ -264,6 +280,7 @@ def _signature(code: SignedCode, key: SigningKey, use: CodeUse) -> str:
             if code.place is None
             else (code.place.stream.encode(), code.place.processor.encode())
         ),
+        *(() if code.source is None else (code.source.encode(),)),
     )
     # Each part is prefixed with its length, so that no two lists of parts have the same bytes.
     message = b"".join(len(part).to_bytes(8, "big") + part for part in parts)

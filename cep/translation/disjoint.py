@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
-from cep.expression import Node
+from cep.expression import Node, conjuncts
 from cep.expression.tree import (
-    And,
     Comparison,
     ComparisonOperator,
     Constant,
@@ -41,22 +40,16 @@ def are_disjoint(left: Node | None, right: Node | None) -> bool:
     )
 
 
-def _conjuncts(node: Node) -> tuple[Node, ...]:
-    if isinstance(node, And):
-        return tuple(part for operand in node.operands for part in _conjuncts(operand))
-    return (node,)
-
-
 def _denies(node: Node, other: Node) -> bool:
     """Return whether a part of `node` says that something is not true that `other` says."""
-    said = set(_conjuncts(other))
-    for part in _conjuncts(node):
+    said = set(conjuncts(other))
+    for part in conjuncts(node):
         match part:
             case Not(operand=IsTruth(operand=denied, value=True)) | Not(operand=denied):
-                if said.issuperset(_conjuncts(denied)):
+                if said.issuperset(conjuncts(denied)):
                     return True
             case IsTruth(operand=denied, value=False):
-                if said.issuperset(_conjuncts(denied)):
+                if said.issuperset(conjuncts(denied)):
                     return True
             case _:
                 continue
@@ -65,7 +58,7 @@ def _denies(node: Node, other: Node) -> bool:
 
 def _facts(node: Node) -> Iterator[tuple[Field, _Fact]]:
     """Yield what is said of single columns, the column always on the left side."""
-    for part in _conjuncts(node):
+    for part in conjuncts(node):
         match part:
             case Comparison(left=Field() as column, right=Literal()):
                 yield column, part

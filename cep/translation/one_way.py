@@ -37,9 +37,13 @@ _TO_STEP: Final = {SkipKind.SKIP_TO_FIRST, SkipKind.SKIP_TO_LAST}
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Events that are passed over; `condition` says which, `None` = any."""
+    """Events that are passed over; `condition` says which, `None` = every one.
+
+    Where they may be some that the step behind them could take, too, `takes_any` is true.
+    """
 
     condition: Expression | None
+    takes_any: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +154,7 @@ class _Reading:
             if self._also_stops(forbidden, step):
                 taken = _taken_without(taken, _condition(forbidden))
         if gap is not None:
-            gap = Gap(_all([gap.condition, *passed]))
+            gap = replace(gap, condition=_all([gap.condition, *passed]))
         times = step.times or Times(1, 1)
         until = None if step.until is None else _denial(_expression(step.until, step.name))
         between = None
@@ -190,7 +194,7 @@ class _Reading:
             reason = f"{step.name} follows with events in between, and it or the step in front"
             raise NotExact(f"{reason} may be absent, so there are several ways to pass over them")
         if step.contiguity is Contiguity.FOLLOWED_BY_ANY:
-            return Gap(None)
+            return Gap(None, takes_any=True)
         return None if where is None else Gap(_denial(where))
 
     def _greedy_in_front(self, step: Step) -> Step | None:
@@ -214,7 +218,9 @@ def _without(part: Part, greedy: Step | None) -> Part:
     """Return a part behind a greedy one, which leaves it no event that it could take itself."""
     condition = None if greedy is None else _condition(greedy)
     denied = _denial(condition)
-    gap = None if part.gap is None else Gap(_joined(part.gap.condition, denied))
+    gap = part.gap
+    if gap is not None:
+        gap = replace(gap, condition=_joined(gap.condition, denied))
     return replace(part, condition=_taken_without(part.condition, condition), gap=gap)
 
 
@@ -252,7 +258,7 @@ def _denial(condition: Expression | None) -> Expression:
     """Return the condition that is true where this one is false or unknown."""
     if condition is None:
         return Expression.parse("FALSE")
-    return _parsed(f"({condition.text}) IS NOT TRUE")
+    return _parsed(f"({condition.text}) IS NOT TRUE", condition)
 
 
 def _taken_without(taken: Expression | None, excluded: Expression | None) -> Expression | None:
@@ -276,9 +282,9 @@ def _all(conditions: list[Expression | None]) -> Expression | None:
         raise NotExact(f"a condition becomes too large: {error.message}") from None
 
 
-def _parsed(text: str) -> Expression:
+def _parsed(text: str, made_of: Expression) -> Expression:
     try:
-        return Expression.parse(text)
+        return Expression.parse(text, dict(made_of.parameters))
     except ExpressionError as error:
         raise NotExact(f"a condition becomes too large: {error.message}") from None
 
@@ -313,7 +319,7 @@ def _open_part(parts: tuple[Part, ...]) -> int | None:
 
 def _is_open(parts: tuple[Part, ...], place: int) -> bool:
     part = parts[place]
-    if part.gap is not None and part.gap.condition is None:
+    if part.gap is not None and part.gap.takes_any:
         return True
     if not part.is_variable:
         return False
@@ -340,7 +346,7 @@ def _is_open(parts: tuple[Part, ...], place: int) -> bool:
 def _is_decided_behind(parts: tuple[Part, ...], place: int) -> bool:
     """Return whether the last event of a match decides what each part behind an open one took."""
     part, behind = parts[place], parts[place + 1 :]
-    is_any = part.gap is not None and part.gap.condition is None
+    is_any = part.gap is not None and part.gap.takes_any
     if is_any and not replace(part, gap=None).has_fixed_length:
         return False
     if not behind:
@@ -360,7 +366,7 @@ def _is_decided_behind(parts: tuple[Part, ...], place: int) -> bool:
 
 
 def _refuse_several_ways(part: Part, behind: Part) -> NoReturn:
-    if part.gap is not None and part.gap.condition is None:
+    if part.gap is not None and part.gap.takes_any:
         reason = (
             f"{part.name} is followed_by_any, which keeps every way to match; "
             "SQL keeps the preferred one"

@@ -128,8 +128,8 @@ def _patterns(part: Part, names: _Variables, *, is_reluctant: bool) -> Iterator[
 
 
 def _passed(gap: Gap, names: _Variables) -> RowPattern:
-    is_any = gap.condition is None
-    return Exclusion(Repetition(Variable(names.of_gap(gap)), 0, None, is_reluctant=is_any))
+    repeated = Repetition(Variable(names.of_gap(gap)), 0, None, is_reluctant=gap.takes_any)
+    return Exclusion(repeated)
 
 
 def _repeated(

@@ -18,13 +18,21 @@ from rich.console import Console
 
 from examples.demo.events import STREAM, Feeder, load_events
 from examples.demo.java import missing_java
-from examples.demo.job import KEYS_VARIABLE, TOKEN_VARIABLE, ChangeLines, output_rows, start_job
+from examples.demo.job import (
+    KEYS_VARIABLE,
+    TOKEN_VARIABLE,
+    ChangeLines,
+    output_rows,
+    start_job,
+    start_worker,
+)
 from examples.demo.processes import ProcessEnded
 from examples.demo.replay import DemoFailed, Replay
-from examples.demo.rules import FIRST_RULES
+from examples.demo.rules import FIRST_RULES, WATCH_LIST, WATCHED
 from examples.demo.service import DemoService, demo_service, plain_environment
 from examples.demo.story import ACTS
 from examples.demo.summary import summarize
+from examples.demo.team import Team
 from examples.demo.terminal import Terminal, demo_console
 from percept import ServiceError, SigningKey, SigningKeys
 
@@ -100,10 +108,14 @@ class _Demo:
         job = stack.enter_context(
             start_job(self._directory, service.url, environment | {TOKEN_VARIABLE: token})
         )
+        stack.enter_context(
+            start_worker(self._directory, service.url, environment | {TOKEN_VARIABLE: token})
+        )
+        team = stack.enter_context(Team.of(service, keys))
         feeder = Feeder(load_events(), self._directory / "events")
         with Terminal(self._console, len(feeder.events)) as terminal:
             lines = ChangeLines(job.log)
-            replay = Replay(feeder, service, terminal, job.check, lines.new_lines, self._pace)
+            replay = Replay(feeder, service, team, terminal, job.check, lines.new_lines, self._pace)
             last = replay.run(ACTS)
         summary = summarize(replay, last, list(output_rows(self._directory)), service)
         terminal.summarize(summary)
@@ -112,8 +124,12 @@ class _Demo:
     def _introduce(self, service: DemoService) -> None:
         """Register the stream, publish the first rules and print the address of the dashboard."""
         service.client.register_stream(STREAM)
+        lists = service.client.lists(str(STREAM["name"]))
+        lists.create(WATCH_LIST, description="Addresses whose sign-ins somebody looks at.")
+        lists.put(WATCH_LIST, WATCHED.listed, comment="before the start")
         for rule in FIRST_RULES:
             rule.publish(service.client, "before the start")
+        service.ask_for_approvals(1)
         self._console.print(f"Stream {STREAM['name']}, {len(FIRST_RULES)} rules published.")
         self._console.print(f"Dashboard: {service.url}", style="bold")
         token = service.create_token("demo dashboard", "publisher")

@@ -1,6 +1,7 @@
-"""The streaming job of the demo: its job file, and `percept run` as a separate process.
+"""The streaming job of the demo, and a worker for backtests: processes of their own.
 
 files of events ──► percept run (Spark) ──► files of matches, recent matches, heartbeats
+       └──────────► percept work ──► backtests
 """
 
 import json
@@ -56,6 +57,19 @@ def start_job(directory: Path, service_url: str, environment: Mapping[str, str])
     path.write_text(yaml.safe_dump(job_file(service_url), sort_keys=False), encoding="utf-8")
     command = [PERCEPT, "run", str(path), "--spark-log", str(directory / "spark.log")]
     return ChildProcess("job", command, directory, environment, 60)
+
+
+def start_worker(directory: Path, service_url: str, environment: Mapping[str, str]) -> ChildProcess:
+    """Start a worker that runs backtests over the events that the job has been fed.
+
+    Args:
+        directory: where `events` is.
+        service_url: the rule service.
+        environment: with the token, and the signing keys.
+    """
+    archive = f"{STREAM['name']}={directory / 'events'}"
+    command = [PERCEPT, "work", "--archive", archive, "--url", service_url, "--name", "demo"]
+    return ChildProcess("worker", command, directory, environment, 20)
 
 
 def output_rows(directory: Path) -> Iterator[Row]:

@@ -14,7 +14,8 @@ from typing import Final, Protocol
 
 from examples.demo.events import STREAM, Feeder
 from examples.demo.service import DemoService, ReportedJob
-from examples.demo.story import Act
+from examples.demo.story import Act, Deed
+from examples.demo.team import Team
 
 _TICK_SECONDS: Final = 0.2
 _PATIENCE_SECONDS: Final = 300
@@ -66,7 +67,8 @@ class Replay:
 
     Args:
         feeder: feeds the events.
-        service: reports the status of the job, and receives changes.
+        service: reports the status of the job.
+        team: makes the changes.
         screen: shows the progress.
         check_job: raises if the job has ended.
         job_lines: returns the new lines of the job's log.
@@ -75,6 +77,7 @@ class Replay:
 
     feeder: Feeder
     service: DemoService
+    team: Team
     screen: Screen
     check_job: Callable[[], None]
     job_lines: Callable[[], Iterator[str]]
@@ -136,14 +139,17 @@ class Replay:
     def _perform(self, act: Act) -> None:
         self.screen.begin(act)
         began, fed = time.monotonic(), self.feeder.fed
-        for line in act.perform(self.service.client):
+        for line in act.perform(self.team):
             self.screen.note(line)
+        epoch = self.service.client.stream(str(STREAM["name"])).epoch
 
         def is_taken(job: ReportedJob) -> bool:
             running = self.service.client.running(str(STREAM["name"]), act.rule.id)
             versions = [each.version(act.version) for each in running.jobs]
             for version in versions:
-                if version is not None and version.state == act.wanted:
+                # A rule stays active while its list changes.
+                is_told = act.deed is not Deed.LIST or (job.epoch or 0) >= epoch
+                if version is not None and version.state == act.wanted and is_told:
                     seconds, events = time.monotonic() - began, self.feeder.fed - fed
                     self.done.append(Done(act, seconds, events, version.active_from, version.error))
                     return True

@@ -4,8 +4,9 @@ Rule ──publish──► rule service                     (story.py says when
      └──pattern and key──► verification.py
 """
 
+import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
@@ -15,6 +16,8 @@ from examples.demo.events import STREAM
 from percept import Client, Pattern
 from percept.client import Processor
 
+WATCH_LIST: Final = "watched"
+_IN_LIST: Final = f"IN LIST('{WATCH_LIST}')"
 _SSH_RULES: Final = Path(__file__).parents[1] / "ssh_auth"
 
 
@@ -30,15 +33,30 @@ class Rule:
     description: str
     effective_from: str | None = None
     modules: tuple[ModuleType, ...] = field(default=(), repr=False)
+    listed: tuple[str, ...] = ()
+    """What the list that it names holds while it runs."""
+
+    @property
+    def alone(self) -> Pattern:
+        """The pattern with the values of the list written in, for where there is no service."""
+        if not self.listed:
+            return self.pattern
+        values = ", ".join(f"'{value}'" for value in self.listed)
+        text = json.dumps(self.pattern.to_document())
+        return Pattern.from_document(json.loads(text.replace(_IN_LIST, f"IN ({values})")))
 
     def publish(self, client: Client, comment: str) -> Processor:
         """Publish it as the newest version of its rule."""
+        return client.create(self.document(client), comment=comment)
+
+    def document(self, client: Client) -> dict[str, Any]:
+        """Return its document; a client signs its Python code."""
         more: dict[str, Any] = {}
         if self.select is not None:
             more["select"] = self.select
         if self.effective_from is not None:
             more["effective_from"] = self.effective_from
-        return client.publish(
+        return client.document(
             str(STREAM["name"]),
             self.id,
             pattern=self.pattern,
@@ -47,15 +65,12 @@ class Rule:
             description=self.description,
             owner="demo",
             modules=self.modules,
-            comment=comment,
             **more,
         )
 
     def try_out(self, client: Client, comment: str) -> Processor:
         """Run it beside what is published of its rule, without effect."""
-        changes = {"pattern": self.pattern.to_document(), "description": self.description}
-        document = client.get(self.id).document | changes
-        return client.rollout(self.id).start(document, comment=comment)
+        return client.rollout(self.id).start(self.document(client), comment=comment)
 
 
 def _from_file(name: str) -> Pattern:
@@ -172,6 +187,18 @@ PASSWORDS_TRIED: Final = Rule(
 FILE_EDITED: Final = _file_edited(python_conditions.opens_editor)
 FILE_EDITED_MENDED: Final = _file_edited(python_conditions.opens_editor_mended)
 
+WATCHED: Final = Rule(
+    "watched-address-let-in",
+    Pattern.begin("accepted").where(f"event_type = 'auth_accepted' AND src_ip {_IN_LIST}"),
+    ("src_ip",),
+    {"address": "accepted.src_ip", "user": "accepted.user", "host": "accepted.host"},
+    "high",
+    "A successful sign-in from an address on the list of watched ones.",
+    listed=("24.151.103.17",),
+)
+WATCHED_MORE: Final = replace(WATCHED, listed=(*WATCHED.listed, "85.245.107.41"))
+"""The same version, once the list holds another address."""
+
 FIRST_RULES: Final = (
     PASSWORD_GUESSED,
     USER_ENUMERATION,
@@ -179,5 +206,6 @@ FIRST_RULES: Final = (
     SESSION_LEFT_OPEN,
     ADDRESS_HAMMERS,
     PASSWORDS_TRIED,
+    WATCHED,
 )
 """Published before the job starts."""

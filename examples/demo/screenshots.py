@@ -12,10 +12,23 @@ from pathlib import Path
 from typing import Annotated, Final
 
 import typer
-from playwright.sync_api import Browser, Error, Page, ViewportSize, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    Error,
+    FilePayload,
+    Page,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
 
-from examples.demo.events import STREAM
-from examples.demo.rules import USER_ENUMERATION_STRICTER
+from examples.demo.events import STREAM, load_events
+from examples.demo.rules import (
+    HOST_UNDER_ATTACK,
+    USER_ENUMERATION_STRICTER,
+    WATCH_LIST,
+    WATCHED,
+)
 
 _STREAM: Final = f"/streams/{STREAM['name']}"
 _RULE: Final = f"{_STREAM}/rules/{USER_ENUMERATION_STRICTER.id}"
@@ -37,8 +50,9 @@ class Look:
 LIGHT: Final = Look("light")
 DARK: Final = Look("dark", is_dark=True)
 PHONE: Final = Look("phone", 390, 844)
-_LONG: Final = 1232
+_LONG: Final = 1640
 """Height for pages whose important part is further down."""
+_ADDRESSES: Final = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +105,8 @@ def _editor(page: Page) -> None:
 
 def _matches(page: Page) -> None:
     page.goto(f"{_STREAM}/matches")
-    page.get_by_role("button", name="Events of the match").nth(1).click()
+    found = page.locator(".found", has_text=HOST_UNDER_ATTACK.id).first
+    found.get_by_role("button", name="Events of the match").click()
     page.locator(".found-opened .match-chart").wait_for()
 
 
@@ -99,6 +114,19 @@ def _match(page: Page) -> None:
     page.goto(f"{_STREAM}/matches?processor={USER_ENUMERATION_STRICTER.id}")
     page.locator(".found-time").first.click()
     page.get_by_role("table").wait_for()
+
+
+def _list(page: Page) -> None:
+    """A file beside the list of watched addresses; nothing of it is written."""
+    page.goto(f"{_STREAM}/lists/{WATCH_LIST}")
+    page.get_by_role("button", name="Upload…").click()
+    addresses = sorted({str(event["src_ip"]) for event in load_events() if event.get("src_ip")})
+    lines = "\n".join(["address", *addresses[:_ADDRESSES], *WATCHED.listed])
+    file = FilePayload(name="watched.csv", mimeType="text/csv", buffer=lines.encode())
+    page.get_by_label("File").set_input_files(file)
+    page.get_by_label("The first line is a column name").check()
+    page.get_by_label("Reason").fill("from the abuse desk")
+    page.get_by_role("list", name="Removed").wait_for()
 
 
 def _activity(page: Page) -> None:
@@ -112,8 +140,9 @@ PICTURES: Final = (
     Picture("rule", _rule, (replace(LIGHT, height=_LONG), replace(DARK, height=_LONG))),
     Picture("versions", _versions),
     Picture("editor", _editor, (replace(LIGHT, height=1180),)),
-    Picture("matches", _matches),
+    Picture("matches", _matches, (replace(LIGHT, height=1120),)),
     Picture("match", _match),
+    Picture("list", _list),
     Picture("activity", _activity),
 )
 

@@ -50,10 +50,19 @@ class DemoService:
     _http: httpx2.Client
     _process: ChildProcess
 
-    def create_token(self, name: str, role: str) -> str:
-        """Create a token and return it."""
-        answer = self._http.post("/v1/tokens", json={"name": name, "role": role})
+    def create_token(self, name: str, role: str, person: str = "") -> str:
+        """Create a token and return it; `person` is who may approve with it."""
+        given = {"name": name, "role": role} | ({"person": person} if person else {})
+        answer = self._http.post("/v1/tokens", json=given)
         return str(answer.raise_for_status().json()["token"])
+
+    def ask_for_approvals(self, required: int) -> None:
+        """Let changes of rules be approved by so many people other than their author."""
+        path = f"/v1/streams/{STREAM['name']}/approvals"
+        answer = self._http.put(
+            path, json={"required": required, "lists": False}, headers={"If-Match": "*"}
+        )
+        answer.raise_for_status()
 
     def job(self) -> ReportedJob | None:
         """Return the job of the stream; `None` until it has registered.

@@ -15,8 +15,9 @@ from typing import Final
 from cep.instants import instant_ms
 from contract.reports import RunningState
 from examples.demo import rules
+from examples.demo.events import STREAM
 from examples.demo.rules import Rule
-from percept import Client
+from examples.demo.team import Team
 from percept.client import RolloutClient
 
 _REPORTED_SECONDS: Final = 15
@@ -32,6 +33,8 @@ class Deed(StrEnum):
     """Run a version beside the published one; what it finds does not count."""
     PROMOTE = "promote"
     """Publish the version that runs in shadow."""
+    LIST = "list"
+    """Give the list that a rule names other values; no version of the rule changes."""
     WATCH = "watch"
     """No request: the job itself does something, and the demo waits for it."""
 
@@ -68,21 +71,34 @@ class Act:
         later = self.rule.effective_from
         return self.at_ms if self.deed is not Deed.PUBLISH or later is None else instant_ms(later)
 
-    def perform(self, client: Client) -> Iterable[str]:
+    def perform(self, team: Team) -> Iterable[str]:
         """Do it; yield what is to be told of it."""
         match self.deed:
             case Deed.PUBLISH:
-                self.rule.publish(client, self.headline)
+                document = self.rule.document(team.ana)
+                yield from team.approved(document, comment=self.headline)
             case Deed.PAUSE:
-                client.pause(self.rule.id, comment=self.headline)
+                team.ana.pause(self.rule.id, comment=self.headline)
             case Deed.RESUME:
-                client.resume(self.rule.id, comment=self.headline)
+                yield from team.approved(
+                    kind="resume", processor_id=self.rule.id, comment=self.headline
+                )
             case Deed.SHADOW:
-                self.rule.try_out(client, self.headline)
+                yield team.backtested(self.rule.document(team.ana))
+                self.rule.try_out(team.ana, self.headline)
             case Deed.PROMOTE:
-                rollout = client.rollout(self.rule.id)
-                yield from _difference(rollout)
-                rollout.promote(comment=self.headline)
+                yield from _difference(team.ana.rollout(self.rule.id))
+                yield from team.approved(
+                    kind="promote", processor_id=self.rule.id, comment=self.headline
+                )
+            case Deed.LIST:
+                watched = team.ana.lists(str(STREAM["name"])).put(
+                    rules.WATCH_LIST, self.rule.listed, comment=self.headline
+                )
+                yield (
+                    f"list {watched.name} v{watched.version}: {watched.added} added, "
+                    f"{watched.removed} removed"
+                )
             case Deed.WATCH:
                 pass
 
@@ -92,8 +108,8 @@ ACTS: Final = (
         Deed.SHADOW,
         rules.USER_ENUMERATION_STRICTER,
         2,
-        "2014-11-30T10:00:00Z",
-        "2014-11-30T17:00:00Z",
+        "2014-12-01T09:00:00Z",
+        "2014-12-01T15:00:00Z",
         "shadow",
         "in shadow: are five names a minute enough, instead of ten?",
     ),
@@ -101,8 +117,8 @@ ACTS: Final = (
         Deed.PROMOTE,
         rules.USER_ENUMERATION_STRICTER,
         2,
-        "2014-12-01T09:00:00Z",
-        "2014-12-01T15:00:00Z",
+        "2014-12-01T15:30:00Z",
+        "2014-12-02T01:00:00Z",
         "active",
         "promoted: five names a minute are enough now",
     ),
@@ -141,6 +157,15 @@ ACTS: Final = (
         "2017-03-28T06:00:00Z",
         "active",
         "added: a new rule on another key, the host",
+    ),
+    Act(
+        Deed.LIST,
+        rules.WATCHED_MORE,
+        1,
+        "2017-03-31T18:00:00Z",
+        "2017-04-01T10:00:00Z",
+        "active",
+        "another address on the list of watched ones",
     ),
     Act(
         Deed.PUBLISH,
@@ -206,6 +231,6 @@ def spans(first_rules: Iterable[Rule], acts: Iterable[Act]) -> list[Span]:
         before = running.pop(act.rule.id, None)
         if before is not None:
             ended.append(Span(before.rule, before.version, before.from_ms, act.counts_from_ms))
-        if act.deed in {Deed.PUBLISH, Deed.RESUME, Deed.PROMOTE}:
+        if act.deed in {Deed.PUBLISH, Deed.RESUME, Deed.PROMOTE, Deed.LIST}:
             running[act.rule.id] = Span(act.rule, act.version, act.counts_from_ms)
     return sorted([*ended, *running.values()], key=lambda span: (span.rule.id, span.version))

@@ -11,7 +11,7 @@ from examples.demo.job import Row
 from examples.demo.replay import Done, Replay
 from examples.demo.rules import FIRST_RULES
 from examples.demo.service import DemoService, ReportedJob
-from examples.demo.story import ACTS, spans
+from examples.demo.story import ACTS, Deed, spans
 from examples.demo.verification import VersionCheck, check_versions
 
 
@@ -61,6 +61,7 @@ def summarize(
         _all_read(job, fed),
         _switched_on_time(service),
         _only_the_bad_rule_was_stopped(replay, rows),
+        _approved_by_others(service),
         _matches_are_shown(service),
     ]
     return Summary(versions, replay.done, promises)
@@ -120,6 +121,21 @@ def _other_errors(rows: Sequence[Row], rule_id: str, version: int) -> Iterator[s
             version,
         ):
             yield f"{row.get('processor_id') or 'an event'}: {row['error']['message']}"
+
+
+def _approved_by_others(service: DemoService) -> Promise:
+    """What only stops a rule or counts nothing needs no approval."""
+    needing = [act for act in ACTS if act.deed in {Deed.PUBLISH, Deed.RESUME, Deed.PROMOTE}]
+    found = service.client.proposals(stream=str(STREAM["name"]), state="published")
+    approved = [
+        each
+        for each in map(service.client.proposal, (line.id for line in found))
+        if [approval.person for approval in each.approvals] == ["bob"] and each.author == "ana"
+    ]
+    return Promise(
+        f"{len(needing)} changes were proposed by one person and approved by another",
+        "" if len(approved) == len(needing) else f"{len(approved)} were",
+    )
 
 
 def _matches_are_shown(service: DemoService) -> Promise:

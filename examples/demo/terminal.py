@@ -21,6 +21,7 @@ _PLAIN_WIDTH: Final = 110
 _SYMBOLS: Final = {
     Deed.PAUSE: "‖",
     Deed.RESUME: "▶",
+    Deed.LIST: "≡",
     Deed.WATCH: "!",
     Deed.PUBLISH: "+",
     Deed.SHADOW: "◐",

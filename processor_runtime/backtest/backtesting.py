@@ -6,18 +6,17 @@ rules, history ──run_backtest──► BacktestResult
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import polars as pl
 
 from cep.expression import EvaluationError
 from processor_runtime.backtest.difference import Difference, difference
-from processor_runtime.backtest.findings import Findings, RuleFindings, key_text
-from processor_runtime.backtest.labels import Labels, Scores, Scoring
+from processor_runtime.backtest.findings import Findings, RuleFindings, text_of_key
+from processor_runtime.backtest.labels import TRUE, Labels, Scores, Scoring, Span
 from processor_runtime.backtest.replay import replayed
 from processor_runtime.backtest.rules import ReadyRules
-
-_TRUE: Final = ("true", "1", "yes")
+from processor_runtime.rows.event_block import TIME
+from processor_runtime.rows.json_text import plain_json_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ def run_backtest(  # noqa: PLR0913 - independent options, by name
     scoring = None
     if scored is not None:
         bad_keys = {} if scored.column is None else _bad_keys(rules, events, scored.column)
-        scoring = Scoring(scored.labels, scored.column, bad_keys)
+        scoring = Scoring(scored.labels, _span(events), scored.column, bad_keys)
     began = time.perf_counter()
     findings = _found(rules, events, closes_windows, on_events, scoring)
     seconds = time.perf_counter() - began
@@ -82,8 +81,13 @@ def run_backtest(  # noqa: PLR0913 - independent options, by name
             for rule in sorted(findings.rules.keys() | other.rules.keys())
         }
     scores = {} if scoring is None else {rule: scoring.scores(rule) for rule in findings.rules}
-    first = events.head(1).get_column(events.columns[0]).to_list()
+    first = events.head(1).get_column(TIME).to_list()
     return BacktestResult(findings, seconds, first[0] if first else None, compared, scores)
+
+
+def _span(events: pl.DataFrame) -> Span:
+    times = events.get_column(TIME).drop_nulls()
+    return Span(times[0], times[-1]) if len(times) else Span(0, -1)
 
 
 def _found(
@@ -104,7 +108,7 @@ def _found(
 
 def _bad_keys(ready: ReadyRules, events: pl.DataFrame, column: str) -> dict[str, frozenset[str]]:
     """Return the keys with an event whose column is true, by rule."""
-    is_bad = pl.col(column).cast(pl.String).str.to_lowercase().is_in(_TRUE)
+    is_bad = pl.col(column).cast(pl.String).str.to_lowercase().is_in(TRUE)
     bad = events.filter(is_bad)
     found: dict[str, frozenset[str]] = {}
     for group in ready.rules.groups.values():
@@ -112,6 +116,6 @@ def _bad_keys(ready: ReadyRules, events: pl.DataFrame, column: str) -> dict[str,
             keys: Sequence[tuple[object, ...]] = group.compiled.keys(bad).unique().rows()
         except EvaluationError:
             continue  # then no rule of this key finds anything, either
-        texts = frozenset(key_text(list(key)) for key in keys)
+        texts = frozenset(text_of_key(plain_json_text(key)) for key in keys)
         found |= dict.fromkeys((item.processor_id for item in group.intervals.values()), texts)
     return found

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from cep.definition.keys import key_text
 from processor_runtime.backtest.replay import ReplayedBatch
 from processor_runtime.rows.match_identity import match_identity
 from processor_runtime.rows.output_rows import OutputRow
@@ -38,7 +39,7 @@ class RuleFindings:
 
     `by_hour` counts matches by the beginning of the hour in which they were found, `peak` is how
     many partial matches were open at once at the end of a batch. `named` has the place in time of
-    each match by its identity, of the first two million.
+    each match by its identity, of the first two million; all before `named_before_ms` are there.
     """
 
     rule: str
@@ -46,6 +47,7 @@ class RuleFindings:
     matches: int = 0
     timeouts: int = 0
     suppressed: int = 0
+    grouped: int = 0
     left_out: int = 0
     open_at_the_end: int = 0
     peak: int = 0
@@ -54,6 +56,7 @@ class RuleFindings:
     by_key: Counter[str] = field(default_factory=Counter)
     samples: list[FoundMatch] = field(default_factory=list)
     named: dict[str, tuple[str, int]] = field(default_factory=dict)
+    named_before_ms: int | None = None
 
 
 @dataclass(slots=True)
@@ -83,6 +86,7 @@ class Findings:
             found.matches += counts.matches
             found.timeouts += counts.timeouts
             found.suppressed += counts.suppressed
+            found.grouped += counts.grouped
             found.left_out += counts.left_out
         for each in self.rules.values():
             each.open_at_the_end = 0
@@ -109,7 +113,7 @@ def _match(row: OutputRow) -> FoundMatch:
     return FoundMatch(
         match_identity(row.processor_id, row.key, events),
         row.match_id or "",
-        key_text(json.loads(row.key or "[]")),
+        text_of_key(row.key or "[]"),
         row.start_ms or 0,
         row.end_ms or 0,
         None if row.output is None else json.loads(row.output),
@@ -117,9 +121,9 @@ def _match(row: OutputRow) -> FoundMatch:
     )
 
 
-def key_text(values: list[Any]) -> str:
-    """Return a key as people write it, as the rule service shows it."""
-    return ", ".join(value if isinstance(value, str) else json.dumps(value) for value in values)
+def text_of_key(written: str) -> str:
+    """Return a key as people write it, from JSON as rows have it."""
+    return key_text(json.loads(written))
 
 
 def _note(found: RuleFindings, match: FoundMatch) -> None:
@@ -129,3 +133,6 @@ def _note(found: RuleFindings, match: FoundMatch) -> None:
         found.samples.append(match)
     if len(found.named) < _MOST_NAMED:
         found.named.setdefault(match.identity, (match.key_text, match.end_ms))
+    elif match.identity not in found.named:
+        before_ms = found.named_before_ms
+        found.named_before_ms = match.end_ms if before_ms is None else min(before_ms, match.end_ms)

@@ -8,7 +8,7 @@ it had come late.
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import polars as pl
@@ -17,6 +17,13 @@ from processor_runtime.rows.event_block import TIME
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rules.rule_set import RuleSet
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
+from processor_runtime.stages.alerting import (
+    AlertRules,
+    AlertState,
+    BatchEnd,
+    ListedRows,
+    alerted,
+)
 from processor_runtime.stages.key_stage import EventCounts, KeyStage, KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings, ShardMatcher
 from processor_runtime.stages.shard_status import ShardStatus
@@ -58,24 +65,40 @@ def replayed(
     if events_per_batch is None:
         events_per_batch = min(max(len(events) // _BATCHES, _FEWEST_EVENTS), _MOST_EVENTS)
     state = StateInMemory()
-    columns = [name for name, _ in rules.schema.columns]
-    extra = [name for name in events.columns if name not in {TIME, *columns}]
+    alert_rules, alerts = _alert_rules(rules), AlertState()
     newest_ms = NO_WATERMARK_MS
-    begin = 0
-    number = 0
-    while begin < len(events):
-        batch = events.slice(begin, events_per_batch)
-        begin += len(batch)
+    number = -1
+    for number, batch in enumerate(events.iter_slices(events_per_batch)):
         # Events of equal time may be in two batches, and none of them is late.
         watermark_ms = newest_ms if newest_ms == NO_WATERMARK_MS else newest_ms - 1
         clock = BatchClock(number, 1, watermark_ms, round(time.time() * 1_000))
-        yield _batch(rules, state, clock, batch.select(TIME, *columns, *extra))
+        found, alerts = _told(_batch(rules, state, clock, batch), alert_rules, alerts, clock)
+        yield found
         newest = batch.get_column(TIME).max()
         if newest is not None:
             newest_ms = int(newest)  # type: ignore[arg-type]
-        number += 1
-    clock = BatchClock(number, 1, newest_ms, round(time.time() * 1_000), closes=closes_windows)
-    yield _batch(rules, state, clock, None)
+    clock = BatchClock(number + 1, 1, newest_ms, round(time.time() * 1_000), closes=closes_windows)
+    found, _ = _told(_batch(rules, state, clock, None), alert_rules, alerts, clock)
+    yield found
+
+
+def _alert_rules(rules: RuleSet) -> AlertRules:
+    loaded = [rule for group in rules.groups.values() for rule in group.compiled.rules.values()]
+    return AlertRules(
+        {rule.id: rule.grouping for rule in loaded if rule.grouping is not None},
+        {rule.id: rule.budget for rule in loaded if rule.budget is not None},
+    )
+
+
+def _told(
+    found: ReplayedBatch, rules: AlertRules, before: AlertState, clock: BatchClock
+) -> tuple[ReplayedBatch, AlertState]:
+    """Return a batch without the matches that do not go out, and what is known after it."""
+    rows = ListedRows(found.rows)
+    end = BatchEnd(clock.epoch, clock.watermark_ms, clock.closes)
+    told = alerted(rows, [found.status], rules, before, end)
+    wanted = [row for row in rows.rows if row.kind in _WANTED]
+    return replace(found, rows=wanted), told.state
 
 
 def _batch(

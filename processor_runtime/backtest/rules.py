@@ -11,6 +11,7 @@ from contract.snapshot import Snapshot, StreamDefinition
 from discoverers.assembly import assemble
 from discoverers.found import DocumentRefused, FoundProcessors, FoundVersion, found_version
 from discoverers.stream_options import StreamOptions
+from processor_runtime.backtest.given_lists import NO_LISTS, GivenLists
 from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.rules.rule_set import RuleSet, compile_rules
 from processor_runtime.schedule.timeline import Timeline, resolve
@@ -22,8 +23,9 @@ class NothingToRun(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RulesInFiles:
-    """The rules of one stream, and its definition where a document has it."""
+    """The rules of one stream by its `name`, and its definition where a document has it."""
 
+    name: str
     versions: tuple[FoundVersion, ...]
     stream: StreamDefinition | None
     problems: tuple[str, ...] = ()
@@ -66,7 +68,7 @@ def rules_in(
     # A schedule is of the time in which the rule is published, not of history.
     always = [replace(each, effective_from_ms=None, effective_until_ms=None) for each in versions]
     running = [replace(each, paused=False) for each in always]
-    return RulesInFiles(tuple(running), streams.get(name), tuple(problems))
+    return RulesInFiles(name, tuple(running), streams.get(name), tuple(problems))
 
 
 def streams_in(documents: Iterable[FileDocument]) -> dict[str, StreamDefinition]:
@@ -99,17 +101,27 @@ class ReadyRules:
 
 
 def ready(
-    versions: Sequence[FoundVersion], stream: StreamDefinition, defaults: RuleDefaults
+    versions: Sequence[FoundVersion],
+    stream: StreamDefinition,
+    defaults: RuleDefaults,
+    lists: GivenLists = NO_LISTS,
 ) -> ReadyRules:
     """Return rules ready to run over all of time; what cannot run is told and left out.
+
+    Args:
+        versions: the rules.
+        stream: what they are on.
+        defaults: what holds for all of them.
+        lists: the lists of the stream.
 
     Raises:
         NothingToRun: that is so for all of them.
     """
-    reading = assemble(FoundProcessors(stream=stream, versions=tuple(versions)), None)
+    found = FoundProcessors(stream=stream, versions=tuple(versions), lists=lists.lists)
+    reading = assemble(found, None)
     snapshot: Snapshot = reading.snapshot
     timeline = resolve(Timeline(), snapshot, None)
-    rules = compile_rules(timeline, snapshot.stream, defaults)
+    rules = compile_rules(timeline, snapshot.stream, defaults, contents=lists.content)
     refused = [f"{item.interval.processor_id}: {item.error}" for item in rules.refused]
     ids = {
         item.processor_id for group in rules.groups.values() for item in group.intervals.values()

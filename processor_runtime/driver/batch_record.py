@@ -45,7 +45,7 @@ class BatchRecord:
     `newest_ms` is the newest event time read before this batch, `None` before the first event.
     `timeline` and `snapshot` name files of the checkpoint. A batch that `closes` ends everything
     that is open when its events have been matched. `revision` is how often what was pinned has been
-    amended.
+    amended. `lists` are the files with the contents of lists that the timeline names.
     """
 
     batch_id: int
@@ -57,13 +57,14 @@ class BatchRecord:
     snapshot: str
     closes: bool = False
     revision: int = 0
+    lists: tuple[str, ...] = ()
 
 
 def write_record(record: BatchRecord) -> bytes:
     """Return a record as JSON."""
     content = {"format": _FORMAT, **asdict(record)}
     # As programs wrote it that knew of no such batch, and amended nothing.
-    for name in ("closes", "revision"):
+    for name in ("closes", "revision", "lists"):
         if not content[name]:
             del content[name]
     return to_json(content)
@@ -80,7 +81,7 @@ def read_record(data: bytes) -> BatchRecord:
         raise ValueError(
             f"a batch record of format {given}; this version of Percept reads {_FORMAT}"
         )
-    return BatchRecord(**content)
+    return BatchRecord(**content | {"lists": tuple(content.get("lists", ()))})
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ class BatchRecords:
                 self.files.delete(name)
             elif (data := self.files.read(name)) is not None:
                 record = read_record(data)
-                named |= {record.timeline, record.snapshot}
+                named |= {record.timeline, record.snapshot, *record.lists}
         for name in self.files.names("rules"):
             if f"rules/{name}" not in named:
                 self.files.delete(f"rules/{name}")
@@ -181,7 +182,16 @@ def _snapshot(files: Files, record: BatchRecord) -> Snapshot | None:
 
 def content_name(kind: str, content: bytes) -> str:
     """Return the name that a file gets which records name."""
-    return f"rules/{kind}-{hashlib.sha256(content).hexdigest()[:24]}.json"
+    return _named(kind, hashlib.sha256(content).hexdigest())
+
+
+def list_file(digest: str) -> str:
+    """Return the name of the file with the content of a list; `digest` is that of the content."""
+    return _named("list", digest)
+
+
+def _named(kind: str, digest: str) -> str:
+    return f"rules/{kind}-{digest[:24]}.json"
 
 
 def _name(batch_id: int, revision: int) -> str:

@@ -4,15 +4,17 @@ ShardStatus of every shard that ran ──► JobProgress ──► JobStatus, f
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from cep.nfa.step_counts import StepCounts
 from contract.reports import RunningState, TimeMode
 from processor_runtime.driver.batch_record import BatchRecord
 from processor_runtime.driver.job_status import JobStatus, Totals, VersionStatus
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS
 from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, Interval
 from processor_runtime.schedule.timeline import Timeline
+from processor_runtime.stages.asked_keys import joined
 from processor_runtime.stages.key_stage import EventCounts
 from processor_runtime.stages.shard_status import RuleCounts, ShardStatus
 
@@ -34,11 +36,13 @@ class JobProgress:
     Args:
         shards: how many shards there are.
         time_mode: what makes the time of the job go on.
+        throttled_until_ms: the event time until which processors are throttled, by id.
     """
 
     shards: int
     time_mode: TimeMode | None = None
     newest_ms: int | None = None
+    throttled_until_ms: Mapping[str, int] = field(default_factory=dict)
     _counts: EventCounts = field(default_factory=EventCounts)
     _rules: dict[_Version, RuleCounts] = field(default_factory=dict)
     _sizes: dict[int, _Size] = field(default_factory=dict)
@@ -72,6 +76,7 @@ class JobProgress:
             events_per_second=rate,
             batch_duration_ms=duration_ms,
             backlog_events=backlog_events,
+            answers=tuple(joined(each for status in statuses for each in status.answers)),
         )
 
     def add_unfit(self, files: int) -> None:
@@ -122,8 +127,11 @@ class JobProgress:
         total.errors += counts.errors
         total.left_out += counts.left_out
         total.dropped += counts.dropped
+        total.released += counts.released
         total.shadow += counts.shadow
         total.suppressed += counts.suppressed
+        total.grouped += counts.grouped
+        total.add_steps(counts.steps)
         if counts.last_match_ms is not None:
             total.last_match_ms = max(counts.last_match_ms, total.last_match_ms or BEGINNING_MS)
 
@@ -137,8 +145,10 @@ class JobProgress:
             late=self._counts.late,
             left_out=sum(counts.left_out for counts in rules),
             dropped=sum(counts.dropped for counts in rules),
+            released=sum(counts.released for counts in rules),
             shadow=sum(counts.shadow for counts in rules),
             suppressed=sum(counts.suppressed for counts in rules),
+            grouped=sum(counts.grouped for counts in rules),
         )
 
     def _versions(self, timeline: Timeline) -> Iterable[VersionStatus]:
@@ -155,6 +165,7 @@ class JobProgress:
                 number,
                 "paused",
                 totals=self._version_totals((processor_id, number)),
+                steps=self._steps((processor_id, number)),
             )
         for item in timeline.quarantined:
             found[item.processor_id, item.version] = VersionStatus(
@@ -162,6 +173,7 @@ class JobProgress:
                 item.version,
                 "quarantined",
                 totals=self._version_totals((item.processor_id, item.version)),
+                steps=self._steps((item.processor_id, item.version)),
                 error=item.reason,
                 traceback=item.traceback,
             )
@@ -171,6 +183,7 @@ class JobProgress:
                 *key,
                 "superseded",
                 totals=self._version_totals(key),
+                steps=self._steps(key),
                 last_match_ms=self._rules[key].last_match_ms,
             )
         return found.values()
@@ -203,10 +216,15 @@ class JobProgress:
             active_from_ms=None if begin_ms == BEGINNING_MS else begin_ms,
             active_until_ms=None if until_ms == END_MS else until_ms,
             totals=self._version_totals(key),
+            steps=self._steps(key),
             partial_matches=open_now,
             state_bytes=state_bytes,
             last_match_ms=counts.last_match_ms,
+            throttled_until_ms=self.throttled_until_ms.get(interval.processor_id),
         )
+
+    def _steps(self, version: _Version) -> dict[str, StepCounts]:
+        return self._rules.get(version, RuleCounts()).steps
 
     def _version_totals(self, version: _Version) -> Totals:
         counts = self._rules.get(version, RuleCounts())
@@ -217,8 +235,10 @@ class JobProgress:
             counts.errors,
             left_out=counts.left_out,
             dropped=counts.dropped,
+            released=counts.released,
             shadow=counts.shadow,
             suppressed=counts.suppressed,
+            grouped=counts.grouped,
         )
 
 

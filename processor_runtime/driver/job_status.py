@@ -6,8 +6,11 @@ Plain data, cheap to make for ten thousand processors in every batch; `reporting
 it into heartbeats.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from cep.nfa.step_counts import StepCounts
+from contract.asked_keys import KeyAnswer
 from contract.reports import RunningState, TimeMode
 
 
@@ -16,8 +19,10 @@ class Totals:
     """Counters since this instance of the job started; they never decrease.
 
     `left_out` are matches and timeouts that were found and not output because of a limit, `dropped`
-    the open partial matches given up where a version ended, `shadow` finds that do not count, as
-    those of a version in shadow, `suppressed` matches that did not go out.
+    the open partial matches given up where a version ended, `released` the complete matches that
+    waited behind these and came out, `shadow` finds that do not count, as those of a version in
+    shadow, `suppressed` matches that did not go out, `grouped` those that one which went out stands
+    for.
     """
 
     events: int = 0
@@ -27,8 +32,10 @@ class Totals:
     late: int = 0
     left_out: int = 0
     dropped: int = 0
+    released: int = 0
     shadow: int = 0
     suppressed: int = 0
+    grouped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +45,8 @@ class VersionStatus:
     `active_from_ms` and `active_until_ms` bound its interval in event time, `last_match_ms` is the
     event time of its newest match; `error` and `traceback` say why it is quarantined. `state_bytes`
     is its share of the state in proportion to its partial matches, because rules share state.
+    `steps` is its funnel since this instance started, by the names of steps. While its budget is
+    spent, `throttled_until_ms` is the event time from which it has another.
     """
 
     processor_id: str
@@ -51,6 +60,8 @@ class VersionStatus:
     last_match_ms: int | None = None
     error: str = ""
     traceback: str = ""
+    steps: Mapping[str, StepCounts] = field(default_factory=dict)
+    throttled_until_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +72,8 @@ class JobStatus:
     `silent_since_ms` since when the source is silent while they follow the clock. `backlog_events`
     is the number of unread events at the source (`None` = not known), `versions` has every version
     the job holds, in any order, and as superseded those that ran since it started and no longer do.
-    `batch_running_ms` is how long the batch after it has been running.
+    `batch_running_ms` is how long the batch after it has been running. `answers` are about keys
+    that somebody asks about.
     """
 
     epoch: int | None = None
@@ -78,3 +90,4 @@ class JobStatus:
     partial_matches: int = 0
     state_bytes: int = 0
     versions: tuple[VersionStatus, ...] = ()
+    answers: tuple[KeyAnswer, ...] = ()

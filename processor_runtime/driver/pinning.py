@@ -20,6 +20,12 @@ from processor_runtime.driver.batch_record import (
     Files,
     content_name,
 )
+from processor_runtime.driver.list_files import (
+    ListContent,
+    keep_lists,
+    no_content,
+    types_of_lists,
+)
 from processor_runtime.driver.offset_log import BatchStart
 from processor_runtime.driver.silence import Silence
 from processor_runtime.rules.code_trial import FindUnfit, unfit_here
@@ -82,6 +88,7 @@ class BatchPins:
             `None` = never.
         closes: whether new batches close everything that is open at the end of them.
         unfit: finds out which versions cannot run at all.
+        list_content: returns the content of a list of the newest snapshot, by its digest.
     """
 
     def __init__(  # noqa: PLR0913 - what a job is told of its time, by name
@@ -94,6 +101,7 @@ class BatchPins:
         idle_after_ms: int | None = None,
         closes: bool = False,
         unfit: FindUnfit = unfit_here,
+        list_content: ListContent = no_content,
     ) -> None:
         self._records = BatchRecords(files)
         self._defaults = defaults
@@ -102,6 +110,7 @@ class BatchPins:
         self._silence = Silence(idle_after_ms)
         self._closes = closes
         self._unfit = unfit
+        self._list_content = list_content
         self._timeline = Timeline()
         self._document = b""
         self._is_of_stream = False
@@ -132,6 +141,14 @@ class BatchPins:
     def has(self, batch_id: int) -> bool:
         """Whether a batch was pinned before: it has begun, and was perhaps not done."""
         return self._records.of_batch(batch_id) is not None
+
+    def content(self, name: str) -> bytes:
+        """Return the content of a file that the record of a batch names.
+
+        Raises:
+            LookupError: it is gone.
+        """
+        return self._records.kept(name)
 
     def learn(
         self,
@@ -212,6 +229,7 @@ class BatchPins:
             self._document = write_timeline(timeline, self._stream)
             self._is_of_stream = True
             timeline_name = self._records.keep("timeline", self._document)
+        kept_lists = () if self._last is None else self._last.lists
         record = BatchRecord(
             start.batch_id,
             newest.epoch,
@@ -221,6 +239,7 @@ class BatchPins:
             timeline_name,
             snapshot_name,
             self._closes,
+            lists=keep_lists(self._records, timeline, kept_lists, self._list_content),
         )
         self._records.write(record)
         self._last, self._timeline, self._snapshot = record, timeline, newest
@@ -258,23 +277,24 @@ class BatchPins:
     def _refused(self, newest: Snapshot, newest_ms: int | None) -> list[Quarantine]:
         """Return the versions that cannot run at all, of those not checked before."""
         known = {
-            (processor.id, version.version): version.definition
-            for processor in (self._snapshot.processors if self._snapshot else ())
-            for version in processor.versions
-        } | {
-            (rollout.id, rollout.version.version): rollout.version.definition
-            for rollout in (self._snapshot.rollouts if self._snapshot else ())
+            (processor_id, version.version): version.definition
+            for processor_id, version in (self._snapshot.versions if self._snapshot else ())
         }
+        is_anew = self._snapshot is not None and (
+            types_of_lists(newest) != types_of_lists(self._snapshot)
+        )
+        published = resolve(Timeline(), newest, None)
         unchecked = [
             interval
-            for interval in resolve(Timeline(), newest, None).intervals
-            if known.get((interval.processor_id, interval.version)) != interval.definition
+            for interval in published.intervals
+            if is_anew
+            or known.get((interval.processor_id, interval.version)) != interval.definition
         ]
         since_ms = END_MS if newest_ms is None else newest_ms + 1
-        unfit = self._unfit(unchecked, self._stream, self._defaults)
+        unfit = self._unfit(unchecked, self._stream, self._defaults, published.lists)
         for interval, reason in unfit:
             _log.warning(
-                "processor %s, version %d cannot run: %s",
+                "rule %s, version %d cannot run: %s",
                 interval.processor_id,
                 interval.version,
                 reason,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +18,8 @@ from processor_runtime.job_file.checking import (
 from processor_runtime.job_file.consistency import misfits, stream_of_job
 from processor_runtime.job_file.job import JobFile
 from processor_runtime.job_file.loading import read_job_text, validated
+from processor_runtime.job_file.machine_checks import machine_warnings
+from processor_runtime.job_file.own_sources import own_source_warnings
 from processor_runtime.job_file.problems import JobFileError, placed_in
 
 GOOD: Final = 0
@@ -64,7 +67,7 @@ class CheckReport:
             return
         yield "job", f"{job.name} on stream {job.stream}"
         yield "source", job.source.format
-        yield "processors from", str(job.discoverer.get("type"))
+        yield "rules from", str(job.discoverer.get("type"))
         for output in job.outputs:
             yield f"output {output.name}", f"{output.type}: {', '.join(output.kinds)}"
         yield "checkpoint", job.checkpoint
@@ -106,7 +109,10 @@ def check_job_file(
     def placed(problems: Iterator[Problem]) -> tuple[Problem, ...]:
         return tuple(placed_in(document, problem) for problem in problems)
 
-    problems, warnings = placed(problems_of(job, environment)), placed(warnings_of(job))
+    problems, warnings = (
+        placed(problems_of(job, environment)),
+        placed(chain(warnings_of(job), own_source_warnings(job), machine_warnings(environment))),
+    )
     if problems or not connect:
         return CheckReport(path, job, problems, warnings)
     limit_seconds = job.first_snapshot_timeout_ms / 1000

@@ -30,6 +30,7 @@ from discoverers import (
     create_discoverer,
 )
 from processor_runtime.job_file.job import JobFile
+from processor_runtime.job_file.kafka_checks import kafka_problems
 from processor_runtime.job_file.outputs import (
     ConsoleOutput,
     DeltaOutput,
@@ -72,6 +73,7 @@ def problems_of(job: JobFile, environment: Mapping[str, str]) -> Iterator[Proble
             yield Problem("service.token_file", f"cannot be read: {error}.", "")
         except ValueError as error:
             yield _named_problem(error, "service.")
+    yield from kafka_problems(job)
     if _is_file(job.checkpoint):
         yield Problem("checkpoint", "this is a file.", "Give it a directory of its own.")
     for index, output in enumerate(job.outputs):
@@ -86,21 +88,26 @@ def warnings_of(job: JobFile) -> Iterator[Problem]:
     ):
         told = f"'{source.format}' is not a format of Spark itself."
         yield Problem("source.format", told, f"Did you mean '{near[0]}'?")
-    if not job.packages and not any(name in job.spark for name in _JARS):
+    if not names_jars(job):
         wanted = [("source", source.format)]
         wanted += [(f"outputs[{index}]", each.type) for index, each in enumerate(job.outputs)]
         for path, kind in wanted:
-            if kind in {"kafka", "delta"}:
+            if kind == "delta":
                 told = f"{kind} is not part of Spark, and no packages are named."
                 remedy = f"Name them under {path}.packages, unless the cluster has them."
                 yield Problem(path, told, remedy)
     if job.service is None and job.discoverer.get("type") == "http":
-        told = "processors come from a rule service, and the job reports to none."
+        told = "rules come from a rule service, and the job reports to none."
         yield Problem("service", told, "Without `service:` its dashboard does not show this job.")
     kinds = {kind for output in job.outputs for kind in output.row_kinds}
     if "error" not in kinds:
-        told = "no output takes errors: malformed events and failed processors are only counted."
+        told = "no output takes errors: malformed events and failed rules are only counted."
         yield Problem("outputs", told, "Add the kind `error` to one of them.")
+
+
+def names_jars(job: JobFile) -> bool:
+    """Return whether a job brings code in Java, in which there may be any format."""
+    return bool(job.packages) or any(name in job.spark for name in _JARS)
 
 
 def discoverer_of(
@@ -131,7 +138,7 @@ def found_snapshot(
         snapshot = discovery.first(timeout_seconds)
         problems = discovery.health.problems
     if snapshot.stream.name != job.stream:
-        raise NoSnapshotError(f"the source gave processors of '{snapshot.stream.name}'")
+        raise NoSnapshotError(f"the source has rules of stream '{snapshot.stream.name}'")
     refused = _code_problems(snapshot, job.signing_keys(environment))
     return FoundSnapshot(snapshot, (*problems, *refused))
 
@@ -163,11 +170,7 @@ def _output_problems(
 
 def _code_problems(snapshot: Snapshot, keys: SigningKeys | None) -> Iterator[ProcessorProblem]:
     """Yield processors with Python code that this job refuses to load."""
-    versions = [
-        *((processor.id, each) for processor in snapshot.processors for each in processor.versions),
-        *((rollout.id, rollout.version) for rollout in snapshot.rollouts),
-    ]
-    for processor_id, version in versions:
+    for processor_id, version in snapshot.versions:
         place = CodePlace(stream=snapshot.stream.name, processor=processor_id)
         try:
             _verify_code(version, keys, place)

@@ -71,7 +71,7 @@ def stream_of_job(job: JobFile, stream: StreamDefinition) -> StreamDefinition:
 def misfits(job: JobFile, stream: StreamDefinition) -> Iterator[Problem]:
     """Yield the parts of a job file that do not fit the stream it reads."""
     if stream.name != job.stream:
-        yield Problem("stream", f"the source of processors has '{stream.name}'.", "")
+        yield Problem("stream", f"the source of rules has stream '{stream.name}'.", "")
     try:
         columns = [name for name, _ in Schema.from_ddl(stream.ddl).columns]
     except ExpressionError as error:

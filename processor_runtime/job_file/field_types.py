@@ -3,7 +3,7 @@
 The models of `outputs`, `source`, `service` and `job_file` are built from these.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
@@ -45,6 +45,8 @@ MavenCoordinate = Annotated[
     ),
 ]
 Packages = Annotated[list[MavenCoordinate], Field(max_length=50)]
+KafkaConnector = Literal["percept", "spark"]
+"""What talks to Kafka: Percept's own connector, or Spark's."""
 DurationMs = Annotated[
     int,
     BeforeValidator(duration_ms),

@@ -13,7 +13,9 @@ from pydantic import Field, model_validator
 from cep.definition.document import ProcessorLimits
 from cep.nfa.limits import Limits
 from cep.signing.keys import SigningKeys
-from contract.reports import JobName, TimeMode
+from contract.report_values import JobName
+from contract.reports import TimeMode
+from processor_runtime.job_file.connectors import with_connectors
 from processor_runtime.job_file.field_types import (
     DurationMs,
     EnvironmentName,
@@ -85,6 +87,11 @@ class JobFile(JobFilePart):
     """How long the first start waits for processors."""
     spark: dict[SparkSetting, OptionText] = Field(default={}, repr=False)
     """Settings of Spark, passed on as they are."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _knows_its_connectors(cls, data: Any) -> Any:
+        return with_connectors(data)
 
     @model_validator(mode="after")
     def _has_one_place_for_keys(self) -> Self:

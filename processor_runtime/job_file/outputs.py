@@ -16,8 +16,14 @@ from contract.plain_http import PLAIN_HTTP, is_plain_http_elsewhere
 from processor_runtime.job_file.field_types import (
     EnvironmentName,
     JobFilePart,
+    KafkaConnector,
     Options,
     Packages,
+)
+from processor_runtime.kafka.settings import (
+    BOOTSTRAP_SERVERS,
+    KafkaOptionError,
+    check_output_options,
 )
 from processor_runtime.rows.output_rows import ROW_KINDS, RowKind
 
@@ -38,16 +44,15 @@ SelectedKind = Annotated[
             "type": "string",
             "pattern": f"^({_KIND.pattern})$",
             "description": "match, timeout, side (all of them), side:<tag>, shadow, suppressed, "
-            "late or error.",
+            "grouped, group, late or error.",
         }
     ),
 ]
 OutputName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
-BOOTSTRAP_SERVERS: Final = "kafka.bootstrap.servers"
 
 
 class _Output(JobFilePart):
-    kinds: list[SelectedKind] = Field(default=["match", "timeout", "side"], min_length=1)
+    kinds: list[SelectedKind] = Field(default=["match", "timeout", "side", "group"], min_length=1)
     """Which rows it takes."""
 
     @property
@@ -115,14 +120,22 @@ class KafkaOutput(_Output):
     topic: str = Field(pattern=r"^[A-Za-z0-9._-]{1,249}$")
     """The topic to write to."""
     options: Options
-    """Options of Spark's Kafka writer: kafka.bootstrap.servers, and any producer setting."""
+    """kafka.bootstrap.servers, and any setting of a producer with `kafka.` in front."""
     packages: Packages = Field(default=[])
     """Maven coordinates of Spark's Kafka connector."""
+    connector: KafkaConnector | None = None
+    """What writes: percept, or spark, which is Spark's own with its package. Left out: spark if the
+    job file names its package, percept if not."""
 
     @model_validator(mode="after")
     def _has_servers(self) -> Self:
         if BOOTSTRAP_SERVERS not in self.options:
             raise ValueError(f"options: {BOOTSTRAP_SERVERS} is missing, such as kafka-1:9092")
+        if self.connector == "percept":
+            try:
+                check_output_options(self.options)
+            except KafkaOptionError as error:
+                raise ValueError(f"options: {error}") from None
         return self
 
 
@@ -186,8 +199,8 @@ class ServiceOutput(_Output):
     type: Literal["service"]
     name: OutputName = "service"
     """What errors call it; outputs of one type need different names."""
-    kinds: list[Literal["match", "timeout", "shadow", "suppressed"]] = Field(  # type: ignore[assignment] # fewer
-        default=["match", "shadow"], min_length=1
+    kinds: list[Literal["match", "timeout", "shadow", "suppressed", "grouped", "group"]] = Field(  # type: ignore[assignment] # fewer
+        default=["match", "shadow", "group"], min_length=1
     )
     """Which rows it takes; the service keeps no others, and of each kind the newest."""
     queue_rows: int = Field(default=10_000, ge=1, le=1_000_000)

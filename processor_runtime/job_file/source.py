@@ -4,13 +4,24 @@
 stream's.
 """
 
-from typing import Annotated, Any, Final, Literal, Self
+from pathlib import Path
+from typing import Final, Literal, Self
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from cep.pattern.problems import did_you_mean
-from processor_runtime.job_file.field_types import JobFilePart, Options, Packages
-from processor_runtime.job_file.outputs import BOOTSTRAP_SERVERS
+from processor_runtime.job_file.field_types import (
+    JobFilePart,
+    KafkaConnector,
+    Options,
+    Packages,
+)
+from processor_runtime.kafka.settings import (
+    BOOTSTRAP_SERVERS,
+    SUBSCRIPTIONS,
+    KafkaOptionError,
+    check_source_options,
+)
 
 FILE_FORMATS: Final = frozenset({"json", "csv", "parquet", "orc", "text", "delta"})
 TEXT_FORMATS: Final = frozenset({"json", "csv"})
@@ -27,18 +38,11 @@ KAFKA_COLUMNS: Final = (
 
 _PLACE_IN_KAFKA: Final = ("partition", "offset")
 _MAX_FILES: Final = "maxFilesPerTrigger"
-_KAFKA_SUBSCRIPTIONS: Final = ("subscribe", "subscribePattern", "assign")
 # Malformed rows are kept with their text; these options would lose them or end the job.
 _RESERVED_OPTIONS: Final = ("mode", "columnNameOfCorruptRecord")
 
 
-def _known_value_format(value: Any) -> Any:
-    if value is not None and value != "json":
-        raise ValueError(
-            "only json can be read from a value. Have Avro, Protobuf and the like written as JSON, "
-            "or read them with a Spark source that gives their columns"
-        )
-    return value
+_SCHEMAS_OF: Final = ("avro", "protobuf")
 
 
 class Source(JobFilePart):
@@ -53,10 +57,18 @@ class Source(JobFilePart):
     """Options of Spark's reader of this format."""
     packages: Packages = Field(default=[])
     """Maven coordinates of what Spark needs to read it."""
+    connector: KafkaConnector | None = None
+    """What reads Kafka: percept, or spark, which is Spark's own with its package. Left out: spark
+    if the job file names its package, percept if not."""
     max_files_per_batch: int | None = Field(default=None, ge=1)
     """For files: how many new ones a batch takes."""
-    value_format: Annotated[Literal["json"] | None, BeforeValidator(_known_value_format)] = None
-    """What the column `value` holds, if events are in it: json. For kafka json if left out."""
+    value_format: Literal["json", "avro", "protobuf"] | None = None
+    """What the column `value` holds, if events are in it: json, or for kafka avro or protobuf, by
+    the schema each value names. For kafka json if left out."""
+    schema_registry: Options = Field(default={})
+    """For avro and protobuf: `url` of the registry, and settings of Confluent's client."""
+    schema_file: Path | None = None
+    """Or a file of schemas with their ids, as JSON."""
     value_options: Options = Field(default={})
     """How values are parsed, such as timestampFormat: options of Spark's from_json."""
     columns: dict[str, str] = Field(default={})
@@ -67,6 +79,29 @@ class Source(JobFilePart):
     def parses_value(self) -> bool:
         """Whether events are in a column `value` and parsed from it."""
         return self.value_format is not None or self.format == "kafka"
+
+    @property
+    def has_schemas(self) -> bool:
+        """Whether values are read by schemas that they name."""
+        return self.value_format in _SCHEMAS_OF
+
+    def written_schemas(self) -> str | None:
+        """Return what is in the file of schemas, `None` if there is none.
+
+        Raises:
+            KafkaOptionError: it cannot be read.
+        """
+        if self.schema_file is None:
+            return None
+        try:
+            return self.schema_file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise KafkaOptionError(f"schema_file: cannot be read: {error}") from None
+
+    @property
+    def uses_own_kafka(self) -> bool:
+        """Whether it is Kafka, read without Spark's connector."""
+        return self.format == "kafka" and self.connector == "percept"
 
     @property
     def reader_options(self) -> dict[str, str]:
@@ -121,6 +156,32 @@ class Source(JobFilePart):
             raise ValueError("value_options: nothing is parsed from a value; use options")
         if self.format == "kafka":
             self._check_kafka()
+        elif self.connector is not None:
+            raise ValueError("connector: this is for kafka alone. Leave it out")
+        return self
+
+    @model_validator(mode="after")
+    def _knows_its_schemas(self) -> Self:
+        given = [bool(self.schema_registry), self.schema_file is not None]
+        if not self.has_schemas:
+            if any(given):
+                raise ValueError(
+                    "schema_registry and schema_file are for value_format avro or protobuf"
+                )
+            return self
+        if not self.uses_own_kafka:
+            raise ValueError(
+                f"value_format: {self.value_format} is read by Percept's own Kafka connector "
+                "alone. Have it written as JSON, or use a Spark source that gives its columns"
+            )
+        if sum(given) != 1:
+            raise ValueError(
+                f"value_format: {self.value_format} needs one of schema_registry and schema_file"
+            )
+        if self.schema_registry and "url" not in self.schema_registry:
+            raise ValueError("schema_registry: url is missing, such as https://registry:8081")
+        if self.value_options:
+            raise ValueError("value_options are for json")
         return self
 
     def _check_kafka(self) -> None:
@@ -128,8 +189,13 @@ class Source(JobFilePart):
             raise ValueError("path: Kafka has none. Write the topic as the option subscribe")
         if BOOTSTRAP_SERVERS not in self.options:
             raise ValueError(f"options: {BOOTSTRAP_SERVERS} is missing, such as kafka-1:9092")
-        if sum(name in self.options for name in _KAFKA_SUBSCRIPTIONS) != 1:
+        if sum(name in self.options for name in SUBSCRIPTIONS) != 1:
             raise ValueError("options: give one of subscribe, subscribePattern and assign")
+        if self.uses_own_kafka:
+            try:
+                check_source_options(self.options)
+            except KafkaOptionError as error:
+                raise ValueError(f"options: {error}") from None
         for name in self.columns.values():
             if name not in KAFKA_COLUMNS:
                 raise ValueError(

@@ -4,25 +4,26 @@ Numbers beyond these bounds are left out or cut, never refused: a watermark that
 yet must not keep the rest of a report from arriving.
 """
 
+from itertools import islice
 from typing import Final
 
-from pydantic import TypeAdapter, ValidationError
-
+from cep.nfa.step_counts import StepCounts
 from contract.report_parts import ReportPart
+from contract.report_values import event_time_or_none
 from contract.reports import (
     PROBLEMS_PER_HEARTBEAT,
+    STEPS_PER_VERSION,
     Counters,
     DiscoveryReport,
-    EventTimeMs,
     Heartbeat,
     RunningVersion,
+    StepReport,
 )
 from discoverers.health import DiscovererHealth, HealthStatus
 from processor_runtime.driver.job_status import JobStatus, Totals, VersionStatus
 
 _LARGEST_COUNT: Final = 2**53 - 1
 _FASTEST: Final = 1e12
-_EVENT_TIME: Final = TypeAdapter(EventTimeMs)
 
 
 def heartbeat(
@@ -39,10 +40,10 @@ def heartbeat(
         sequence=sequence,
         epoch=_count(status.epoch),
         batch_id=_count(status.batch_id),
-        watermark_ms=_event_time(status.watermark_ms),
-        newest_event_ms=_event_time(status.newest_event_ms),
+        watermark_ms=event_time_or_none(status.watermark_ms),
+        newest_event_ms=event_time_or_none(status.newest_event_ms),
         time_mode=status.time_mode,
-        silent_since_ms=_event_time(status.silent_since_ms),
+        silent_since_ms=event_time_or_none(status.silent_since_ms),
         events_per_second=rate if 0 <= rate <= _FASTEST else 0,
         batch_duration_ms=_count(status.batch_duration_ms),
         batch_running_ms=_count(status.batch_running_ms),
@@ -67,14 +68,30 @@ def running_version(status: VersionStatus) -> RunningVersion:
         processor_id=status.processor_id,
         version=status.version,
         state=status.state,
-        active_from_ms=_event_time(status.active_from_ms),
-        active_until_ms=_event_time(status.active_until_ms),
+        active_from_ms=event_time_or_none(status.active_from_ms),
+        active_until_ms=event_time_or_none(status.active_until_ms),
         counters=_counters(status.totals),
         partial_matches=_bounded(status.partial_matches),
         state_bytes=_bounded(status.state_bytes),
-        last_match_ms=_event_time(status.last_match_ms),
+        last_match_ms=event_time_or_none(status.last_match_ms),
+        throttled_until_ms=event_time_or_none(status.throttled_until_ms),
         error=status.error,
         traceback=status.traceback,
+        steps=[
+            _step(name, counts) for name, counts in islice(status.steps.items(), STEPS_PER_VERSION)
+        ],
+    )
+
+
+def _step(name: str, counts: StepCounts) -> StepReport:
+    return StepReport(
+        name=name,
+        reached=_bounded(counts.reached),
+        events=_bounded(counts.events),
+        timed_out=_bounded(counts.timed_out),
+        broken=_bounded(counts.broken),
+        pruned=_bounded(counts.pruned),
+        last_event_ms=event_time_or_none(counts.last_event_ms),
     )
 
 
@@ -82,7 +99,7 @@ def _discovery(health: DiscovererHealth) -> DiscoveryReport:
     is_failing = health.status is HealthStatus.FAILING
     return DiscoveryReport(
         status=health.status.value,
-        last_success_ms=_event_time(health.last_success_ms),
+        last_success_ms=event_time_or_none(health.last_success_ms),
         error=(health.last_error or "") if is_failing else "",
         unreadable=len(health.problems),
         problems=[str(problem) for problem in health.problems[:PROBLEMS_PER_HEARTBEAT]],
@@ -98,8 +115,10 @@ def _counters(totals: Totals) -> Counters:
         late=_bounded(totals.late),
         left_out=_bounded(totals.left_out),
         dropped=_bounded(totals.dropped),
+        released=_bounded(totals.released),
         shadow=_bounded(totals.shadow),
         suppressed=_bounded(totals.suppressed),
+        grouped=_bounded(totals.grouped),
     )
 
 
@@ -109,12 +128,3 @@ def _count(value: int | None) -> int | None:
 
 def _bounded(value: int) -> int:
     return min(max(value, 0), _LARGEST_COUNT)
-
-
-def _event_time(value_ms: int | None) -> int | None:
-    if value_ms is None:
-        return None
-    try:
-        return _EVENT_TIME.validate_python(value_ms)
-    except ValidationError:
-        return None

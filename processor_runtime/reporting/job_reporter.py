@@ -15,12 +15,14 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
+from math import inf
 from types import TracebackType
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
 from pydantic import BaseModel
 
+from contract.asked_keys import AskedKey, KeyAnswers, KeyAnswersReceipt
 from contract.problem_text import first_line
 from contract.report_parts import VersionReport
 from contract.reports import HeartbeatAnswer, JobRegistration, JobStop, RegisteredJob
@@ -33,6 +35,8 @@ from processor_runtime.reporting.rule_service import RuleService, ServiceRefused
 
 # Between the parts of a report that does not fit into one heartbeat, and after a change of epoch.
 _SOON_SECONDS: Final = 0.2
+# Somebody looks at a key and waits.
+_ASKED_SECONDS: Final = 1.0
 # After an outage everything is reported again, so that unanswered reports cannot pile up.
 _FORGETTING_FAILURES: Final = 3
 
@@ -108,6 +112,8 @@ class JobReporter(BackgroundThread):
         self._registered: RegisteredJob | None = None
         self._versions = VersionReport()
         self._sequence = 0
+        self._asked: tuple[AskedKey, ...] = ()
+        self._answered_batch: int | None = None
         self._wake = threading.Event()
         self._announces_stop = True
 
@@ -125,8 +131,13 @@ class JobReporter(BackgroundThread):
         """Set the current status; returns at once. Only the newest status is reported."""
         before = self._status
         self._status, self._batch_began = status, None
-        if before is None or before.epoch != status.epoch:
+        if before is None or before.epoch != status.epoch or status.answers:
             self._wake.set()
+
+    @property
+    def asked(self) -> tuple[AskedKey, ...]:
+        """The keys that somebody asked about when the service last answered."""
+        return self._asked
 
     def batch_begins(self) -> None:
         """Note that a batch begins, which lasts until the next status; returns at once."""
@@ -175,7 +186,10 @@ class JobReporter(BackgroundThread):
             if refused.status == HTTPStatus.NOT_FOUND:
                 self._registered = None  # unknown to the service: the next try registers again
             raise
-        return registered.heartbeat_seconds if is_whole else _SOON_SECONDS
+        self._send_answers(registered, status)
+        if not is_whole:
+            return _SOON_SECONDS
+        return min(registered.heartbeat_seconds, _ASKED_SECONDS if self._asked else inf)
 
     def _register(self) -> RegisteredJob:
         registration = JobRegistration(
@@ -198,7 +212,22 @@ class JobReporter(BackgroundThread):
             heartbeat(now, part, self._job.instance_id, self._sequence, self._discovery()),
         )
         self._versions.told(part, answer)
+        self._asked = tuple(answer.asked_keys)
         return part.held_versions is not None
+
+    def _send_answers(self, registered: RegisteredJob, status: JobStatus) -> None:
+        """Tell of the keys that are asked about, once for each batch."""
+        if not status.answers or status.batch_id == self._answered_batch:
+            return
+        answers = KeyAnswers(instance_id=self._job.instance_id, answers=list(status.answers))
+        path = f"/v1/jobs/{registered.id}/key-answers"
+        try:
+            self._ask("POST", path, KeyAnswersReceipt, answers)
+        except ServiceRefused as refused:
+            if refused.status != HTTPStatus.UNPROCESSABLE_ENTITY:
+                raise
+            _log.warning("the rule service does not take what was asked of keys: %s", refused)
+        self._answered_batch = status.batch_id
 
     def _ask(self, method: str, path: str, answer: type[Answer], body: BaseModel) -> Answer:
         try:

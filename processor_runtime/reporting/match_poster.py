@@ -1,8 +1,9 @@
-"""Posts recent matches to the rule service from a thread: best effort, bounded, never blocking.
+"""Posts recent matches and groups to the rule service from a thread: bounded, never blocking.
 
     offer ──► queue (rows and bytes bounded; the oldest are dropped) ──► posts of at most 500
 
-A match is added once per id, so that a post without an answer is simply sent again.
+A match is added once per id, and what it stands for may be told again, so that a post without an
+answer is simply sent again. What the service does not take in time is lost: this is best effort.
 """
 
 import logging
@@ -10,11 +11,11 @@ import threading
 from collections import deque
 from collections.abc import Iterable
 from http import HTTPStatus
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from contract.problem_text import first_line
-from contract.reports import MATCHES_PER_POST, MatchReceipt, ReportedMatch
+from contract.reports import MATCHES_PER_POST, MatchReceipt, ReportedGroup, ReportedMatch
 from discoverers.background_thread import BackgroundThread, FailuresInARow
 from discoverers.clock import SYSTEM_CLOCK, Backoff, Clock
 from processor_runtime.reporting.rule_service import RuleService, ServiceRefused
@@ -31,6 +32,11 @@ _REFUSED_FOR_GOOD: Final = frozenset(
 )
 
 _log = logging.getLogger("percept.reporting")
+
+
+class _Waiting(NamedTuple):
+    encoded: bytes
+    is_group: bool
 
 
 class MatchPoster(BackgroundThread):
@@ -64,7 +70,7 @@ class MatchPoster(BackgroundThread):
         self._failures = FailuresInARow(
             _log, "the rule service takes no matches", backoff or Backoff()
         )
-        self._queue: deque[bytes] = deque()
+        self._queue: deque[_Waiting] = deque()
         self._queue_bytes = 0
         self._lock = threading.Lock()
         self._offered = threading.Event()
@@ -80,15 +86,17 @@ class MatchPoster(BackgroundThread):
         """How many matches are queued."""
         return len(self._queue)
 
-    def offer(self, matches: Iterable[ReportedMatch]) -> None:
-        """Queue matches, oldest first; returns at once. Those that do not fit are dropped."""
-        encoded = [match.model_dump_json().encode() for match in matches]
+    def offer(self, rows: Iterable[ReportedMatch | ReportedGroup]) -> None:
+        """Queue matches and groups, oldest first; returns at once. What does not fit is dropped."""
+        added = [
+            _Waiting(row.model_dump_json().encode(), isinstance(row, ReportedGroup)) for row in rows
+        ]
         with self._lock:
-            self._queue.extend(encoded)
-            self._queue_bytes += sum(map(len, encoded))
+            self._queue.extend(added)
+            self._queue_bytes += sum(len(each.encoded) for each in added)
             overflowed = 0
             while len(self._queue) > self._queue_rows or self._queue_bytes > QUEUE_BYTES:
-                self._queue_bytes -= len(self._queue.popleft())
+                self._queue_bytes -= len(self._queue.popleft().encoded)
                 overflowed += 1
             self._note_dropped(overflowed, "too many wait for the rule service")
         self._offered.set()
@@ -103,7 +111,7 @@ class MatchPoster(BackgroundThread):
         self._offered.set()
 
     def _run(self) -> None:
-        part: list[bytes] = []
+        part: list[_Waiting] = []
         while True:
             try:
                 while part := self._next_part():
@@ -120,25 +128,28 @@ class MatchPoster(BackgroundThread):
             self._offered.wait()
             self._offered.clear()
 
-    def _next_part(self) -> list[bytes]:
-        part: list[bytes] = []
+    def _next_part(self) -> list[_Waiting]:
+        part: list[_Waiting] = []
         part_bytes = 0
         with self._lock:
             while self._queue and len(part) < MATCHES_PER_POST:
-                part_bytes += len(self._queue[0]) + 1
+                part_bytes += len(self._queue[0].encoded) + 1
                 if part and part_bytes > BYTES_PER_POST:
                     break
                 part.append(self._queue.popleft())
-            self._queue_bytes -= sum(map(len, part))
+            self._queue_bytes -= sum(len(each.encoded) for each in part)
         return part
 
-    def _post(self, part: list[bytes]) -> None:
-        """Post matches; those that the service rejects permanently are dropped.
+    def _post(self, part: list[_Waiting]) -> None:
+        """Post matches and groups; those that the service rejects permanently are dropped.
 
         Raises:
             ServiceRefused: it accepts none at the moment.
         """
-        body = b'{"job":"%b","matches":[%b]}' % (self._job.encode(), b",".join(part))
+        matches = b",".join(each.encoded for each in part if not each.is_group)
+        groups = b",".join(each.encoded for each in part if each.is_group)
+        told = (self._job.encode(), matches, groups)
+        body = b'{"job":"%b","matches":[%b],"groups":[%b]}' % told
         try:
             self._service.ask("POST", self._path, MatchReceipt, body)
         except ServiceRefused as refused:
@@ -152,16 +163,16 @@ class MatchPoster(BackgroundThread):
             self._post(part[:middle])
             self._post(part[middle:])
 
-    def _put_back(self, part: list[bytes]) -> None:
+    def _put_back(self, part: list[_Waiting]) -> None:
         """Queue matches again that were not posted."""
         with self._lock:
             # Matches queued meanwhile are newer: they are kept if there is not room for all.
             while part and (
                 len(self._queue) < self._queue_rows
-                and self._queue_bytes + len(part[-1]) <= QUEUE_BYTES
+                and self._queue_bytes + len(part[-1].encoded) <= QUEUE_BYTES
             ):
                 self._queue.appendleft(part.pop())
-                self._queue_bytes += len(self._queue[0])
+                self._queue_bytes += len(self._queue[0].encoded)
             self._note_dropped(len(part), "too many wait for the rule service")
 
     def _note_dropped(self, matches: int, reason: str) -> None:

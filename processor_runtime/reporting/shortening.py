@@ -1,6 +1,6 @@
-"""An output row → a match as it is reported, shortened if it is too large for the service.
+"""An output row → a match or a group as it is reported, shortened if it is too large.
 
-    columns of an output row ──► ReportedMatch, with `percept_left_out` where something is missing
+    columns of a row ──► ReportedMatch · ReportedGroup, with `percept_left_out` for what is missing
 
 Recent matches are for people to look at, so the first and the last events of a step are kept.
 """
@@ -11,12 +11,14 @@ from typing import Any, Final
 
 from pydantic_core import to_json
 
-from contract.reports import EVENTS_BYTES, OUTPUT_BYTES, ReportedMatch
+from contract.reports import EVENTS_BYTES, OUTPUT_BYTES, ReportedGroup, ReportedMatch
 from processor_runtime.rows.match_identity import match_identity
 
 LEFT_OUT: Final = "percept_left_out"
 """Key of the object that replaces what is left out; its value says what that was."""
 
+_IN_GROUPS: Final = frozenset({"match", "suppressed", "grouped"})
+"""Kinds of rows whose tag is their group."""
 _KEY_VALUES: Final = 20
 _KEY_TEXT_LENGTH: Final = 1_000
 
@@ -24,7 +26,7 @@ _Events = dict[str, list[dict[str, Any]]]
 
 
 def reported_match(row: Mapping[str, Any]) -> ReportedMatch:
-    """Return a row of kind `match`, `timeout` or `shadow` as it is reported.
+    """Return a row of a match or a timeout, of any kind, as it is reported.
 
     Args:
         row: the columns of an output row; `key`, `output` and `events` are JSON text or `None`.
@@ -37,6 +39,7 @@ def reported_match(row: Mapping[str, Any]) -> ReportedMatch:
         match_id=row["match_id"],
         kind=row["kind"],
         identity=match_identity(row["processor_id"], row["key"], events),
+        group_id=(row["tag"] or "") if row["kind"] in _IN_GROUPS else "",
         processor_id=row["processor_id"],
         version=row["version"],
         epoch=row["epoch"],
@@ -45,6 +48,32 @@ def reported_match(row: Mapping[str, Any]) -> ReportedMatch:
         end_ms=row["end_ms"],
         output=shortened_output(_json(row["output"], None)),
         events=shortened_events(events),
+    )
+
+
+def reported_group(row: Mapping[str, Any]) -> ReportedGroup:
+    """Return a row of kind `group` as it is reported.
+
+    Args:
+        row: the columns of an output row; `output` is JSON text.
+
+    Raises:
+        ValueError: the service would not accept the row.
+        KeyError: its output is not that of a group.
+    """
+    told = json.loads(row["output"])
+    return ReportedGroup(
+        match_id=told["match_ids"][0],
+        group_id=row["tag"],
+        processor_id=row["processor_id"],
+        version=row["version"],
+        matches=told["matches"],
+        keys=told["keys"],
+        keys_are_estimated=told.get("keys_are_estimated", False),
+        group=shortened_output(told["group"]),
+        is_rest=told.get("is_rest", False),
+        from_ms=told["from_ms"],
+        until_ms=told["until_ms"],
     )
 
 

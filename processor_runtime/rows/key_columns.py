@@ -10,6 +10,7 @@ import polars as pl
 import polars.selectors as cs
 
 from cep.expression import (
+    DataType,
     Expression,
     ExpressionError,
     Schema,
@@ -18,6 +19,7 @@ from cep.expression import (
     key_problem,
     resolve,
 )
+from cep.expression.types import to_polars
 
 
 @lru_cache
@@ -28,6 +30,21 @@ def key_columns(key_by: tuple[str, ...], schema: Schema) -> tuple[pl.Expr, ...]:
         ExpressionError: an expression does not fit the schema, or its values cannot be keys.
     """
     return tuple(_key_column(text, schema).alias(f"{place}") for place, text in enumerate(key_by))
+
+
+@lru_cache
+def key_types(key_by: tuple[str, ...], schema: Schema) -> tuple[pl.DataType, ...]:
+    """Return the types of the values of a key selector that fits the schema, by place."""
+    columns = {name: _stored_as(data_type) for name, data_type in schema.columns}
+    keys = pl.DataFrame(schema=columns).select(key_columns(key_by, schema))
+    return tuple(keys.dtypes)
+
+
+def _stored_as(data_type: DataType) -> pl.DataType:
+    try:
+        return to_polars(data_type)
+    except ValueError:  # no expression can read such a column
+        return pl.Binary()
 
 
 def keys_of(events: pl.DataFrame, columns: Sequence[pl.Expr]) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""The output rows of a job: matches, timeouts, side outputs, shadows, late events and errors.
+"""The output rows of a job: matches, timeouts, side outputs, shadows, groups, late events, errors.
 
     Detection ──process function──► OutputRow ──► frame ──► outputs of the job file, by kind
 
@@ -6,17 +6,20 @@
 """
 
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 import polars as pl
+from pydantic_core import from_json
 
 from cep.nfa.errors import error_message
 from processor_runtime.rows.json_text import json_text
 
-RowKind = Literal["match", "timeout", "side", "shadow", "suppressed", "late", "error"]
+RowKind = Literal[
+    "match", "timeout", "side", "shadow", "suppressed", "grouped", "group", "late", "error"
+]
 ROW_KINDS: Final[tuple[RowKind, ...]] = get_args(RowKind)
 
 SCHEMA: Final = pl.Schema(
@@ -40,7 +43,8 @@ SCHEMA: Final = pl.Schema(
 class OutputRow(NamedTuple):
     """One row of output; `key`, `output`, `events` and `error` are JSON, or `None`.
 
-    `tag` names a side output. `start_ms` and `end_ms` are event times, milliseconds since 1970.
+    `tag` names a side output, or the group of a match. `start_ms` and `end_ms` are event times,
+    milliseconds since 1970.
     """
 
     kind: RowKind
@@ -55,6 +59,14 @@ class OutputRow(NamedTuple):
     output: str | None = None
     events: str | None = None
     error: str | None = None
+
+    def columns(self) -> Mapping[str, Any]:
+        """Return the columns of the output; none if it has no columns, or cannot be read again."""
+        try:
+            output: Any = None if self.output is None else from_json(self.output)
+        except ValueError:  # code may give what is nested more deeply than is read
+            output = None
+        return output if isinstance(output, Mapping) else {}
 
 
 def rows_frame(rows: Sequence[OutputRow]) -> pl.DataFrame:

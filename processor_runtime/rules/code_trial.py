@@ -20,8 +20,10 @@ from typing import IO, Any, Final
 from cep.expression import Schema
 from cep.nfa.errors import error_message
 from contract.snapshot import StreamDefinition
+from processor_runtime.rows.event_block import TIME
 from processor_runtime.rules.loading import RuleDefaults, has_code, load_rules
 from processor_runtime.schedule.interval import Interval
+from processor_runtime.schedule.listed import ListInterval, unread, value_lists
 from processor_runtime.watch.code_watch import WATCH
 from processor_runtime.watch.note import read_death
 from processor_runtime.watch.worker_limits import WorkerLimits
@@ -33,15 +35,21 @@ Unfit = tuple[Interval, str]
 """A version that cannot run, and why."""
 
 
-FindUnfit = Callable[[Sequence[Interval], StreamDefinition, RuleDefaults], list[Unfit]]
-"""What finds such versions among some of a stream."""
+FindUnfit = Callable[
+    [Sequence[Interval], StreamDefinition, RuleDefaults, Sequence[ListInterval]], list[Unfit]
+]
+"""What finds such versions among some of a stream, which has these lists."""
 
 
 def unfit_here(
-    intervals: Sequence[Interval], stream: StreamDefinition, defaults: RuleDefaults
+    intervals: Sequence[Interval],
+    stream: StreamDefinition,
+    defaults: RuleDefaults,
+    lists: Sequence[ListInterval] = (),
 ) -> list[Unfit]:
     """Return the versions that cannot run, loaded in this process; see `load_rules`."""
-    _, refused = load_rules(intervals, stream, Schema.from_ddl(stream.ddl), defaults)
+    schema = Schema.from_ddl(stream.ddl, value_lists(lists, unread, TIME))
+    _, refused = load_rules(intervals, stream, schema, defaults)
     return [
         (item.interval, f"{type(item.error).__name__}: {error_message(item.error)}")
         for item in refused
@@ -59,7 +67,11 @@ class CodeTrial:
         self._limits = limits
 
     def __call__(
-        self, intervals: Sequence[Interval], stream: StreamDefinition, defaults: RuleDefaults
+        self,
+        intervals: Sequence[Interval],
+        stream: StreamDefinition,
+        defaults: RuleDefaults,
+        lists: Sequence[ListInterval] = (),
     ) -> list[Unfit]:
         """Return the versions that cannot run, in order, and why.
 
@@ -69,20 +81,27 @@ class CodeTrial:
         reasons: dict[str, str] = {}
         coded = [item for item in intervals if has_code(item.definition)]
         while coded:
-            told = self._told(coded, stream, defaults)
+            told = self._told(coded, stream, defaults, lists)
             reasons |= {rule: reason for rule, reason in told.items() if reason is not None}
             coded = [item for item in coded if item.rule_id not in told]
         plain = [item for item in intervals if not has_code(item.definition)]
-        reasons |= {item.rule_id: reason for item, reason in unfit_here(plain, stream, defaults)}
+        unfit = unfit_here(plain, stream, defaults, lists)
+        reasons |= {item.rule_id: reason for item, reason in unfit}
         return [(item, reasons[item.rule_id]) for item in intervals if item.rule_id in reasons]
 
     def _told(
-        self, intervals: Sequence[Interval], stream: StreamDefinition, defaults: RuleDefaults
+        self,
+        intervals: Sequence[Interval],
+        stream: StreamDefinition,
+        defaults: RuleDefaults,
+        lists: Sequence[ListInterval],
     ) -> dict[str, str | None]:
         """Return what a child found of some versions, at least of the first one, by rule."""
         with tempfile.TemporaryDirectory(prefix="percept-") as directory:
             note = Path(directory, "note")
-            work = pickle.dumps((list(intervals), stream, defaults, self._limits, note))
+            work = pickle.dumps(
+                (list(intervals), stream, defaults, tuple(lists), self._limits, note)
+            )
             patience = _START_SECONDS + len(intervals) * (self._limits.call_seconds + 5)
             ending, answers = _run_child(work, patience)
             told = dict(_answers(answers))
@@ -125,10 +144,11 @@ def _answers(data: bytes) -> Iterator[tuple[str, str | None]]:
 def _child(work: IO[bytes], answers: IO[str]) -> None:
     """Load versions one by one, and answer for each that has been loaded or refused."""
     content: Any = pickle.load(work)  # noqa: S301 - from the parent
-    intervals, stream, defaults, limits, note = content
+    intervals, stream, defaults, lists, limits, note = content
     WATCH.start(note, limits)
     for interval in intervals:
-        reason = next((why for _, why in unfit_here([interval], stream, defaults)), None)
+        unfit = unfit_here([interval], stream, defaults, lists)
+        reason = next((why for _, why in unfit), None)
         answers.write(json.dumps([interval.rule_id, reason]) + "\n")
         answers.flush()
     # Whatever threads code has begun end here, too.

@@ -7,6 +7,7 @@ timelines they are in.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from types import MappingProxyType
@@ -28,7 +29,7 @@ from cep.nfa.transition_table import Residual
 from cep.processor import SelectExpressions
 from contract.canonical import canonical_json, content_hash
 from processor_runtime.rows.event_block import TIME, event_fields
-from processor_runtime.rows.key_columns import key_columns, keys_of
+from processor_runtime.rows.key_columns import key_columns, key_types, keys_of
 from processor_runtime.rules.loading import LoadedRule
 from processor_runtime.watch.code_watch import CodeCall
 
@@ -44,7 +45,7 @@ class CompiledGroup:
     Args:
         key_by: the expressions of the key, none for one global key.
         rules: the rules that have this key.
-        schema: the columns of the stream.
+        schema: the columns of the stream; its lists are those that the rules name.
         defaults: what a rule that sets no limits may hold for one key.
     """
 
@@ -68,6 +69,8 @@ class CompiledGroup:
         }
         """What process functions in Python run in, by rule."""
         self.columns = tuple(name for name, _ in schema.columns)
+        lists = {each.name: each for rule in rules for each in rule.lists}
+        schema = replace(schema, lists=tuple(lists.values()))
         self._failures: list[RuleFailure] = []
         self.matcher = KeyedMatcher(
             {rule.id: rule.pattern for rule in rules},
@@ -87,11 +90,17 @@ class CompiledGroup:
         self.nulls = {name: _null(data_type).alias(name) for name, data_type in schema.columns}
         self.layout_digest = content_hash([self.columns, layout(self.matcher)])[:16]
         self._key = key_columns(key_by, schema)
+        self._schema = schema
 
     @property
     def is_keyed(self) -> bool:
         """Whether there is a key at all."""
         return bool(self._key)
+
+    @property
+    def key_types(self) -> tuple[pl.DataType, ...]:
+        """The types of the values of a key, in order."""
+        return key_types(self.key_by, self._schema)
 
     def keys(self, events: pl.DataFrame) -> pl.DataFrame:
         """Return the key of each event, a column per part; no columns for the global key.

@@ -5,8 +5,8 @@
 The driver finds out so which versions cannot run at all; on the workers it comes before compiling.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -16,9 +16,9 @@ from cep.bounded_cache import BoundedCache
 from cep.definition.document import ProcessorContent, ProcessorLimits
 from cep.definition.keys import written_key
 from cep.expression import Schema, row_reader
+from cep.expression.lists import ValueList
 from cep.nfa.limits import Limits
 from cep.pattern import Pattern
-from cep.pattern.durations import duration_ms
 from cep.processor import PatternProcessFunction, SelectExpressions
 from cep.row_pattern.analysis.analyse import analyse
 from cep.row_search.output import RowOutput
@@ -29,6 +29,14 @@ from contract.snapshot import StreamDefinition
 from processor_runtime.rows.event_block import TIME
 from processor_runtime.rows.key_columns import key_columns
 from processor_runtime.rows.row_limits import RowLimits
+from processor_runtime.rules.alerts import (
+    Budget,
+    Grouping,
+    Suppression,
+    budget_in,
+    grouping_in,
+    suppression_in,
+)
 from processor_runtime.schedule.interval import Interval
 from processor_runtime.watch.code_watch import CodeCall
 from processor_runtime.watch.note import RuleCode
@@ -64,23 +72,15 @@ class WrittenLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Suppression:
-    """How many matches of a key go out in a time; `by` are output columns that count, too."""
-
-    by: tuple[str, ...]
-    for_ms: int
-    at_most: int
-
-
-@dataclass(frozen=True, slots=True)
 class LoadedRule:
     """One version for one interval: its pattern, and what is done with its matches.
 
     `id` is the `rule_id` of the interval, `digest` its digest. Without a `function` a match is
     output as its events alone. `shard_limit` is how many partial matches all keys of a shard may
     hold, `None` = any number. `key_by` are the expressions of the key, none for one global key.
-    `row_limits` is how much it may output, `suppression` how often. `row_output` makes the rows of
-    a MATCH_RECOGNIZE clause.
+    `row_limits` is how much it may output, `suppression` and `budget` how often, `grouping`
+    which matches are told as one. `row_output` makes the rows of a MATCH_RECOGNIZE clause. `lists`
+    are those that its conditions name, `list_names` their names, known to the schema or not.
     """
 
     id: str
@@ -95,6 +95,15 @@ class LoadedRule:
     row_limits: RowLimits = field(default_factory=RowLimits)
     row_output: RowOutput | None = None
     suppression: Suppression | None = None
+    lists: tuple[ValueList, ...] = ()
+    budget: Budget | None = None
+    grouping: Grouping | None = None
+    list_names: tuple[str, ...] = ()
+
+    @property
+    def is_told_by_driver(self) -> bool:
+        """Whether the driver has a say in which of its matches go out."""
+        return self.budget is not None or self.grouping is not None
 
     def code_call(self, what: str) -> CodeCall:
         """Return what its code for something runs in."""
@@ -121,16 +130,18 @@ def load_rules(
     Args:
         intervals: the versions.
         stream: what they are on.
-        schema: its columns.
+        schema: its columns and lists.
         defaults: what the job says for all its rules.
-        loaded: rules that are ready already, by id and digest, for the same schema and defaults.
+        loaded: rules that are ready already, by id and digest, for the same columns and defaults.
     """
     rules: list[LoadedRule] = []
     refused: list[RefusedRule] = []
     for interval in intervals:
         try:
             known = loaded.get((interval.rule_id, interval.digest))
-            rules.append(known or _load(interval, stream, schema, defaults))
+            if known is None or known.lists != named_lists(known.list_names, schema):
+                known = _load(interval, stream, schema, defaults)
+            rules.append(known)
         except Exception as error:  # noqa: BLE001 - one bad rule never stops the others
             refused.append(RefusedRule(interval, error))
     return rules, refused
@@ -165,7 +176,9 @@ def _made(
     interval: Interval, stream: StreamDefinition, schema: Schema, defaults: RuleDefaults
 ) -> LoadedRule:
     content = ProcessorContent.model_validate(interval.definition)
-    pattern = _patterns[canonical_json(interval.definition["pattern"]), schema]
+    pattern = _pattern(interval.definition["pattern"], schema)
+    list_names = pattern.list_names
+    lists = named_lists(list_names, schema)
     key_by = tuple(written_key(content.key_by, pattern) or ())
     key_columns(key_by, schema)
     given, keys = content.limits or ProcessorLimits(), defaults.signing_keys
@@ -181,16 +194,13 @@ def _made(
         given.partial_matches_per_shard or defaults.partial_matches_per_shard,
         key_by,
         row_limits(given, defaults.row_limits),
-        row_output(pattern, schema),
-        _suppression(content),
+        row_output(pattern, replace(schema, lists=lists)),
+        suppression_in(content.alert),
+        lists,
+        budget_in(content.alert),
+        grouping_in(content.alert),
+        list_names,
     )
-
-
-def _suppression(content: ProcessorContent) -> Suppression | None:
-    given = None if content.alert is None else content.alert.suppress
-    if given is None:
-        return None
-    return Suppression(tuple(given.by), duration_ms(given.for_time), given.at_most)
 
 
 def row_output(pattern: Pattern, schema: Schema) -> RowOutput | None:
@@ -209,6 +219,16 @@ def row_limits(given: ProcessorLimits, otherwise: RowLimits) -> RowLimits:
         given.rows_per_shard or otherwise.per_shard,
         given.bytes_per_row or otherwise.row_bytes,
     )
+
+
+def named_lists(names: Collection[str], schema: Schema) -> tuple[ValueList, ...]:
+    """Return the lists of a schema with these names, in order of name."""
+    return tuple(each for each in schema.lists or () if each.name in names)
+
+
+def _pattern(document: Mapping[str, Any], schema: Schema) -> Pattern:
+    pattern = _patterns[canonical_json(document), replace(schema, lists=None)]
+    return pattern.validate(schema) if pattern.list_names else pattern
 
 
 def _parsed(key: tuple[str, Schema]) -> Pattern:

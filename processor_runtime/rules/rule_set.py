@@ -10,17 +10,20 @@ Source: Prometheus, `rules.Manager.Update`, which keeps the rule groups that are
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cep.bounded_cache import BoundedCache
 from cep.expression import Schema
 from cep.matching.shapes import EventKind, Selection
 from cep.nfa.transition_table import kinds_capacity
 from contract.snapshot import StreamDefinition
+from processor_runtime.rows.event_block import TIME
 from processor_runtime.rules.compiled_group import CompiledGroup, group_id
 from processor_runtime.rules.loading import LoadedRule, RefusedRule, RuleDefaults, load_rules
 from processor_runtime.schedule.interval import END_MS, Interval
+from processor_runtime.schedule.listed import Contents, unread, value_lists
 from processor_runtime.schedule.phases import Phases
+from processor_runtime.schedule.snoozing import Snooze
 from processor_runtime.schedule.timeline import Timeline
 
 
@@ -106,6 +109,7 @@ class RuleSet:
     defaults: RuleDefaults
     groups: Mapping[str, SelectorGroup]
     refused: tuple[RefusedRule, ...] = ()
+    snoozes: tuple[Snooze, ...] = ()
 
     def has_ended_by(self, time_ms: int) -> bool:
         """Whether there are rules over by an event time, of which shards may still hold something.
@@ -134,6 +138,7 @@ def compile_rules(
     stream: StreamDefinition,
     defaults: RuleDefaults,
     earlier: Iterable[RuleSet] = (),
+    contents: Contents = unread,
 ) -> RuleSet:
     """Return the rules of a timeline, ready to run; what cannot run is set apart.
 
@@ -143,13 +148,15 @@ def compile_rules(
         defaults: what the job says for all its rules.
         earlier: rule sets of other timelines; what has not changed since the first of them that is
             of the same columns and defaults is taken over.
+        contents: where the values of lists are.
     """
     schema = Schema.from_ddl(stream.ddl)
+    with_lists = replace(schema, lists=value_lists(timeline.lists, contents, TIME))
     before = next(
         (kept for kept in earlier if (kept.schema, kept.defaults) == (schema, defaults)),
         RuleSet(stream, schema, defaults, {}),
     )
-    rules, refused = load_rules(timeline.intervals, stream, schema, defaults, before.loaded)
+    rules, refused = load_rules(timeline.intervals, stream, with_lists, defaults, before.loaded)
     by_key: dict[tuple[str, ...], list[LoadedRule]] = {}
     for rule in rules:
         by_key.setdefault(rule.key_by, []).append(rule)
@@ -167,7 +174,7 @@ def compile_rules(
                 continue
             group = SelectorGroup(compiled, of_rules, _past_ms(of_rules, timeline))
         groups[name] = group.with_intervals(of_rules, _past_ms(of_rules, timeline))
-    return RuleSet(stream, schema, defaults, groups, tuple(refused))
+    return RuleSet(stream, schema, defaults, groups, tuple(refused), timeline.snoozes)
 
 
 def _past_ms(intervals: Iterable[Interval], timeline: Timeline) -> int:

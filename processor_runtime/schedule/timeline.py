@@ -17,7 +17,9 @@ from contract.canonical import content_hash
 from contract.snapshot import Snapshot, SnapshotProcessor, SnapshotRollout, SnapshotVersion
 from processor_runtime.schedule.draining import limit_draining
 from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, EndReason, Interval
+from processor_runtime.schedule.listed import ListInterval, resolve_lists
 from processor_runtime.schedule.rollouts import promoted, sharing
+from processor_runtime.schedule.snoozing import Snooze, resolved_snoozes
 
 VersionKey = tuple[str, int, str]
 """A version of a processor with the digest of its definition."""
@@ -49,7 +51,8 @@ class Quarantine:
 class Timeline:
     """All intervals that are still needed, by processor and time, and the quarantined versions.
 
-    `paused` are the processors that are published as paused, with their newest version.
+    `paused` are the processors that are published as paused, with their newest version, `lists` the
+    contents of the lists of the stream, by name and time; `snoozes` say whose finds do not go out.
     `processed_ms` is how far events had been processed when it was resolved: earlier event times
     are the past.
     """
@@ -57,6 +60,8 @@ class Timeline:
     intervals: tuple[Interval, ...] = ()
     quarantined: tuple[Quarantine, ...] = ()
     paused: tuple[tuple[str, int], ...] = ()
+    lists: tuple[ListInterval, ...] = ()
+    snoozes: tuple[Snooze, ...] = ()
     processed_ms: int = field(default=BEGINNING_MS, compare=False)
 
 
@@ -115,6 +120,7 @@ def resolve(
         beside = _resolved(_as_processor(rollout, paused=is_paused), beside, next_ms, barred)
         share = 0 if rollout is None else rollout.share
         intervals += sharing(live, beside, share, next_ms, processed_ms)
+    oldest_ms = min((item.active_from_ms for item in intervals), default=END_MS)
     return Timeline(
         intervals=tuple(intervals),
         quarantined=tuple(quarantined),
@@ -123,6 +129,8 @@ def resolve(
             for processor in snapshot.processors
             if processor.paused
         ),
+        lists=resolve_lists(previous.lists, snapshot, next_ms, processed_ms, oldest_ms),
+        snoozes=resolved_snoozes(previous.snoozes, snapshot, next_ms, processed_ms),
         processed_ms=processed_ms,
     )
 
@@ -288,13 +296,9 @@ def _end_reason(
 def _still_quarantined(items: Iterable[Quarantine], snapshot: Snapshot) -> list[Quarantine]:
     """Keep those whose version is still published as it was; pausing it lifts the quarantine."""
     paused = {processor.id for processor in snapshot.processors if processor.paused}
-    versions = [
-        *((processor.id, each) for processor in snapshot.processors for each in processor.versions),
-        *((rollout.id, rollout.version) for rollout in snapshot.rollouts),
-    ]
     published = {
         (processor_id, version.version, _digest(version))
-        for processor_id, version in versions
+        for processor_id, version in snapshot.versions
         if processor_id not in paused
     }
     kept: dict[tuple[str, int, str], Quarantine] = {}

@@ -11,6 +11,8 @@ from pydantic_core import from_json
 from contract.canonical import canonical_json
 from contract.snapshot import StreamDefinition
 from processor_runtime.schedule.interval import END_MS, EndReason, Interval, LiveKeys
+from processor_runtime.schedule.listed import ListInterval
+from processor_runtime.schedule.snoozing import Snooze
 from processor_runtime.schedule.timeline import Quarantine, Timeline
 
 FORMAT: Final = 1
@@ -22,16 +24,20 @@ class UnknownFormatError(ValueError):
 
 def write_timeline(timeline: Timeline, stream: StreamDefinition) -> bytes:
     """Return a timeline and the stream it is for as canonical JSON."""
-    return canonical_json(
-        {
-            "format": FORMAT,
-            "stream": stream.model_dump(by_alias=True),
-            "intervals": [_written(interval) for interval in timeline.intervals],
-            "quarantined": [_written_quarantine(item) for item in timeline.quarantined],
-            "paused": timeline.paused,
-            "processed_ms": timeline.processed_ms,
-        }
-    ).encode()
+    content = {
+        "format": FORMAT,
+        "stream": stream.model_dump(by_alias=True),
+        "intervals": [_written(interval) for interval in timeline.intervals],
+        "quarantined": [_written_quarantine(item) for item in timeline.quarantined],
+        "paused": timeline.paused,
+        "processed_ms": timeline.processed_ms,
+    }
+    # Left out if there are none, as programs wrote it that knew of no such.
+    if timeline.lists:
+        content["lists"] = [asdict(item) for item in timeline.lists]
+    if timeline.snoozes:
+        content["snoozes"] = [asdict(snooze) for snooze in timeline.snoozes]
+    return canonical_json(content).encode()
 
 
 def read_timeline(data: bytes) -> tuple[Timeline, StreamDefinition]:
@@ -50,6 +56,8 @@ def read_timeline(data: bytes) -> tuple[Timeline, StreamDefinition]:
         intervals=tuple(_interval(item) for item in content["intervals"]),
         quarantined=tuple(Quarantine(**item) for item in content["quarantined"]),
         paused=tuple((processor_id, version) for processor_id, version in content["paused"]),
+        lists=tuple(ListInterval(**item) for item in content.get("lists", ())),
+        snoozes=tuple(Snooze(**item) for item in content.get("snoozes", ())),
         processed_ms=content["processed_ms"],
     )
     return timeline, StreamDefinition.model_validate(content["stream"])

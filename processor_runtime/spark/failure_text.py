@@ -13,12 +13,20 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
 from cep.nfa.errors import error_message
-from contract.problem_text import first_line
+from contract.problem_text import HIDDEN, first_line, masked
 
 _LONGEST: Final = 500
-_HIDDEN: Final = "***"
 _SHORTEST_SECRET: Final = 4
-_SECRET_WORDS: Final = ("password", "secret", "token", "key", "jaas", "credential", "signature")
+_SECRET_WORDS: Final = (
+    "password",
+    "secret",
+    "token",
+    "key",
+    "jaas",
+    "credential",
+    "signature",
+    "user.info",
+)
 # What Spark says around the reason of a failure: which query, which task, which SQLSTATE.
 _AROUND: Final = re.compile(
     r"\[STREAM_FAILED\] Query \[.*?\] terminated with exception: "
@@ -60,10 +68,7 @@ def ending_text(error: BaseException, secrets: Iterable[str]) -> str:
 
 def without(text: str, secrets: Iterable[str]) -> str:
     """Return a text with every secret, and every password in a URL, replaced by three stars."""
-    for secret in sorted(secrets, key=len, reverse=True):
-        if secret:
-            text = text.replace(secret, _HIDDEN)
-    return _CREDENTIALS.sub(rf"\1{_HIDDEN}@", text)
+    return _CREDENTIALS.sub(rf"\1{HIDDEN}@", masked(text, secrets))
 
 
 def secret_options(options: Mapping[str, str]) -> frozenset[str]:

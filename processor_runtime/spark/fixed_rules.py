@@ -15,6 +15,7 @@ from cep.expression import Schema
 from cep.nfa.limits import Limits
 from cep.pattern import Pattern
 from cep.processor import SelectExpressions
+from contract.asked_keys import AskedKey
 from contract.snapshot import StreamDefinition
 from processor_runtime.rows.row_limits import NO_ROW_LIMITS
 from processor_runtime.rules.compiled_group import CompiledGroup
@@ -62,6 +63,10 @@ class FixedRules:
             _compiled.clear()
             _compiled[self.token] = self.rule_set
         return clock, _compiled[self.token]
+
+    def asked(self) -> tuple[AskedKey, ...]:
+        """Return nothing: there is no service that could ask."""
+        return ()
 
     @cached_property
     def rule_set(self) -> RuleSet:

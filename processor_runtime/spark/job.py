@@ -27,6 +27,7 @@ from discoverers.background import BackgroundDiscovery, NoSnapshotError
 from discoverers.discoverer import DiscovererSurroundings
 from discoverers.factories import create_discoverer
 from processor_runtime.driver.batch_record import last_snapshot, unfinished_stream
+from processor_runtime.driver.batch_times import BatchTimes
 from processor_runtime.driver.checkpoint_identity import CheckpointIdentity, checkpoint_identity
 from processor_runtime.driver.checkpoint_owner import CheckpointOwner, take_over
 from processor_runtime.driver.culprit_search import CulpritSearch
@@ -96,12 +97,14 @@ class StreamingJob:
         job_file: what to run.
         environment: the variables that the job file names.
         on_batch: told of each batch when it is done, from the thread that runs batches.
+        on_failure: told of each batch that has ended early, and why, from that thread.
     """
 
     spark: SparkSession
     job_file: JobFile
     environment: Mapping[str, str]
     on_batch: Callable[[BatchDone], None] = lambda _done: None
+    on_failure: Callable[[BatchTimes, BaseException], None] = lambda _times, _error: None
     _processors: BackgroundDiscovery | None = None
     _query: JobQuery | None = None
     _is_stopping: threading.Event = field(default_factory=threading.Event)
@@ -248,6 +251,7 @@ class StreamingJob:
             idle_after_ms=self.job_file.time.idle_after_ms,
             closes=closes,
             unfit=CodeTrial(self.job_file.worker_limits),
+            list_content=parts.discovery.list_content,
         )
         _report_start(parts, pins)
         events = read_source(self.spark, self.job_file.source, stream, parts.files)
@@ -261,11 +265,13 @@ class StreamingJob:
             progress=parts.progress,
             on_batch=lambda done: self._done(parts, done),
             on_begin=lambda: _begins(parts),
+            on_failure=self.on_failure,
             check=events.check,
             search=parts.search,
             limits=self.job_file.worker_limits,
             fails_on_error=self.job_file.on_error == "fail",
             has_ticks=self.job_file.has_ticks,
+            asked=lambda: () if parts.reporter is None else parts.reporter.asked,
         )
         fit_sources(parts.files, has_ticks=self.job_file.has_ticks)
         self.spark.conf.set("spark.sql.shuffle.partitions", str(parts.identity.shards))

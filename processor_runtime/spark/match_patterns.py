@@ -62,7 +62,7 @@ def match_patterns(  # noqa: PLR0913 - independent options, by name
     key_by: str | Sequence[str] | None = None,
     select: Mapping[str, str] | Mapping[str, Mapping[str, str]] | None = None,
     delay_ms: int = 0,
-    order_by: Sequence[str] = (),
+    order_by: str | Sequence[str] = (),
     final_watermark_ms: int | None = None,
     limits: Limits | None = None,
 ) -> PatternMatches:
@@ -77,7 +77,7 @@ def match_patterns(  # noqa: PLR0913 - independent options, by name
             one key for all.
         select: output columns, expressions over the match; with several patterns by pattern name.
         delay_ms: how late an event of a stream may come.
-        order_by: columns that order events of equal time.
+        order_by: column that orders events of equal time, or several.
         final_watermark_ms: static frames only: how far time goes on after the last event, which
             closes windows; by default all are closed.
         limits: what each pattern may hold for one key.
@@ -86,6 +86,7 @@ def match_patterns(  # noqa: PLR0913 - independent options, by name
         PatternError, ExpressionError: a pattern, a key or an output column does not fit the frame.
         ValueError: it has no such column.
     """
+    order_by = (order_by,) if isinstance(order_by, str) else tuple(order_by)
     for column in (event_time, *order_by):
         if column not in frame.columns:
             raise ValueError(

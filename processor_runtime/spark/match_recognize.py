@@ -75,7 +75,10 @@ def match_recognize(
 def _static(frame: DataFrame, tested: TestedRows, limits: Limits | None) -> DataFrame:
     bound = tested.clause
     needed = needed_columns(bound, tested.schema)
-    of_needed = Schema(tuple(column for column in tested.schema.columns if column[0] in needed))
+    of_needed = Schema(
+        tuple(column for column in tested.schema.columns if column[0] in needed),
+        tested.schema.lists,
+    )
     rows = frame.withColumns({**tested.tests, ARRIVAL: F.monotonically_increasing_id()})
     rows = rows.select(*map(quoted_name, needed), ARRIVAL)
     keys = [F.col(quoted_name(name)) for name in bound.partition_by]

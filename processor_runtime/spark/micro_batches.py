@@ -7,11 +7,10 @@ Called by Spark before any task of the batch has run, so that the pin is there f
 
 import logging
 import re
-import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from functools import partial
 from typing import Any, Protocol
 
 from py4j.protocol import Py4JJavaError
@@ -19,21 +18,30 @@ from pyspark.errors import PySparkException, PythonException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation has it
 
+from contract.asked_keys import AskedKey
 from contract.snapshot import Snapshot
+from processor_runtime.driver.alert_state import AlertStates
+from processor_runtime.driver.batch_times import BatchTimes
 from processor_runtime.driver.culprit_search import CulpritSearch
 from processor_runtime.driver.job_progress import JobProgress
 from processor_runtime.driver.job_status import JobStatus
 from processor_runtime.driver.offset_log import planned_batch
 from processor_runtime.driver.pinning import BatchPins, Pin, failed_versions
 from processor_runtime.rows.output_rows import OutputRow
+from processor_runtime.rules.alerts import budgets_of, groupings_of
 from processor_runtime.schedule.timeline import Timeline
+from processor_runtime.spark.batch_frame import BatchFrame
 from processor_runtime.spark.checkpoint_files import CheckpointFiles
 from processor_runtime.spark.plan.stages import STATUS
-from processor_runtime.spark.plan.worker_rules import PROPERTY, PinnedBatch
+from processor_runtime.spark.plan.worker_rules import PROPERTY, PinnedBatch, shipped_name
 from processor_runtime.spark.shipped_files import ShippedFiles
 from processor_runtime.spark.sources import unread_file
 from processor_runtime.spark.sources.backlog import unread_events
 from processor_runtime.spark.worker_deaths import BatchUndone, death_in
+from processor_runtime.stages.alerting import AlertRules, AlertState, BatchEnd
+from processor_runtime.stages.alerting import alerted as decide
+from processor_runtime.stages.budgets import throttled_until
+from processor_runtime.stages.groups import MOST_GROUPS
 from processor_runtime.stages.rule_errors import RuleFailed
 from processor_runtime.stages.shard_status import ShardStatus, read_status
 from processor_runtime.watch.worker_limits import WorkerLimits
@@ -50,11 +58,12 @@ class Outputs(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BatchDone:
-    """A batch that has been written: how the job fares, and the timelines before and now."""
+    """A batch that has been written: how the job fares, the timelines before and now, its times."""
 
     status: JobStatus
     before: Timeline
     now: Timeline
+    times: BatchTimes
 
 
 @dataclass(slots=True)
@@ -71,11 +80,13 @@ class MicroBatches:
         progress: what is added up.
         on_batch: told of each batch when it is done.
         on_begin: told when a batch begins.
+        on_failure: told of each batch that has ended early, and why.
         check: looks at what a batch is to read, and returns rows of output about it.
         search: who makes workers die, if they do.
         limits: what code of processors may take.
         fails_on_error: whether a processor that cannot run ends the job.
         has_ticks: whether the query has a source of ticks.
+        asked: gives the keys that somebody asks about.
     """
 
     spark: SparkSession
@@ -87,11 +98,18 @@ class MicroBatches:
     progress: JobProgress
     on_batch: Callable[[BatchDone], None]
     on_begin: Callable[[], None] = lambda: None
+    on_failure: Callable[[BatchTimes, BaseException], None] = lambda _times, _error: None
     check: Callable[[int], list[OutputRow]] = lambda _batch_id: []
     search: CulpritSearch = field(default_factory=CulpritSearch)
     limits: WorkerLimits = field(default_factory=WorkerLimits)
     fails_on_error: bool = False
     has_ticks: bool = False
+    asked: Callable[[], Sequence[AskedKey]] = tuple
+    alerts: AlertStates = field(init=False)
+    _told: tuple[Timeline, AlertRules] | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self.alerts = AlertStates(self.files)
 
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
         """Run a batch.
@@ -102,32 +120,55 @@ class MicroBatches:
             SourceError: a file of the batch cannot be read as it is meant.
             BatchUndone: a worker died, or the batch was a trial; it is to be run again.
         """
-        began = time.monotonic()
+        times = BatchTimes(batch_id)
+        try:
+            done = self._done(frame, times)
+        except BaseException as error:
+            self.on_failure(times, error)
+            raise
+        self.on_batch(done)
+
+    def _done(self, frame: DataFrame, times: BatchTimes) -> BatchDone:
         self.on_begin()
         before = self.pins.timeline
-        # Before anything is pinned: the stream can be changed if it is what does not fit.
-        told = self.check(batch_id)
-        pin = self._pin(batch_id)
-        if self.fails_on_error and (failures := _failures(pin.timeline)):
-            raise RuleFailed(failures)
-        self._announce(pin)
+        with times.part("check source"):
+            # Before anything is pinned: the stream can be changed if it is what does not fit.
+            told = self.check(times.batch_id)
+        with times.part("pin rules"):
+            pin = self._pin(times.batch_id)
+            if self.fails_on_error and (failures := _failures(pin.timeline)):
+                raise RuleFailed(failures)
+            self._announce(pin)
         frame.persist()
         try:
-            statuses = self._evaluated(frame, batch_id)
-            row_counts = Counter[str](row.kind for row in told)
-            for status in statuses:
-                row_counts.update(status.row_kinds)
-            self.outputs.write(self._with(told, frame), batch_id, row_counts)
+            statuses, alerts = self._written(frame, pin, told, times)
         finally:
             frame.unpersist()
         self.progress.add_unfit(len(told))
-        duration_ms = round((time.monotonic() - began) * 1_000)
+        self.progress.throttled_until_ms = throttled_until(alerts.spent)
         job_status = self.progress.add(
-            pin.record, pin.timeline, statuses, duration_ms, self._backlog()
+            pin.record, pin.timeline, statuses, times.duration_ms, self._backlog()
         )
         job_status = replace(job_status, silent_since_ms=pin.silent_since_ms)
         self._learn(pin, statuses)
-        self.on_batch(BatchDone(job_status, before, pin.timeline))
+        return BatchDone(job_status, before, pin.timeline, times)
+
+    def _written(
+        self, frame: DataFrame, pin: Pin, told: list[OutputRow], times: BatchTimes
+    ) -> tuple[list[ShardStatus], AlertState]:
+        """Evaluate a batch that is pinned, and write what came out."""
+        with times.part("read and match"):
+            statuses = self._evaluated(frame, times.batch_id)
+        row_counts = Counter[str](row.kind for row in told)
+        for status in statuses:
+            row_counts.update(status.row_kinds)
+        rows = BatchFrame(frame)
+        with times.part("decide alerts"):
+            alerts = self._alerted(pin, statuses, rows, row_counts)
+        rows.add(told)
+        with times.part("write outputs"):
+            self.outputs.write(rows.frame, times.batch_id, row_counts)
+        return statuses, alerts
 
     def _evaluated(self, frame: DataFrame, batch_id: int) -> list[ShardStatus]:
         try:
@@ -141,11 +182,34 @@ class MicroBatches:
             raise BatchUndone(batch_id)
         return statuses
 
-    def _with(self, told: list[OutputRow], frame: DataFrame) -> DataFrame:
-        """Return the rows of a batch, and those about what it was to read."""
-        if not told:
-            return frame
-        return frame.unionByName(self.spark.createDataFrame(told, frame.schema))
+    def _alerted(
+        self, pin: Pin, statuses: list[ShardStatus], rows: BatchFrame, row_counts: Counter[str]
+    ) -> AlertState:
+        """Let rows be as they go out, and keep what is known of budgets and groups."""
+        record = pin.record
+        before = self.alerts.before(record.batch_id)
+        end = BatchEnd(record.epoch, record.watermark_ms, record.closes)
+        alerted = decide(rows, statuses, self._alert_rules(pin.timeline), before, end)
+        row_counts.update(alerted.row_counts)
+        self.alerts.keep(record.batch_id, alerted.state)
+        throttled = throttled_until(alerted.state.spent)
+        for rule in throttled.keys() - throttled_until(before.spent).keys():
+            _log.warning("rule %s is throttled: its budget is spent", rule)
+        for rule in sorted(alerted.crowded):
+            _log.warning(
+                "rule %s has more than %d groups at once: all others are one",
+                rule,
+                MOST_GROUPS,
+            )
+        return alerted.state
+
+    def _alert_rules(self, timeline: Timeline) -> AlertRules:
+        """Return how matches are told; a timeline stays as long as nothing changes."""
+        if self._told is None or self._told[0] is not timeline:
+            intervals = timeline.intervals
+            rules = AlertRules(groupings_of(intervals), budgets_of(intervals))
+            self._told = timeline, rules
+        return self._told[1]
 
     def _pin(self, batch_id: int) -> Pin:
         newest = self.latest() or self.pins.snapshot
@@ -156,9 +220,10 @@ class MicroBatches:
 
     def _announce(self, pin: Pin) -> None:
         """Let the tasks of the batch know their time and rules."""
-        name = f"percept-{Path(pin.record.timeline).name}"
-        self.shipped.ship(name, pin.document)
-        batch = PinnedBatch(pin.clock, name)
+        name = shipped_name(pin.record.timeline)
+        lists = {shipped_name(each): partial(self.pins.content, each) for each in pin.record.lists}
+        self.shipped.ship({name: lambda: pin.document, **lists})
+        batch = PinnedBatch(pin.clock, name, tuple(self.asked()))
         self.spark.sparkContext.setLocalProperty(PROPERTY, batch.to_property())
 
     def _backlog(self) -> int | None:
@@ -188,7 +253,7 @@ def _statuses(frame: DataFrame) -> list[ShardStatus]:
 
 def _failures(timeline: Timeline) -> str:
     return "; ".join(
-        f"processor {item.processor_id}, version {item.version}: {item.reason}"
+        f"rule {item.processor_id}, version {item.version}: {item.reason}"
         for item in timeline.quarantined
         if not item.by_hand
     )

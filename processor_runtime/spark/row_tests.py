@@ -73,7 +73,7 @@ def in_jvm(clause: BoundClause, schema: Schema, frame: StructType) -> TestedRows
         ),
     )
     columns = dict(tests.values())
-    with_tests = Schema((*schema.columns, *((name, BOOLEAN) for name in columns)))
+    with_tests = Schema((*schema.columns, *((name, BOOLEAN) for name in columns)), schema.lists)
     if set(needed_columns(clause, schema)) <= set(needed_columns(tested, with_tests)):
         return TestedRows(clause, schema, {})
     return TestedRows(tested, with_tests, columns)

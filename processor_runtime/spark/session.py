@@ -15,6 +15,8 @@ from warnings import catch_warnings, simplefilter
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
+from processor_runtime.spark.garbage_collector import collector
+
 _log = logging.getLogger("percept.job")
 _PACKAGES: Final = ("percept", "cep", "contract", "discoverers", "processor_runtime")
 _LAST_MOMENT_SECONDS: Final = 5.0
@@ -33,7 +35,18 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "spark.executorEnv.POLARS_MAX_THREADS": "1",  # a worker has one core
     # Of a worker that has died Spark then tells what is in its file; see `watch.note`.
     "spark.python.worker.faulthandler.enabled": "true",
+    # A worker reaches the state of its task through a file, not through a port of this machine,
+    # which takes whoever connects to it: another process, or a client whose server had that port.
+    "spark.python.unix.domain.socket.enabled": "true",
     "spark.ui.showConsoleProgress": "false",
+    # Spark keeps what it tells about the past in memory, whether or not its pages are served, and
+    # a job runs some jobs of Spark with every batch for months.
+    "spark.ui.retainedJobs": "100",
+    "spark.ui.retainedStages": "100",
+    "spark.ui.retainedTasks": "1000",
+    "spark.ui.dagGraph.retainedRootRDDs": "100",
+    "spark.sql.ui.retainedExecutions": "50",
+    "spark.sql.streaming.numRecentProgressUpdates": "10",  # the job itself reads the last
 }
 
 
@@ -56,7 +69,8 @@ def job_session(name: str, settings: Mapping[str, str]) -> SparkSession:
             [str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
         )
     builder = SparkSession.builder.appName(name)
-    for key, value in {**_SETTINGS, "spark.pyspark.python": python, **settings}.items():
+    defaults = {**_SETTINGS, **collector(settings, os.environ), "spark.pyspark.python": python}
+    for key, value in {**defaults, **settings}.items():
         builder = builder.config(key, value)
     if "spark.master" not in settings and "SPARK_ENV_LOADED" not in os.environ:
         builder = builder.master("local[*]")

@@ -3,12 +3,14 @@
 timeline of a batch ──ship──► SparkContext.addFile ──► SparkFiles.get in every worker
 """
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
 _KEPT: Final = 2
+"""What the last two different batches need is there."""
 
 
 class ShippedFiles:
@@ -22,25 +24,25 @@ class ShippedFiles:
     def __init__(self, spark: SparkSession, directory: Path) -> None:
         self._spark = spark
         self._directory = directory
-        self._names: list[str] = []
+        self._sets: list[frozenset[str]] = []
 
-    def ship(self, name: str, content: bytes) -> None:
-        """Make a file available to the workers from the next task on; may be repeated.
+    def ship(self, files: Mapping[str, Callable[[], bytes]]) -> None:
+        """Make all that a batch needs available to the workers from the next task on.
 
         Args:
-            name: unique to this content.
-            content: the content of the file.
+            files: by a name that is unique to the content, what reads it; called for new ones.
         """
-        if name in self._names:
-            self._names.remove(name)
-            self._names.append(name)
-            return
-        path = self._directory / name
-        path.write_bytes(content)
-        self._spark.sparkContext.addFile(str(path))
-        self._names.append(name)
-        while len(self._names) > _KEPT:
-            self._withdraw(self._names.pop(0))
+        there = frozenset[str]().union(*self._sets)
+        for name in files.keys() - there:
+            path = self._directory / name
+            path.write_bytes(files[name]())
+            self._spark.sparkContext.addFile(str(path))
+        needed = frozenset(files)
+        self._sets = [*(each for each in self._sets if each != needed), needed]
+        kept = self._sets[-_KEPT:]
+        for name in sorted(there - frozenset[str]().union(*kept)):
+            self._withdraw(name)
+        self._sets = kept
 
     def _withdraw(self, name: str) -> None:
         """Remove a file from the list sent with every task; Spark has no call for this."""

@@ -49,7 +49,7 @@ def take_undone(
     if culprit is None:
         _log.warning("batch %s: %s; it is run again", undone.batch_id, _what_happened(undone))
         return
-    told = f"processor {culprit.version[0]}, version {culprit.version[1]}: {culprit.reason}"
+    told = f"rule {culprit.version[0]}, version {culprit.version[1]}: {culprit.reason}"
     if fails_on_error:
         raise RuleFailed(told) from undone
     _log.warning("%s; it is quarantined from batch %s on", told, undone.batch_id)
@@ -60,5 +60,5 @@ def _what_happened(undone: BatchUndone) -> str:
     if undone.death is None:
         return "no Python worker died in a trial with part of the rules"
     code = undone.death.code
-    at_work = "" if code is None else f" with processor {code.processor_id} at work"
+    at_work = "" if code is None else f" with rule {code.processor_id} at work"
     return f"a Python worker died{at_work}"

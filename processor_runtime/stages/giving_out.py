@@ -14,11 +14,14 @@ from cep.matching.shapes import Detection
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rows.row_chunks import RowChunks
 from processor_runtime.rows.row_limits import RowLimitExceeded
+from processor_runtime.rules.alerts import window_from
 from processor_runtime.rules.rule_set import SelectorGroup
 from processor_runtime.stages.live_finds import LiveFinds
 from processor_runtime.stages.match_rows import MatchRows
+from processor_runtime.stages.match_tags import tagged
 from processor_runtime.stages.rule_errors import FailureSite, RuleErrors
 from processor_runtime.stages.shard_status import ShardStatus
+from processor_runtime.stages.snoozed_finds import SnoozedFinds
 from processor_runtime.stages.suppression import Suppressor
 from processor_runtime.state.group_header import StoppedRule
 
@@ -44,6 +47,7 @@ class GivingOut:
         errors: told of rules that fail.
         live: tells which finds count.
         suppressor: tells which of them go out.
+        snoozed: tells which do not, whatever their rules say.
     """
 
     group: SelectorGroup
@@ -53,6 +57,7 @@ class GivingOut:
     errors: RuleErrors
     live: LiveFinds
     suppressor: Suppressor
+    snoozed: SnoozedFinds
     _stopped: dict[str, StoppedRule] = field(default_factory=dict)
     _cut: dict[str, _Cut] = field(default_factory=dict)
 
@@ -69,10 +74,12 @@ class GivingOut:
             rows: list[OutputRow] = []
             is_shadow = self.live.is_shadow(found)
             try:
+                is_snoozed = self._is_snoozed(found)
                 self._make_rows(found, rows, is_shadow=is_shadow)
-                rows = self._divided(found, rows)
+                rows = self._divided(found, rows, is_snoozed=is_snoozed)
             except RowLimitExceeded as error:
-                self.rows.add(self._wanted(found, self._divided(found, rows)))
+                rows = self._divided(found, rows, is_snoozed=is_snoozed)
+                self.rows.add(self._wanted(found, self._told(found, rows)))
                 if error.is_of_batch:
                     self._cut_short(found, error)
                 else:
@@ -80,8 +87,8 @@ class GivingOut:
             except Exception as error:  # noqa: BLE001 - user code, which fails alone
                 self._stop(found, "function", error)
             else:
-                self._count(found, rows, is_shadow=is_shadow)
-                self.rows.add(self._wanted(found, rows))
+                self._count(found, rows, is_shadow=is_shadow, is_snoozed=is_snoozed)
+                self.rows.add(self._wanted(found, self._told(found, rows)))
             if self.rows.has_full:
                 yield from self.rows.full()
 
@@ -108,25 +115,49 @@ class GivingOut:
         with call:
             self.match_rows.make(rule, found, rows, is_shadow=is_shadow)
 
-    def _divided(self, found: Detection, rows: list[OutputRow]) -> list[OutputRow]:
+    def _is_snoozed(self, found: Detection) -> bool:
+        return self.snoozed.is_snoozed(self.group.compiled.rules[found.rule].processor_id, found)
+
+    def _divided(
+        self, found: Detection, rows: list[OutputRow], *, is_snoozed: bool
+    ) -> list[OutputRow]:
         """Return the rows of a find, those that do not go out as of kind `suppressed`."""
         rule = self.group.compiled.rules[found.rule]
+        if is_snoozed:
+            return [row._replace(kind="suppressed") if row.kind == "match" else row for row in rows]
         if rule.suppression is None:
             return rows
         return self.suppressor.divided(rule, rule.suppression, found, rows)
 
     def _wanted(self, found: Detection, rows: list[OutputRow]) -> list[OutputRow]:
         """Leave out what was made to be divided only."""
-        if self.group.compiled.rules[found.rule].suppression is None:
+        wanted = self.match_rows.wanted
+        if all(row.kind in wanted for row in rows):
             return rows
-        return [row for row in rows if row.kind in self.match_rows.wanted]
+        is_told = self.group.compiled.rules[found.rule].is_told_by_driver
+        return [row for row in rows if row.kind in wanted or (is_told and row.kind == "match")]
 
-    def _count(self, found: Detection, rows: Sequence[OutputRow], *, is_shadow: bool) -> None:
+    def _told(self, found: Detection, rows: list[OutputRow]) -> list[OutputRow]:
+        """Count a match that the driver has to decide on; return its rows as they are for it."""
+        rule = self.group.compiled.rules[found.rule]
+        if not rule.is_told_by_driver or all(row.kind != "match" for row in rows):
+            return rows
+        counts = self.status.rule(found.rule)
+        if rule.grouping is not None:
+            counts.gathered += 1
+        elif rule.budget is not None:
+            window = window_from(found.time_ms, rule.budget.for_ms)
+            counts.spent[window] = counts.spent.get(window, 0) + 1
+        return tagged(rows, rule.grouping)
+
+    def _count(
+        self, found: Detection, rows: Sequence[OutputRow], *, is_shadow: bool, is_snoozed: bool
+    ) -> None:
         counts = self.status.rule(found.rule)
         kinds = {row.kind for row in rows}
         if is_shadow:
             counts.shadow += 1
-        elif "suppressed" in kinds and "match" not in kinds:
+        elif is_snoozed or ("suppressed" in kinds and "match" not in kinds):
             counts.suppressed += 1
         elif found.is_timeout:
             counts.timeouts += 1

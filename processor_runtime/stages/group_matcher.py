@@ -9,16 +9,18 @@ that were only held back by these come out, and only then events of the next pha
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
-from cep.matching.key_state import KeyRestorer, encode_key, layout
+from cep.matching.key_state import KeyRestorer, encode_keys, layout
+from cep.matching.open_matches import OpenMatches, open_matches
 from cep.matching.shapes import Detection, Shape
 from cep.nfa.codec import pack, unpack
+from contract.asked_keys import PARTIAL_MATCHES_TOLD
 from processor_runtime.rows.event_block import TIME, EventBlock, event_time_ms, translation
 from processor_runtime.rows.key_hashing import key_bytes, key_values
 from processor_runtime.rules.compiled_group import CompiledGroup
@@ -43,16 +45,19 @@ class GroupMatcher:
         group: the rules; its matcher is empty, and is left empty.
         state: the state of the group in this shard.
         order_by: order of events of equal time.
+        asked: keys that somebody asks about, as bytes.
     """
 
     group: SelectorGroup
     state: KeyedState
     order_by: Sequence[str]
+    asked: Collection[bytes] = ()
     header: GroupHeader = field(init=False)
     buckets: KeyBuckets = field(init=False)
     unusable: pl.DataFrame | None = None
     events_by_rule: Counter[str] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
+    released: Counter[str] = field(default_factory=Counter)
     _compiled: CompiledGroup = field(init=False)
     _waiting: WaitingEvents = field(init=False)
     _keys: dict[tuple[Any, ...], bytes] = field(default_factory=dict)
@@ -96,14 +101,12 @@ class GroupMatcher:
         """Keep the state for the next batch, and empty the matcher for the next shard."""
         self.header.stopped += stopped
         number = self._layout_number()
+        encoded = dict(encode_keys(self._compiled.matcher, self._keys.keys()))
         for key, encoded_key in self._keys.items():
-            encoded = encode_key(self._compiled.matcher, key)
-            if encoded is None:
-                self.buckets.put(encoded_key, None)
-            else:
-                data, deadline_ms, holds_back = encoded
-                entry = KeyEntry(deadline_ms, number, data, holds_back)
-                self.buckets.put(encoded_key, entry)
+            entry = None
+            if (state := encoded.get(key)) is not None:
+                entry = KeyEntry(state.deadline_ms, number, state.data, state.holds_back)
+            self.buckets.put(encoded_key, entry)
         self.buckets.save()
         self._forget_layouts()
         self.header.partial_matches = self.partial_matches()
@@ -172,6 +175,7 @@ class GroupMatcher:
     def _freed_at_the_end(self) -> Iterator[list[Detection]]:
         self.dropped.update(self.partial_matches())
         for found in self._compiled.matcher.end():
+            self.released.update(match.rule for match in found)
             yield [match._replace(time_ms=event_time_ms(match.last_event)) for match in found]
 
     def _enter_phases(self, current: int, target: int) -> Iterator[list[Detection]]:
@@ -195,6 +199,7 @@ class GroupMatcher:
         self.dropped.update({rule: still_open.get(rule, 0) for rule in given_up})
         matcher = self._compiled.matcher
         found = matcher.release(matcher.select(given_up), time_ms)
+        self.released.update(match.rule for match in found)
         self._ended.update(ending)
         return found
 
@@ -223,6 +228,7 @@ class GroupMatcher:
         matcher.time_ms = self.header.processed_ms
         for key in dict.fromkeys(key for part in parts for key in part.events.keys):
             self._keys[key] = key_bytes(key)
+        self._keys |= {key_values(asked): asked for asked in self.asked}
         restorers: dict[int, KeyRestorer] = {}
         entries = self.buckets.take(
             self._keys.values(),
@@ -272,6 +278,11 @@ class GroupMatcher:
                 self.state.delete(f"l{number}")
 
     # Partial matches
+
+    def open_for(self, key: bytes) -> Mapping[str, OpenMatches]:
+        """Return by rule what is open for a key that is asked about, before the state is saved."""
+        matcher = self._compiled.matcher
+        return open_matches(matcher, key_values(key), PARTIAL_MATCHES_TOLD, event_time_ms)
 
     def partial_matches(self) -> dict[str, int]:
         """Return how many partial matches are open by rule, from what has changed in this batch."""

@@ -159,7 +159,9 @@ class KeyStage:
 
     def _relevant_in(self, group: SelectorGroup, phase: int, events: pl.DataFrame) -> pl.DataFrame:
         try:
-            rows, _ = group.compiled.index.classify(events, lambda tests: group.kind(phase, tests))
+            rows, _, _ = group.compiled.index.classify(
+                events, lambda tests: group.kind(phase, tests)
+            )
         except EvaluationError:
             # The second stage finds out whose fault it is, and quarantines it.
             return events

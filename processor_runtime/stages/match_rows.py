@@ -79,6 +79,8 @@ class MatchRows:
     def wants(self, rule: LoadedRule, *, is_timeout: bool, is_shadow: bool = False) -> bool:
         """Whether a rule's matches, or its timed-out partial matches, can make any row."""
         kind: RowKind = "shadow" if is_shadow else "timeout" if is_timeout else "match"
+        if kind == "match" and rule.is_told_by_driver:
+            return True  # which of them go out is told by rows
         # What is suppressed is a match at first.
         if kind in self.wanted or (kind == "match" and "suppressed" in self.wanted):
             return True
@@ -114,9 +116,7 @@ class MatchRows:
             row_kind: RowKind = kind if tag is None else "side"
             if is_shadow:
                 row_kind, tag = "shadow", _shadow_tag(row_kind, tag)  # noqa: PLW2901 - its row's
-            if row_kind not in self.wanted and not (
-                row_kind == "match" and rule.suppression is not None
-            ):
+            if row_kind not in self.wanted and row_kind != "match":
                 continue
             row = OutputRow(
                 row_kind,

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
 import polars as pl
 
-from cep.expression import EvaluationError, first_failure, to_sql
+from cep.expression import EvaluationError, first_failure, told_sql
 from cep.matching.event_columns import EventColumns
 from cep.nfa.errors import ConditionFailed, KeyFailed, MatchingError
 from processor_runtime.rows.event_block import TIME, EventTuple, event_time_ms
@@ -80,7 +81,9 @@ def _of_phase(
             without |= errors.keys()
             events = events[row:]
             continue
-        rows, kinds = group.compiled.index.classify(events, partial(group.kind, phase), without)
+        rows, kinds, kind_numbers = group.compiled.index.classify(
+            events, partial(group.kind, phase), without
+        )
         relevant = events[rows]
         unkeyed = first_failure(relevant, group.compiled.keys)
         if unkeyed is None:
@@ -90,18 +93,21 @@ def _of_phase(
         place, error = unkeyed
         row = rows[place]
         yield from _of_phase(group, phase, events[:row], without)
-        yield _without_key(group, phase, events[row : row + 1], kinds[place], error)
+        yield _without_key(group, phase, events[row : row + 1], kinds[kind_numbers[place]], error)
         events = events[row + 1 :]
 
 
 def _evaluated(
     group: SelectorGroup, phase: int, frame: pl.DataFrame, without: Collection[int] | None
 ) -> RelevantEvents:
-    rows, kinds = group.compiled.index.classify(frame, partial(group.kind, phase), without)
+    rows, kinds, kind_numbers = group.compiled.index.classify(
+        frame, partial(group.kind, phase), without
+    )
     relevant = frame[rows]
     keys = group.compiled.keys(relevant)
-    concerning = [kind for kind in kinds if kind is not None]
-    events = EventColumns.of(relevant, relevant.get_column(TIME), concerning, keys)
+    concerning = [kind for kind in kinds if kind is not None]  # all are
+    times = relevant.get_column(TIME)
+    events = EventColumns.of(relevant, times, concerning, kind_numbers, keys)
     return RelevantEvents(phase, events)
 
 
@@ -115,7 +121,7 @@ def _failing_tests(
     except EvaluationError:
         key = None
     failures = [
-        (rule, ConditionFailed(rule, to_sql(group.compiled.index.tests[test]), error))
+        (rule, ConditionFailed(rule, told_sql(group.compiled.index.tests[test]), error))
         for test, error in errors.items()
         for rule in group.compiled.matcher.rules_with(test)
         if rule in active
@@ -148,5 +154,7 @@ def _failing(
     (row,) = event.rows()
     failing = tuple(Failing(rule, error, event_time_ms(row), key, row) for rule, error in failures)
     none = event[:0]
-    nothing = EventColumns[PhaseEventKind].of(none, none.get_column(TIME), [], none.select())
+    nothing = EventColumns[PhaseEventKind].of(
+        none, none.get_column(TIME), [], np.empty(0, np.int64), none.select()
+    )
     return RelevantEvents(phase, nothing, failing)

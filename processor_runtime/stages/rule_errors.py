@@ -92,8 +92,7 @@ class RuleErrors:
         """
         if self.end_job:
             raise RuleFailed(
-                f"processor {interval.processor_id}, version {interval.version}: "
-                f"{error_message(error)}"
+                f"rule {interval.processor_id}, version {interval.version}: {error_message(error)}"
             ) from error
         self.status.rule(interval.rule_id).errors += 1
         if self.rows is None:

@@ -23,14 +23,15 @@ from processor_runtime.rows.row_chunks import RowChunks
 from processor_runtime.rules.rule_set import RuleSet, SelectorGroup
 from processor_runtime.schedule.batch_clock import BatchClock
 from processor_runtime.schedule.interval import EndReason
+from processor_runtime.stages.asked_keys import KeyQuestion, answer
 from processor_runtime.stages.giving_out import GivingOut
 from processor_runtime.stages.group_matcher import GroupMatcher
 from processor_runtime.stages.live_finds import LiveFinds
 from processor_runtime.stages.match_rows import MatchRows
 from processor_runtime.stages.rule_errors import RuleErrors
 from processor_runtime.stages.shard_status import ShardStatus
-from processor_runtime.stages.suppression import Suppressor
-from processor_runtime.stages.suppression import forget as forget_sent
+from processor_runtime.stages.snoozed_finds import SnoozedFinds
+from processor_runtime.stages.suppression import SentGroups, Suppressor
 from processor_runtime.stages.unusable_events import LATEST_MS, late_rows, unusable_rows
 from processor_runtime.state.group_header import StoppedRule, read_header
 from processor_runtime.state.keyed_state import KeyedState, StateUnder
@@ -72,11 +73,16 @@ class ShardMatcher:
     rows: RowChunks = field(default_factory=RowChunks)
     status: ShardStatus = field(init=False)
     next_wake_ms: int | None = None
+    _questions: list[KeyQuestion] = field(default_factory=list)
     _match_rows: MatchRows = field(init=False)
     _errors: RuleErrors = field(init=False)
+    _snoozed: SnoozedFinds = field(init=False)
+    _sent: SentGroups = field(init=False)
 
     def __post_init__(self) -> None:
         self.status = ShardStatus(self.shard)
+        self._snoozed = SnoozedFinds(self.rules.snoozes)
+        self._sent = SentGroups(self.state)
         self._match_rows = MatchRows(self.rules.columns, self.clock, self.settings.wanted)
         self._errors = RuleErrors(
             self.clock,
@@ -86,12 +92,18 @@ class ShardMatcher:
             end_job=self.settings.fails_on_error,
         )
 
-    def match(self, arrived: Iterable[EventBlock]) -> Iterator[list[OutputRow]]:
+    def match(
+        self, arrived: Iterable[EventBlock], asked: Iterable[KeyQuestion] = ()
+    ) -> Iterator[list[OutputRow]]:
         """Take the blocks that came in this batch and match what the watermark has passed.
 
         Yields rows of output in chunks, those that waited in `rows` first. Once all are taken,
         `status` is complete, and `next_wake_ms` is the watermark at which the shard wants to be
         called even if nothing comes.
+
+        Args:
+            arrived: the blocks.
+            asked: questions about keys of this shard; the status has the answers.
 
         Raises:
             RuleFailed: a rule failed, and the job is set to fail then.
@@ -101,6 +113,7 @@ class ShardMatcher:
             blocks[block.group] += self._on_time(block)
             yield from self.rows.full()
         known = self._known_groups()
+        self._questions = list(asked)
         for group_id in known:
             if group_id not in self.rules.groups:
                 self._forget(group_id)
@@ -116,6 +129,7 @@ class ShardMatcher:
                 wakes.append(wake_ms)
         if held != known:
             self.state.put(_DIRECTORY, pack(held))
+        self._sent.save(self.clock.watermark_ms)
         # The driver has checked them all; one that fails here lacks something on this machine.
         for refused in self.rules.refused:
             if refused.interval.end_reason in _TAKEN_OUT:
@@ -127,6 +141,13 @@ class ShardMatcher:
         )
         yield from self.rows.rest()
         self.status.row_kinds = dict(self.rows.kinds)
+        # Of a key selector that has no state here, nothing is open.
+        held_here = set(held)
+        self.status.answers += [
+            answer(each, None, {}, self.clock)
+            for each in self._questions
+            if each.group not in held_here
+        ]
 
     def _on_time(self, block: EventBlock) -> list[EventBlock]:
         """Return a block without late events; where the key stage knew the time it has none."""
@@ -150,7 +171,7 @@ class ShardMatcher:
         return [] if data is None else list(unpack(data))
 
     def _forget(self, group_id: str) -> None:
-        """Free the state of a key selector that no rule has any more."""
+        """Free the state of a key selector that no rule has any more, but not what has gone out."""
         state = self._state_of(group_id)
         header = read_header(state)
         for number in range(len(header.buckets)):
@@ -159,7 +180,6 @@ class ShardMatcher:
             state.delete(f"l{number}")
         for block in header.waiting:
             state.delete(block.name)
-        forget_sent(state)
         state.delete("header")
 
     def _state_of(self, group_id: str) -> KeyedState:
@@ -169,12 +189,25 @@ class ShardMatcher:
         self, group: SelectorGroup, arrived: Sequence[EventBlock]
     ) -> Generator[list[OutputRow], None, int | None]:
         group.compiled.matcher.clear()
-        matcher = GroupMatcher(group, self._state_of(group.compiled.id), self.rules.stream.order_by)
+        asked = [each for each in self._questions if each.group == group.compiled.id]
+        matcher = GroupMatcher(
+            group,
+            self._state_of(group.compiled.id),
+            self.rules.stream.order_by,
+            [each.key for each in asked],
+        )
         live = LiveFinds(group)
         self._count_silent_timeouts(group, live)
-        suppressor = Suppressor(group, matcher.state)
+        suppressor = Suppressor(group, matcher.state, self._sent)
         given = GivingOut(
-            group, self._match_rows, self.rows, self.status, self._errors, live, suppressor
+            group,
+            self._match_rows,
+            self.rows,
+            self.status,
+            self._errors,
+            live,
+            suppressor,
+            self._snoozed,
         )
         until_ms = LATEST_MS if self.clock.closes else self.clock.watermark_ms
         for detections in matcher.match(arrived, until_ms, closes=self.clock.closes):
@@ -188,13 +221,20 @@ class ShardMatcher:
         stopped += given.stopped()
         for rule_id, count in group.compiled.matcher.counted_timeouts().items():
             self.status.rule(rule_id).timeouts += count
+        for rule_id, steps in group.compiled.matcher.step_counts().items():
+            self.status.rule(rule_id).steps = steps  # a rule has one key selector
         stopped += self._limited(group, matcher, {rule.rule_id for rule in stopped})
+        self.status.answers += [
+            answer(each, group.compiled, matcher.open_for(each.key), self.clock) for each in asked
+        ]
         matcher.save(self.clock.watermark_ms, stopped)
         suppressor.save(self.clock.watermark_ms, self.clock.batch_id)
         for rule_id, count in matcher.events_by_rule.items():
             self.status.rule(rule_id).events += count
         for rule_id, count in matcher.dropped.items():
             self.status.rule(rule_id).dropped += count
+        for rule_id, count in matcher.released.items():
+            self.status.rule(rule_id).released += count
         self.status.partial_matches |= matcher.header.partial_matches
         self.status.stopped += [
             rule

@@ -3,10 +3,14 @@
 shard matcher ──► ShardStatus ──JSON──► driver ──► heartbeats, quarantine in the next timeline
 """
 
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from pydantic_core import from_json, to_json
 
+from cep.nfa.step_counts import StepCounts
+from contract.asked_keys import KeyAnswer
 from processor_runtime.stages.key_stage import EventCounts
 from processor_runtime.state.group_header import StoppedRule
 
@@ -16,9 +20,13 @@ class RuleCounts:
     """Counts of one rule in one batch. `last_match_ms` is the event time of its newest match.
 
     `shadow` are finds that do not count, of a version that is tried or whose share of the keys
-    another has, and `suppressed` are matches that do not go out; they are in no other number.
+    another has, `suppressed` are matches that do not go out, and `grouped` those that one which
+    goes out stands for; they are in no other number.
     `left_out` are matches and timeouts not output because of a limit, `dropped` open partial
-    matches given up where the rule ended.
+    matches given up where the rule ended, `released` the complete ones that waited behind these and
+    came out. `steps` is its funnel, by the names of steps. Of a rule
+    with groups, `gathered` are the matches that are in one; of any other with a budget, `spent` are
+    those that would go out, by the beginning of their window.
     """
 
     events: int = 0
@@ -27,9 +35,21 @@ class RuleCounts:
     errors: int = 0
     left_out: int = 0
     dropped: int = 0
+    released: int = 0
     shadow: int = 0
     suppressed: int = 0
+    grouped: int = 0
     last_match_ms: int | None = None
+    steps: dict[str, StepCounts] = field(default_factory=dict)
+    spent: dict[int, int] = field(default_factory=dict)
+    gathered: int = 0
+
+    def add_steps(self, steps: Mapping[str, StepCounts]) -> None:
+        """Add to its funnel; what others hold of it does not change."""
+        added = {name: replace(self.steps.get(name, StepCounts())) for name in steps}
+        for name, counts in steps.items():
+            added[name].add(counts)
+        self.steps = self.steps | added
 
 
 @dataclass(slots=True)
@@ -38,7 +58,8 @@ class ShardStatus:
 
     `counts` are the event counts sent by the key stage. `rules` has the counts of this batch and
     `partial_matches` the number open now, both by rule; `stopped` has the rules that have failed in
-    this shard, except those that the timeline has removed since. `row_kinds` counts rows of output.
+    this shard, except those that the timeline has removed since. `answers` are about keys that
+    somebody asks about. `row_kinds` counts rows of output.
     """
 
     shard: int
@@ -46,6 +67,7 @@ class ShardStatus:
     rules: dict[str, RuleCounts] = field(default_factory=dict)
     partial_matches: dict[str, int] = field(default_factory=dict)
     stopped: list[StoppedRule] = field(default_factory=list)
+    answers: list[KeyAnswer] = field(default_factory=list)
     row_kinds: dict[str, int] = field(default_factory=dict)
     keys: int = 0
     waiting_events: int = 0
@@ -61,7 +83,7 @@ class ShardStatus:
 
 def write_status(status: ShardStatus) -> str:
     """Return a status as JSON."""
-    return to_json(asdict(status)).decode()
+    return to_json(status).decode()
 
 
 def read_status(text: str) -> ShardStatus:
@@ -71,7 +93,14 @@ def read_status(text: str) -> ShardStatus:
         **content
         | {
             "counts": EventCounts(**content["counts"]),
-            "rules": {rule: RuleCounts(**counts) for rule, counts in content["rules"].items()},
+            "rules": {rule: _rule_counts(counts) for rule, counts in content["rules"].items()},
             "stopped": [StoppedRule(**rule) for rule in content["stopped"]],
+            "answers": [KeyAnswer.model_validate(each) for each in content["answers"]],
         }
     )
+
+
+def _rule_counts(content: dict[str, Any]) -> RuleCounts:
+    steps = {name: StepCounts(**counts) for name, counts in content["steps"].items()}
+    spent = {int(from_ms): count for from_ms, count in content["spent"].items()}
+    return RuleCounts(**content | {"steps": steps, "spent": spent})

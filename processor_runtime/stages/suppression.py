@@ -4,28 +4,28 @@
 
 What has gone out is kept by key in the state of the shard, in event time, so it is the same for
 every split into batches, replay and restart. It is kept by rule, not by version: an update is no
-reason to be told again.
+reason to be told again, and neither are a pause, a deletion and what comes after them.
 
 Source: Alertmanager, `repeat_interval`; Elastic, alert suppression.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final
-
-from pydantic_core import from_json
+from typing import Final
 
 from cep.matching.shapes import Detection
 from cep.nfa.codec import pack, unpack
 from contract.canonical import canonical_json
 from processor_runtime.rows.key_hashing import bucket_of, key_bytes, key_hash
 from processor_runtime.rows.output_rows import OutputRow
-from processor_runtime.rules.loading import LoadedRule, Suppression
+from processor_runtime.rules.alerts import Suppression
+from processor_runtime.rules.loading import LoadedRule
 from processor_runtime.rules.rule_set import SelectorGroup
-from processor_runtime.state.keyed_state import KeyedState
+from processor_runtime.state.keyed_state import KeyedState, StateUnder
 
 BUCKETS: Final = 32
 """State is read and written in so many parts, of which a batch touches few."""
+_GROUPS: Final = "sent"
 
 
 @dataclass(slots=True)
@@ -43,10 +43,12 @@ class Suppressor:
     Args:
         group: the rules.
         state: the state of the group in this shard.
+        groups: told until when what goes out is to be kept.
     """
 
     group: SelectorGroup
     state: KeyedState
+    groups: "SentGroups"
     _buckets: dict[int, dict[bytes, _Sent]] = field(default_factory=dict)
     _read: dict[int, bytes | None] = field(default_factory=dict)
 
@@ -79,15 +81,13 @@ class Suppressor:
         In each batch one part more is rid of what is over, so that keys that do not come again are
         forgotten.
         """
-        if any(rule.suppression for rule in self.group.compiled.rules.values()):
+        if self.group.compiled.id in self.groups:
             self._bucket(batch_id % BUCKETS)
         for number, bucket in self._buckets.items():
-            lasting = [
-                [name, sent.until_ms, sent.count]
-                for name, sent in bucket.items()
-                if sent.until_ms > watermark_ms
-            ]
-            data = pack(lasting) if lasting else None
+            lasting = {name: sent for name, sent in bucket.items() if sent.until_ms > watermark_ms}
+            self.groups.keep(self.group.compiled.id, (sent.until_ms for sent in lasting.values()))
+            kept = [[name, sent.until_ms, sent.count] for name, sent in lasting.items()]
+            data = pack(kept) if kept else None
             if data == self._read.get(number):
                 continue
             if data is None:
@@ -118,10 +118,46 @@ class Suppressor:
         return self._buckets[number]
 
 
-def forget(state: KeyedState) -> None:
-    """Free what is kept of a group."""
-    for number in range(BUCKETS):
-        state.delete(_name(number))
+class SentGroups:
+    """Until when something that has gone out matters, by group of one shard.
+
+    Groups come and go with their rules, at a batch that depends on how events are divided among
+    batches and when the job was started. What has gone out stays until its time is over, whatever
+    becomes of its group.
+
+    Args:
+        state: the state of the shard.
+    """
+
+    def __init__(self, state: KeyedState) -> None:
+        self._state = state
+        self._read = state.get(_GROUPS)
+        self._until_ms: dict[str, int] = {} if self._read is None else dict(unpack(self._read))
+
+    def __contains__(self, group_id: str) -> bool:
+        """Whether something is kept of a group."""
+        return group_id in self._until_ms
+
+    def keep(self, group_id: str, until_ms: Iterable[int]) -> None:
+        """Keep what there is of a group up to the last of these event times, or longer."""
+        newest_ms = max(until_ms, default=None)
+        if newest_ms is not None:
+            self._until_ms[group_id] = max(newest_ms, self._until_ms.get(group_id, newest_ms))
+
+    def save(self, watermark_ms: int) -> None:
+        """Free what does not matter after a watermark, and keep the rest for the next batch."""
+        for group_id in [each for each, ms in self._until_ms.items() if ms <= watermark_ms]:
+            del self._until_ms[group_id]
+            state = StateUnder(self._state, f"{group_id}/")
+            for number in range(BUCKETS):
+                state.delete(_name(number))
+        data = pack(self._until_ms) if self._until_ms else None
+        if data == self._read:
+            return
+        if data is None:
+            self._state.delete(_GROUPS)
+        else:
+            self._state.put(_GROUPS, data)
 
 
 def _name(number: int) -> str:
@@ -131,6 +167,5 @@ def _name(number: int) -> str:
 def _values(suppression: Suppression, row: OutputRow) -> str:
     if not suppression.by:
         return ""
-    output: Any = None if row.output is None else from_json(row.output)
-    columns = output if isinstance(output, Mapping) else {}
+    columns = row.columns()
     return canonical_json([columns.get(name) for name in suppression.by])

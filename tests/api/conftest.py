@@ -1,7 +1,8 @@
 """The service on a store built by the real migrations: a SQLite file and a PostgreSQL schema.
 
-A test that asks for `service` runs on both. PostgreSQL may be missing on a developer's machine,
-where those tests are skipped with the reason; in CI (CI=true) they must run.
+A test that asks for `service` runs on both, on PostgreSQL mostly among the long ones. That may be
+missing on a developer's machine, where those tests are skipped with the reason; in CI (CI=true)
+they must run.
 """
 
 import os
@@ -25,6 +26,35 @@ from tests.api.running import (
     quiet_logs,
     running_service,
 )
+
+HERE = Path(__file__).parent
+ALSO_ON_POSTGRESQL = {
+    "test_change_sets_as_one.py",
+    "test_client.py",
+    "test_concurrent_writers.py",
+    "test_every_answer.py",
+    "test_gitops.py",
+    "test_listing.py",
+    "test_lists_in_time.py",
+    "test_many_writers.py",
+    "test_matches.py",
+    "test_migrations.py",
+    "test_processors.py",
+    "test_rules.py",
+    "test_snapshots.py",
+    "test_store_away.py",
+    "test_triage_counts.py",
+}
+"""What depends on the store most; everything else is tried on PostgreSQL by the long tests."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave most tests on PostgreSQL to the long ones."""
+    for item in items:
+        if item.path.parent != HERE or item.path.name in ALSO_ON_POSTGRESQL:
+            continue
+        if isinstance(item, pytest.Function) and "postgresql" in item.name:
+            item.add_marker(pytest.mark.long)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -81,6 +111,15 @@ def service(database_url: str) -> Iterator[ServiceUnderTest]:
     """A running service on an empty store."""
     with running_service(database_url) as running:
         yield running
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def lasting_service(
+    request: pytest.FixtureRequest, migrated_store: Callable[[str], str]
+) -> Iterator[ServiceUnderTest]:
+    """One service for many examples, each on a stream of its own."""
+    with running_service(migrated_store(request.param)) as service:
+        yield service
 
 
 @pytest.fixture

@@ -17,7 +17,15 @@ from tests.api.documents import STREAM, processor_document
 from tests.api.running import ServiceUnderTest, running_service
 
 PHASES: Final = ("examples", "coverage", "fuzzing", "stateful")
-TAKING_PATTERNS: Final = ("create_processor", "replace_processor", "start_rollout", "validate")
+TAKING_PATTERNS: Final = (
+    "change_rules",
+    "create_processor",
+    "edit_proposal",
+    "propose_change",
+    "replace_processor",
+    "start_rollout",
+    "validate",
+)
 """Their bodies are whole patterns, with thousands of limits to be met and crossed."""
 _REFUSED: Final = (400, 401, 403, 404, 405, 408, 409, 412, 413, 415, 422, 428, 429, 503)
 _SHOWN_CHARACTERS: Final = 2_000

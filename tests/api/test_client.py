@@ -144,7 +144,7 @@ def test_code_of_a_key_the_service_does_not_have_is_refused(listening: Listening
 def test_a_change_made_from_an_old_state_is_refused_and_loses_nothing(client: Client) -> None:
     seen = client.publish("logins", ID, pattern=PATTERN)
     theirs = client.publish("logins", ID, pattern=OTHER_PATTERN)
-    with pytest.raises(Outdated, match="412 It has been changed since"):
+    with pytest.raises(Outdated, match="412 It has changed since"):
         client.publish("logins", ID, pattern=PATTERN, severity="low", if_match=seen.etag)
     with pytest.raises(Outdated):
         client.delete(ID, if_match=seen.etag)
@@ -174,14 +174,17 @@ def test_a_wrong_document_is_told_with_its_places(client: Client) -> None:
     (flaw,) = refusal.value.flaws
     assert (flaw.pointer, flaw.line, flaw.column) == ("/pattern/steps/0/where", 1, 1)
     told = str(refusal.value)
-    assert told.startswith("422 The processor document has 1 problem. (request ")
+    assert told.startswith("422 The rule has 1 problem. (request ")
     assert "/pattern/steps/0/where (line 1, column 1): " in told
     assert "amount" in told
     assert "    ^^^^^^" in told
 
 
 def test_what_may_not_be_done_is_told(listening: ListeningService) -> None:
-    with listening.client(Role.VIEWER) as viewer, pytest.raises(NotAllowed, match="takes author"):
+    with (
+        listening.client(Role.VIEWER) as viewer,
+        pytest.raises(NotAllowed, match="author is required"),
+    ):
         viewer.publish("logins", ID, pattern=PATTERN)
     with (
         Client(listening.url, "percept_wrong") as stranger,
@@ -298,6 +301,32 @@ def test_only_what_is_safe_is_sent_again(case: str) -> None:
     assert transport.left == []
 
 
+def test_a_change_whose_answer_was_lost_is_sent_again_and_made_once(
+    listening: ListeningService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("api.client.retries._FIRST_PAUSE_SECONDS", 0)
+    service = listening.service.client
+    keys: list[str] = []
+
+    def passed_on_and_lost_twice(request: httpx2.Request) -> httpx2.Response:
+        keys.append(request.headers["Idempotency-Key"])
+        target, content = request.url.raw_path.decode(), request.read()
+        sent = {name: value for name, value in request.headers.items() if name != "host"}
+        answer = service.request(request.method, target, headers=sent, content=content)
+        if len(keys) % 3:
+            raise CUT_OFF
+        return httpx2.Response(answer.status_code, content=answer.content)
+
+    token = listening.service.token_of[Role.PUBLISHER]
+    transport = httpx2.MockTransport(passed_on_and_lost_twice)
+    with Client("http://localhost", token, transport=transport) as losing:
+        assert losing.create(processor_document()).version == 1
+        assert losing.pause(ID).state == "paused"
+    made = [each["action"] for each in service.get("/v1/changes").json()["items"]]
+    assert (made.count("processor.create"), made.count("processor.pause")) == (1, 1)
+    assert (len(keys), len(set(keys))) == (6, 2)
+
+
 @pytest.mark.parametrize(
     ("status", "headers", "kind"),
     [
@@ -308,8 +337,12 @@ def test_only_what_is_safe_is_sent_again(case: str) -> None:
     ],
 )
 def test_whether_a_change_may_have_been_made_is_told(
-    status: int, headers: dict[str, str], kind: type[ServiceError]
+    status: int,
+    headers: dict[str, str],
+    kind: type[ServiceError],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("api.client.retries._FIRST_PAUSE_SECONDS", 0)
     answer = httpx2.MockTransport(lambda _request: httpx2.Response(status, headers=headers))
     with (
         Client("http://localhost", "t", transport=answer) as client,

@@ -109,6 +109,6 @@ def test_who_only_looks_is_told_so(client: Client, listening: ListeningService) 
     assert client
     with (
         listening.client(Role.VIEWER) as viewer,
-        pytest.raises(NotAllowed, match="takes author"),
+        pytest.raises(NotAllowed, match="author is required"),
     ):
         viewer.triage_match("logins", match_id(1), status="resolved")

@@ -4,8 +4,19 @@ import itertools
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from tests.api.documents import PATTERN, processor_document
+import pytest
+from sqlalchemy import text
+from sqlalchemy.orm import Session
+
+from api.list_store import repository as list_store
+from api.processors import service as processors
+from api.processors.views import existing_processor
+from api.snooze_store import repository as snoozes
+from api.streams import repository as streams
+from api.transactions import Writing
+from tests.api.documents import PATTERN, STREAM, processor_document
 from tests.api.running import ServiceUnderTest, running_service
+from tests.patience import PATIENCE_SECONDS, eventually
 
 WRITERS = 4
 WRITES = 6
@@ -88,3 +99,71 @@ def test_epochs_are_without_gaps_and_unique_across_two_services(
             if change["processor_id"] and change["epoch"]
         }
         assert len(versions) == newest - 1
+
+
+def test_of_two_that_create_the_same_at_once_one_is_told_so(
+    with_stream: ServiceUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Neither of them sees what the other one has not committed.
+    client, unseen = with_stream.client, lambda *_args: None
+    lists = "/v1/streams/logins/lists"
+    vip = {"name": "vip", "type": "STRING"}
+    assert client.post(lists, json=vip).status_code == 201
+    for module, name, path, body in (
+        (streams, "stream_of", "/v1/streams", STREAM),
+        (list_store, "list_of", lists, vip),
+    ):
+        with monkeypatch.context() as racing:
+            racing.setattr(module, name, unseen)
+            second = client.post(path, json=body)
+        assert (second.status_code, second.json()["status"]) == (409, 409), second.text
+        assert "at the same moment" in second.json()["detail"]
+    assert client.get(lists).json()["items"][0]["name"] == "vip"
+
+
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+def test_a_rule_that_is_deleted_meanwhile_is_neither_snoozed_nor_woken(
+    with_stream: ServiceUnderTest, method: str
+) -> None:
+    client, database = with_stream.client, with_stream.database
+    client.post("/v1/processors", json=processor_document())
+    path = "/v1/processors/failed-logins/snoozes"
+    begun = client.post(path, json={"for": "1 hour"})
+    at = path if method == "POST" else f"{path}/{begun.json()['number']}"
+    body = {"for": "2 hours"} if method == "POST" else None
+    with ThreadPoolExecutor(1) as pool:
+        with database.writing() as session:
+            writing = Writing(session, "test", with_stream.clock())
+            processor = existing_processor(session, "failed-logins")
+            processors.lock(writing, processor, "*")
+            processors.delete(writing, processor)
+            answer = pool.submit(client.request, method, at, json=body)
+            if database.is_postgresql:  # on SQLite it waits before it has read anything
+                eventually(lambda: is_waited_for(session))
+        assert answer.result(PATIENCE_SECONDS).status_code == 404
+    with database.reading() as session:
+        assert not snoozes.open_snoozes(session, "logins")
+
+
+def is_waited_for(session: Session) -> bool:
+    """Return whether somebody waits for what a transaction has locked in PostgreSQL."""
+    # Of pg_stat_activity a transaction sees always what it saw first.
+    query = (
+        "SELECT count(*) FROM pg_locks "
+        "WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
+    )
+    return bool(session.scalar(text(query)))
+
+
+@pytest.mark.parametrize("attempt", range(3))
+def test_of_many_that_create_a_stream_at_once_one_does(
+    with_stream: ServiceUnderTest, attempt: int
+) -> None:
+    stream = STREAM | {"name": f"payments-{attempt}"}
+
+    def created(_writer: int) -> int:
+        return with_stream.client.post("/v1/streams", json=stream).status_code
+
+    with ThreadPoolExecutor(WRITERS) as pool:
+        answers = sorted(pool.map(created, range(WRITERS)))
+    assert answers == [201, *[409] * (WRITERS - 1)]

@@ -1,6 +1,5 @@
 """Requests made from the service's own description find no failure and no undocumented answer."""
 
-import os
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -8,9 +7,9 @@ import pytest
 from tests.api.running import ServiceUnderTest
 from tests.api.schema_run import PHASES, TAKING_PATTERNS, lasting_service_on, run_phase
 
-EXAMPLES = 10 if os.environ.get("CI") else 5
+EXAMPLES = 5
 STORES = ("sqlite", "postgresql")
-AT_FIRST = {("postgresql", "examples"), ("sqlite", "coverage"), ("sqlite", "stateful")}
+AT_FIRST = {("postgresql", "examples"), ("sqlite", "stateful")}
 """The others take long."""
 
 
@@ -43,12 +42,12 @@ def test_every_answer_is_documented(lasting_service: ServiceUnderTest, phase: st
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("lasting_service", "phase", "examples"),
-    [("sqlite", "fuzzing", 50), ("postgresql", "stateful", 50)],
+    [("sqlite", "fuzzing", 20), ("postgresql", "stateful", 50)],
     indirect=["lasting_service"],
 )
 def test_every_answer_to_many_requests_is_documented(
     lasting_service: ServiceUnderTest, phase: str, examples: int
 ) -> None:
     run = run_phase(lasting_service, phase, examples)
-    assert run.requests > 200
+    assert run.requests > 100
     assert not run.failures, "\n\n".join(run.failures)

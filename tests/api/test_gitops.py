@@ -101,6 +101,18 @@ def test_a_folder_is_applied_and_the_second_time_nothing_is_left_to_do(
     assert client.get("a").version == 1
 
 
+@pytest.mark.parametrize("form", ["yaml", "json"])
+def test_documents_come_through_a_pipe_too(run: Run, client: Client, form: str) -> None:
+    documents = [PAYMENTS, processor_document(id="a", stream="payments")]
+    text = json.dumps(documents) if form == "json" else yaml.safe_dump_all(documents)
+    result = run("apply", "-f", "-", answer=text)
+    assert result.exit_code == 0, result.output
+    assert [each.id for each in client.processors()] == ["a"]
+    wrong = run("apply", "-f", "-", answer="id: b\nstream: payments\nkey_by: 1\n")
+    assert wrong.exit_code == 2
+    assert "standard input:" in wrong.stderr
+
+
 def test_another_spelling_is_no_change(run: Run, client: Client, tmp_path: Path) -> None:
     client.publish("logins", ID, pattern=PATTERN, tags=["b", "a"], key_by=["user"])
     spelled = {"steps": PATTERN["steps"], "within_ms": 600_000}
@@ -418,7 +430,7 @@ def test_every_problem_of_every_file_is_told_with_its_place(
         "d.yaml:2:1: ",
         "e.yaml:2:9: schema: ",
         "f.yaml:1:3: a document is a mapping",
-        "f.yaml:3:1: neither a processor (id, stream, pattern) nor a stream (name, schema).",
+        "f.yaml:3:1: neither a rule (id, stream, pattern), a stream (name, schema) nor",
         "nothing was changed.",
     ):
         assert line in told, told

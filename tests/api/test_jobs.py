@@ -56,6 +56,12 @@ class ReportingJob:
         body: dict[str, Any] = answer.json()
         return body
 
+    def tell(self, *answers: dict[str, Any], instance: str | None = None) -> Any:
+        """Answer questions about keys."""
+        body = {"instance_id": instance or self.instance, "answers": list(answers)}
+        path = f"/v1/jobs/{self.id}/key-answers"
+        return self._service.client.post(path, json=body, headers=self._service.as_role(Role.JOB))
+
     def stop(self) -> Any:
         body = {"instance_id": self.instance, "reason": "deployed"}
         headers = self._service.as_role(Role.JOB)
@@ -81,6 +87,40 @@ def running(processor_id: str = "failed-logins", version: int = 1, **fields: Any
 def job(with_stream: ServiceUnderTest) -> ReportingJob:
     """A job of the stream `logins`."""
     return ReportingJob(with_stream)
+
+
+def test_each_quarantine_is_noted_once_in_the_log(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish(id="broken")
+    job = ReportingJob(with_stream)
+    broken = running("broken", state="quarantined", error="boom")
+
+    def noted() -> list[tuple[int, str]]:
+        items = get(with_stream, "/v1/changes?action=processor.quarantine")["items"]
+        return [(each["new_version"], each["subject"]) for each in items]
+
+    job.beat(broken)
+    job.beat(broken)
+    job.beat(broken, replaces_all=True)
+    assert noted() == [(1, "main: boom")]
+    # Another error is news, and so is the same one once the rule has been changed.
+    job.beat(running("broken", state="active"))
+    job.beat(running("broken", state="quarantined", error="bang"))
+    assert noted() == [(1, "main: bang"), (1, "main: boom")]
+    path = "/v1/processors/broken"
+    for step in ("pause", "resume"):
+        with_stream.client.post(f"{path}/{step}", headers=ANY_STATE)
+    job.beat(running("broken", state="active"))
+    job.beat(broken)
+    assert noted() == [(1, "main: boom"), (1, "main: bang"), (1, "main: boom")]
+
+    author = with_stream.as_role(Role.AUTHOR)
+    acknowledged = f"{path}/acknowledge?comment=mine"
+    assert with_stream.client.post(acknowledged, headers=author).status_code == 204
+    newest = get(with_stream, "/v1/changes?processor=broken")["items"][0]
+    assert (newest["action"], newest["comment"]) == ("processor.acknowledge", "mine")
+    assert with_stream.client.post("/v1/processors/none/acknowledge").status_code == 404
 
 
 def test_a_job_starts_runs_goes_stale_and_stops(
@@ -307,11 +347,17 @@ def test_published_and_running_are_joined_through_the_life_of_a_processor(
     assert switched["partial_matches"] == 8
     assert [each["state"] for each in switched["versions"]] == ["draining", "active"]
 
-    counters = {"errors": 1, "left_out": 5, "dropped": 2}
+    job.beat(running(version=2, active_from_ms=from_ms, throttled_until_ms=from_ms + 1))
+    throttled = joined(with_stream)
+    assert throttled["throttled_until"] == "2027-02-01T00:00:00.001Z"
+    assert throttled["versions"][1]["throttled_until"] == throttled["throttled_until"]
+    assert throttled["versions"][0]["throttled_until"] is None
+
+    counters = {"errors": 1, "left_out": 5, "dropped": 2, "released": 4}
     job.beat(running(version=2, state="quarantined", error="boom", counters=counters))
     broken = joined(with_stream)
     assert (broken["state"], broken["error"], broken["errors"]) == ("quarantined", "boom", 1)
-    assert (broken["left_out"], broken["dropped"]) == (5, 2)
+    assert (broken["left_out"], broken["dropped"], broken["released"]) == (5, 2, 4)
     assert broken["live_version"] is None
 
     path = "/v1/processors/failed-logins"
@@ -530,11 +576,13 @@ def test_what_is_worth_an_alert_is_a_metric(
     told = {"status": "failing", "error": "no route", "unreadable": 2}
     job.beat(
         running(state="quarantined"),
+        running(processor_id="p", throttled_until_ms=START_MS),
+        running(processor_id="p", version=2, throttled_until_ms=START_MS),
         epoch=1,
         watermark_ms=START_MS,
         backlog_events=9,
         discovery=told,
-        counters={"left_out": 7, "dropped": 3},
+        counters={"left_out": 7, "dropped": 3, "released": 2},
         batch_running_ms=90_500,
     )
     label = 'stream="logins"'
@@ -547,6 +595,8 @@ def test_what_is_worth_an_alert_is_a_metric(
     assert f'batch_running_seconds{{job="main",{label}}} 90.5' in found
     assert f'left_out_matches{{job="main",{label}}} 7.0' in found
     assert f'dropped_partial_matches{{job="main",{label}}} 3.0' in found
+    assert f'released_matches{{job="main",{label}}} 2.0' in found
+    assert f'throttled_rules{{job="main",{label}}} 1.0' in found
     assert f'discovery_up{{job="main",{label}}} 0.0' in found
     assert f'discovery_unreadable_rules{{job="main",{label}}} 2.0' in found
 

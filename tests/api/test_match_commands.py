@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from queue import Queue
+from typing import get_args
 
 import httpx2
 import pytest
@@ -26,11 +27,13 @@ from api.access.authentication import Role
 from api.client import Client, MatchLine, NotAllowed, ServiceError, Unreachable
 from api.client.following import server_events
 from api.remote.readers import until_interrupted
+from contract.reports import MatchKind
 from percept.command_line import app
 from tests.api.documents import PATTERN, STREAM
 from tests.api.listening import ListeningService, listening_service
 from tests.api.running import START_MS
 from tests.api.serving import served
+from tests.api.test_match_groups import group_of
 from tests.api.test_remote_commands import STEERING
 from tests.api.triage import found, post
 from tests.patience import PATIENCE_SECONDS, eventually
@@ -80,10 +83,26 @@ def test_matches_are_listed_newest_first_and_filtered(
     for words, numbers in cases.items():
         assert failures(run(*words, "--json")) == numbers, words
     lines = run().stdout.splitlines()
-    assert lines[0].split() == ["TIME", "RULE", "VERSION", "KIND", "KEY", "STATUS", "OUTPUT"]
+    assert lines[0].split() == [
+        "TIME",
+        "RULE",
+        "VERSION",
+        "KIND",
+        "KEY",
+        "STATUS",
+        "STANDS",
+        "FOR",
+        "OUTPUT",
+    ]
     assert lines[2].split()[1:6] == ["failed-logins", "1", "match", "bob,", "7"]
     assert '{"failures": 2}' in lines[2]
     assert "there are more" in run("--limit", 2).stderr
+    told = group_of(2, 1_037)
+    body = {"job": "main", "matches": [], "groups": [told]}
+    assert listening.service.client.post("/v1/streams/logins/matches", json=body).is_success
+    assert "1,037 matches in 1 hour" in run().stdout.splitlines()[2]
+    (line,) = run("--key", "bob, 7", "--json").stdout.splitlines()
+    assert json.loads(line)["stands_for"]["matches"] == 1_037
     assert "no matches" in run("--since", START_MS + 9).stderr
     assert failures(run("--since", "1h 30m", "--json")) == [3, 2, 1, 0]
 
@@ -140,6 +159,15 @@ def test_every_match_comes_once_over_many_connections(migrated_store: Callable[[
             time.sleep(0.05)
         follower.join(PATIENCE_SECONDS)
         assert list(seen.queue) == list(range(40))
+
+
+@pytest.mark.parametrize("kind", get_args(MatchKind))
+def test_matches_of_every_kind_are_followed(
+    kind: MatchKind, client: Client, listening: ListeningService
+) -> None:
+    post(listening.service, found(1, kind=kind), found(2))
+    followed = client.follow_matches("logins", after=0, kind=kind)
+    assert next(followed).kind == kind
 
 
 def test_a_service_that_was_away_is_found_again_and_nothing_missed(

@@ -1,7 +1,11 @@
 """Recent matches are posted, bounded, paged, filtered, and listened to."""
 
+import csv
+import io
+import itertools
 import json
 import socket
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -10,8 +14,12 @@ from typing import Any
 
 import httpx2
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 
 from api.access.authentication import Role
+from api.matches import export
+from cep.instants import instant_ms
 from contract.reports import EVENTS_BYTES, OUTPUT_BYTES
 from tests.api.documents import STREAM
 from tests.api.running import START_MS, ServiceUnderTest, running_service
@@ -19,6 +27,7 @@ from tests.api.serving import Served, served
 from tests.patience import FAR_LONGER_SECONDS, PATIENCE_SECONDS
 
 PATH = "/v1/streams/logins/matches"
+STREAMS = itertools.count()
 
 
 def found(number: int, **fields: Any) -> dict[str, Any]:
@@ -104,6 +113,8 @@ FILTERS = [
     ("kind=timeout", [4]),
     ("key=bob", [5]),
     ("key=bob, 7", [6]),
+    ("key_prefix=bo", [6, 5]),
+    ("key_prefix=%25", []),
     ("job=main&kind=match&processor=failed-logins&version=1&key=eve", [7, 1]),
     ("job=another", []),
     ("since=2027-01-15T08:00:00.006Z", [7, 6]),
@@ -141,6 +152,84 @@ def test_pages_stay_right_while_matches_come_in(with_stream: ServiceUnderTest) -
         seen.append(page)
     numbers = [[match["output"]["failures"] for match in page["items"]] for page in seen]
     assert numbers == [[4, 3], [2, 1], [0]]
+
+
+@given(
+    ends=st.lists(st.integers(0, 40), max_size=25),
+    limit=st.integers(1, 7),
+    sort=st.sampled_from(["end", "-end"]),
+)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_pages_by_event_time_have_each_match_once_and_in_order(
+    with_stream: ServiceUnderTest, ends: list[int], limit: int, sort: str
+) -> None:
+    stream = f"s{next(STREAMS)}"
+    with_stream.client.post("/v1/streams", json=STREAM | {"name": stream})
+    path = f"/v1/streams/{stream}/matches"
+    post(with_stream, *[found(n, end_ms=START_MS + end) for n, end in enumerate(ends)], path=path)
+    seen: list[int] = []
+    query = f"sort={sort}&limit={limit}"
+    cursor: str | None = ""
+    while cursor is not None:
+        page = with_stream.client.get(f"{path}?{query}{cursor and f'&cursor={cursor}'}").json()
+        assert page["newest"] == len(ends)
+        seen += [match["output"]["failures"] for match in page["items"]]
+        cursor = page["next_cursor"]
+    order = sorted(range(len(ends)), key=lambda number: (ends[number], number))
+    assert seen == (order if sort == "end" else order[::-1])
+
+
+@given(
+    start_ms=st.sampled_from([START_MS, 0, -START_MS]),
+    span_ms=st.integers(0, 10**16),
+    ends=st.lists(st.integers(0, 10**16), max_size=5),
+)
+@example(start_ms=-1_500, span_ms=3_000, ends=[0, 499, 500, 1_499, 1_500, 3_000])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_summary_counts_each_match_once_in_few_buckets(
+    with_stream: ServiceUnderTest, start_ms: int, span_ms: int, ends: list[int]
+) -> None:
+    stream = f"s{next(STREAMS)}"
+    with_stream.client.post("/v1/streams", json=STREAM | {"name": stream})
+    path = f"/v1/streams/{stream}/matches"
+    within = [min(end, span_ms, 10**14) for end in ends]
+    matches = [found(n, end_ms=start_ms + end, key=[n % 2]) for n, end in enumerate(within)]
+    post(with_stream, *matches, found(99, processor_id="other"), path=path)
+    counted = with_stream.client.get(f"{path}/summary?processor=failed-logins").json()
+    assert counted["total"] == sum(counted["counts"]) == len(ends)
+    assert len(counted["times"]) == len(counted["counts"]) <= 61
+    assert sum(each["count"] for each in counted["keys"]) == len(ends)
+    assert [each["value"] for each in counted["processors"]] == ["failed-logins"] * bool(ends)
+    if ends:
+        first_ms, last_ms = (instant_ms(counted[name]) for name in ("first", "last"))
+        assert (first_ms, last_ms) == (start_ms + min(within), start_ms + max(within))
+        assert instant_ms(counted["times"][0]) <= first_ms
+        assert last_ms < instant_ms(counted["times"][-1]) + counted["bucket_ms"]
+    expected = Counter((start_ms + end) // (counted["bucket_ms"] or 1) for end in within)
+    begun = (instant_ms(time) // counted["bucket_ms"] for time in counted["times"])
+    assert dict(zip(begun, counted["counts"], strict=True)) == {
+        bucket: expected[bucket]
+        for bucket in range(min(expected, default=0), max(expected, default=-1) + 1)
+    }
+
+
+def test_matches_are_exported_as_csv_and_as_lines_of_json(
+    with_stream: ServiceUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "_PAGE", 2)
+    post(with_stream, *[found(n, output={"failures": n, "note": '=1+1,"'}) for n in range(5)])
+    post(with_stream, found(9, processor_id="other"))
+    answer = with_stream.client.get(f"{PATH}/export?processor=failed-logins")
+    assert answer.headers["Content-Type"].startswith("text/csv")
+    assert 'filename="matches-logins.csv"' in answer.headers["Content-Disposition"]
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    assert [json.loads(row["output"])["failures"] for row in rows] == [4, 3, 2, 1, 0]
+    assert rows[0]["key"] == '["eve"]'
+    assert not any(value.startswith("=") for row in rows for value in row.values())
+    answer = with_stream.client.get(f"{PATH}/export?format=jsonl")
+    written = [json.loads(line) for line in answer.text.splitlines()]
+    assert [match["output"]["failures"] for match in written] == [9, 4, 3, 2, 1, 0]
+    assert with_stream.client.get("/v1/streams/none/matches/export").status_code == 404
 
 
 def test_of_too_many_matches_the_oldest_are_let_go(database_url: str) -> None:

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import inspect
+from sqlalchemy import inspect, text
 
+from api.audit.tables import Change
 from api.store.database import Database, migrate
+from api.streams.tables import Stream
 from api.tables import Record
 from tests.api.running import postgresql_schema_named
 
@@ -46,6 +48,30 @@ def test_migrations_go_down_to_nothing_and_up_again(empty_store: str) -> None:
         migrate(database.engine, "base")
         assert tables(database) == {"alembic_version"}
         assert not database.is_ready()
+    database.close()
+
+
+def test_changes_of_one_epoch_go_down_as_well(empty_store: str) -> None:
+    database = Database(empty_store)
+    migrate(database.engine)
+    stream = Stream(
+        name="s", uid="u", epoch=3, version=1, description="", created_at_ms=1, created_by="test"
+    )
+    with database.writing() as session:
+        session.add(stream)
+        session.flush()
+        epochs: list[int | None] = [1, 2, 2, 2, 3, None]
+        session.add_all(
+            Change(id=place, at_ms=1, actor="test", action="x", stream="s", epoch=epoch)
+            for place, epoch in enumerate(epochs)
+        )
+    while not inspect(database.engine).get_unique_constraints("changes"):
+        migrate(database.engine, "-1")
+    with database.engine.connect() as connection:
+        kept = connection.execute(text("SELECT epoch FROM changes ORDER BY id")).scalars().all()
+    assert kept == [1, 2, None, None, 3, None]
+    migrate(database.engine)
+    assert database.is_ready()
     database.close()
 
 

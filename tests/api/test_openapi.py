@@ -28,6 +28,11 @@ def test_operations_have_short_names_of_their_own() -> None:
     assert {"list_processors", "create_processor", "try_draft"} <= set(names)
 
 
+def test_each_group_of_operations_is_described() -> None:
+    used = {tag for _, operation in operations(DESCRIPTION) for tag in operation["tags"]}
+    assert used == {tag["name"] for tag in DESCRIPTION["tags"]}
+
+
 def test_what_may_be_tried_again_says_when() -> None:
     for path, operation in operations(DESCRIPTION):
         answers = operation["responses"]
@@ -76,10 +81,14 @@ def test_what_is_created_is_said_to_have_an_address() -> None:
         for _, operation in operations(DESCRIPTION)
         if "201" in operation["responses"]
     }
-    assert [name for name, headers in created.items() if "Location" in headers] == [
+    assert {name for name, headers in created.items() if "Location" in headers} == {
         "register_stream",
+        "redefine_stream",
         "create_processor",
-    ]
+        "replace_processor",
+        "create_list",
+        "propose_change",
+    }
 
 
 def test_answers_have_examples_that_are_as_their_models_say() -> None:

@@ -218,3 +218,4 @@ def test_of_very_many_items_the_number_left_out_is_told(
     body = overview(with_stream)
     assert len(body["attention"]) == 100
     assert body["attention_left_out"] == 30
+    assert body["quarantined"] == 130

@@ -379,3 +379,50 @@ def test_an_author_may_write_paused_processors_only(with_stream: ServiceUnderTes
 
     assert client.put(path, json=document, headers=author | ANY).status_code == 403
     assert published_versions(with_stream) == [2]
+
+
+def put_new(service: ServiceUnderTest, query: str = "", **headers: str) -> Response:
+    sent = {"If-None-Match": "*"} | headers
+    return service.client.put(
+        f"/v1/processors/{ID}{query}", json=processor_document(), headers=sent
+    )
+
+
+def test_put_creates_what_is_not_there_and_changes_nothing_of_what_is(
+    with_stream: ServiceUnderTest,
+) -> None:
+    created = put_new(with_stream, "?comment=by+PUT")
+    assert (created.status_code, created.json()["version"]) == (201, 1)
+    assert created.headers["Location"] == f"/v1/processors/{ID}"
+    assert changes(with_stream)[0]["comment"] == "by PUT"
+
+    again = put_new(with_stream)
+    assert (again.status_code, again.headers["ETag"]) == (412, created.headers["ETag"])
+    assert put(with_stream, created.headers["ETag"], pattern=OTHER_PATTERN).json()["version"] == 2
+
+    with_stream.client.delete(f"/v1/processors/{ID}", headers=ANY)
+    assert (put_new(with_stream).status_code, published_versions(with_stream)) == (201, [3])
+
+
+def test_put_creates_paused_for_authors_and_says_what_it_does_not_take(
+    with_stream: ServiceUnderTest,
+) -> None:
+    author = with_stream.as_role(Role.AUTHOR)
+    assert put_new(with_stream, **author).status_code == 403
+    assert put_new(with_stream, "?paused=true", **author).json()["state"] == "paused"
+
+    both = put_new(with_stream, **ANY)
+    named = put_new(with_stream, **{"If-None-Match": '"1"'})
+    paused = with_stream.client.put(
+        f"/v1/processors/{ID}?paused=true", json=processor_document(), headers=ANY
+    )
+    pointers = [each.json()["errors"][0]["pointer"] for each in (both, named, paused)]
+    assert pointers == ["header/If-Match", "header/If-None-Match", "query/paused"]
+
+
+def test_put_registers_a_stream_once(service: ServiceUnderTest) -> None:
+    stream = {"name": "orders", "schema": "id STRING, ts TIMESTAMP", "event_time_column": "ts"}
+    path, new = "/v1/streams/orders", {"If-None-Match": "*"}
+    created = service.client.put(path, json=stream, headers=new)
+    assert (created.status_code, created.headers["Location"]) == (201, path)
+    assert service.client.put(path, json=stream, headers=new).status_code == 412

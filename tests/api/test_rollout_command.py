@@ -49,9 +49,9 @@ def file(tmp_path: Path) -> Path:
 def test_a_version_is_tried_shown_shared_and_promoted(run: Run, client: Client, file: Path) -> None:
     client.create(processor_document())
     assert run("start", file).stdout == f"{ID}: version 2 runs in shadow\n"
-    assert run("share", ID, 12.5).stdout == f"{ID}: version 2 has 12.5 % of the keys\n"
+    assert run("share", ID, 12.5).stdout == f"{ID}: version 2 has 12.5% of the keys\n"
     shown = run("show", ID).stdout.splitlines()
-    assert shown[0] == f"{ID}: version 2 (12.5 % of the keys) beside 1"
+    assert shown[0] == f"{ID}: version 2 (12.5% of the keys) beside 1"
     assert json.loads(run("show", ID, "--json").stdout)["share_percent"] == 12.5
     promoted = run("promote", ID, "--comment", "enough")
     assert promoted.stdout == f"{ID}: version 2 is published\n"
@@ -66,8 +66,8 @@ def test_a_rule_can_be_new_and_a_version_taken_back(run: Run, client: Client, fi
     assert run("promote", ID).exit_code == 0
     tried = yaml.safe_dump(processor_document(severity="low"))
     file.write_text(tried, encoding="utf-8")
-    assert run("start", file, "--share", 5).stdout == f"{ID}: version 2 has 5 % of the keys\n"
-    assert run("end", ID).stdout == f"{ID}: nothing is tried any more; version 1 has all keys\n"
+    assert run("start", file, "--share", 5).stdout == f"{ID}: version 2 has 5% of the keys\n"
+    assert run("end", ID).stdout == f"{ID}: nothing is on trial any more; version 1 has all keys\n"
 
 
 @pytest.mark.parametrize("words", [("show",), ("share", 5), ("promote",), ("end",)])

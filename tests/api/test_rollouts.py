@@ -1,5 +1,6 @@
 """A version is tried beside the published one: begun, compared, shared, promoted, ended."""
 
+import re
 from typing import Any
 
 import pytest
@@ -124,7 +125,7 @@ class TestChanges:
         document = processor_document(severity="low")
         refused = with_stream.client.put(PATH, json=document, headers=ANY_STATE)
         assert refused.status_code == 409
-        assert "canary for 10 %" in refused.json()["detail"]
+        assert "canary for 10%" in refused.json()["detail"]
 
     def test_pause_and_delete_stop_it_with_its_rule(
         self, with_stream: ServiceUnderTest, publish: Publish
@@ -252,6 +253,30 @@ class TestComparison:
         assert (job["finds"], job["counted"], job["is_complete"]) == (3, 1, True)
         assert {each["key_text"] for each in job["newest_gained"]} == {"eve", "<b>mallory</b>"}
         assert [each["match_id"] for each in job["newest_lost"]] == ["match-01-" + "b" * 16]
+        shown = re.findall(
+            r'^percept_rollout_matches\{found_by="(\w+)",processor="failed-logins",'
+            r'stream="logins"\} (\d)',
+            with_stream.client.get("/metrics").text,
+            re.MULTILINE,
+        )
+        # With the one that began before both ran.
+        assert sorted(shown) == [("both", "1"), ("published", "2"), ("tried", "2")]
+        promote(with_stream)
+        assert "percept_rollout_matches{" not in with_stream.client.get("/metrics").text
+
+    def test_what_did_not_go_out_was_found(
+        self, with_stream: ServiceUnderTest, publish: Publish
+    ) -> None:
+        publish()
+        start(with_stream)
+        report(with_stream)
+        held_back = [
+            find(1, identity * 16, kind=kind)
+            for identity, kind in (("a", "grouped"), ("b", "suppressed"))
+        ]
+        post(with_stream, *held_back, find(2, "a" * 16), find(2, "b" * 16))
+        (job,) = with_stream.client.get(ROLLOUT).json()["jobs"]
+        assert (job["both"], job["gained"], job["lost"]) == (2, 0, 0)
 
     def test_shadows_are_not_among_the_matches(
         self, with_stream: ServiceUnderTest, publish: Publish

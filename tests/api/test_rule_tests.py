@@ -16,7 +16,9 @@ from typer.testing import CliRunner, Result
 
 from api.offline.junit import write_junit
 from api.offline.outcomes import ExampleOutcome, Outcome
+from cep.definition.given_lists import read_list_file
 from cep.definition.rule_files import FileProblem
+from cep.list_content import ListType
 from cep.signing.code import CodePlace, CodeUse, sign
 from cep.signing.keys import SigningKey, SigningKeys
 from percept.command_line import app
@@ -56,6 +58,17 @@ def rules(tmp_path: Path) -> Path:
     write(folder / "stream.yaml", STREAM)
     write(folder / "good.yaml", processor_document(id="good", examples=[EXAMPLE]))
     return folder
+
+
+def test_documents_come_through_a_pipe_too() -> None:
+    good = processor_document(id="good", examples=[EXAMPLE])
+    for document, code in ((good, 0), (good | {"examples": [WRONG_EXAMPLE]}, 1)):
+        text = json.dumps([STREAM, document])
+        result = CliRunner().invoke(app, ["test", "-"], input=text)
+        assert result.exit_code == code, result.output
+        assert "standard input\n" in result.stdout
+    unread = CliRunner().invoke(app, ["test", "-"], input="id: [")
+    assert (unread.exit_code, "standard input:1:" in unread.output) == (1, True)
 
 
 def state_of(result: Result, name: str) -> str:
@@ -356,3 +369,56 @@ def test_all_rules_of_the_repository_pass(folder: str, least: int) -> None:
     result = run(ROOT / folder)
     assert result.exit_code == 0, result.output
     assert int(result.stdout.splitlines()[-1].partition(" ")[0]) >= least
+
+
+# --- lists
+
+LISTED = PATTERN | {"steps": [{"name": "any", "where": "user IN LIST('vip')"}]}
+SEEN = {"name": "a customer", "events": EVENTS[:1], "matches": [{"any": [0]}]}
+
+
+def test_examples_look_into_lists_of_files(rules: Path, tmp_path: Path) -> None:
+    write(rules / "good.yaml", processor_document(id="vips", pattern=LISTED, examples=[SEEN]))
+    vip = tmp_path / "vip.csv"
+    for text, state in (("eve\n", "passed"), ("bob\n", "FAILED")):
+        vip.write_text(text)
+        assert state_of(run(rules, "--list", f"vip={vip}"), "vips") == state
+
+
+def test_a_list_that_is_not_known_fails_the_rule_and_says_how_to_give_it(
+    rules: Path, tmp_path: Path
+) -> None:
+    write(rules / "good.yaml", processor_document(id="vips", pattern=LISTED))
+    result = run(rules)
+    assert state_of(result, "vips") == "FAILED"
+    assert "--list vip=vip.csv" in result.stdout
+    (tmp_path / "ids.csv").write_text("1")
+    result = run(rules, "--list", f"vip:BIGINT={tmp_path / 'ids.csv'}")
+    assert "the list 'vip' is of BIGINT, this is a STRING" in result.stdout
+    result = run(rules, "--list", f"vips={tmp_path / 'ids.csv'}")
+    assert "there is no list 'vip'. Did you mean vips?" in result.stdout
+    assert run(rules, "--list", "vip").exit_code == 2
+
+
+def test_a_file_of_values_is_read_no_more_often_for_more_rules(
+    rules: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = list[Path]()
+
+    def counted(path: Path, data_type: ListType) -> bytes:
+        files.append(path)
+        return read_list_file(path, data_type)
+
+    monkeypatch.setattr("cep.definition.list_documents.read_list_file", counted)
+    write(rules / "vip.yaml", {"list": "vip", "stream": "logins", "file": "vip.csv"})
+    (rules / "vip.csv").write_text("eve\n")
+    reads = []
+    for count in (1, 4):
+        names = [f"vips{number}" for number in range(count)]
+        documents = [processor_document(id=each, pattern=LISTED, examples=[SEEN]) for each in names]
+        write(rules / "vips.yaml", *documents)
+        files.clear()
+        result = run(rules)
+        assert {state_of(result, name) for name in names} == {"passed"}
+        reads.append(len(files))
+    assert reads[0] == reads[1] > 0

@@ -88,7 +88,9 @@ def fill(service: ServiceUnderTest) -> None:
             report = held(document["id"], standing, counters=counters, partial_matches=number % 3)
             reports.append(report | {"last_match_ms": last_match_ms})
         elif number == 6:
-            reports.append(held(document["id"], "superseded", counters={"matches": 3}))
+            reports.append(held(document["id"], "superseded", counters={"matches": 3, "errors": 2}))
+        if number == 1:
+            reports.append(held(document["id"], "superseded", 7, counters={"errors": 5}))
         if number % 4:
             for place, status in enumerate(["resolved", "false_positive"][: number % 3]):
                 look_at(service, document["id"], f"{number:015}{place}", status)
@@ -110,7 +112,7 @@ FILTERS = st.fixed_dictionaries(
     {},
     optional={
         "standing": st.sampled_from(STANDINGS),
-        "tag": st.sampled_from(["even", "odd", "x:y"]),
+        "tag": st.lists(st.sampled_from(["even", "odd", "x:y"]), max_size=2),
         "owner": st.sampled_from(["Fraud", "ätna"]),
         "severity": st.sampled_from(SEVERITIES[1:]),
         "text": st.sampled_from(["100%", "SAFE", "back\\", "_", "zz1", "absent"]),
@@ -126,11 +128,11 @@ def problems(rule: dict[str, Any]) -> set[str]:
     return found | ({"errors"} if running["errors"] or rule["standing"] == "quarantined" else set())
 
 
-def is_labelled(rule: dict[str, Any], query: dict[str, str]) -> bool:
+def is_labelled(rule: dict[str, Any], query: dict[str, Any]) -> bool:
     text = query.get("text", "").lower()
     haystack = rule["id"], rule["description"], json.dumps(PATTERN)
     return (
-        query.get("tag", rule["tags"][0]) in rule["tags"]
+        set(query.get("tag", [])) <= set(rule["tags"])
         and rule["owner"] == query.get("owner", rule["owner"])
         and rule["severity"] == query.get("severity", rule["severity"])
         and any(text in part.lower() for part in haystack)
@@ -157,7 +159,7 @@ def sort_value(rule: dict[str, Any], field: str) -> Any:
 @settings(max_examples=30)
 @given(query=FILTERS, sort=st.sampled_from(RuleSort), limit=st.integers(1, 6))
 def test_pages_together_are_all_that_meets_the_filter_in_order(
-    lasting_service: ServiceUnderTest, query: dict[str, str], sort: RuleSort, limit: int
+    lasting_service: ServiceUnderTest, query: dict[str, Any], sort: RuleSort, limit: int
 ) -> None:
     every = read(lasting_service, limit=500)["items"]
     labelled = [rule for rule in every if is_labelled(rule, query)]
@@ -198,6 +200,17 @@ def test_every_standing_and_problem_is_there_and_other_streams_and_deleted_rules
     assert page["problems"]["behind"] > 0
     assert page["job"]["name"] == "main"
     assert [job["name"] for job in page["jobs"]] == ["main", "spare"]
+
+
+def test_errors_of_versions_that_no_longer_run_are_not_those_of_the_rule(
+    lasting_service: ServiceUnderTest,
+) -> None:
+    mended = read(lasting_service, text="Zz1")["items"][0]
+    assert (mended["standing"], mended["running"]["errors"]) == ("active", 0)
+    ended = read(lasting_service, text="a_6")["items"][0]
+    assert (ended["standing"], ended["running"]["errors"]) == ("absent", 0)
+    with_errors = read(lasting_service, problem="errors")["items"]
+    assert not {"Zz1", "a_6"} & {rule["id"] for rule in with_errors}
 
 
 def test_the_labels_in_use_are_counted(lasting_service: ServiceUnderTest) -> None:
@@ -330,3 +343,19 @@ def test_an_author_may_not_change_many_at_once(
         f"{RULES}/{action}", json={"ids": ["a"]}, headers=with_stream.as_role(Role.AUTHOR)
     )
     assert answer.status_code == 403
+
+
+def test_a_line_tells_until_when_all_its_keys_are_snoozed(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    publish(id="for-one-key")
+    path = "/v1/processors/{}/snoozes"
+    for rule, snooze in (("failed-logins", {}), ("for-one-key", {"key": "eve"})):
+        body = {"until": "2027-01-15T09:00:00.000Z"} | snooze
+        assert with_stream.client.post(path.format(rule), json=body).is_success
+    until = {line["id"]: line["snoozed_until"] for line in read(with_stream)["items"]}
+    assert until == {"failed-logins": "2027-01-15T09:00:00.000Z", "for-one-key": None}
+
+    with_stream.clock.time_ms += 3_600_000
+    assert [line["snoozed_until"] for line in read(with_stream)["items"]] == [None, None]

@@ -134,9 +134,15 @@ def test_the_text_of_a_token_is_nowhere_in_the_store(service: ServiceUnderTest) 
 
 def test_too_many_requests_are_told_when_to_come_back(database_url: str) -> None:
     with running_service(database_url, requests_per_second=1) as service:
+        # However slow the machine is, no time passes between the requests.
+        service.app.state.runtime.rate_limits._monotonic = lambda: 0.0
         answers = [service.client.get("/v1/streams") for _ in range(6)]
         assert [answer.status_code for answer in answers] == [200] * 4 + [429] * 2
         assert answers[-1].headers["Retry-After"] == "1"
+        left = [answer.headers["RateLimit"] for answer in answers]
+        assert left[:2] == ['"requests";r=3;t=1', '"requests";r=2;t=2']
+        assert left[3:] == ['"requests";r=0;t=4'] * 3
+        assert answers[0].headers["RateLimit-Policy"] == '"requests";q=4;w=4'
         viewer = service.client.get("/v1/streams", headers=service.as_role(Role.VIEWER))
         assert viewer.status_code == 200  # each token has its own bucket
 

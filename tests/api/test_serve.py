@@ -120,6 +120,10 @@ def test_tokens_are_made_listed_and_revoked_on_the_command_line(tmp_path: Path) 
     assert token_id
     run("revoke", token_id[0])
     assert run("list").count("Z") == 3  # created, expires, revoked
+    assert re.search(r"│ all +│", run("list"))
+
+    run("create", "team", "--role", "admin", "--stream", "payments", "--stream", "logins")
+    assert "logins, payments" in run("list")
 
 
 @pytest.mark.parametrize(
@@ -129,6 +133,7 @@ def test_tokens_are_made_listed_and_revoked_on_the_command_line(tmp_path: Path) 
         (["create", "?", "--role", "job"], "name"),
         (["create", "x", "--role", "job", "--expires-at", "2001-01-01T00:00:00Z"], "passed"),
         (["create", "x", "--role", "job", "--expires-at", "tomorrow"], "2026-12-01T08:00:00Z"),
+        (["create", "x", "--role", "job", "--stream", "pay*"], "streams"),
         (["revoke", "0000000000000000"], "0000000000000000"),
     ],
 )

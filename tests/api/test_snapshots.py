@@ -1,11 +1,9 @@
 """What jobs read: whole, unchanged, as soon as it changes, and as it once was."""
 
 import time
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -106,15 +104,6 @@ ACTIONS = st.lists(
     ),
     max_size=12,
 )
-
-
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def lasting_service(
-    request: pytest.FixtureRequest, migrated_store: Callable[[str], str]
-) -> Iterator[ServiceUnderTest]:
-    """One service for many examples, each on a stream of its own."""
-    with running_service(migrated_store(request.param)) as service:
-        yield service
 
 
 @settings(max_examples=10)

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
-from api.trials.events import TimedEvent
-from api.trials.near_misses import Wanted, why_no_match
-from api.trials.rule import WrittenRule, read_rule
-from api.trials.unmet import step_conditions
 from cep import Pattern, find_matches
 from cep.signing.code import CodeUse, sign
+from cep.trials.events import TimedEvent
+from cep.trials.near_misses import Wanted, why_no_match
+from cep.trials.rule import WrittenRule, read_rule
+from cep.trials.unmet import step_conditions
 from percept.command_line import app
 from tests.api.documents import PATTERN, STREAM, processor_document
 from tests.api.test_rule_tests import KEY, write
@@ -73,7 +73,15 @@ def test_an_event_that_came_too_late_is_named(rules: Path) -> None:
         r"it waited for login \(action = 'login'\), until its window closed at 1970",
         (result.stdout),
     )
-    assert "too late for login: row 4" in result.stdout
+    assert "too late for login: event 4" in result.stdout
+
+
+def test_windows_that_are_open_at_the_end_are_told(rules: Path) -> None:
+    events = [event(0, "fail")]
+    told = "partial matches were open after the last event; --until closes windows"
+    assert told in why(rules / "rule.yaml", events=events).stderr
+    closed = why(rules / "rule.yaml", "--until", 60 * MINUTE, events=events)
+    assert (closed.exit_code, closed.stderr) == (0, "")
 
 
 def test_what_the_nearest_event_did_not_meet_is_told_with_its_values() -> None:
@@ -111,7 +119,7 @@ def test_a_forbidden_event_is_named(rules: Path) -> None:
     write(rules / "rule.yaml", processor_document(pattern={"steps": steps, "within": "1 hour"}))
     events = [event(at, action) for at, action in enumerate(["fail", "reset", "login"])]
     result = why(rules / "rule.yaml", events=events)
-    assert "row 2 fits reset, which must not come" in result.stdout
+    assert "event 2 fits reset, which must not come" in result.stdout
 
 
 def test_an_event_that_stood_in_between_is_named(rules: Path) -> None:
@@ -120,7 +128,7 @@ def test_an_event_that_stood_in_between_is_named(rules: Path) -> None:
     write(rules / "rule.yaml", processor_document(pattern={"steps": steps, "within": "1 hour"}))
     events = [event(1, "a"), event(2, "b"), event(3, "b", amount=1)]
     result = why(rules / "rule.yaml", events=events)
-    assert "row 2 came instead, and nothing may stand there" in result.stdout
+    assert "event 2 came instead, and nothing may stand there" in result.stdout
     assert "not so: amount IS NOT NULL, with amount = NULL" in result.stdout
 
 
@@ -199,7 +207,7 @@ def test_a_condition_has_unmet_parts_exactly_where_it_does_not_hold(
     events = [before | {"ts": 1}, tested | {"ts": 2}]
     holds = any(
         len(match.steps) == 2
-        for match in find_matches(Pattern.from_document(pattern), events).matches
+        for match in find_matches(Pattern.from_document(pattern), events, warn=False).matches
     )
     rule = read_rule(WrittenRule({"pattern": pattern}, None, "ts"))
     one, two = (TimedEvent(at, at, each) for at, each in enumerate(events))
@@ -255,7 +263,7 @@ def test_every_format_tells_the_same(rules: Path, tmp_path: Path, suffix: str) -
             file.write_bytes(gzip.compress(lines) if suffix.endswith("gz") else lines)
     result = why(rules / "rule.yaml", file)
     assert result.exit_code == 0, result.output
-    assert "too late for fail: row 3  1970-01-01T00:11:00.000Z" in result.stdout
+    assert "too late for fail: event 3  1970-01-01T00:11:00.000Z" in result.stdout
     alone = tmp_path / "pattern.yaml"
     alone.write_text(yaml.safe_dump(PATTERN), encoding="utf-8")
     pattern = why(alone, file, "--key", "user")
@@ -274,8 +282,12 @@ def test_the_rule_comes_from_standard_input_too(tmp_path: Path) -> None:
 CODE = sign(len, KEY, CodeUse.CONDITION).to_document()
 UNUSABLE: dict[str, tuple[dict[str, Any], list[dict[str, Any]] | str, str]] = {
     "no JSON": ({}, "{", "line 1, column 2: not JSON"),
-    "no time": ({}, [{"user": "eve"}], "row 1: The event time ts"),
-    "a time that is none": ({}, [event(1, "a") | {"ts": "soon"}], "row 1: 'soon' is no TIMESTAMP"),
+    "no time": ({}, [{"user": "eve"}], "event 1: The event time ts"),
+    "a time that is none": (
+        {},
+        [event(1, "a") | {"ts": "soon"}],
+        "event 1: 'soon' is no TIMESTAMP",
+    ),
     "an unknown column": ({"key_by": ["usr"]}, [], "there is no column usr"),
     "a wrong rule": ({"pattern": {"steps": []}}, [], "pattern.steps"),
     "code": (
@@ -371,3 +383,114 @@ def test_events_that_steer_a_terminal_are_written_out(rules: Path) -> None:
     assert result.exit_code == 0
     assert "key \\x1b[2Jx[red]\\u202e\\x9b: 1 event" in result.stdout
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", result.output)
+
+
+# --- lists
+
+
+def test_lists_come_from_files(rules: Path, tmp_path: Path) -> None:
+    """Also where nothing says which columns events have."""
+    alone = tmp_path / "alone.yaml"
+    pattern = {"steps": [{"name": "any", "where": "user IN LIST('vip') AND action = 'fail'"}]}
+    write(rules / "rule.yaml", processor_document(pattern=pattern))
+    alone.write_text(yaml.safe_dump(pattern))
+    vip = tmp_path / "vip.csv"
+    for rule in (rules / "rule.yaml", alone):
+        for text, count in (("eve\n", 1), ("bob\n", 0)):
+            vip.write_text(text)
+            told = why(rule, "--list", f"vip={vip}", "--json", events=[event(1, "fail")])
+            assert told.exit_code == 0, told.stderr
+            assert json.loads(told.stdout)["match_count"] == count
+        refused = why(rule, events=[event(1, "fail")])
+        assert refused.exit_code == 2
+        assert "--list vip=vip.csv" in refused.stderr
+
+
+# --- one key in a span of time, from an archive
+
+
+SPAN = ("--from", "1970-01-01T00:05:00Z", "--to", 60 * MINUTE)
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    folder = tmp_path / "archive"
+    (folder / "day=2").mkdir(parents=True)
+    fails = [event(at * SECOND, "fail") for at in range(3)]
+    (folder / "1.jsonl").write_text("\n".join(map(json.dumps, fails)), encoding="utf-8")
+    late = [event(11 * MINUTE, "login"), event(12 * MINUTE, "fail", "bob")]
+    pl.DataFrame(late).write_parquet(folder / "day=2" / "2.parquet")
+    (folder / "_unfinished.jsonl").write_text("{", encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("place", ["", "**/*.*[tl]"])
+def test_a_key_in_a_span_is_told_from_an_archive(rules: Path, archive: Path, place: str) -> None:
+    (archive / "_unfinished.jsonl").unlink(missing_ok=bool(place))
+    result = why(rules / "rule.yaml", archive / place, "--only", "eve", *SPAN)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "failed-logins, key eve: no match" in result.stdout
+    assert (
+        "1 event of it from 1970-01-01T00:05:00.000Z to 1970-01-01T01:00:00.000Z" in result.stdout
+    )
+    assert "those of the key count from 1970-01-01T00:00:00.000Z on" in result.stdout
+    assert "too late for login: event 4  1970-01-01T00:11:00.000Z" in result.stdout
+    told = why(rules / "rule.yaml", archive / place, "--only", "eve", "--json", *SPAN)
+    first_attempt = json.loads(told.stdout)["attempts"][0]
+    assert (first_attempt["outcome"], first_attempt["counts"]) == ("timed_out", {"fail": 3})
+
+
+def test_how_many_attempts_are_told_is_asked(rules: Path, archive: Path) -> None:
+    result = why(rules / "rule.yaml", archive, "--only", "eve", "--near", 1, *SPAN)
+    assert "2 more attempts" in result.stdout
+    assert "another attempt" not in result.stdout
+
+
+def test_events_of_an_archive_come_from_standard_input_too(rules: Path) -> None:
+    asked = ("--only", "eve", "--from", 0, "--to", MINUTE)
+    result = why(rules / "rule.yaml", *asked, events=[event(1, "fail")])
+    assert (result.exit_code, "1 event of it" in result.stdout) == (0, True)
+
+
+WRONG_SPANS: dict[str, tuple[tuple[object, ...], str]] = {
+    "no end": (("--only", "eve", "--from", 0), "give both --from and --to"),
+    "no beginning": (("--only", "eve", "--to", 1), "give both --from and --to"),
+    "backwards": (("--only", "eve", "--from", 2, "--to", 1), "must come after its beginning"),
+    "no time": (("--only", "eve", "--from", "soon", "--to", 1), "--from not a time"),
+    "no key": (("--from", 0, "--to", 1), "--only is missing: the key to tell of, which is user"),
+    "until": (("--only", "eve", *SPAN, "--until", 1), "--until goes without --from"),
+    "a broken key": (("--only", "[1", *SPAN), "begins like a JSON array and is none"),
+    "too many": (("--only", "eve", *SPAN, "--most-events", 1), "more than 1 events in the time"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_SPANS)
+def test_a_span_that_cannot_be_told_of_is_refused(rules: Path, archive: Path, case: str) -> None:
+    arguments, told = WRONG_SPANS[case]
+    result = why(rules / "rule.yaml", archive, *arguments)
+    assert result.exit_code == 2
+    assert told in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_a_missing_archive_says_how_to_give_one(rules: Path, tmp_path: Path) -> None:
+    result = why(rules / "rule.yaml", tmp_path / "nowhere", "--only", "eve", *SPAN)
+    assert result.exit_code == 2
+    assert "nowhere has no files of events (.jsonl" in result.stderr
+    assert "give a file, a folder or a quoted pattern" in result.stderr
+
+
+def test_a_broken_file_of_an_archive_is_named(rules: Path, archive: Path) -> None:
+    (archive / "3.jsonl").write_text("\n{", encoding="utf-8")
+    result = why(rules / "rule.yaml", archive, "--only", "eve", *SPAN)
+    assert result.exit_code == 2
+    assert "3.jsonl: line 2, column 2: not JSON" in result.stderr
+
+
+def test_a_key_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    write(tmp_path / "rule.yaml", processor_document(pattern=SLOW, key_by=["user"]))
+    asked = ("--from", 0, "--to", "2030-01-01T00:00:00Z", "--only")
+    key = SLOW_EVENTS[0]["user"]
+    result = why(tmp_path / "rule.yaml", *asked, key, "--seconds", 1, events=SLOW_EVENTS)
+    assert result.exit_code == 2
+    assert "It takes longer than the limit of 1 seconds. Shorten the span." in result.stderr

@@ -29,7 +29,10 @@ def test_engine_finds_what_brute_force_finds(
     except OutsideSubset:
         reject()
     result = find_matches(
-        Pattern.from_document(document, flink_quirks=True), events, final_watermark_ms=watermark_ms
+        Pattern.from_document(document, flink_quirks=True),
+        events,
+        final_watermark_ms=watermark_ms,
+        warn=False,
     )
     assert expected == Counter(
         (

@@ -28,7 +28,11 @@ def find_matches_outcome(
         return Outcome(failure=Failure.REFUSED)
     try:
         result = find_matches(
-            pattern, events, time_field="ts", final_watermark_ms=final_watermark_ms
+            pattern,
+            events,
+            time_field="ts",
+            final_watermark_ms=final_watermark_ms,
+            warn=False,
         )
     except SkipTargetMissing as missing:
         return _outcome(missing.partial_result, events, Failure.ABORTED)

@@ -34,6 +34,35 @@ _ARGUMENTS = [
 # Pages read anew every five seconds, and a machine may be busy.
 _PATIENCE_MS = 60_000
 _CANDIDATES = ("chromium", "chromium-browser", "google-chrome")
+# Tells on the console of words that mean nothing to people who use the pages, as soon as they are
+# there. Code and what somebody writes may hold any word, as may what tests put into a rule.
+_FOREIGN_WORDS = """
+const WORDS = /\\b(processors?|etag)\\b/i;
+const FREE = "pre, code, textarea, .cm-editor, bdi";
+const told = new Set();
+const tell = (text, element) => {
+  if (!text || !WORDS.test(text) || element?.closest(FREE) || told.has(text)) return;
+  told.add(text);
+  console.error(`words of the code on the page: ${text.trim().slice(0, 200)}`);
+};
+const look = (node) => {
+  if (node.nodeType === Node.TEXT_NODE) return tell(node.data, node.parentElement);
+  if (node.nodeType !== Node.ELEMENT_NODE) return;
+  for (const name of ["aria-label", "title", "placeholder"]) tell(node.getAttribute(name), node);
+  node.childNodes.forEach(look);
+};
+new MutationObserver((changes) => {
+  for (const { type, target, addedNodes } of changes) {
+    if (type === "childList") addedNodes.forEach(look);
+    else look(target);
+  }
+}).observe(document, {
+  subtree: true,
+  childList: true,
+  characterData: true,
+  attributeFilter: ["aria-label", "title", "placeholder"],
+});
+"""
 _REFUSED = re.compile(r"^Failed to load resource: .* status of (\d+)")
 
 
@@ -72,7 +101,8 @@ class Guard:
         self.expected.update(statuses)
 
     def watch(self, page: Page) -> None:
-        """Note errors on the console, uncaught exceptions and requests to elsewhere."""
+        """Note errors, exceptions, words of the code, and requests to elsewhere."""
+        page.add_init_script(_FOREIGN_WORDS)
         page.on("console", self._on_console)
         page.on("pageerror", lambda error: self.seen.append(f"uncaught: {error}"))
         page.on("request", self._on_request)

@@ -10,6 +10,7 @@ from typing import Any
 import httpx2
 
 from api.runtime import Clock
+from contract.asked_keys import KeyAnswer, KeyAnswers
 from contract.report_parts import VersionReport
 from contract.reports import (
     Counters,
@@ -19,6 +20,7 @@ from contract.reports import (
     JobStop,
     MatchReport,
     RegisteredJob,
+    ReportedGroup,
     ReportedMatch,
     RunningState,
     RunningVersion,
@@ -112,6 +114,11 @@ class ReportingJob:
         self._report.told(part, answer)
         return answer
 
+    def tell(self, *answers: KeyAnswer) -> None:
+        """Answer questions about keys."""
+        told = KeyAnswers(instance_id=self.instance_id, answers=list(answers))
+        self._sent("POST", f"/v1/jobs/{self.id}/key-answers", told)
+
     def change(self, processor_id: str, version: int, **fields: Any) -> None:
         """Change what is held of a version, such as its counters; reported by the next beat."""
         key = (processor_id, version)
@@ -158,6 +165,22 @@ class ReportingJob:
             counters = held.counters.model_copy(update={"matches": held.counters.matches + 1})
             self.change(processor_id, version, counters=counters, last_match_ms=match.end_ms)
         return match
+
+    def tell_group(self, match: ReportedMatch, matches: int, **fields: Any) -> None:
+        """Post what a match stands for, of a window of an hour."""
+        from_ms = match.end_ms - match.end_ms % 3_600_000
+        group = ReportedGroup(
+            match_id=match.match_id,
+            group_id=match.group_id,
+            processor_id=match.processor_id,
+            version=match.version,
+            matches=matches,
+            keys=matches,
+            from_ms=from_ms,
+            until_ms=from_ms + 3_600_000,
+        ).model_copy(update=fields)
+        report = MatchReport(job=self.name, matches=[], groups=[group])
+        self._sent("POST", f"/v1/streams/{self.stream}/matches", report)
 
     def stop(self, reason: str) -> None:
         """Announce a stop."""

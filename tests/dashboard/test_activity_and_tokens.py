@@ -1,12 +1,17 @@
 """The change log is read and filtered; admins make and revoke tokens."""
 
+import re
 from collections.abc import Callable
+from typing import get_args
 
-from playwright.sync_api import Page, expect
+import pytest
+from playwright.sync_api import Browser, Page, expect
 
 from api.access.authentication import Role
+from api.audit.actions import Action, RuleAction
+from api.dashboard.assets import STATIC_FOLDER
 from tests.api.documents import processor_document
-from tests.dashboard.browsing import Guard
+from tests.dashboard.browsing import Guard, guarded_page
 from tests.dashboard.serving import ServedDashboard
 
 
@@ -39,6 +44,33 @@ def test_the_log_is_paged(admin_page: Page, dashboard: ServedDashboard) -> None:
     expect(items).to_have_count(10)
     admin_page.get_by_role("button", name="Back").click()
     expect(items.first).to_contain_text("token-59")
+    size = admin_page.get_by_label("Rows on a page")
+    size.select_option("100")
+    expect(items).to_have_count(60)
+    size.select_option("25")
+    expect(items).to_have_count(25)
+
+
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [
+        ("/activity", "action=token.create"),
+        ("/proposals", "state=rejected"),
+        ("/streams/logins/matches", "kind=timeout"),
+    ],
+)
+def test_filters_are_kept_under_a_name(admin_page: Page, path: str, query: str) -> None:
+    admin_page.goto(f"{path}?{query}")
+    admin_page.get_by_role("button", name="Saved views").click()
+    admin_page.get_by_role("button", name="Save this view").click()
+    dialog = admin_page.get_by_role("dialog", name="Save this view")
+    dialog.get_by_label("Name").fill("Of the night")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog).to_have_count(0)
+    admin_page.goto(path)
+    admin_page.get_by_role("button", name="Saved views").click()
+    admin_page.get_by_role("link", name="Of the night").click()
+    expect(admin_page).to_have_url(re.compile(re.escape(f"{path}?{query}")))
 
 
 def test_an_admin_makes_a_token_sees_it_once_and_revokes_it(
@@ -79,3 +111,38 @@ def test_others_are_told_that_tokens_are_for_admins(page_of: Callable[[Role], Pa
     expect(page.get_by_role("link", name="Tokens")).to_have_count(0)
     page.goto("/tokens")
     expect(page.get_by_text("For admins only")).to_be_visible()
+
+
+def _names(actions: object) -> list[str]:
+    """Return the names of a union of literals, all in one list."""
+    return [
+        name
+        for each in get_args(actions)
+        for name in ([each] if isinstance(each, str) else _names(each))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("module", "actions"),
+    [("activity/change.js", Action), ("rule/changes.js", RuleAction)],
+)
+def test_every_action_of_the_log_has_words(module: str, actions: object) -> None:
+    text = (STATIC_FOLDER / "js" / module).read_text(encoding="utf-8")
+    words = dict(re.findall(r'^  "([a-z]+\.[a-z]+)": "([^"]+)",$', text, re.MULTILINE))
+    assert sorted(words) == sorted(_names(actions))
+
+
+def test_words_of_the_code_on_a_page_are_noticed(
+    browser: Browser, dashboard: ServedDashboard
+) -> None:
+    with guarded_page(browser, dashboard.url) as (page, guard):
+        page.goto("/sign-in")
+        page.get_by_label("Access token").wait_for()
+        page.evaluate("document.body.append(document.createElement('code'))")
+        page.evaluate("document.querySelector('code').append('a processor in code')")
+        assert guard.seen == []
+        with page.expect_console_message():
+            page.evaluate("document.querySelector('h1').append(' to a Processor')")
+        (told,) = guard.seen
+        assert "words of the code on the page: to a Processor" in told
+        guard.seen.clear()

@@ -1,4 +1,4 @@
-"""Nothing that users, events or failing rules say is ever taken for markup."""
+"""Nothing that users, events or failing rules say is markup, or reorders the texts of others."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,19 +10,39 @@ from tests.api.documents import processor_document
 from tests.dashboard.reporting_job import ReportingJob
 from tests.dashboard.serving import ServedDashboard
 
-MARKUP = "<img src=x onerror=\"window.hit='yes'\"><script>window.hit='yes'</script>&lt;b&gt;"
+# At its end it asks for all that follows to be read from right to left.
+MARKUP = "<img src=x onerror=\"window.hit='yes'\"><script>window.hit='yes'</script>&lt;b&gt;\u202e"
 RULE = "odd-rule"
+# Texts that reorder others beside them: nothing of their line may be of somebody else.
+_REORDERING = """() => {
+  const found = [];
+  const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    if (!node.data.includes("\\u202e")) continue;
+    if (node.parentElement.closest("option, .cm-editor, textarea")) continue;
+    let around = node.parentElement;
+    const isApart = (style) => style.unicodeBidi.includes("isolate") || style.display !== "inline";
+    while (!isApart(getComputedStyle(around))) around = around.parentElement;
+    const after = around.textContent.slice(around.textContent.lastIndexOf("\\u202e") + 1);
+    if (after.startsWith("\\u2069")) continue; // isolated in a tooltip
+    if (/[\\p{L}\\p{N}]/u.test(after)) found.push(around.outerHTML.slice(0, 300));
+  }
+  return found;
+}"""
 
 
 @pytest.fixture
-def match_id(dashboard: ServedDashboard, reporting_job: ReportingJob) -> str:
-    """The id of a match of a rule; whatever may hold any text holds markup."""
+def ids(dashboard: ServedDashboard, reporting_job: ReportingJob) -> dict[str, Any]:
+    """The ids of what stands on pages; whatever may hold any text holds markup."""
     pattern: dict[str, Any] = {
         "steps": [{"name": "first", "where": "action = '<img src=x onerror=alert(1)>'"}]
     }
     document = processor_document(id=RULE, pattern=pattern, description=MARKUP, owner=MARKUP)
     dashboard.publish(document, comment=MARKUP)
     dashboard.publish(document | {"pattern": {"steps": [{"name": "second", "where": "true"}]}})
+    hook = {"name": "odd", "url": "https://127.0.0.1/a", "events": ["rule.quarantined"]}
+    webhook = dashboard.post("/v1/webhooks", hook)["id"]
     reporting_job.run_batch()
     reporting_job.quarantine(RULE, 2, MARKUP, f"Traceback …\n{MARKUP}")
     reporting_job.beat()
@@ -36,7 +56,10 @@ def match_id(dashboard: ServedDashboard, reporting_job: ReportingJob) -> str:
     stopped = ReportingJob(dashboard.client, dashboard.clock, name="stopped")
     stopped.beat()
     stopped.stop(MARKUP)
-    return match.match_id
+    proposal = {"document": document, "comment": MARKUP}
+    number = dashboard.post("/v1/proposals", proposal)["id"]
+    dashboard.post(f"/v1/proposals/{number}/comments", {"text": MARKUP})
+    return {"match_id": match.match_id, "proposal": number, "webhook": webhook}
 
 
 @pytest.fixture
@@ -58,24 +81,38 @@ def watched(admin_page: Page) -> Iterator[Page]:
         (f"/streams/logins/rules/{RULE}/edit", 0),
         ("/streams/logins/matches", 1),
         ("/streams/logins/matches/{match_id}", 1),
+        ("/proposals", 1),
+        ("/proposals/{proposal}", 1),
+        ("/webhooks", 0),
+        ("/webhooks?webhook={webhook}", 0),
     ],
 )
-def test_markup_is_shown_as_text(watched: Page, match_id: str, path: str, times_shown: int) -> None:
-    watched.goto(path.format(match_id=match_id))
+def test_markup_is_shown_as_text(
+    watched: Page, ids: dict[str, Any], path: str, times_shown: int
+) -> None:
+    watched.goto(path.format(**ids))
     watched.locator("main h1, main h2").first.wait_for()
     expect(watched.get_by_text("Loading")).to_have_count(0)
     if times_shown:
         expect(watched.get_by_text("<img src=x onerror=").first).to_be_attached()
     assert watched.locator("img[src='x']").count() == 0
     assert watched.locator("script:not([src])").count() == 0
+    assert watched.evaluate(_REORDERING) == []
 
 
-def test_markup_in_an_address_is_text_too(watched: Page, match_id: str) -> None:
-    assert match_id
+def test_markup_in_a_message_to_a_webhook_is_text_too(watched: Page, ids: dict[str, Any]) -> None:
+    watched.goto(f"/webhooks?webhook={ids['webhook']}")
+    watched.get_by_role("button", name="Show message").first.click()
+    message = watched.get_by_role("dialog")
+    expect(message).to_contain_text("<img src=x onerror=")
+    expect(message).to_contain_text("⟨U+202E⟩")
+    assert watched.locator("img[src='x']").count() == 0
+
+
+def test_markup_in_an_address_is_text_too(watched: Page, ids: dict[str, Any]) -> None:
+    assert ids
     watched.goto("/streams/logins/jobs/%3Cimg%20src=x%20onerror=alert(1)%3E")
     expect(watched.get_by_role("heading", name="<img src=x onerror=alert(1)>")).to_be_visible()
     watched.goto("/activity?actor=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E")
-    expect(watched.get_by_label("Who (name of the token)")).to_have_value(
-        "<img src=x onerror=alert(1)>"
-    )
+    expect(watched.get_by_label("Who (token name)")).to_have_value("<img src=x onerror=alert(1)>")
     assert watched.locator("img[src='x']").count() == 0

@@ -1,5 +1,6 @@
 """The pages of matches: heard as they come, narrowed, opened; and one match with its events."""
 
+import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -11,10 +12,12 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from api.access.authentication import Role
 from tests.api.documents import processor_document
+from tests.dashboard.accessibility import violations
 from tests.dashboard.browsing import Guard, guarded_page, sign_in
 from tests.dashboard.reporting_job import ReportingJob
 from tests.dashboard.serving import ServedDashboard, served_dashboard
 
+HOUR_MS = 3_600_000
 MATCHES = "/streams/logins/matches"
 MARKUP = "<img src=x onerror=alert(1)><b>bold</b>"
 
@@ -38,6 +41,19 @@ def opened(admin_page: Page, job: ReportingJob) -> Page:  # noqa: ARG001 - its r
 
 def found(page: Page) -> Locator:
     return page.locator(".found")
+
+
+def test_where_there_is_no_match_the_reasons_are_told(opened: Page, job: ReportingJob) -> None:
+    reasons = opened.get_by_text("Why a rule finds nothing")
+    reasons.get_by_role("link", name="failed-logins").click()
+    expect(opened).to_have_url(re.compile("processor=failed-logins"))
+    diagnosis = opened.locator(".diagnosis")
+    expect(diagnosis).to_contain_text("Why no matches?")
+    expect(diagnosis.get_by_role("listitem").first).to_be_visible()
+    assert violations(opened) == []
+    job.find("failed-logins", 1)
+    expect(found(opened)).to_have_count(1)
+    expect(diagnosis).to_have_count(0)
 
 
 def test_matches_appear_as_they_are_found(opened: Page, job: ReportingJob) -> None:
@@ -64,7 +80,7 @@ def test_held_matches_wait_until_they_are_asked_for(opened: Page, job: Reporting
     expect(found(opened)).to_have_count(2)
     job.find("other", 1)
     expect(opened.get_by_role("button", name="Show 1 new match")).to_be_visible()
-    opened.get_by_role("button", name="Go on").click()
+    opened.get_by_role("button", name="Resume").click()
     expect(found(opened)).to_have_count(3)
 
 
@@ -100,11 +116,68 @@ def test_filters_live_in_the_address_and_hold_for_new_ones(opened: Page, job: Re
     expect(opened).to_have_url(re.compile(r"processor=other"))
 
 
+def test_matches_stand_by_event_time_and_are_narrowed_by_what_is_seen(
+    opened: Page, job: ReportingJob, dashboard: ServedDashboard
+) -> None:
+    now_ms = dashboard.clock()
+    early = job.find("other", 1, key=["early"], end_ms=now_ms - 5 * HOUR_MS)
+    job.find("failed-logins", 1, key=["eve"], end_ms=now_ms - 1_000)
+    expect(found(opened)).to_have_count(2)
+    job.find("other", 1, key=["old"], end_ms=now_ms - 2 * HOUR_MS)
+    expect(found(opened)).to_contain_text(["eve", "old", "early"])
+    opened.get_by_label("Sort by").select_option("Latest arrival")
+    expect(found(opened)).to_contain_text(["old", "eve", "early"])
+
+    summary = opened.get_by_role("region", name="Summary of the matches")
+    expect(summary).to_contain_text("3 matches")
+    box = summary.locator(".histogram svg").bounding_box()
+    assert box is not None
+    opened.mouse.move(box["x"] + 2, box["y"] + 20)
+    opened.mouse.down()
+    opened.mouse.move(box["x"] + box["width"] / 10, box["y"] + 20)
+    opened.mouse.up()
+    expect(opened).to_have_url(re.compile(r"since=.*until="))
+    expect(found(opened)).to_contain_text(["early"])
+    expect(found(opened)).to_have_count(1)
+    opened.get_by_label("Event time", exact=True).select_option("Last hour")
+    expect(found(opened)).to_contain_text(["eve"])
+    opened.get_by_role("button", name="Clear", exact=True).click()
+    opened.get_by_label("Key", exact=True).fill("ea")
+    expect(found(opened)).to_have_count(1)
+    opened.get_by_role("button", name="Clear", exact=True).click()
+    summary.get_by_role("button", name="eve").click()
+    expect(opened.get_by_role("button", name="Remove the filter key eve")).to_be_visible()
+    expect(found(opened)).to_have_count(1)
+
+    summary.get_by_role("button", name="Download").click()
+    with opened.expect_download() as download:
+        summary.get_by_role("link", name="CSV").click()
+    text = download.value.path().read_text(encoding="utf-8")
+    assert len(text.splitlines()) == 2
+    summary.get_by_role("button", name="Download").click()
+    with opened.expect_download() as download:
+        summary.get_by_role("link", name="JSON").click()
+    (line,) = download.value.path().read_text(encoding="utf-8").splitlines()
+    assert json.loads(line)["key"] == ["eve"]
+
+    opened.get_by_role("button", name="Clear", exact=True).click()
+    rules = summary.get_by_role("listitem").filter(has_text="failed-logins")
+    expect(rules).to_have_text("failed-logins1")
+    rules.get_by_role("button").click()
+    expect(opened).to_have_url(re.compile("processor=failed-logins"))
+    expect(found(opened)).to_have_count(1)
+
+    # The open row is part of the link; where the list is another, it stands above it.
+    opened.goto(f"{MATCHES}?key=eve&open={early.match_id}")
+    linked = opened.get_by_role("list", name="Linked match")
+    expect(linked.get_by_role("figure", name=re.compile("^match of 4 events"))).to_be_visible()
+
+
 def test_up_to_a_time_nothing_new_is_waited_for(admin_page: Page, job: ReportingJob) -> None:
     job.find("other", 1, end_ms=1_800_000_000_000)
     admin_page.goto(f"{MATCHES}?since=2027-01-15T07:00:00Z&until=2027-01-15T09:00:00Z")
     expect(found(admin_page)).to_have_count(1)
-    expect(admin_page.locator(".tail-status")).to_have_text("up to a time")
+    expect(admin_page.locator(".tail-status")).to_have_text("fixed range")
     admin_page.goto(f"{MATCHES}?until=2027-01-15T07:00:00Z")
     expect(admin_page.get_by_text("No recent matches for these filters")).to_be_visible()
 
@@ -124,7 +197,7 @@ def test_a_match_opens_to_its_timeline_and_leads_on(opened: Page, job: Reporting
     opened.get_by_role("button", name="Events of the match of failed-logins, key eve").click()
     timeline = opened.get_by_role("figure", name="match of 4 events in 1 min: fail 3 times, login")
     expect(timeline.locator("circle")).to_have_count(4)
-    opened.get_by_role("link", name="All fields of its events").click()
+    opened.get_by_role("link", name="All event fields").click()
     expect(opened).to_have_url(re.compile(f"{MATCHES}/{match.match_id}$"))
     expect(opened.get_by_role("heading", level=1)).to_have_text("Match of failed-logins")
     events = opened.get_by_role("region", name="Events of this match").get_by_role("row")
@@ -132,7 +205,7 @@ def test_a_match_opens_to_its_timeline_and_leads_on(opened: Page, job: Reporting
     expect(events.nth(2)).to_contain_text("+20 s")
     events.nth(4).hover()
     expect(opened.locator("circle.marked")).to_have_count(1)
-    opened.get_by_role("link", name="all of this key").click()
+    opened.get_by_role("link", name="all matches for this key").click()
     expect(opened).to_have_url(re.compile(r"matches\?key=eve$"))
 
 
@@ -156,7 +229,7 @@ def test_a_timeout_shows_when_its_window_closed(
 def test_events_without_times_stand_in_their_order(admin_page: Page, job: ReportingJob) -> None:
     match = job.find("other", 1, events={"a": [{"user": "eve"}], "b": [{"user": "bob"}]})
     admin_page.goto(f"{MATCHES}/{match.match_id}")
-    expect(admin_page.get_by_text("Its events carry no time in ts")).to_be_visible()
+    expect(admin_page.get_by_text("The events have no readable time in ts")).to_be_visible()
     expect(admin_page.locator(".match-chart circle")).to_have_count(2)
 
 
@@ -166,8 +239,8 @@ def test_a_match_that_was_let_go_is_explained(
     guard.expect(404)
     assert job.running
     admin_page.goto(f"{MATCHES}/0123456789abcdef")
-    expect(admin_page.get_by_role("alert")).to_contain_text("Only recent ones are kept.")
-    expect(admin_page.get_by_text("only the newest matches are kept")).to_be_visible()
+    expect(admin_page.get_by_role("alert")).to_contain_text("Only recent matches are kept.")
+    expect(admin_page.get_by_text("The outputs of the job have all matches")).to_be_visible()
 
 
 def test_markup_in_keys_outputs_and_events_stays_text(opened: Page, job: ReportingJob) -> None:

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from cep.explain.drawing import row_drawing
 from cep.row_pattern.parsing.clauses import read_query
-from tests.dashboard.accessibility import serious_violations
+from tests.dashboard.accessibility import violations
 from tests.row_pattern.cases import load
 
 CLAUSE = (
@@ -60,7 +60,7 @@ def editor(admin_page: Page) -> Page:
 def test_a_clause_is_drawn_and_told(editor: Page) -> None:
     drawing = editor.locator("svg.pattern-drawing")
     for text in (
-        "one of these, the first preferred",
+        "one of these, in order of preference",
         "all of these, in any order",
         "left out of the output",
         "as few as possible",
@@ -76,8 +76,8 @@ def test_a_clause_is_drawn_and_told(editor: Page) -> None:
     )
     told = editor.locator(".pattern-text")
     expect(told).to_contain_text("AFTER MATCH SKIP TO LAST b")
-    expect(told).to_contain_text("After a match the search goes on at its last row of B.")
-    assert serious_violations(editor) == []
+    expect(told).to_contain_text("After a match, the search continues at its last row of B.")
+    assert violations(editor) == []
     editor.evaluate("sessionStorage.clear()")
 
 

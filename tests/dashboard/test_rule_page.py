@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from api.access.authentication import Role
 from tests.api.documents import PATTERN, processor_document
-from tests.dashboard.accessibility import serious_violations
+from tests.dashboard.accessibility import violations
 from tests.dashboard.browsing import Guard
 from tests.dashboard.reporting_job import ReportingJob
 from tests.dashboard.serving import ServedDashboard
@@ -84,7 +84,7 @@ def test_a_scheduled_version_is_pending_with_its_time(
     admin_page.goto(f"{RULE}?tab=versions")
     scheduled = admin_page.locator(".version-list > li").first
     expect(scheduled.locator("[data-state=pending]")).to_be_visible()
-    scheduled.get_by_role("button", name="Cancel it").click()
+    scheduled.get_by_role("button", name="Cancel version").click()
     admin_page.get_by_role("button", name="Cancel the version").click()
     expect(scheduled.locator("[data-state=scheduled]")).to_have_count(0)
     assert [
@@ -111,7 +111,10 @@ def test_a_match_arrives_on_an_open_page_with_its_events(
 
 
 def test_a_quarantined_rule_shows_its_error_and_what_to_do(
-    admin_page: Page, reporting_job: ReportingJob, rule: dict[str, Any]
+    admin_page: Page,
+    reporting_job: ReportingJob,
+    rule: dict[str, Any],
+    dashboard: ServedDashboard,
 ) -> None:
     reporting_job.run_batch()
     reporting_job.quarantine(rule["id"], 1, "ZeroDivisionError: division by zero", "line 3, in f")
@@ -125,6 +128,20 @@ def test_a_quarantined_rule_shows_its_error_and_what_to_do(
     alarm.get_by_text("Traceback").click()
     expect(alarm.get_by_label("Traceback")).to_have_text("line 3, in f")
 
+    # What becomes of it is kept when the rule is well again.
+    alarm.get_by_role("button", name="Acknowledge").click()
+    dialog = admin_page.get_by_role("dialog")
+    dialog.get_by_label("Reason").fill("my divisor")
+    dialog.get_by_role("button", name="Acknowledge").click()
+    expect(alarm).to_contain_text("Acknowledged by admin token")
+    dashboard.publish(processor_document(description="mended", limits={"events_per_key": 9}))
+    reporting_job.run_batch()
+    admin_page.goto(f"{RULE}?tab=activity")
+    history = admin_page.get_by_role("table", name="Quarantines of this rule").get_by_role("row")
+    expect(history).to_have_count(2)
+    expect(history.nth(1)).to_contain_text("ZeroDivisionError")
+    expect(history.nth(1)).to_contain_text("admin token published v2")
+
 
 def test_a_job_that_has_fallen_silent_is_told(
     admin_page: Page, dashboard: ServedDashboard, reporting_job: ReportingJob, rule: dict[str, Any]
@@ -136,7 +153,7 @@ def test_a_job_that_has_fallen_silent_is_told(
 
     alarm = admin_page.locator(".alarm.warn")
     expect(alarm).to_contain_text("The job main is silent.")
-    expect(admin_page.get_by_role("row", name=re.compile("main"))).to_contain_text("stale")
+    expect(admin_page.get_by_role("row", name=re.compile("main"))).to_contain_text("silent")
 
 
 def test_a_rule_that_no_job_runs_says_so(admin_page: Page, rule: dict[str, Any]) -> None:
@@ -157,10 +174,10 @@ def test_versions_are_compared_and_rolled_back(
     expect(admin_page.locator(".diff tr.removed")).to_contain_text("within: 10 minutes")
     expect(admin_page.locator(".diff tr.added")).to_contain_text("within: 5 minutes")
 
-    admin_page.get_by_role("button", name="Roll back to it").click()
+    admin_page.get_by_role("button", name="Roll back to version").click()
     dialog = admin_page.get_by_role("dialog")
     expect(dialog.locator(".diff tr.added")).to_contain_text("within: 10 minutes")
-    dialog.get_by_label("Why").fill("too strict")
+    dialog.get_by_label("Reason").fill("too strict")
     dialog.get_by_role("button", name="Roll back").click()
     expect(admin_page.locator(".version-list > li")).to_have_count(3)
     newest = admin_page.locator(".version-list > li").first
@@ -196,7 +213,7 @@ def test_a_change_of_somebody_else_is_not_overwritten(
     admin_page.get_by_role("dialog").get_by_role("button", name="Pause").click()
     # The page may have seen the change by itself in the meantime; then the pause is no overwriting.
     dialog = admin_page.get_by_role("dialog")
-    refused = dialog.get_by_text("Someone else changed it in the meantime")
+    refused = dialog.get_by_text("It has changed since you loaded it")
     expect(refused.or_(admin_page.get_by_role("button", name="Resume"))).to_be_visible()
 
 
@@ -205,7 +222,7 @@ def test_viewers_look_and_cannot_act(page_of: Callable[[Role], Page], rule: dict
     page.goto(f"{RULE}?tab=versions")
     expect(page.get_by_role("heading", name=rule["id"], exact=True)).to_be_visible()
     expect(page.locator(".version-list > li")).to_have_count(1)
-    for name in ("Pause", "More actions", "Roll back to it"):
+    for name in ("Pause", "More actions", "Roll back to version"):
         expect(page.get_by_role("button", name=name)).to_have_count(0)
     expect(page.get_by_role("link", name="Edit")).to_have_count(0)
 
@@ -261,11 +278,11 @@ def test_versions_errors_and_questions_are_accessible(
     for tab in ("definition", "activity", "versions&old=1&new=2"):
         admin_page.goto(f"{RULE}?tab={tab}")
         admin_page.locator(".card .code, .card .table, .card .diff").first.wait_for()
-        assert serious_violations(admin_page) == []
+        assert violations(admin_page) == []
     admin_page.get_by_text("Traceback").click()
-    admin_page.get_by_role("button", name="Roll back to it").click()
+    admin_page.get_by_role("button", name="Roll back to version").click()
     admin_page.get_by_role("dialog").locator(".diff").wait_for()
-    assert serious_violations(admin_page) == []
+    assert violations(admin_page) == []
 
 
 def test_what_was_found_just_now_has_a_bar(
@@ -305,18 +322,24 @@ def test_a_rule_may_be_called_as_the_editor_once_was(
     expect(admin_page.get_by_role("heading", name="new", exact=True)).to_be_visible()
 
 
-def test_a_rollback_names_the_scheduled_versions_whose_place_it_takes(
+def test_a_rollback_names_what_it_puts_aside_and_compares_with_what_is_in_effect(
     admin_page: Page, dashboard: ServedDashboard
 ) -> None:
-    dashboard.publish(processor_document())
-    dashboard.publish(processor_document(severity="low", effective_from="2100-01-01T00:00:00Z"))
+    dashboard.publish(processor_document(severity="low"))
+    dashboard.publish(processor_document(severity="high"))
+    dashboard.publish(processor_document(severity="info", effective_from="2100-01-01T00:00:00Z"))
     admin_page.goto(RULE)
     admin_page.get_by_role("button", name="More actions").click()
     admin_page.get_by_role("button", name="Roll back…").click()
     dialog = admin_page.get_by_role("dialog")
-    expect(dialog).to_contain_text("Scheduled version 2 will not take over")
+    expect(dialog).to_contain_text("Scheduled version 3 will not take effect")
+    expect(dialog).to_contain_text("Version 2 is already in effect: nothing changes in what runs.")
+    dialog.get_by_label("Back to").select_option("1")
+    expect(dialog).to_contain_text("compared with version 2, which is in effect")
+    expect(dialog.get_by_label("Version 2 compared with version 1")).to_contain_text("high")
+    expect(dialog.get_by_text("info")).to_have_count(0)
     dialog.get_by_role("button", name="Roll back").click()
     expect(dialog).not_to_be_visible()
     assert [
         each["version"] for each in dashboard.get("/v1/processors/failed-logins")["published"]
-    ] == [3]
+    ] == [4]

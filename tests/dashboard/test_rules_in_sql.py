@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.dashboard.accessibility import serious_violations
+from tests.dashboard.accessibility import violations
 from tests.dashboard.browsing import Guard
 from tests.dashboard.serving import ServedDashboard
 
@@ -64,7 +64,7 @@ def test_a_mistake_is_marked_at_its_line_of_the_clause(editor: Page) -> None:
     expect(editor.locator(".draft-problems")).to_contain_text("there is no column acton")
     line = next(n for n, line in enumerate(text.splitlines(), 1) if "acton" in line)
     assert marked(editor) == ("acton", line)
-    assert serious_violations(editor) == []
+    assert violations(editor) == []
 
     editor.locator(".draft-problems").get_by_role("button", name=f"line {line}").click()
     editor.keyboard.press("Control+Delete")
@@ -131,7 +131,7 @@ def test_the_page_of_a_rule_shows_drawing_key_and_measures(
     dashboard.publish(document(CLAUSE))
     admin_page.goto(RULE)
     drawing = admin_page.locator("svg.pattern-drawing")
-    expect(drawing).to_contain_text("one of these, the first preferred")
+    expect(drawing).to_contain_text("one of these, in order of preference")
     expect(drawing).to_contain_text("left out of the output")
     facts = admin_page.locator("dl.facts")
     expect(facts).to_contain_text("user")
@@ -139,7 +139,7 @@ def test_the_page_of_a_rule_shows_drawing_key_and_measures(
         ["failures = COUNT(FAIL.*)", "at = LAST(LOGIN.ts)"]
     )
     expect(facts).to_contain_text("one row per match")
-    assert serious_violations(admin_page) == []
+    assert violations(admin_page) == []
 
     admin_page.get_by_role("link", name="Definition").click()
     shown = admin_page.get_by_label("Definition", exact=True)

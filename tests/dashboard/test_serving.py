@@ -3,11 +3,14 @@
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+from playwright.sync_api import Page, expect
 
 from api.dashboard.assets import STATIC_FOLDER, read_assets
 from api.dashboard.endpoints import PAGES
+from tests.api.documents import processor_document
 from tests.dashboard.serving import ServedDashboard
 
 OUR_SCRIPTS = sorted((STATIC_FOLDER / "js").rglob("*.js"))
@@ -51,6 +54,23 @@ def test_the_page_holds_nothing_inline_and_loads_only_files_that_are_there(
     for link in links.loaded:
         assert link.startswith("/assets/")
         assert dashboard.client.get(link).status_code == 200, link
+
+
+def test_each_page_names_all_modules_that_it_loads(
+    admin_page: Page, dashboard: ServedDashboard
+) -> None:
+    dashboard.publish(processor_document())
+    loaded: list[str] = []
+    admin_page.on("request", lambda request: loaded.append(request.url))
+    for path in ("/streams/logins/rules/failed-logins", "/streams/logins/new-rule"):
+        loaded.clear()
+        admin_page.goto(path)
+        admin_page.locator("main h1").wait_for()
+        expect(admin_page.locator(".skeleton")).to_have_count(0)
+        named = re.findall(r'modulepreload" href="([^"]+)"', dashboard.client.get(path).text)
+        modules = {urlsplit(url).path for url in loaded if url.endswith(".js")}
+        assert modules == set(named), path
+        assert sum(url.endswith(".css") for url in loaded) == 1
 
 
 def test_the_policy_lets_nothing_foreign_or_inline_run(dashboard: ServedDashboard) -> None:

@@ -8,8 +8,9 @@ from playwright.sync_api import Page, expect
 
 from api.access.authentication import SESSION_COOKIE, Role
 from api.web.cross_site import DASHBOARD_HEADER
+from cep.instants import iso_text
 from tests.api.documents import STREAM
-from tests.dashboard.browsing import Guard, sign_in
+from tests.dashboard.browsing import Guard, have_signed_in, sign_in
 from tests.dashboard.serving import ServedDashboard
 from tests.patience import PATIENCE_SECONDS
 
@@ -114,7 +115,7 @@ def test_a_revoked_token_ends_its_sessions(
     own = visitor.get("/session").json()["token_id"]
     assert visitor.delete(f"/v1/tokens/{own}", headers=revoker).status_code == 204
 
-    assert visitor.get("/session").json() is None
+    assert visitor.get("/session").json() == {"is_over": True}
     assert visitor.get("/v1/streams").status_code == 401
 
 
@@ -165,3 +166,32 @@ def test_a_session_that_ends_leads_back_to_signing_in(
 
     # Nobody clicks: what the page keeps up to date by itself is refused.
     expect(page.get_by_label("Access token")).to_be_visible()
+
+
+def test_who_comes_back_after_the_session_has_ended_is_told_so(
+    page: Page, dashboard: ServedDashboard
+) -> None:
+    page.goto("/activity")
+    told = page.get_by_text("has expired or was revoked")
+    expect(page.get_by_label("Access token")).to_be_visible()
+    expect(told).to_have_count(0)
+    at = iso_text(dashboard.clock() + 3_600_000)
+    tokens = [
+        dashboard.post("/v1/tokens", {"name": name, "role": "viewer"} | until)
+        for name, until in (("revoked", {}), ("expired", {"expires_at": at}))
+    ]
+    dashboard.client.delete(f"/v1/tokens/{tokens[0]['id']}")
+    dashboard.clock.shift_ms += 2 * 3_600_000
+    for token in tokens:
+        have_signed_in(page, dashboard.url, token["token"])
+        page.goto("/activity")
+        expect(told).to_be_visible()
+        expect(page.get_by_text("to open /activity")).to_be_visible()
+
+    page.get_by_label("Access token").fill(dashboard.token_of[Role.VIEWER])
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("heading", name="Activity")).to_be_visible()
+    page.get_by_role("button", name="Signed in as viewer token, viewer").click()
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_label("Access token")).to_be_visible()
+    expect(told).to_have_count(0)

@@ -110,7 +110,7 @@ def test_matches_that_are_ticked_change_together(
         line(page, match_id).get_by_role("checkbox").check()
     page.get_by_role("button", name="False positive…").click()
     dialog = page.get_by_role("dialog", name="2 matches: false positive")
-    dialog.get_by_label("Note on each of them").fill("The load test.")
+    dialog.get_by_label("Note on each match").fill("The load test.")
     dialog.get_by_role("button", name="Mark as false positive").click()
     expect(page.get_by_text("2 matches changed.")).to_be_visible()
     for match_id in (ids[0], ids[3]):
@@ -154,7 +154,7 @@ def test_all_that_meet_a_filter_change_page_by_page(
     admin_page.get_by_label("All 50 matches shown").check()
     admin_page.get_by_role("button", name="Resolve…").click()
     dialog = admin_page.get_by_role("dialog")
-    dialog.get_by_label("Also those further down").check()
+    dialog.get_by_label("All recent matches that match").check()
     dialog.get_by_role("button", name="Mark as resolved").click()
     expect(admin_page.get_by_text("53 matches changed.")).to_be_visible()
     (other,) = dashboard.get("/v1/streams/logins/triage", processor="other")["items"]
@@ -173,7 +173,7 @@ def test_the_list_is_filtered_by_status_and_assignee(
     expect(page).to_have_url(re.compile("status=acknowledged"))
     page.get_by_label("Assigned to", exact=True).select_option(label="ana")
     expect(page.locator(".found")).to_have_count(1)
-    page.get_by_label("Assigned to", exact=True).select_option(label="Nobody's")
+    page.get_by_label("Assigned to", exact=True).select_option(label="Unassigned")
     expect(page.locator(".found")).to_have_count(1)
     expect(line(page, ids[1])).to_be_visible()
     page.get_by_role("button", name="Clear", exact=True).click()
@@ -196,15 +196,15 @@ def test_rules_show_their_counts_and_rate(
     admin_page.goto("/streams/logins/rules/failed-logins")
     figures = admin_page.locator(".triage-figures")
     expect(figures).to_contain_text("50%")
-    expect(figures).to_contain_text("1 of 2 matches that were looked at")
+    expect(figures).to_contain_text("1 of 2 matches reviewed")
     with admin_page.expect_download() as downloading:
-        admin_page.get_by_role("link", name="Labels as CSV").click()
+        admin_page.get_by_role("link", name="Labels (CSV)").click()
     lines = downloading.value.path().read_text(encoding="utf-8").splitlines()
     assert downloading.value.suggested_filename == "labels-logins.csv"
     assert [each.split(",")[0] for each in lines] == ["match_id", *ids[:2]]
 
     admin_page.goto("/streams/logins/rules/other")
-    expect(admin_page.locator(".triage-figures")).to_contain_text("Nobody has looked")
+    expect(admin_page.locator(".triage-figures")).to_contain_text("No match has been reviewed")
     admin_page.goto("/activity?action=match.triage")
     expect(admin_page.locator(".changes li").first).to_contain_text("triaged matches of failed-")
 
@@ -251,8 +251,8 @@ def test_of_a_match_that_is_gone_what_was_decided_is_shown(
     with dashboard.database.writing() as session:
         session.connection().exec_driver_sql("DELETE FROM matches WHERE number = 1")
     admin_page.goto(f"{MATCHES}/{ids[0]}")
-    expect(admin_page.get_by_text("only the newest matches are kept")).to_be_visible()
-    expect(admin_page.get_by_text("What was decided about it")).to_be_visible()
+    expect(admin_page.get_by_text("Only recent matches are kept")).to_be_visible()
+    expect(admin_page.get_by_text("Triage decision")).to_be_visible()
     expect(admin_page.locator(".note-text")).to_have_text("The load test.")
     admin_page.get_by_role("button", name="resolved").click()
     expect(admin_page.get_by_role("button", name="resolved")).to_have_attribute(

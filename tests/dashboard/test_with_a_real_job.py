@@ -146,7 +146,7 @@ def test_a_rule_from_the_editor_runs_in_a_real_job_and_what_it_finds_is_shown(
     page.keyboard.insert_text(TEXT.format(effective_from=iso_text(EFFECTIVE_MS)))
     page.get_by_role("button", name="Publish…").click()
     dialog = page.get_by_role("dialog")
-    dialog.get_by_label("Why").fill("guesses rise")
+    dialog.get_by_label("Reason").fill("guesses rise")
     dialog.get_by_role("button", name="Schedule").click()
     page.wait_for_url(f"**{RULE}")
     state = page.locator(".page-header .state").first
@@ -167,11 +167,26 @@ def test_a_rule_from_the_editor_runs_in_a_real_job_and_what_it_finds_is_shown(
     expect(found).to_contain_text("guessed")
     expect(found).to_contain_text("who eve")
 
+    # Half a match is told to whoever asks about its key.
     page.goto(RULE)
+    events.give("fail")
+    events.pass_time()
+    page.get_by_label("Key: user").fill("eve")
+    page.get_by_role("button", name="Show", exact=True).click()
+    asked = page.get_by_role("table", name="Partial matches of the key")
+
+    def is_told() -> bool:
+        events.give("nothing")
+        job.wait_until(events.are_read)
+        return asked.count() > 0
+
+    job.wait_until(is_told)
+    expect(asked.get_by_role("row").nth(1)).to_contain_text("fail")
+
     page.get_by_role("button", name="Pause").click()
     page.get_by_role("dialog").get_by_role("button", name="Pause").click()
     let_time_pass_until(job, events, dashboard, "paused")
-    in_job = page.get_by_role("table", name="What each job does with this rule")
+    in_job = page.get_by_role("table", name="This rule in each job")
     expect(in_job.get_by_role("row", name="test")).to_contain_text("paused")
 
     events.give("fail", "fail", "login")

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from api.settings import Settings
 from cep.expression import Schema
+from cep.signing.keys import SigningKey
 from examples.demo.events import STREAM
 from processor_runtime.commands import job_app
 
@@ -73,6 +74,7 @@ def test_the_job_file_passes_the_check_with_the_variables_of_the_compose_file(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     (tmp_path / "job").write_text("percept_token", encoding="utf-8")
+    (tmp_path / "signing-keys").write_text(SigningKey.new("k").to_text(), encoding="utf-8")
     written = tmp_path / "job.yaml"
     tokens = "/var/lib/percept/tokens"
     assert any(each.startswith(f"tokens:{tokens}") for each in SERVICES["job"]["volumes"])
@@ -82,19 +84,36 @@ def test_the_job_file_passes_the_check_with_the_variables_of_the_compose_file(
     assert result.exit_code == 0, result.stderr
 
 
-def test_the_kafka_package_is_of_the_spark_that_is_locked() -> None:
-    packages = yaml.safe_load((FOLDER / "job.yaml").read_text(encoding="utf-8"))["source"]
-    lock = (ROOT / "uv.lock").read_text(encoding="utf-8")
-    locked = re.search(r'name = "pyspark"\nversion = "([^"]+)"', lock)
+def test_the_job_reads_kafka_with_what_its_image_holds() -> None:
+    job = yaml.safe_load((FOLDER / "job.yaml").read_text(encoding="utf-8"))
 
-    assert locked is not None
-    assert packages["packages"] == [f"org.apache.spark:spark-sql-kafka-0-10_2.13:{locked[1]}"]
+    assert "packages" not in job["source"]
+    assert "--extra spark --extra kafka" in DOCKERFILE
 
 
 def test_the_variables_of_the_service_are_settings() -> None:
     settings = {f"PERCEPT_{name.upper()}" for name in Settings.model_fields}
 
-    assert set(SERVICES["service"]["environment"]) <= settings
+    assert set(SERVICES["service"]["environment"]) <= settings | {"PGPASSWORD"}
+    # A password of any characters would have to be escaped in the URL.
+    assert "PASSWORD" not in SERVICES["service"]["environment"]["PERCEPT_DATABASE_URL"]
+
+
+def test_what_must_survive_is_in_a_volume() -> None:
+    for name, place in {
+        "postgres": "/var/lib/postgresql/data",
+        "kafka": SERVICES["kafka"]["environment"]["KAFKA_LOG_DIRS"],
+        "job": "/var/lib/percept/job",
+    }.items():
+        assert [each.split(":")[1] for each in SERVICES[name]["volumes"]].count(place) == 1, name
+
+
+def test_service_and_job_have_the_same_key_for_code() -> None:
+    made, used = ((FOLDER / name).read_text("utf-8") for name in ("make-tokens.sh", "serve.sh"))
+    job = yaml.safe_load((FOLDER / "job.yaml").read_text(encoding="utf-8"))
+
+    assert f'keys="{job["signing_keys_file"]}"' in made
+    assert f"PERCEPT_SIGNING_KEYS=$(cat {job['signing_keys_file']})" in used
 
 
 def test_only_the_dashboard_is_open_and_only_to_this_machine() -> None:

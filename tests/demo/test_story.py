@@ -47,7 +47,7 @@ def ids(steps: dict[str, list[Event]]) -> list[int]:
 
 def found_in(rule: Rule, events: list[Event], from_ms: int, until_ms: int) -> list[list[int]]:
     seen = [event for event in events if from_ms <= instant_ms(event["ts"]) < until_ms]
-    found = find_matches(rule.pattern, seen, key_by=rule.key_by)
+    found = find_matches(rule.alone, seen, key_by=rule.key_by, warn=False)
     return [ids(match.steps) for match in found.matches]
 
 

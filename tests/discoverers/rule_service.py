@@ -27,6 +27,8 @@ class RuleService:
     folder: Path
     port: int = 0
     token_of: dict[Role, str] = field(default_factory=dict)
+    confined_token: str = ""
+    """Of a job, and of its stream alone."""
 
     def __post_init__(self) -> None:
         with socket.socket() as probe:
@@ -46,6 +48,8 @@ class RuleService:
             for role in (Role.ADMIN, Role.JOB):
                 wanted = TokenDocument(name=role.value, role=role)
                 self.token_of[role] = tokens.create(writing, wanted).token
+            confined = TokenDocument(name="confined", role=Role.JOB, streams=[STREAM["name"]])
+            self.confined_token = tokens.create(writing, confined).token
         database.close()
 
     @property

@@ -46,8 +46,9 @@ def found(
 
 
 def actions(snapshot: Snapshot | None) -> dict[str, list[str]]:
-    """Return what each processor looks for, by version."""
-    assert snapshot is not None
+    """Return what each processor looks for, by version; nothing before the first snapshot."""
+    if snapshot is None:
+        return {}
     return {
         each.id: [
             version.definition["pattern"]["steps"][0]["where"].split("'")[1]

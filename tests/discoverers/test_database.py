@@ -110,6 +110,10 @@ def test_a_malformed_row_keeps_the_last_good_version_and_the_others_go_on(
         (document("other"), "the document's id is 'other'"),
         ({"pattern": {}, "efective_from": 1}, "Did you mean 'effective_from'?"),
         (document("a", effective_from=2, effective_until=1), "not after effective_from"),
+        (
+            document("a", pattern={"steps": [{"name": "a", "where": "user IN LIST('vip')"}]}),
+            "there is no list 'vip'. Its stream has no lists",
+        ),
     ],
 )
 def test_a_row_that_is_no_document_is_reported(rules: RuleTable, row: Any, words: str) -> None:

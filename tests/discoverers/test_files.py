@@ -279,3 +279,94 @@ def test_a_malformed_definition_of_the_stream_is_a_failure_that_says_where(tmp_p
     assert "does not define the stream logins" in told
     assert "delay (line " in told
     assert "unknown key" in told
+
+
+# --- lists
+
+NAMING = {"steps": [{"name": "step", "where": "user IN LIST('vip') AND action = 'fail'"}]}
+
+
+def put(folder: Path, *values: str, name: str = "vip") -> None:
+    """Give a list other values, as an editor does."""
+    hidden = folder / f".{name}.new"
+    hidden.write_text("".join(f"{value}\n" for value in values), encoding="utf-8")
+    hidden.replace(folder / f"{name}.csv")
+
+
+@pytest.fixture
+def listing(rules: Path) -> Iterator[BackgroundDiscovery]:
+    """A job with a rule that names the list `vip`."""
+    write(rules / "vip.yaml", {"list": "vip", "stream": "logins", "file": "vip.csv"})
+    write(rules / "other.yaml", {"list": "vip", "stream": "payments", "file": "none.csv"})
+    put(rules, "ana", "eve")
+    write(rules / "a.yaml", document("a", pattern=NAMING))
+    with watching(rules) as job:
+        job.first(PATIENCE_SECONDS)
+        yield job
+
+
+def held(job: BackgroundDiscovery) -> dict[str, tuple[int, list[Any]]]:
+    """Return the lists that the job is given: the number of the version, and the values."""
+    snapshot = job.latest()
+    assert snapshot is not None
+    return {
+        each.name: (version.version, json.loads(job.list_content(version.digest)))
+        for each in snapshot.lists
+        for version in each.versions
+    }
+
+
+def test_lists_are_followed_and_their_content_is_there(
+    listing: BackgroundDiscovery, rules: Path
+) -> None:
+    assert held(listing) == {"vip": (1, ["ana", "eve"])}
+    put(rules, "bob")
+    eventually(lambda: held(listing) == {"vip": (2, ["bob"])})
+    put(rules, "bob", "", "bob")
+    write(rules / "b.yaml", document("b"))
+    eventually(has_rules(listing, "a", "b"))
+    assert held(listing) == {"vip": (2, ["bob"])}
+    write(rules / "ids.yaml", {"list": "ids", "stream": "logins", "type": "BIGINT", "values": [7]})
+    eventually(lambda: held(listing) == {"ids": (4, [7]), "vip": (2, ["bob"])})
+    assert listing.health.problems == ()
+
+
+def has_rules(job: BackgroundDiscovery, *names: str) -> Callable[[], bool]:
+    def has() -> bool:
+        snapshot = job.latest()
+        return snapshot is not None and [each.id for each in snapshot.processors] == list(names)
+
+    return has
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (lambda folder: (folder / "vip.csv").unlink(), "vip.csv: cannot be read"),
+        (lambda folder: put(folder, "a,b"), "vip.csv, line 1: 2 columns; a list has one"),
+        (lambda folder: (folder / "vip.yaml").write_text("list: ["), "line 1, column 8"),
+        (lambda folder: write(folder / "vip.yaml", {"list": "vip", "file": "../x"}), "without .."),
+        (lambda folder: write(folder / "vip.yaml", {"list": "vip"}), "neither file nor values"),
+    ],
+)
+def test_a_list_that_is_spoilt_stays_as_it_was_and_so_do_its_rules(
+    listing: BackgroundDiscovery, rules: Path, spoil: Callable[[Path], object], told: str
+) -> None:
+    spoil(rules)
+    write(rules / "b.yaml", document("b"))
+    eventually(has_rules(listing, "a", "b"))
+    eventually(lambda: told in str(listing.health.problems))
+    assert held(listing) == {"vip": (1, ["ana", "eve"])}
+
+
+def test_a_list_is_in_one_document_and_a_rule_needs_it(
+    listing: BackgroundDiscovery, rules: Path
+) -> None:
+    write(rules / "twice.yaml", {"list": "vip", "values": ["mallory"]})
+    eventually(lambda: "there are several" in str(listing.health.problems))
+    assert held(listing) == {"vip": (1, ["ana", "eve"])}
+    (rules / "twice.yaml").unlink()
+    eventually(lambda: listing.health.problems == ())
+    (rules / "vip.yaml").unlink()
+    eventually(lambda: "there is no list 'vip'" in str(listing.health.problems))
+    assert held(listing) == {}

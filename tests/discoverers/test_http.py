@@ -4,7 +4,7 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,18 @@ import httpx2
 import pytest
 
 from api.access.authentication import Role
-from discoverers import BackgroundDiscovery, HealthStatus, Snapshot, read_snapshot, snapshot_json
+from cep.list_content import list_content, list_digest
+from discoverers import (
+    BackgroundDiscovery,
+    DiscovererSurroundings,
+    HealthStatus,
+    Snapshot,
+    create_discoverer,
+    read_snapshot,
+    snapshot_json,
+)
 from discoverers.http import HttpDiscoverer, HttpDiscovererFactory, read_answer
+from tests.api.documents import STREAM
 from tests.discoverers.rule_service import RuleService
 from tests.discoverers.sources import (
     RememberingManager,
@@ -54,6 +64,26 @@ def test_a_job_gets_what_is_published_byte_for_byte(service: RuleService) -> Non
     assert actions(snapshot) == {"a": ["fail"], "b": ["fail"]}
 
 
+def test_a_job_with_a_token_of_its_stream_reads_that_alone(service: RuleService) -> None:
+    service.request("POST", "/v1/streams", json=STREAM | {"name": "payments"})
+    service.request("POST", "/v1/streams/logins/lists", json={"name": "vip"})
+    service.request("PUT", "/v1/streams/logins/lists/vip/values", json=["eve"])
+    pattern = {"steps": [{"name": "step", "where": "action = 'fail' AND user IN LIST('vip')"}]}
+    service.publish(document("a") | {"pattern": pattern})
+    token = {"TOKEN": service.confined_token}
+    config = {"type": "http", "url": service.url, "token_env": "TOKEN"}
+    with running(config, token) as job:
+        assert actions(job.first(PATIENCE_SECONDS)) == {"a": ["fail"]}  # once it has the list
+        service.publish(document("b"))
+        eventually(lambda: "b" in actions(job.latest()))
+
+    of_another = DiscovererSurroundings(stream="payments", environment=token)
+    with BackgroundDiscovery(create_discoverer(config, of_another), None) as job:
+        eventually(lambda: job.health.status is HealthStatus.FAILING)
+        assert job.latest() is None
+        assert "Stream 'payments' not found" in (job.health.last_error or "")
+
+
 def test_a_publish_reaches_a_waiting_job_at_once(service: RuleService) -> None:
     with discovery(service, wait_seconds=FAR_LONGER_SECONDS) as job:
         assert job.first(PATIENCE_SECONDS).processors == []
@@ -72,6 +102,25 @@ def test_several_changes_in_a_row_arrive_in_full(service: RuleService) -> None:
         eventually(lambda: (newest := job.latest()) and newest.epoch == 6)
         newest = job.latest()
         assert newest is not None
+        assert [(each.id, each.paused) for each in newest.processors] == [("a", True), ("c", False)]
+
+
+def test_a_set_of_changes_arrives_as_one(service: RuleService) -> None:
+    service.publish(document("a"))
+    with discovery(service, wait_seconds=FAR_LONGER_SECONDS) as job:
+        first = job.first(PATIENCE_SECONDS)
+        eventually(lambda: service.waiting_readers)
+        changes = [
+            {"action": "create", "document": document("b")},
+            {"action": "pause", "id": "a", "based_on": 1},
+            {"action": "create", "document": document("c")},
+            {"action": "delete", "id": "b"},
+        ]
+        service.request("POST", "/v1/streams/logins/change-sets", json={"changes": changes})
+        eventually(lambda: job.latest() is not first)
+        newest = job.latest()
+        assert newest is not None
+        assert newest.epoch == first.epoch + 1
         assert [(each.id, each.paused) for each in newest.processors] == [("a", True), ("c", False)]
 
 
@@ -183,7 +232,7 @@ def scripted(*answers: httpx2.Response) -> tuple[HttpDiscoverer, list[httpx2.Req
     return discoverer, asked
 
 
-def answered(processors: list[Any], epoch: int = 1) -> httpx2.Response:
+def answered(processors: list[Any], epoch: int = 1, lists: Sequence[Any] = ()) -> httpx2.Response:
     stream = {
         "name": "logins",
         "version": 1,
@@ -193,6 +242,8 @@ def answered(processors: list[Any], epoch: int = 1) -> httpx2.Response:
         "order_by": [],
     }
     body = {"format": 1, "epoch": epoch, "stream": stream, "processors": processors}
+    if lists:
+        body["lists"] = list(lists)
     return httpx2.Response(200, json=body, headers={"ETag": f'"x.{epoch}"'})
 
 
@@ -336,3 +387,66 @@ def test_a_newer_service_may_add_keys() -> None:
     read = read_answer(json.dumps(body).encode(), "here")
     assert [version.processor_id for version in read.versions] == ["a"]
     assert read.problems == ()
+
+
+def listed(name: str, *contents: bytes) -> dict[str, Any]:
+    versions = [
+        {"version": number, "effective_from_ms": None, "digest": list_digest(each), "count": 1}
+        for number, each in enumerate(contents, start=1)
+    ]
+    return {"name": name, "type": "STRING", "versions": versions}
+
+
+def test_contents_of_lists_are_there_with_the_snapshot_and_asked_for_once() -> None:
+    a, b, c = (list_content([text]) for text in "abc")
+    rule = entry("p", {"pattern": {"steps": [{"name": "x", "where": "user IN LIST('vip')"}]}})
+    discoverer, asked = scripted(
+        answered([rule], lists=[listed("vip", a, b)]),
+        *(httpx2.Response(200, content=each) for each in sorted((a, b), key=list_digest)),
+        answered([rule], 2, [listed("vip", b, c)]),
+        httpx2.Response(200, content=c),
+        httpx2.Response(304),
+    )
+    first, second = told(discoverer)
+    assert [len(each.processors) for each in (first, second)] == [1, 1]
+    assert discoverer.health.problems == ()
+    for content in (a, b, c):  # a job may be about to begin with the snapshot before
+        assert discoverer.list_content(list_digest(content)) == content
+    with pytest.raises(LookupError):
+        discoverer.list_content(list_digest(b"[]"))
+    paths = [request.url.path.removeprefix("/percept/v1/streams/logins/") for request in asked]
+    assert [path for path in paths if path != "snapshot"] == [
+        f"lists/contents/{digest}" for digest in (*sorted(map(list_digest, (a, b))), list_digest(c))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        (httpx2.Response(200, content=b'["eve"]'), "something else than that content"),
+        (httpx2.Response(404, json={"detail": "There is no such content."}), "no such content"),
+    ],
+)
+def test_a_snapshot_waits_for_the_contents_of_its_lists(bad: httpx2.Response, words: str) -> None:
+    content = list_content(["ann"])
+    whole = answered([entry("a")], 2, [listed("vip", content)])
+    discoverer, _ = scripted(answered([]), whole, bad, whole, bad)
+    assert [each.epoch for each in told(discoverer)] == [1]
+    assert words in (discoverer.health.last_error or "")
+    discoverer, _ = scripted(
+        answered([]), whole, bad, whole, httpx2.Response(200, content=content), httpx2.Response(304)
+    )
+    assert [each.epoch for each in told(discoverer)] == [1, 2]
+
+
+def test_a_rule_of_an_unknown_list_is_set_apart() -> None:
+    rule = entry("p", {"pattern": {"steps": [{"name": "x", "where": "user IN LIST('vpi')"}]}})
+    content = list_content(["ann"])
+    discoverer, _ = scripted(
+        answered([rule, entry("a")], lists=[listed("vip", content)]),
+        httpx2.Response(200, content=content),
+        httpx2.Response(304),
+    )
+    assert list(numbers(told(discoverer)[-1])) == ["a"]
+    (problem,) = discoverer.health.problems
+    assert "did you mean vip?" in problem.message.lower()

@@ -45,7 +45,7 @@ def found(pattern: Pattern, line: str) -> str:
                 arguments["order_by"] = field
             case _:
                 raise ValueError(f"no option of this notation: {option}")
-    result = find_matches(pattern, events, **arguments)
+    result = find_matches(pattern, events, warn=False, **arguments)
     return "\n".join([line, *_lines(result, events)]) + "\n"
 
 

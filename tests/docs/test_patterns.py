@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from cep import Limits, Pattern, PatternError
+from cep import Limits, Pattern
 from cep.definition.checking import MAXIMUM_EXPRESSION_CHARACTERS
 from cep.pattern.document.schema import document_json_schema
 from cep.pattern.validation.size_limits import (
@@ -118,17 +118,6 @@ def test_a_skip_strategy_leaves_what_its_row_says(row: dict[str, str]) -> None:
     matches = [re.sub(r"^.* → fail (.*) · login", r"\1", line) for line in lines]
 
     assert matches == row["Found"].split(", ")
-
-
-@pytest.mark.parametrize(
-    "row", rows(PAGE, "Pattern", "What Flink does", "Instead"), ids=lambda row: row["Pattern"]
-)
-def test_a_quirk_of_flink_is_refused_unless_it_is_asked_for(row: dict[str, str]) -> None:
-    pattern = Pattern.parse(row["Pattern"].strip("`"))
-
-    with pytest.raises(PatternError, match="With flink_quirks it is accepted"):
-        pattern.validate()
-    assert pattern.flink_quirks().validate()
 
 
 def test_the_table_of_keys_is_that_of_the_document_schema() -> None:

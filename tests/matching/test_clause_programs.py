@@ -186,7 +186,7 @@ def test_a_key_that_holds_too_much_as_a_pattern_stops_its_rule_alone() -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=1_000, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=600, deadline=None, suppress_health_check=SLOW)
 @given(pattern=rules_in_sql(clauses() | chains()), lists=MANY, is_written=st.booleans())
 def test_many_clauses_that_run_as_patterns(
     pattern: Pattern,

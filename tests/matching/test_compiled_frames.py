@@ -3,6 +3,7 @@
 More examples: PERCEPT_EXAMPLES=10000 pytest tests/matching/test_compiled_frames.py
 """
 
+import itertools
 import math
 import os
 from collections.abc import Sequence
@@ -19,6 +20,8 @@ from cep.expression import Schema
 from cep.matching.sorted_frames import SortedFrames
 from cep.nfa.errors import LimitExceeded
 from cep.nfa.limits import Limits
+from cep.row_kernel.measures import measure
+from cep.row_kernel.walk import search
 from cep.row_pattern.analysis.analyse import analyse
 from cep.row_pattern.parsing.clauses import read_query
 from cep.row_search.errors import RowPatternFailure
@@ -199,6 +202,42 @@ def test_a_sum_beyond_64_bits_in_a_measure_fails_alike() -> None:
     clause = clause_of("A+", "A AS p > 0", measures="COUNT(*) AS n, SUM(p) > 0 AS is_positive")
     rows, _ = same(clause, numbers([largest, largest, largest]), NUMBERS)
     assert rows == [(1, 3, True)]
+
+
+LARGEST = 2**63 - 1
+AROUND_THE_ROOT = 3_037_000_500  # its square is the first beyond 64 bits
+ODD_NUMBERS = [0, 1, -1, 2, -2, 3, 2**32, AROUND_THE_ROOT, AROUND_THE_ROOT - 1, -AROUND_THE_ROOT]
+ODD_NUMBERS += [LARGEST, -LARGEST, -LARGEST - 1, 2**62, -(2**62)]
+
+
+@pytest.mark.parametrize("operator", ["+", "-", "*"])
+@pytest.mark.parametrize("outcome", ["IS NULL", "> 0", "< 0"])
+def test_what_is_computed_beyond_64_bits_is_null(operator: str, outcome: str) -> None:
+    pairs = list(itertools.product(ODD_NUMBERS, repeat=2))
+    frame = pl.concat([numbers(pair, key) for key, pair in enumerate(pairs)])
+    clause = clause_of("A B", f"B AS (PREV(p) {operator} p) {outcome}")
+    rows, _ = same(clause, frame, NUMBERS)
+    compute = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__}[operator]
+    results = [compute(*pair) for pair in pairs]
+    fits = [-LARGEST - 1 <= result <= LARGEST for result in results]
+    expected = {
+        "IS NULL": [not each for each in fits],
+        "> 0": [each and result > 0 for each, result in zip(fits, results, strict=True)],
+        "< 0": [each and result < 0 for each, result in zip(fits, results, strict=True)],
+    }
+    assert [row[0] for row in rows] == [n for n, each in enumerate(expected[outcome]) if each]
+
+
+def test_the_search_is_compiled_for_one_sort_of_arrays() -> None:
+    """Or it would be compiled again for frames whose columns lie in memory in another way."""
+    measures = "SUM(p) AS s, LAST(p) AS last"
+    clause = clause_of("A+ B", "A AS p > 1, B AS p < PREV(p)", measures=measures)
+    whole = numbers([3, 4, 2, 5, 1] * 20)
+    for frame in (whole, pl.concat([whole[:50], whole[50:]], rechunk=False), whole[3:], whole[:0]):
+        for cut in (7, 10_000):
+            same(clause, frame, NUMBERS, cut=cut)
+    functions: list[Any] = [search, measure]
+    assert [len(function.signatures) for function in functions] == [1, 1]
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 100])

@@ -14,11 +14,14 @@ from hypothesis import HealthCheck, event, given, reject, settings
 from hypothesis import strategies as st
 
 from cep import AfterMatchSkip, BatchMatcher, Pattern, PatternError, Schema
-from cep.matching.key_state import encode_key
+from cep.matching.key_state import encode_keys
 from cep.matching.matcher_state import encode_matcher, restore_matcher
 from cep.nfa.errors import MatchingError
 from cep.nfa.limits import Limits
+from cep.nfa_kernel.chains import reachable
+from cep.nfa_kernel.compacting import compacted
 from cep.nfa_kernel.tables import is_compilable
+from cep.nfa_kernel.walk import walk
 from cep.pattern.tree import SkipStrategy
 from tests.brute_force.strategies import event_lists, patterns
 from tests.matching.compiled_machine import machines_of
@@ -68,12 +71,14 @@ def outcome(
                 return [*found, str(error)]
             begin += size
             shapes = matcher.matcher.shapes
-            keys = sorted({key for shape in shapes for key in shape.keys}, key=str)
+            keys = {key for shape in shapes for key in shape.keys}
             found.append(
                 [(one.rule, one.key, one.time_ms, one.is_timeout, one.steps) for one in part]
             )
-            found.append([(key, encode_key(matcher.matcher, key)) for key in keys])
+            found.append(sorted(encode_keys(matcher.matcher, keys), key=str))
         found.append(sorted(map(str, matcher.advance_to(10_000))))
+        counted = matcher.matcher.step_counts()
+        found.append([sorted(map(str, steps.items())) for _, steps in sorted(counted.items())])
     return found
 
 
@@ -97,7 +102,7 @@ def test_random_patterns(
 
 
 @pytest.mark.long
-@settings(max_examples=10 * EXAMPLES, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5 * EXAMPLES, suppress_health_check=list(HealthCheck))
 @random_patterns
 def test_many_random_patterns(
     documents: list[dict[str, Any]],
@@ -182,6 +187,21 @@ def test_more_than_a_key_may_hold_fails_alike() -> None:
     compiled = outcome(rules, letters("a" * 50), [15, 2], "compiled", limits)
     assert compiled == outcome(rules, letters("a" * 50), [15, 2], "interpreted", limits)
     assert "partial matches of one key" in compiled[-1]
+
+
+@pytest.mark.parametrize("key_by", [["user"], ["user", "name"], None])
+def test_nothing_is_compiled_in_a_batch(key_by: list[str] | None) -> None:
+    """Arrays that lie in memory in another way, or are read only, would have it compiled again."""
+    rows = letters("abcabbaac" * 20)
+    in_chunks = pl.concat([rows[:50], rows[50:]], rechunk=False)
+    rules = {"r": loops(SKIPS["past last"])}
+    with machines_of("compiled"):
+        for frame in (rows, in_chunks, rows[3:], rows[:0], rows[:1]):
+            matcher = BatchMatcher(rules, schema=SCHEMA, key_by=key_by)
+            matcher.process(frame)
+            matcher.process(frame.with_columns(pl.col("ts") + 1_000))
+    functions: list[Any] = [walk, reachable, compacted]
+    assert [len(function.signatures) for function in functions] == [1, 1, 1]
 
 
 MANY_RULES = {

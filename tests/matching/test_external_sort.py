@@ -206,6 +206,7 @@ print(count, size, most - begin)
 """
 
 
+@pytest.mark.long
 def test_a_hot_key_larger_than_the_memory_stays_out_of_it(tmp_path: Path) -> None:
     command = [sys.executable, "-c", HELD, str(tmp_path)]
     answer = subprocess.run(  # noqa: S603 - fixed words

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from cep import AfterMatchSkip, KeyedMatcher, Pattern
 from cep.expression import compile_predicate, mapping_reader
 from cep.expression.evaluation.scalar import no_slots
-from cep.matching.key_state import KeyRestorer, encode_key, layout
+from cep.matching.key_state import KeyRestorer, encode_keys, layout
 from cep.matching.shapes import Detection, RuleFailure
 from cep.nfa import ConditionFailed, LimitExceeded, Limits, SkipTargetMissing, StateEncodingError
 from tests.nfa.letters import Event, events, letter, spelled
@@ -181,6 +181,14 @@ def test_all_rules_that_raise_on_one_event_stop() -> None:
     assert run.found == ["z: a0 b2"]
 
 
+def test_an_event_that_is_matched_again_is_counted_once() -> None:
+    run, failures = failing_run({"x": raising("c"), "y": raising("z")})
+    run.feed("accb")
+    assert len(failures) == 1
+    steps = run.matcher.step_counts()["y"]
+    assert (steps["s"].events, steps["t"].events, steps["t"].last_event_ms) == (1, 1, 3)
+
+
 def test_without_a_listener_the_error_is_raised() -> None:
     with pytest.raises(ConditionFailed, match="ArithmeticError: c"):
         Run({"x": raising("c")}).feed("ac")
@@ -274,10 +282,8 @@ def moved(
     target.found = run.found
     target.matcher.time_ms = run.matcher.time_ms
     restorer = KeyRestorer(target.matcher, layout(run.matcher))
-    for key in sorted(run.keys, key=str):
-        encoded = encode_key(run.matcher, key)
-        assert encoded is not None
-        restorer.restore(key, encoded[0])
+    for key, encoded in encode_keys(run.matcher, run.keys):
+        restorer.restore(key, encoded.data)
     return target
 
 
@@ -309,10 +315,31 @@ def test_a_key_tells_when_its_next_window_closes() -> None:
     run.feed("a", key="k")
     run.feed("x", begin=1, key="k")
     run.feed("c", begin=2, key="l")
-    encoded = encode_key(run.matcher, "k")
-    assert encoded is not None
-    assert encoded[1] == 4
-    assert encode_key(run.matcher, "l") is None
+    encoded = dict(encode_keys(run.matcher, {"k", "l"}))
+    assert set(encoded) == {"k"}
+    assert encoded["k"].deadline_ms == 4
+
+
+def test_many_keys_are_written_as_each_is() -> None:
+    run = Run({"ab": pair("a", "b"), "cd": pair("c", "d"), "loop": RULES["aggregate"]})
+    for place in range(20):
+        run.feed("abc"[place % 3], begin=place, key=place)
+    run.feed("c", begin=20, key=0)
+    for asked in (set(range(-1, 30)), {0}, {0, 2, 99}, set[int]()):
+        each: dict[Any, Any] = {}
+        for key in asked:
+            each |= dict(encode_keys(run.matcher, {key}))
+        together = dict(encode_keys(run.matcher, asked))
+        assert together == each
+    assert together == {}
+
+
+def test_rules_of_a_set_come_in_the_order_of_members() -> None:
+    (shape,) = Run({f"r{number}": pair("a", "b") for number in range(70)}).matcher.shapes[:1]
+    chosen = [0, 5, len(shape.members) - 1]
+    expected = [shape.members[bit].rule for bit in chosen]
+    assert shape.rules_of(sum(1 << bit for bit in chosen)) == expected
+    assert shape.rules_of(0) == []
 
 
 def test_rules_that_are_gone_or_changed_lose_their_part_of_a_key() -> None:

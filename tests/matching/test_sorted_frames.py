@@ -1,6 +1,5 @@
 """The answers of the standard over frames of sorted rows, cut anywhere."""
 
-from operator import attrgetter
 from random import Random
 from typing import Any
 
@@ -57,17 +56,14 @@ def check(case: Case, *, compiles: bool) -> bool:
 
 
 @pytest.mark.parametrize("compiles", [True, False], ids=["compiled", "interpreted"])
-@pytest.mark.parametrize("case", CASES[::10], ids=attrgetter("id"))
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, id=case.id, marks=[pytest.mark.long] if number % 10 else [])
+        for number, case in enumerate(CASES)
+    ],
+)
 def test_frames_cut_anywhere_give_the_answer_of_the_standard(case: Case, *, compiles: bool) -> None:
-    check(case, compiles=compiles)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("compiles", [True, False], ids=["compiled", "interpreted"])
-@pytest.mark.parametrize("case", CASES, ids=attrgetter("id"))
-def test_frames_cut_anywhere_give_every_answer_of_the_standard(
-    case: Case, *, compiles: bool
-) -> None:
     check(case, compiles=compiles)
 
 

@@ -18,19 +18,19 @@ def cell(sequence: int, label: str = "") -> Cell:
 
 def test_ties_come_out_first_then_in_reverse() -> None:
     finished = [(1, 0, cell(9, label)) for label in "abcd"]
-    assert [taken[3] for _, taken in emit(NO_SKIP, KeyRuns(), finished)] == list("adcb")
+    assert [taken[3] for _, taken in emit(NO_SKIP, KeyRuns(), finished, [])] == list("adcb")
 
 
 @given(st.lists(st.integers(0, 5)))
 def test_earlier_starts_come_out_first(starts: list[int]) -> None:
     finished = [(1, start, cell(start)) for start in starts]
-    assert [taken[2] for _, taken in emit(NO_SKIP, KeyRuns(), finished)] == sorted(starts)
+    assert [taken[2] for _, taken in emit(NO_SKIP, KeyRuns(), finished, [])] == sorted(starts)
 
 
 def test_a_rule_without_an_earlier_partial_match_does_not_wait_for_another_rule() -> None:
     key = KeyRuns()
     key.runs = [(1, 0b01, 0, 0, 0, cell(0))]
-    emitted = emit(PAST_LAST, key, [(0b11, 3, cell(4))])
+    emitted = emit(PAST_LAST, key, [(0b11, 3, cell(4))], [])
     assert [rules for rules, _ in emitted] == [0b10]
     assert [rules for rules, _ in key.waiting] == [0b01]
 
@@ -38,14 +38,14 @@ def test_a_rule_without_an_earlier_partial_match_does_not_wait_for_another_rule(
 def test_a_waiting_match_comes_out_once_the_earlier_partial_match_is_gone() -> None:
     key = KeyRuns()
     key.runs = [(1, 1, 0, 0, 0, cell(0))]
-    assert emit(PAST_LAST, key, [(1, 3, cell(4))]) == []
+    assert emit(PAST_LAST, key, [(1, 3, cell(4))], []) == []
     key.runs = []
-    assert [rules for rules, _ in emit(PAST_LAST, key, [])] == [1]
+    assert [rules for rules, _ in emit(PAST_LAST, key, [], [])] == [1]
     assert key.is_idle
 
 
 def test_a_match_prunes_only_partial_matches_of_its_own_rules() -> None:
     key = KeyRuns()
     key.runs = [(1, 0b11, 2, 0, 0, cell(2)), (1, 0b11, 9, 0, 0, cell(9))]
-    emit(PAST_LAST, key, [(0b01, 1, cell(4))])
+    emit(PAST_LAST, key, [(0b01, 1, cell(4))], [])
     assert [(run[1], run[2]) for run in key.runs] == [(0b10, 2), (0b11, 9)]

@@ -2,11 +2,12 @@
 
 import subprocess
 import sys
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 
 import pytest
 from typer.testing import CliRunner
 
+from percept import command_line
 from percept.command_line import app
 from percept.command_summaries import summary_of
 
@@ -39,3 +40,20 @@ def test_a_line_of_the_list_is_the_first_of_the_help(point: EntryPoint) -> None:
 def test_a_command_whose_source_cannot_be_read_is_imported() -> None:
     assert summary_of(EntryPoint("x", "zipimport:zipimporter", "percept.commands")) is None
     assert summary_of(EntryPoint("x", "no_such_package.commands:run", "percept.commands")) is None
+
+
+def test_the_metadata_of_packages_is_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched = []
+
+    def found(*, group: str) -> EntryPoints:
+        searched.append(group)
+        return COMMANDS
+
+    monkeypatch.setattr(command_line, "entry_points", found)
+    command_line.offered.cache_clear()
+    try:
+        answer = CliRunner().invoke(app, ["--help"])
+    finally:
+        command_line.offered.cache_clear()
+    assert min(COMMANDS.names) in answer.output
+    assert searched == ["percept.commands"]

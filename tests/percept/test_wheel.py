@@ -23,15 +23,6 @@ LIBRARIES = sysconfig.get_path("purelib")
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    done = run("", ROOT, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder))
-    assert done.returncode == 0, done.stderr
-    (built,) = folder.glob("*.whl")
-    return built
-
-
-@pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a Python with the wheel and nothing else; libraries are put in by `with_libraries`."""
     folder = tmp_path_factory.mktemp("environment")

@@ -35,6 +35,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.driver.extraJavaOptions", QUICKLY_COMPILED)
         .config("spark.pyspark.python", sys.executable)
         .config("spark.python.worker.faulthandler.enabled", "true")
+        .config("spark.python.unix.domain.socket.enabled", "true")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.streaming.stateStore.providerClass", STATE_STORE)
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))

@@ -92,7 +92,7 @@ def test_candidates_are_preferred_as_brute_force_prefers_them(query: Query) -> N
 
 
 @pytest.mark.long
-@settings(thorough, max_examples=20 * EXAMPLES)
+@settings(thorough, max_examples=10 * EXAMPLES)
 @given(nested_patterns())
 def test_candidates_of_many_patterns_are_preferred_as_brute_force_prefers_them(
     query: Query,

@@ -37,7 +37,7 @@ def found_by_pattern(tree: PatternTree, rows: Sequence[Event]) -> Found | None:
     A stream has no end: a match waits for an earlier start that is still open. To SQL the end of
     the rows ends that start.
     """
-    result = find_matches(Pattern(tree), rows, final_watermark_ms=END_MS)
+    result = find_matches(Pattern(tree), rows, final_watermark_ms=END_MS, warn=False)
     if result.held_back_matches and result.open_after_watermark:
         return None
     return sorted(

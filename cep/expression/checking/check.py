@@ -12,8 +12,9 @@ from cep.expression.checking.inference import Inference, type_of
 from cep.expression.checking.resolve import resolve
 from cep.expression.errors import Problem, near_name, problem_at
 from cep.expression.expression import Expression
-from cep.expression.tree import NOWHERE, Aggregate, Field, Node, walk
-from cep.expression.types import DataType, Kind, Schema
+from cep.expression.schema import Schema
+from cep.expression.tree import NOWHERE, Aggregate, Field, Node, lists_in, walk
+from cep.expression.types import DataType, Kind
 
 
 def check(  # noqa: PLR0913 - keyword options with defaults
@@ -76,6 +77,15 @@ def key_problem(expression: Expression, schema: Schema) -> Problem | None:
     message = f"a value of type {data_type} cannot be a key"
     hint = "name plain columns, or fields of a structure"
     return problem_at(expression.text, (0, len(expression.text)), message, hint)
+
+
+def list_problem(expression: Expression, root: Node) -> Problem | None:
+    """Return that an expression names a list where there is no event that is tested."""
+    if (found := next(lists_in(root), None)) is None:
+        return None
+    message = "a list of the stream stands only in conditions"
+    span = (0, len(expression.text)) if found.span == NOWHERE else found.span
+    return problem_at(expression.text, span, message, "test it in a step, and name the step here")
 
 
 _NO_KEYS: Final = frozenset({Kind.ARRAY, Kind.STRUCT, Kind.OTHER})

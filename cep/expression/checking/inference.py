@@ -14,9 +14,11 @@ from decimal import Decimal
 from typing import assert_never
 
 from cep.expression import tree
+from cep.expression.errors import near_name
 from cep.expression.functions.casting import SOURCES
 from cep.expression.functions.table import FUNCTIONS
 from cep.expression.functions.typing_rules import TypeMismatch, common, comparable
+from cep.expression.schema import Schema
 from cep.expression.temporal import parse_timestamp
 from cep.expression.tree import AggregateFunction, Constant, Node
 from cep.expression.types import (
@@ -33,7 +35,6 @@ from cep.expression.types import (
     UNKNOWN,
     DataType,
     Kind,
-    Schema,
 )
 from cep.expression.values import Group
 
@@ -74,6 +75,8 @@ class Inference:
                 found = self.type_of(operand)
                 for item in items:
                     self._comparable(node, (operand, found), (item, self.type_of(item)))
+            case tree.InList():
+                self._listed(node, self.type_of(node.operand))
             case tree.IsNull(operand=operand):
                 self.type_of(operand)
             case tree.Like(operand=operand) | tree.RegexLike(operand=operand):
@@ -132,6 +135,22 @@ class Inference:
             if found != BOOLEAN and not found.is_open:
                 hint = "compare it with something"
                 self.report(operand, f"a condition is needed, this is a {found}", hint)
+
+    def _listed(self, node: tree.InList, found: DataType) -> None:
+        lists = None if self.schema is None else self.schema.lists
+        if lists is None:
+            return
+        values = next((each for each in lists if each.name == node.name), None)
+        if values is None:
+            names = [each.name for each in lists]
+            near = near_name(node.name, names) or (
+                f"there are: {', '.join(names[:20])}" if names else "its stream has no lists"
+            )
+            self.report(node, f"there is no list '{node.name}'", near)
+        elif found != values.data_type and not found.is_open:
+            hint = f"cast it: CAST(... AS {values.data_type})"
+            message = f"the list '{node.name}' is of {values.data_type}, this is a {found}"
+            self.report(node.operand, message, hint)
 
     def _text(self, operand: Node) -> None:
         found = self.type_of(operand)

@@ -15,8 +15,9 @@ from cep.expression import tree
 from cep.expression.checking.inference import type_of
 from cep.expression.expression import Expression
 from cep.expression.rewrite import rebuilt
+from cep.expression.schema import Schema
 from cep.expression.tree import AggregateFunction, Node
-from cep.expression.types import Kind, Schema
+from cep.expression.types import Kind
 from cep.expression.values import to_double
 
 
@@ -25,9 +26,20 @@ def resolve(expression: Expression, steps: Collection[str], schema: Schema | Non
 
     A step hides a struct column of the same name. The constants among the results of `CASE` and
     `COALESCE` take the type of the other results: in `COALESCE(price, 0)` the 0 is a DOUBLE if the
-    price is. That needs the schema; without one only constants are seen.
+    price is. That needs the schema; without one only constants are seen. So do the values of lists.
     """
-    return with_typed_constants(_with_steps(expression.root, frozenset(steps)), schema)
+    root = _with_steps(expression.root, frozenset(steps))
+    return with_lists(with_typed_constants(root, schema), schema)
+
+
+def with_lists(node: Node, schema: Schema | None) -> Node:
+    """Return the tree with the values of the lists that it names, as far as the schema has them."""
+    if schema is None or not schema.lists:
+        return node
+    node = rebuilt(node, partial(with_lists, schema=schema))
+    if not isinstance(node, tree.InList):
+        return node
+    return replace(node, values=next((v for v in schema.lists if v.name == node.name), None))
 
 
 def _with_steps(node: Node, steps: frozenset[str]) -> Node:

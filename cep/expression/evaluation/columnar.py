@@ -14,6 +14,7 @@ from cep.expression.checking.inference import Inference, constant_type
 from cep.expression.checking.resolve import with_typed_constants
 from cep.expression.errors import ExpressionError, problem_at
 from cep.expression.evaluation.fold import folded
+from cep.expression.evaluation.scalar import known_list
 from cep.expression.functions.casting import caster
 from cep.expression.functions.operands import (
     Column,
@@ -24,11 +25,13 @@ from cep.expression.functions.operands import (
 )
 from cep.expression.functions.table import FUNCTIONS
 from cep.expression.functions.text_pattern import LikePattern, like_pattern, regex
+from cep.expression.lists import ListContent, ValueList
 from cep.expression.rewrite import rebuilt
+from cep.expression.schema import Schema
 from cep.expression.sql import to_sql
 from cep.expression.temporal import naive_utc, parse_timestamp
 from cep.expression.tree import ComparisonOperator, Constant, Node
-from cep.expression.types import BOOLEAN, DataType, Kind, Schema, to_polars
+from cep.expression.types import BOOLEAN, DataType, Kind, to_polars
 from cep.expression.values import COMPARE, Value
 
 _UNKNOWN = pl.lit(None, dtype=pl.Boolean)
@@ -122,6 +125,8 @@ class _Compiler:
                 return (condition if value else ~condition).fill_null(value=False)
             case tree.In(operand=operand, items=items):
                 return self._in(self.column(operand), items)
+            case tree.InList(operand=operand):
+                return _in_list(self.column(operand), known_list(node))
             case tree.Like(operand=operand, pattern=pattern, escape=escape):
                 return _like(self.column(operand), like_pattern(pattern, escape))
             case tree.RegexLike(operand=operand, pattern=pattern):
@@ -179,6 +184,24 @@ class _Compiler:
         if found is None:
             return _elementwise(function.scalar, columns, data_type)
         return found.cast(to_polars(data_type)) if data_type.kind is Kind.DECIMAL else found
+
+
+def _in_list(operand: Column, values: ValueList) -> pl.Expr:
+    """Each content is asked for the rows in whose time it is in effect."""
+    if operand.kind is Kind.NULL:
+        return _UNKNOWN
+    (_, first), *later = values.versions
+    found = _among(operand, first)
+    time_ms = pl.col(values.time_column)
+    for from_ms, content in later:
+        found = pl.when(time_ms >= from_ms).then(_among(operand, content)).otherwise(found)
+    return found
+
+
+def _among(operand: Column, content: ListContent) -> pl.Expr:
+    return operand.expression.map_batches(
+        content.among, return_dtype=pl.Boolean(), is_elementwise=True
+    )
 
 
 def _literal(value: Constant) -> Column:

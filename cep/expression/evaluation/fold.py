@@ -28,6 +28,8 @@ def folded(node: Node) -> Node:
     if isinstance(node, tree.Coalesce) and _NULL in below:
         left = tuple(operand for operand in below if operand != _NULL)
         return replace(node, operands=left) if len(left) > 1 else (*left, _NULL)[0]
+    if isinstance(node, tree.InList):  # which values are in effect depends on the event
+        return node
     if not below or not all(isinstance(child, tree.Literal) for child in below):
         return node
     try:
@@ -40,7 +42,7 @@ def _is_null(node: Node, below: tuple[Node, ...]) -> bool:
     match node:
         case tree.Call() | tree.Cast() | tree.Comparison() | tree.Like() | tree.RegexLike():
             return _NULL in below
-        case tree.In(operand=operand):
+        case tree.In(operand=operand) | tree.InList(operand=operand):
             return operand == _NULL
         case tree.Case(branches=branches, default=default):
             return {default, *(value for _, value in branches)} == {_NULL}

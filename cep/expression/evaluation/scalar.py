@@ -9,12 +9,13 @@ from collections.abc import Callable
 from typing import Any
 
 from cep.expression import tree
-from cep.expression.errors import EvaluationError
+from cep.expression.errors import EvaluationError, ExpressionError, problem_at
 from cep.expression.fields import Event, FieldReader, mapping_reader
 from cep.expression.functions.casting import caster
 from cep.expression.functions.table import FUNCTIONS
 from cep.expression.functions.text_pattern import like_pattern, regex
-from cep.expression.sql import to_sql
+from cep.expression.lists import ValueList, fits
+from cep.expression.sql import told_sql
 from cep.expression.tree import Node
 from cep.expression.values import COMPARE, Mismatch, Value, distinct, equal, type_name
 
@@ -34,6 +35,7 @@ _ALWAYS_BOOLEAN = (
     tree.IsNull,
     tree.IsTruth,
     tree.In,
+    tree.InList,
     tree.Like,
     tree.RegexLike,
 )
@@ -45,7 +47,7 @@ def no_slots(aggregate: tree.Aggregate) -> int:
     Raises:
         ValueError: always.
     """
-    raise ValueError(f"{to_sql(aggregate)} needs a partial match, there is only an event")
+    raise ValueError(f"{told_sql(aggregate)} needs a partial match, there is only an event")
 
 
 def evaluate_constant(node: Node) -> Value:
@@ -60,15 +62,27 @@ def evaluate_constant(node: Node) -> Value:
 def mismatch(node: Node, operands: tuple[Node, ...], values: tuple[Value, ...]) -> EvaluationError:
     """Return the error that names an operation, its operands and the types they are of."""
     found = {
-        to_sql(o): type_name(v) for o, v in zip(operands, values, strict=True) if v is not None
+        told_sql(o): type_name(v) for o, v in zip(operands, values, strict=True) if v is not None
     }
     types = ", ".join(f"{operand} is {name}" for operand, name in found.items())
-    return EvaluationError(f"cannot evaluate {to_sql(node)}: {types}")
+    return EvaluationError(f"cannot evaluate {told_sql(node)}: {types}")
 
 
 def not_boolean(node: Node, value: Value) -> EvaluationError:
     """Return the error for a condition that turned out to be no condition."""
-    return EvaluationError(f"{to_sql(node)} is no condition: it is {type_name(value)}")
+    return EvaluationError(f"{told_sql(node)} is no condition: it is {type_name(value)}")
+
+
+def known_list(node: tree.InList) -> ValueList:
+    """Return the values that a test looks among.
+
+    Raises:
+        ExpressionError: there are none; what reads the test was not told of the list.
+    """
+    if node.values is None or not node.values.versions:
+        message = f"the values of the list '{node.name}' are not known here"
+        raise ExpressionError(problem_at(told_sql(node), (0, 0), message, "give the list"))
+    return node.values
 
 
 class ScalarCompiler:
@@ -112,6 +126,8 @@ class ScalarCompiler:
                 return lambda event, aggregates: condition(event, aggregates) is wanted
             case tree.In(operand=operand, items=items):
                 return self._in(node, operand, items)
+            case tree.InList():
+                return self._in_list(node)
             case tree.Like(operand=operand, pattern=pattern, escape=escape):
                 return self._text_test(node, operand, like_pattern(pattern, escape).matcher())
             case tree.RegexLike(operand=operand, pattern=pattern):
@@ -260,6 +276,27 @@ class ScalarCompiler:
                 if same is None:
                     result = None
             return result
+
+        return evaluate
+
+    def _in_list(self, node: tree.InList) -> Evaluator:
+        values = known_list(node)
+        contents = [(from_ms, content) for from_ms, content in reversed(values.versions)]
+        of_first = contents[-1][1]
+        inner = self.value(node.operand)
+        read_time = self.field_reader((values.time_column,)) if len(contents) > 1 else None
+
+        def evaluate(event: Event, aggregates: AggregateValues) -> bool | None:
+            value = inner(event, aggregates)
+            if value is None:
+                return None
+            if not fits(values.data_type, value):
+                raise mismatch(node, (node.operand,), (value,))
+            if read_time is None:
+                return value in of_first.members
+            time_ms: Any = read_time(event)
+            found = (content for from_ms, content in contents if from_ms <= time_ms)
+            return value in next(found, of_first).members
 
         return evaluate
 

@@ -6,12 +6,28 @@ arguments, which the table in `functions` then checks. Only `CASE`, `CAST`, `TRY
 have their own grammar.
 """
 
-from typing import Any, ClassVar
+import re
+from typing import Any, ClassVar, Final
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import TokenType
+
+_PARAMETER_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def _parameter(parser: Any) -> exp.Expr | None:
+    """Return the parameter `:name`, whose name may be a keyword; `None` if that is no name."""
+    colon, name = parser._prev, parser._curr  # noqa: SLF001 - how sqlglot's own are written
+    if name is None or not _PARAMETER_NAME.fullmatch(name.text):
+        return None
+    if (name.start, name.end) != (colon.end + 1, colon.end + len(name.text)):  # apart, or quoted
+        return None
+    parser._advance()  # noqa: SLF001 - likewise
+    placeholder = exp.Placeholder(this=name.text)
+    placeholder.update_positions(name)
+    return placeholder
 
 
 class ExpressionDialect(Spark):
@@ -33,6 +49,7 @@ class ExpressionDialect(Spark):
         NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
             "CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]
         }
+        PLACEHOLDER_PARSERS: ClassVar[dict[Any, Any]] = {TokenType.COLON: _parameter}
         PRIMARY_PARSERS: ClassVar[dict[Any, Any]] = {
             **SparkParser.PRIMARY_PARSERS,
             TokenType.NULL: lambda parser, token: parser.expression(exp.Null(), token),

@@ -5,14 +5,17 @@ a `Field` whether `fail` is a step or a struct (see `resolve`).
 """
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from math import isinf
+from types import MappingProxyType
+from typing import Final
 
 from sqlglot import exp
 
 from cep.expression import tree
-from cep.expression.errors import ExpressionError, near_name
+from cep.expression.errors import ExpressionError, UnknownParameter, near_name, problem_at
 from cep.expression.functions.table import ALIASES, DATE_PARTS, FUNCTIONS, OPERATORS, UNWRITTEN
 from cep.expression.functions.text_pattern import TextPatternError, like_pattern, regex
 from cep.expression.parsing.syntax import MAX_BRACKET_DEPTH, read_sql, refusal, too_large, unescaped
@@ -29,6 +32,12 @@ from cep.expression.tree import (
 )
 from cep.expression.types import Kind, from_sqlglot
 
+Given = tree.Literal | tuple[tree.Literal, ...]
+"""What a parameter stands for: a constant, or a list of them behind IN."""
+Constants = Mapping[str, Given]
+"""The value of each parameter by its name, without the colon."""
+
+NO_CONSTANTS: Final[Constants] = MappingProxyType({})
 MAX_TREE_DEPTH = 64
 MAX_NODES = 10_000
 MAX_PATTERNS_SIZE = 10_000
@@ -72,15 +81,27 @@ _CAST_TARGETS = {
 }
 
 
-def parse(text: str) -> Node:
+def parse(text: str, constants: Constants = NO_CONSTANTS) -> Node:
     """Return the tree of a SQL expression.
 
+    Args:
+        text: the expression.
+        constants: what `:name` stands for; a value is one constant, whatever is in it.
+
     Raises:
+        UnknownParameter: it names a parameter that is not among them.
         ExpressionTooLarge: if it is too long or too deeply nested.
         ExpressionError: if it is not an expression of this language.
     """
+    return parse_with(text, constants)[0]
+
+
+def parse_with(text: str, constants: Constants) -> tuple[Node, Constants]:
+    """Return the tree of a SQL expression, and the parameters that it uses; else as `parse`."""
     try:
-        return _Translation(text).node(read_sql(text))
+        translation = _Translation(text, constants)
+        root = translation.node(read_sql(text))
+        return root, {name: constants[name] for name in sorted(translation.used)}
     except RecursionError:
         # Rows of NOT or of minus signs, or a caller that is deep in the stack itself.
         raise too_large(text, "levels of nesting", len(text), MAX_BRACKET_DEPTH) from None
@@ -89,8 +110,10 @@ def parse(text: str) -> Node:
 class _Translation:
     """The walk over sqlglot's tree of one text."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, constants: Constants) -> None:
         self.text = text
+        self.constants = constants
+        self.used: set[str] = set()
         self.depth = 0
         self.nodes = 0
         self.patterns_size = 0
@@ -144,6 +167,8 @@ class _Translation:
                 return self._negation(parsed)
             case exp.Literal() | exp.RawString() | exp.Boolean() | exp.Null():
                 return self._literal(parsed)
+            case exp.Placeholder():
+                return self._parameter(parsed)
             case exp.Column() | exp.Dot() | exp.Identifier():
                 path = self._path(parsed)
                 return tree.Field(tuple(name for name, _ in path), (path[0][1][0], path[-1][1][1]))
@@ -152,15 +177,12 @@ class _Translation:
             case _:
                 return self._special(parsed)
 
-    def _special(self, parsed: exp.Expr) -> Node:  # noqa: PLR0911, C901 - one line per kind of node
+    def _special(self, parsed: exp.Expr) -> Node:  # noqa: PLR0911 - one line per kind of node
         match parsed:
             case exp.Is():
                 return self._is(parsed)
             case exp.In():
-                if not parsed.expressions:
-                    raise self._refused(parsed, "IN needs a list of values", "write IN (1, 2, 3)")
-                operand, *items = self._operands(parsed, "this", "expressions")
-                return tree.In(operand, tuple(items), _cover(operand, *items))
+                return self._in(parsed)
             case exp.Between():
                 value, low, high = self._operands(parsed, "this", "low", "high")
                 span = _cover(value, low, high)
@@ -260,6 +282,64 @@ class _Translation:
             case _:
                 return tree.Literal(self._quoted(parsed, span), span)
 
+    def _in(self, parsed: exp.In) -> Node:
+        listed = parsed.args.get("field")
+        if isinstance(listed, exp.Placeholder):
+            return self._in_parameter(parsed, listed)
+        if isinstance(listed, exp.Anonymous) and listed.name.upper() == "LIST":
+            return self._in_list(parsed, listed)
+        if not parsed.expressions:
+            hint = "write IN (1, 2, 3), or IN LIST('name') for a list of the stream"
+            raise self._refused(parsed, "IN needs a list of values", hint)
+        operand, *items = self._operands(parsed, "this", "expressions")
+        return tree.In(operand, tuple(items), _cover(operand, *items))
+
+    def _in_list(self, parsed: exp.In, listed: exp.Anonymous) -> Node:
+        (operand,) = self._operands(parsed, "this", ignored=("field",))
+        if len(listed.expressions) != 1:
+            hint = "write IN LIST('name')"
+            raise self._refused(listed, "LIST takes the name of one list", hint)
+        (name,) = listed.expressions
+        span = _cover(operand, tree.Literal(None, self._place(listed)))
+        return tree.InList(operand, self._constant_text(name, "LIST"), None, span)
+
+    def _in_parameter(self, parsed: exp.In, listed: exp.Placeholder) -> Node:
+        (operand,) = self._operands(parsed, "this", ignored=("field",))
+        given, span = self._given(listed)
+        if not isinstance(given, tuple):
+            name = listed.name
+            hint = f"write IN (:{name}), or declare it as ARRAY<…>"
+            raise refusal(self.text, span, f"the parameter {name} is one value, not a list", hint)
+        span = _cover(operand, tree.Literal(None, span))
+        if given:
+            self._count(len(given))
+            return tree.In(operand, given, span)
+        # Nothing is in an empty list, not even what is unknown.
+        is_null = tree.IsNull(operand, span)
+        return tree.And((is_null, tree.Not(tree.IsNull(self._again(operand), span), span)), span)
+
+    def _parameter(self, parsed: exp.Placeholder) -> tree.Literal:
+        given, span = self._given(parsed)
+        if isinstance(given, tuple):
+            message = f"the parameter {parsed.name} is a list, which stands only behind IN"
+            raise refusal(self.text, span, message, f"write IN :{parsed.name}")
+        return replace(given, span=span)
+
+    def _given(self, parsed: exp.Placeholder) -> tuple[Given, Span]:
+        """Return what a parameter stands for, and its place in the text."""
+        name, (start, end) = parsed.name, self._place(parsed)
+        span = (start - 1, end)  # with its colon
+        if name not in self.constants:
+            hint = near_name(name, self.constants) or (
+                f"there are: {', '.join(self.constants)}"
+                if self.constants
+                else "declare it in the parameters of the pattern"
+            )
+            message = f"there is no parameter {name}"
+            raise UnknownParameter(problem_at(self.text, span, message, hint))
+        self.used.add(name)
+        return self.constants[name], span
+
     def _quoted(self, parsed: exp.Expr, span: Span) -> str:
         source = self.text[slice(*span)]
         # A literal that sqlglot has made itself has no place, so no source.
@@ -334,6 +414,10 @@ class _Translation:
     def _constant_text(self, parsed: exp.Expr, what: str) -> str:
         if isinstance(parsed, exp.Literal | exp.RawString):
             value = self._literal(parsed).value
+            if isinstance(value, str):
+                return value
+        if isinstance(parsed, exp.Placeholder):
+            value = self._parameter(parsed).value
             if isinstance(value, str):
                 return value
         raise self._refused(parsed, f"{what} needs a constant text in single quotes", "")
@@ -412,6 +496,8 @@ class _Translation:
         if name not in known or name in UNWRITTEN:
             names = [*_FUNCTION_NAMES, *ALIASES, *AggregateFunction]
             hint = near_name(written, names) or None
+            if written == "LIST":
+                hint = "a list of the stream stands behind IN: user IN LIST('name')"
             raise self._refused(parsed, f"there is no function {written}", hint)
         function = FUNCTIONS[name]
         if not function.minimum <= len(arguments) <= function.maximum:
@@ -439,6 +525,10 @@ class _Translation:
         operand = self.node(argument)
         if aggregates_of(operand):
             raise self._refused(parsed, "aggregates cannot be nested", hint)
+        if next(tree.lists_in(operand), None) is not None:
+            # It may be computed when the event is long past, and with it what the list had then.
+            message = "a list of the stream cannot stand within an aggregate"
+            raise self._refused(parsed, message, "make it a condition of the step, and count that")
         fields = [found for found in walk(operand) if isinstance(found, tree.Field)]
         steps = {field.path[0] for field in fields}
         if len(steps) != 1 or any(len(field.path) == 1 for field in fields):

@@ -13,6 +13,12 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from cep.expression import Schema
+from cep.expression.parameters import (
+    MOST_WRITTEN_OUT,
+    Parameter,
+    constants_of,
+    written_out,
+)
 from cep.pattern.document.schema import (
     PatternDocument,
     RowPatternDocument,
@@ -20,6 +26,7 @@ from cep.pattern.document.schema import (
 from cep.pattern.document.shape import Remainder, pattern_shape_problem, remainder
 from cep.pattern.document.text import SourceDocument, read_json_text, read_yaml_text
 from cep.pattern.document.tree_reader import TreeReader
+from cep.pattern.parameters import ParameterDocument, read_parameters, too_many_listed
 from cep.pattern.problems import PatternError, Problem, path_of, shape_problem, shape_problems
 from cep.pattern.row_patterns import KEY, read_row_pattern, row_pattern_problems
 from cep.pattern.tree import (
@@ -35,13 +42,15 @@ class ExaminedPattern:
     """What a document says and everything that is wrong with it; `tree` only if that is nothing.
 
     `step_names` are those that an expression over a match may name, and `has_other_steps` says
-    whether there may be more, whose names could not be read.
+    whether there may be more, whose names could not be read. `parameters` are those that such an
+    expression may name, `None` if they could not be read.
     """
 
     tree: PatternTree | Query | None
     problems: tuple[Problem, ...]
     step_names: tuple[str, ...] = ()
     has_other_steps: bool = False
+    parameters: tuple[Parameter, ...] | None = None
 
 
 def examine_document(
@@ -114,13 +123,16 @@ def _examine(
         document = PatternDocument.model_validate(source.data)
     except ValidationError as error:
         return _examine_remainder(source, schema, error)
-    reader = TreeReader()
+    parameters, mistakes = read_parameters(document.parameters)
+    if mistakes:  # what conditions say cannot be told without them
+        return ExaminedPattern(None, _placed(mistakes, source), has_other_steps=True)
+    reader = TreeReader(parameters)
     tree = reader.tree(document)
     if flink_quirks is not None:
         tree = replace(tree, flink_quirks=flink_quirks)
     found = _placed([*reader.problems, *problems(tree, schema)], source)
     names = tuple(step.name for step in tree.steps() if not step.is_negative)
-    return ExaminedPattern(None if found else tree, found, names)
+    return ExaminedPattern(None if found else tree, found, names, parameters=parameters)
 
 
 def _examine_row_pattern(source: SourceDocument, schema: Schema | None) -> ExaminedPattern:
@@ -129,17 +141,25 @@ def _examine_row_pattern(source: SourceDocument, schema: Schema | None) -> Exami
     except ValidationError as error:
         found = shape_problems(error.errors(include_url=False), _row_pattern_shape_problem)
         return ExaminedPattern(None, _placed(found, source), has_other_steps=True)
+    parameters, unfit = read_parameters(document.parameters)
+    if unfit:
+        return ExaminedPattern(None, _placed(unfit, source), has_other_steps=True)
+    listed = written_out(document.match_recognize, constants_of(parameters))
+    if listed > MOST_WRITTEN_OUT:
+        too_many = _placed([too_many_listed(KEY, listed)], source)
+        return ExaminedPattern(None, too_many, has_other_steps=True)
     try:
-        query = read_row_pattern(document.match_recognize)
+        query = read_row_pattern(document.match_recognize, parameters)
     except PatternError as error:
         return ExaminedPattern(None, _placed(error.problems, source), has_other_steps=True)
     if mistakes := row_pattern_problems(query, schema):
         return ExaminedPattern(None, _placed(mistakes, source), has_other_steps=True)
-    return ExaminedPattern(query, ())
+    return ExaminedPattern(query, (), parameters=parameters)
 
 
 def _row_pattern_shape_problem(details: ErrorDetails) -> Problem:
-    return shape_problem(details, path_of(details["loc"]), (KEY,))
+    known = ParameterDocument.model_fields if len(details["loc"]) > 1 else (KEY, "parameters")
+    return shape_problem(details, path_of(details["loc"]), known)
 
 
 def _examine_remainder(
@@ -147,9 +167,13 @@ def _examine_remainder(
 ) -> ExaminedPattern:
     found = list(shape_problems(error.errors(include_url=False), pattern_shape_problem))
     rest = remainder(source.data, error)
-    if rest is None:
+    if rest is None or any(problem.path.startswith("parameters") for problem in found):
         return ExaminedPattern(None, _placed(found, source), has_other_steps=True)
-    reader = TreeReader()
+    parameters, mistakes = read_parameters(rest.document.parameters)
+    if mistakes:
+        problems_so_far = _placed([*found, *mistakes], source)
+        return ExaminedPattern(None, problems_so_far, has_other_steps=True)
+    reader = TreeReader(parameters)
     tree = reader.tree(rest.document)
     found += (problem for problem in reader.problems if _is_certain(problem, rest))
     found += problems_of_remainder(tree, schema, rest.touched, rest.stand_ins)
@@ -159,6 +183,7 @@ def _examine_remainder(
         _placed(found, source),
         step_names=tuple(name for name in names if name not in rest.stand_ins),
         has_other_steps=bool(rest.stand_ins),
+        parameters=parameters,
     )
 
 

@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from cep.pattern.durations import duration_ms
+from cep.pattern.parameters import ParameterDocuments
 from cep.pattern.tree import Contiguity, InnerContiguity, SkipKind, WithinType
 from cep.signing.code import SignedCode
 
@@ -85,19 +86,23 @@ class _Document(BaseModel):
 class PythonDocument(_Document):
     """A condition in Python, signed: `Pattern.sign_code` writes it."""
 
-    python: SignedCode
+    python: SignedCode = Field(description="The function, signed.")
 
 
 class AllOfDocument(_Document):
     """Conditions that must all hold, some of them in Python."""
 
-    all_of: "list[ConditionDocument]" = Field(min_length=1, description="The conditions.")
+    all_of: "list[ConditionDocument]" = Field(
+        min_length=1, description="The conditions.", examples=[["amount > 100", "n < 3"]]
+    )
 
 
 class AnyOfDocument(_Document):
     """Conditions of which one must hold, some of them in Python."""
 
-    any_of: "list[ConditionDocument]" = Field(min_length=1, description="The conditions.")
+    any_of: "list[ConditionDocument]" = Field(
+        min_length=1, description="The conditions.", examples=[["amount > 100", "n < 3"]]
+    )
 
 
 ConditionDocument = Annotated[
@@ -112,14 +117,20 @@ ConditionDocument = Annotated[
 class TimesRangeDocument(_Document):
     """How often a step comes: `from` to `to` times; `to: null` means without end."""
 
-    minimum: int = Field(alias="from", description="At least; 0 makes the step optional.")
-    maximum: int | None = Field(alias="to", description="At most; null means without end.")
+    minimum: int = Field(
+        alias="from", description="At least; 0 makes the step optional.", examples=[2]
+    )
+    maximum: int | None = Field(
+        alias="to", description="At most; null means without end.", examples=[4]
+    )
 
 
 class SubtypeDocument(_Document):
     """Only events whose `field` holds `name`."""
 
-    field: str = Field(default="type", description="The field that names an event's type.")
+    field: str = Field(
+        default="type", description="The field that names an event's type.", examples=["kind"]
+    )
     name: str = Field(description="The type an event must have.", examples=["SubEvent"])
 
 
@@ -128,7 +139,9 @@ class WindowDocument(_Document):
 
     within: TextDuration | None = Field(default=None, description="The window, with its unit.")
     within_ms: Milliseconds | None = Field(
-        default=None, description="The window in milliseconds; 0 means none."
+        default=None,
+        description="The window in milliseconds; 0 means none.",
+        examples=[600_000],
     )
     within_type: Annotated[WithinType | None, Field(strict=False)] = Field(
         default=None,
@@ -157,7 +170,9 @@ class _ElementDocument(WindowDocument):
         default=None, description="The window between repetitions, with its unit."
     )
     times_within_ms: Milliseconds | None = Field(
-        default=None, description="The window between repetitions in milliseconds."
+        default=None,
+        description="The window between repetitions in milliseconds.",
+        examples=[60_000],
     )
     inner: Annotated[InnerContiguity, Field(strict=False)] = Field(
         default=InnerContiguity.RELAXED, description="How the repetitions follow each other."
@@ -178,7 +193,9 @@ class _ElementDocument(WindowDocument):
 class StepDocument(_ElementDocument):
     """One named step."""
 
-    name: str = Field(description="The name of the step in matches and conditions.")
+    name: str = Field(
+        description="The name of the step in matches and conditions.", examples=["fail"]
+    )
     where: ConditionDocument | None = Field(
         default=None, description="Which events it takes, in SQL; every event if left out."
     )
@@ -198,13 +215,20 @@ class StepDocument(_ElementDocument):
 class SequenceDocument(_Document):
     """The steps of a group."""
 
-    steps: "list[ElementDocument]" = Field(min_length=1, description="In order.")
+    steps: "list[ElementDocument]" = Field(
+        min_length=1,
+        description="Steps and groups, in order.",
+        examples=[[{"name": "fail", "times": 3}]],
+    )
 
 
 class GroupDocument(_ElementDocument):
     """A sequence that repeats or is optional as a whole."""
 
-    group: SequenceDocument
+    group: SequenceDocument = Field(
+        description="The sequence in place of a step.",
+        examples=[{"steps": [{"name": "fail"}, {"name": "reset", "contiguity": "next"}]}],
+    )
 
 
 ElementDocument = Annotated[
@@ -216,9 +240,16 @@ ElementDocument = Annotated[
 class SkipDocument(_Document):
     """What happens to other partial matches once a match is found."""
 
-    strategy: Annotated[SkipKind, Field(strict=False)] = Field(description="One of Flink's five.")
+    strategy: Annotated[SkipKind, Field(strict=False)] = Field(
+        description="Which are dropped: no_skip none, skip_to_next those that begin with the first "
+        "event of the match, skip_past_last_event those that begin up to its last event, "
+        "skip_to_first and skip_to_last those that begin before the first or last event of `step`.",
+        examples=["skip_past_last_event"],
+    )
     step: str | None = Field(
-        default=None, description="The step that skip_to_first and skip_to_last go to."
+        default=None,
+        description="The step that skip_to_first and skip_to_last go to.",
+        examples=["login"],
     )
     throw_on_miss: bool = Field(
         default=False, description="Whether a match without that step is an error."
@@ -248,8 +279,18 @@ class PatternDocument(WindowDocument):
         },
     )
 
-    steps: list[ElementDocument] = Field(min_length=1, description="In order.")
-    after_match_skip: SkipDocument | None = Field(default=None, description="no_skip if left out.")
+    steps: list[ElementDocument] = Field(
+        min_length=1,
+        description="Steps and groups, in order.",
+        examples=[[{"name": "fail", "times": 3}, {"name": "login", "contiguity": "followed_by"}]],
+    )
+    parameters: ParameterDocuments = {}
+    after_match_skip: SkipDocument | None = Field(
+        default=None,
+        description="What happens to other partial matches once a match is found; no_skip if left "
+        "out.",
+        examples=[{"strategy": "skip_past_last_event"}],
+    )
     flink_quirks: bool = Field(
         default=False,
         description="Accept the few patterns that Flink takes and then ignores parts of.",
@@ -283,7 +324,13 @@ class RowPatternDocument(_Document):
         },
     )
 
-    match_recognize: str = Field(min_length=1, max_length=100_000, description="The clause.")
+    parameters: ParameterDocuments = {}
+    match_recognize: str = Field(
+        min_length=1,
+        max_length=100_000,
+        description="The clause.",
+        examples=["MATCH_RECOGNIZE (ORDER BY ts PATTERN (A B) DEFINE A AS n = 1, B AS n = 2)"],
+    )
 
 
 AnyPatternDocument: Final = TypeAdapter[PatternDocument | RowPatternDocument](

@@ -29,6 +29,7 @@ from cep.pattern.document.schema import (
     SubtypeDocument,
     TimesRangeDocument,
 )
+from cep.pattern.parameters import ParameterDocument
 from cep.pattern.problems import Problem, did_you_mean, path_of, shape_problem
 from cep.signing.code import SignedCode
 
@@ -175,6 +176,8 @@ def _written(location: Location) -> Location:
 
 def _model_at(location: Location) -> type[BaseModel]:
     """Return the model of the mapping in which the last key of a location was found."""
+    if location[0] == "parameters":
+        return ParameterDocument
     keys = (key for key in reversed(location[:-1]) if isinstance(key, str))
     models = (_MODELS[key] for key in keys if key in _MODELS)
     return next(models, PatternDocument)

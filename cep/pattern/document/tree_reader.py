@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from cep.expression import ExpressionError
+from cep.expression.parameters import MOST_WRITTEN_OUT, Parameter, constants_of, written_out
 from cep.pattern.conditions import both, condition_of, either, expression_problem
 from cep.pattern.document.schema import (
     AllOfDocument,
@@ -17,6 +18,7 @@ from cep.pattern.document.schema import (
     TimesRangeDocument,
     WindowDocument,
 )
+from cep.pattern.parameters import too_many_listed
 from cep.pattern.problems import Problem
 from cep.pattern.tree import (
     Condition,
@@ -35,8 +37,11 @@ from cep.pattern.tree import (
 class TreeReader:
     """Builds the tree of a well-shaped document, collecting what is wrong with its values."""
 
-    def __init__(self) -> None:
+    def __init__(self, parameters: tuple[Parameter, ...] = ()) -> None:
         self.problems: list[Problem] = []
+        self._parameters = parameters
+        self._constants = constants_of(parameters)
+        self._listed = 0
 
     def tree(self, document: PatternDocument) -> PatternTree:
         """Return the tree; what is wrong is in `problems`, and left out of it."""
@@ -51,6 +56,7 @@ class TreeReader:
             if skip
             else SkipStrategy(),
             flink_quirks=document.flink_quirks,
+            parameters=self._parameters,
         )
 
     def _elements(
@@ -116,8 +122,12 @@ class TreeReader:
                 return self._sql_condition(document, path)
 
     def _sql_condition(self, sql: str, path: str) -> Condition | None:
+        self._listed += written_out(sql, self._constants)
+        if self._listed > MOST_WRITTEN_OUT:
+            self.problems.append(too_many_listed(path, self._listed))
+            return None
         try:
-            return condition_of(sql)
+            return condition_of(sql, self._constants)
         except ExpressionError as error:
             self.problems.append(expression_problem(error, path))
             return None

@@ -5,8 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from cep.expression import Expression
+from cep.expression.parameters import Parameter
 from cep.pattern.document.yaml_writing import yaml_text
 from cep.pattern.durations import duration_text
+from cep.pattern.parameters import parameters_document
 from cep.pattern.problems import PatternError, Problem
 from cep.pattern.row_patterns import KEY
 from cep.pattern.tree import (
@@ -36,7 +38,8 @@ def document_of(tree: PatternTree | Query) -> dict[str, Any]:
         PatternError: the tree holds Python code that is not signed.
     """
     if isinstance(tree, Query):
-        return {KEY: tree.clause.text}  # as its author wrote it, with comments
+        # As its author wrote it, with comments.
+        return _parameters(tree.parameters) | {KEY: tree.clause.text}
     writer = _Writer()
     document = writer.document(tree)
     if writer.problems:
@@ -62,6 +65,10 @@ def json_of(tree: PatternTree | Query) -> str:
     return json.dumps(document_of(tree), indent=2, ensure_ascii=False)
 
 
+def _parameters(parameters: tuple[Parameter, ...]) -> dict[str, Any]:
+    return {"parameters": parameters_document(parameters)} if parameters else {}
+
+
 class _Writer:
     """Writes elements, collecting what a document cannot contain."""
 
@@ -73,7 +80,8 @@ class _Writer:
         # step.
         whole, *others = tree.elements[-1].within or (None,)
         last = replace(tree.elements[-1], within=tuple(others))
-        document: dict[str, Any] = {"steps": self._elements((*tree.elements[:-1], last), "steps")}
+        document = _parameters(tree.parameters)
+        document |= {"steps": self._elements((*tree.elements[:-1], last), "steps")}
         document |= _within(() if whole is None else (whole,))
         if tree.after_match_skip != SkipStrategy():
             document["after_match_skip"] = _skip(tree.after_match_skip)

@@ -141,12 +141,22 @@ class _Reader:
         line, column = self._place(function.end_lineno, function.end_col_offset)
         return Call(function.attr, arguments, named, line, column - len(function.attr))
 
-    def _argument(self, node: ast.expr) -> Chain | str | int:
+    def _literal(self, node: ast.Dict) -> Any:
+        """Return a mapping of constants, such as declared parameters."""
+        try:
+            return ast.literal_eval(node)
+        except (ValueError, TypeError):
+            remedy = "Write constants only; Python code cannot be read back."
+            raise self._refusal(node, remedy) from None
+
+    def _argument(self, node: ast.expr) -> Any:
         match node:
             case ast.Call():
                 return self.chain(node)
             case ast.Constant(value=str() | int() as value):
                 return value
+            case ast.Dict():
+                return self._literal(node)
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as value)):
                 return -value
             case _:

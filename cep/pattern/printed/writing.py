@@ -9,7 +9,9 @@ from dataclasses import replace
 from typing import Final
 
 from cep.expression import Expression
+from cep.expression.parameters import Parameter
 from cep.pattern.durations import duration_text
+from cep.pattern.parameters import parameters_document
 from cep.pattern.tree import (
     AllOf,
     AnyOf,
@@ -47,34 +49,42 @@ def printed(tree: PatternTree) -> str:
         ending.append(f".after_match({_skip(tree.after_match_skip)})")
     if tree.flink_quirks:
         ending.append(".flink_quirks()")
-    return _chain(tree.elements, ending, "")
+    return _chain(tree.elements, ending, "", _parameters(tree.parameters))
 
 
-def _chain(elements: tuple[Step | Group, ...], ending: list[str], indent: str) -> str:
+def _parameters(parameters: tuple[Parameter, ...]) -> str:
+    """Return the argument that declares parameters; the patterns in groups need it, too."""
+    return f", parameters={parameters_document(parameters)!r}" if parameters else ""
+
+
+def _chain(
+    elements: tuple[Step | Group, ...], ending: list[str], indent: str, parameters: str
+) -> str:
     """Return the chain of a sequence; all lines but the first are indented deeper than `indent`."""
     *before, last = elements
     ending = [*map(_within, last.within), *ending]
     elements = (*before, replace(last, within=()))
     inner = indent + _INDENT
-    first, *others = ["".join(_calls(element, inner)) for element in elements]
+    first, *others = ["".join(_calls(element, inner, parameters)) for element in elements]
     short = "".join([f"Pattern{first}", *others, *ending])
     if len(indent) + len(short) <= _WIDTH and "\n" not in short:
         return short
     return f"\n{inner}".join([f"Pattern{first}", *others, *ending])
 
 
-def _calls(element: Step | Group, indent: str) -> Iterator[str]:
+def _calls(element: Step | Group, indent: str, parameters: str) -> Iterator[str]:
     call = element.contiguity.value if element.contiguity else "begin"
+    declared = parameters if call == "begin" else ""
     options = "".join([*_quantifier_calls(element), *map(_within, element.within)])
     match element:
         case Step(name=name, where=where, subtype=subtype):
-            yield f".{call}({_text(name)})"
+            yield f".{call}({_text(name)}{declared})"
             if subtype is not None:
                 yield f".subtype({_subtype(subtype)})"
             if where is not None:
                 yield from _where(where)
         case Group(elements=elements):
-            group = _chain(elements, [], indent + _INDENT)
+            group = _chain(elements, [], indent + _INDENT, parameters) + declared
             short = f".{call}({group})"
             fits = "\n" not in group and len(indent) + len(short) + len(options) <= _WIDTH
             yield short if fits else f".{call}(\n{indent}{_INDENT}{group}\n{indent})"

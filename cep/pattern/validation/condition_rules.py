@@ -3,18 +3,10 @@
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
-from cep.expression import BOOLEAN, Expression, Schema, check
-from cep.pattern.conditions import expression_problem
+from cep.expression import BOOLEAN, Schema, check
+from cep.pattern.conditions import expression_problem, sql_parts
 from cep.pattern.problems import Problem
-from cep.pattern.tree import (
-    AllOf,
-    AnyOf,
-    Condition,
-    PatternTree,
-    PythonCondition,
-    SignedCondition,
-    Step,
-)
+from cep.pattern.tree import PatternTree, Step
 from cep.pattern.validation.places import places
 
 
@@ -32,7 +24,7 @@ def condition_problems(
     for place in places(tree):
         where = place.element.where if isinstance(place.element, Step) else None
         for key, condition in (("where", where), ("until", place.element.until)):
-            for expression in _expressions(condition):
+            for expression in sql_parts(condition):
                 mistakes = check(
                     expression,
                     schema=schema,
@@ -42,14 +34,3 @@ def condition_problems(
                 )
                 for mistake in mistakes:
                     yield expression_problem(mistake, f"{place.path}.{key}")
-
-
-def _expressions(condition: Condition | None) -> Iterator[Expression]:
-    match condition:
-        case None | PythonCondition() | SignedCondition():
-            return
-        case Expression():
-            yield condition
-        case AllOf(conditions=parts) | AnyOf(conditions=parts):
-            for part in parts:
-                yield from _expressions(part)

@@ -8,9 +8,9 @@ warning.
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from cep.expression import Expression, Field, Node, resolve
+from cep.expression import Expression, Field, Node, conjuncts, resolve
 from cep.expression.evaluation.fold import folded
-from cep.expression.tree import And, Comparison, ComparisonOperator, In, Literal
+from cep.expression.tree import Comparison, ComparisonOperator, In, Literal
 from cep.pattern.problems import Problem
 from cep.pattern.tree import PatternTree, Step
 from cep.pattern.validation.places import places
@@ -33,9 +33,9 @@ def never_true_warnings(tree: PatternTree) -> Iterator[Problem]:
 
 def _never_true(node: Node) -> str:
     """Return why a condition is never true, or an empty text."""
-    conjuncts = list(_conjuncts(node))
-    for conjunct in conjuncts:
-        match conjunct:
+    parts = list(conjuncts(node))
+    for part in parts:
+        match part:
             case Literal(value=value) if value is not True:
                 return f"a part of it is always {'NULL' if value is None else 'FALSE'}"
             case Comparison(left=Literal(value=None)) | Comparison(right=Literal(value=None)):
@@ -43,7 +43,7 @@ def _never_true(node: Node) -> str:
             case _:
                 continue
     by_column: dict[tuple[str, ...], list[tuple[ComparisonOperator, Any]]] = {}
-    for path, operator, value in _bounds(conjuncts):
+    for path, operator, value in _bounds(parts):
         by_column.setdefault(path, []).append((operator, value))
     for path, bounds in by_column.items():
         if _exclude_each_other(bounds):
@@ -51,19 +51,9 @@ def _never_true(node: Node) -> str:
     return ""
 
 
-def _conjuncts(node: Node) -> Iterator[Node]:
-    if isinstance(node, And):
-        for operand in node.operands:
-            yield from _conjuncts(operand)
-    else:
-        yield node
-
-
-def _bounds(
-    conjuncts: Iterable[Node],
-) -> Iterator[tuple[tuple[str, ...], ComparisonOperator, Any]]:
-    for conjunct in conjuncts:
-        match conjunct:
+def _bounds(parts: Iterable[Node]) -> Iterator[tuple[tuple[str, ...], ComparisonOperator, Any]]:
+    for part in parts:
+        match part:
             case Comparison(operator, Field(path=path), Literal(value=value)):
                 yield path, operator, value
             case Comparison(operator, Literal(value=value), Field(path=path)):

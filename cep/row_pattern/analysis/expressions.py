@@ -20,9 +20,10 @@ from cep.expression import (
     Schema,
     aggregates_of,
     columns_of,
+    split,
 )
 from cep.expression.checking.inference import Inference
-from cep.expression.checking.resolve import with_typed_constants
+from cep.expression.checking.resolve import with_lists, with_typed_constants
 from cep.expression.errors import near_name
 from cep.expression.functions.typing_rules import comparable
 from cep.expression.rewrite import rebuilt
@@ -30,6 +31,7 @@ from cep.expression.tree import (
     NOWHERE,
     Literal,
     Span,
+    lists_in,
 )
 from cep.expression.types import BIGINT, BOOLEAN, DOUBLE, STRING, UNKNOWN
 from cep.row_pattern.analysis.names import Names, universe
@@ -118,7 +120,12 @@ class _Binder:
         return BoundExpression(scalar.text, node, tuple(references), data_type)
 
     def _typed(
-        self, node: Node, types: tuple[tuple[str, DataType], ...], span: Span
+        self,
+        node: Node,
+        types: tuple[tuple[str, DataType], ...],
+        span: Span,
+        *,
+        is_inner: bool = False,
     ) -> tuple[Node, DataType]:
         """Return a tree with the standard's operators in it, and its type; refuse what is wrong."""
 
@@ -127,13 +134,26 @@ class _Binder:
             self._refuse(place, Mistake.TYPE, message, hint)
 
         columns = () if self._names.schema is None else self._names.schema.columns
-        schema = Schema((*columns, *types))
+        lists = None if self._names.schema is None else self._names.schema.lists
+        schema = Schema((*columns, *types), lists)
         if self._names.schema is None:
             # Columns are of unknown types, but references have theirs.
             fields = {(name,): UNKNOWN for name in columns_of(node)}
             schema = Schema((*((path[0], kind) for path, kind in fields.items()), *types))
-        node = with_typed_constants(in_the_standard(node, schema), schema)
+        node = with_lists(with_typed_constants(in_the_standard(node, schema), schema), schema)
+        if found := self._misplaced_list(node, is_inner=is_inner):
+            message = "a list of the stream is asked for the row under test alone, in DEFINE"
+            report(found, message, "define a variable with it, beside other conditions with AND")
         return node, Inference(schema, report).type_of(node)
+
+    def _misplaced_list(self, node: Node, *, is_inner: bool) -> Node | None:
+        """Return a test of a list that may be made when its row is long past, if there is one.
+
+        Which values a list had then may not be known any more.
+        """
+        is_tested_at_once = self._where.is_define and not is_inner
+        late = split(node).residual if is_tested_at_once else node
+        return None if late is None else next(lists_in(late), None)
 
     def _reference(  # noqa: PLR0911 - one line per kind of reference
         self, reference: Reference
@@ -282,7 +302,7 @@ class _Binder:
             hint = f"use one variable throughout; here are: {found_names}"
             self._refuse(scalar.span, Mistake.MIXED_VARIABLES, message, hint)
         node = replaced(scalar.root, nodes)
-        node, data_type = self._typed(node, _OF_ROW, scalar.span)
+        node, data_type = self._typed(node, _OF_ROW, scalar.span, is_inner=True)
         reads_classifier = any(isinstance(r, Classifier) for r in scalar.references)
         return RowExpression(node, reads_classifier, data_type), qualifiers
 

@@ -5,6 +5,7 @@ Source: ISO/IEC 19075-5, 4.2; `WITHIN` as in Flink SQL.
 
 from typing import Final
 
+from cep.expression.parsing.parser import NO_CONSTANTS, Constants
 from cep.expression.tree import Span
 from cep.row_pattern.clause import (
     Clause,
@@ -43,22 +44,27 @@ _UNITS: Final = {
 _MAX_WITHIN_MS: Final = 2**53
 
 
-def read_query(text: str) -> Query:
+def read_query(text: str, constants: Constants = NO_CONSTANTS) -> Query:
     """Return the tree of a `MATCH_RECOGNIZE (...)` clause, or of a query with one.
+
+    Args:
+        text: the clause or query.
+        constants: the values of the parameters that its expressions may name.
 
     Raises:
         ClauseError: it is not well formed; with line, column and a hint.
     """
     try:
-        return _ClauseReader(text).query()
+        return _ClauseReader(text, constants).query()
     except RecursionError:
         message = "the clause is nested too deeply"
         raise refusal(text[:80], (0, 1), Mistake.TOO_LARGE, message) from None
 
 
 class _ClauseReader:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, constants: Constants) -> None:
         self._text = text
+        self._constants = constants
         self._reader = WordReader(text)
 
     def query(self) -> Query:
@@ -198,7 +204,7 @@ class _ClauseReader:
             words.append(self._reader.take())
         if not words:
             raise self._reader.unexpected("an expression is expected")
-        return read_scalar(self._text, words)
+        return read_scalar(self._text, words, self._constants)
 
     def _rows_per_match(self) -> RowsPerMatch:
         reader = self._reader

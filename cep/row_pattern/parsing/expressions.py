@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Final, NoReturn
 
 from cep.expression.errors import ExpressionError, problem_at
-from cep.expression.parsing.parser import parse
+from cep.expression.parsing.parser import NO_CONSTANTS, Constants, parse
 from cep.expression.rewrite import rebuilt
 from cep.expression.tree import NOWHERE, Field, Node, Span
 from cep.row_pattern.clause import (
@@ -40,23 +40,25 @@ _SHIFTS: Final = {Direction.PREV, Direction.NEXT}
 _MAX_OFFSET: Final = 10_000
 
 
-def read_scalar(text: str, words: list[Word]) -> Scalar:
+def read_scalar(text: str, words: list[Word], constants: Constants = NO_CONSTANTS) -> Scalar:
     """Return the expression that consists of these words of the text.
 
     Args:
         text: the whole clause.
         words: the words of the expression, in order, at least one.
+        constants: the values of the parameters that it may name.
 
     Raises:
         ClauseError: it is no expression.
     """
-    return _ExpressionReader(text, words).scalar()
+    return _ExpressionReader(text, words, constants).scalar()
 
 
 class _ExpressionReader:
-    def __init__(self, text: str, words: list[Word]) -> None:
+    def __init__(self, text: str, words: list[Word], constants: Constants) -> None:
         self._text = text
         self._words = words
+        self._constants = constants
         self._position = 0
         self._start, self._end = words[0].start, words[-1].end
         self._left = [" "] * (self._end - self._start)
@@ -252,7 +254,7 @@ class _ExpressionReader:
         return Aggregation(function, self._inner(argument), None, is_distinct, mode, span)
 
     def _inner(self, words: list[Word]) -> Scalar:
-        return read_scalar(self._text, words)
+        return read_scalar(self._text, words, self._constants)
 
     # The rest
 
@@ -261,7 +263,7 @@ class _ExpressionReader:
             if before.is_symbol(".") and word.is_symbol("*"):
                 self._check_star(word)
         try:
-            return parse(left)
+            return parse(left, self._constants)
         except ExpressionError as error:
             raise self._relocated(error.problem.line, error.problem.column, error) from None
 

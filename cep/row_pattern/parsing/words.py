@@ -23,6 +23,7 @@ class Kind(Enum):
     QUOTED_NAME = auto()
     NUMBER = auto()
     TEXT = auto()
+    PARAMETER = auto()
     SYMBOL = auto()
     END = auto()
 
@@ -78,6 +79,7 @@ _WORD = re.compile(
     | (?P<QUOTED_NAME>"(?:""|[^"])+"|`(?:``|[^`])+`)
     | (?P<NUMBER>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)
     | (?P<NAME>[^\W\d]\w*)
+    | (?P<PARAMETER>(?<!:):[A-Za-z_][A-Za-z0-9_]*)
     | (?P<SYMBOL>\{-|-\}|<=>|<>|<=|>=|!=|==|\|\||[^\s\w'"`])
     """,
     re.VERBOSE | re.DOTALL,

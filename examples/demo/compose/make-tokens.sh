@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the tokens of the compose file, once: one to sign in with, one for the job.
+# Makes the tokens of the compose file, once: one to sign in with, one for the job; and the key that code is signed with.
 set -eu
 umask 077
 for role in admin job; do
@@ -9,3 +9,8 @@ for role in admin job; do
     mv "$file.new" "$file"
   fi
 done
+keys="/var/lib/percept/tokens/signing-keys"
+if [ ! -s "$keys" ]; then
+  percept signing-key compose > "$keys.new"
+  mv "$keys.new" "$keys"
+fi

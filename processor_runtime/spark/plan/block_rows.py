@@ -2,21 +2,24 @@
 
 key stage ──Arrow──► rows (shard, kind, …, data) ──shuffle──► pandas ──► matching stage
 
-A row is thousands of events, so what Spark does per row costs nothing. Beside blocks, two more
-kinds of rows travel along: finished rows of output, and the counts of a partition.
+A row is thousands of events, so what Spark does per row costs nothing. Beside blocks, three
+more kinds of rows travel along: finished rows of output, the counts of a partition, and questions
+about keys.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from typing import Any, Final
 
 import polars as pl
 import pyarrow as pa
 from pydantic_core import from_json, to_json
 
+from cep.nfa.codec import pack, unpack
 from processor_runtime.rows.event_block import Arrival, EventBlock
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rows.valid_text import with_valid_text
+from processor_runtime.stages.asked_keys import KeyQuestion
 from processor_runtime.stages.key_stage import EventCounts
 
 DDL: Final = (
@@ -38,6 +41,7 @@ SCHEMA: Final = pa.schema(
 _ROWS = "rows"
 _COUNTS = "counts"
 _EVENTS = "events:"
+_ASKED = "asked"
 
 BlockRow = tuple[int, str, int, int, int, int, int, bytes]
 """One row of `SCHEMA`."""
@@ -67,6 +71,11 @@ def counts_row(shard: int, counts: EventCounts) -> BlockRow:
     return (shard, _COUNTS, 0, 0, 0, 0, 0, to_json(asdict(counts)))
 
 
+def question_row(shard: int, question: KeyQuestion) -> BlockRow:
+    """Return a question about a key as a row."""
+    return (shard, _ASKED, 0, 0, 0, 0, 0, pack(list(astuple(question))))
+
+
 def record_batch(rows: Sequence[BlockRow]) -> pa.RecordBatch:
     """Return rows as one Arrow batch of `SCHEMA`."""
     columns = zip(*rows, strict=True)
@@ -87,9 +96,12 @@ class Received:
         self.blocks: list[EventBlock] = []
         self._output: list[bytes] = []
         self.counts = EventCounts()
+        self.questions: dict[KeyQuestion, None] = {}
         for _, kind, batch_id, position, from_ms, until_ms, row_count, data in rows:
             if kind == _COUNTS:
                 self.counts.add(EventCounts(**from_json(data)))
+            elif kind == _ASKED:
+                self.questions[KeyQuestion(*unpack(bytes(data)))] = None  # each partition asks
             elif kind == _ROWS:
                 self._output.append(bytes(data))
             else:

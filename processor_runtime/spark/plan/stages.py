@@ -25,9 +25,11 @@ from processor_runtime.spark.plan.block_rows import (
     event_row,
     frames,
     output_row,
+    question_row,
     record_batch,
 )
 from processor_runtime.spark.plan.worker_rules import RuleSource
+from processor_runtime.stages.asked_keys import questions
 from processor_runtime.stages.key_stage import EventCounts, KeyStage, KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings, ShardMatcher
 from processor_runtime.stages.shard_status import write_status
@@ -75,7 +77,13 @@ class KeyStageTask:
             # A count of nothing calls a shard.
             called = self.shard_keys if stage.calls_every_shard else ()
             counts = [counts_row(each, EventCounts()) for each in called]
-            yield record_batch([counts_row(own_shard, stage.counts), *counts])
+            asked = [
+                question_row(self.shard_keys[shard], question)
+                for shard, question in questions(
+                    stage.rules, self.rules.asked(), self.settings.shards
+                )
+            ]
+            yield record_batch([counts_row(own_shard, stage.counts), *counts, *asked])
 
 
 class SparkState:
@@ -147,7 +155,7 @@ class ShardProcessor(StatefulProcessor):
         for rows in received.output_rows():
             matcher.rows.add(rows)
             yield from map(rows_as_pandas, matcher.rows.full())
-        yield from map(rows_as_pandas, matcher.match(received.blocks))
+        yield from map(rows_as_pandas, matcher.match(received.blocks, received.questions))
         matcher.status.counts.add(received.counts)
         self._wake_at(matcher.next_wake_ms, clock.watermark_ms)
         status: Any = STATUS

@@ -14,11 +14,14 @@ from processor_runtime.spark.sinks.row_columns import instant
 
 _TEXT_LENGTH: Final = 200
 _LONG_TEXT_LENGTH: Final = 10_000
+_TAGGED: Final = ("side", "shadow")
 _STYLES: Final = {
     "match": "green",
     "timeout": "yellow",
     "shadow": "dim",
     "suppressed": "dim",
+    "grouped": "dim",
+    "group": "green",
     "late": "cyan",
     "error": "red",
 }
@@ -73,7 +76,8 @@ def _beginning(name: str, length: int) -> Column:
 
 
 def _cells(row: Row) -> list[Text]:
-    kind = row["kind"] if row["tag"] is None else f"{row['kind']} {row['tag']}"
+    # The tag of a match is the id of its group, which tells people nothing.
+    kind = f"{row['kind']} {row['tag']}" if row["tag"] and row["kind"] in _TAGGED else row["kind"]
     processor = row["processor_id"] or ""
     if processor:
         processor += f" v{row['version']}"

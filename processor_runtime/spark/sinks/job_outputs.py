@@ -32,7 +32,7 @@ from processor_runtime.spark.sinks.console import ConsoleSink
 from processor_runtime.spark.sinks.files.delta import DeltaSink
 from processor_runtime.spark.sinks.files.sink import FileSink
 from processor_runtime.spark.sinks.jdbc.sink import JdbcSink
-from processor_runtime.spark.sinks.kafka import KafkaSink
+from processor_runtime.spark.sinks.kafka import KafkaSink, SparkKafkaSink
 from processor_runtime.spark.sinks.output_sink import OutputFailed, OutputSink, SinkSurroundings
 from processor_runtime.spark.sinks.service import ServiceSink
 from processor_runtime.spark.sinks.webhook.sink import WebhookSink
@@ -145,7 +145,8 @@ def _sink(output: Output, surroundings: SinkSurroundings) -> OutputSink:
         case DeltaOutput():
             sink = DeltaSink(output, surroundings)
         case KafkaOutput():
-            sink = KafkaSink(output)
+            uses_spark = output.connector == "spark"
+            sink = SparkKafkaSink(output) if uses_spark else KafkaSink(output)
         case JdbcOutput():
             sink = JdbcSink(output, surroundings)
         case WebhookOutput():

@@ -2,20 +2,69 @@
 
     row ──► key ["failed-logins","eve"] · value: JSON of the row · headers row_id, match_id, kind
 
-Rows of one key of a processor go to one partition, so they stay in order. A batch that is written
-again produces the same records.
+Rows of one key of a processor go to one partition. A batch that is written again produces the same
+records. Percept's own connector writes from the driver, so that executors need no password for it,
+in the order of event time; Spark's connector writes from its executors.
 """
 
-from pyspark.sql import Column, DataFrame
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - how PySpark's functions are named everywhere
 
-from processor_runtime.job_file.outputs import BOOTSTRAP_SERVERS, KafkaOutput
+from processor_runtime.job_file.outputs import KafkaOutput
+from processor_runtime.kafka.settings import (
+    BOOTSTRAP_SERVERS,
+    MISSING_LIBRARY,
+    client_settings,
+    is_installed,
+    secret_values,
+)
 from processor_runtime.spark.failure_text import secret_options
 from processor_runtime.spark.sinks.row_columns import ROW_ID, row_json, with_times
-from processor_runtime.spark.sinks.row_identity import with_identity
+from processor_runtime.spark.sinks.row_identity import tasks_for, with_identity
+
+_AGAIN = "The batch is written again when the job is started again."
 
 
 class KafkaSink:
+    """Writes batches to a topic, by librdkafka.
+
+    Raises:
+        ValueError: the library of the extra `kafka` is not installed, or a setting is of Java.
+    """
+
+    def __init__(self, output: KafkaOutput) -> None:
+        if not is_installed():
+            raise ValueError(MISSING_LIBRARY)
+        from processor_runtime.kafka.producing import BatchProducer, Record  # noqa: PLC0415
+
+        self._record = Record
+        self._producer = BatchProducer(client_settings(output.options), output.topic)
+        self.secrets = secret_values(output.options)
+        self.remedy = (
+            f"Look at the brokers {output.options[BOOTSTRAP_SERVERS]}, at the topic "
+            f"{output.topic}, and at kafka.message.max.bytes if a record is too large. {_AGAIN}"
+        )
+
+    def write(self, rows: DataFrame, batch_id: int, row_count: int) -> None:
+        """Send the rows of a batch, and wait until the brokers have them."""
+        if row_count:
+            named = with_identity(rows, batch_id, row_count)
+            records = _records(_in_order(named, row_count)).toLocalIterator()
+            self._producer.send(map(self._of_row, records))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._producer.close()
+
+    def _of_row(self, row: Row) -> Any:
+        headers = tuple((each["key"], bytes(each["value"])) for each in row["headers"])
+        key = None if row["key"] is None else row["key"].encode()
+        return self._record(key, row["value"].encode(), headers)
+
+
+class SparkKafkaSink:
     """Writes batches to a topic through Spark's Kafka connector."""
 
     def __init__(self, output: KafkaOutput) -> None:
@@ -24,8 +73,7 @@ class KafkaSink:
         self.remedy = (
             f"Look at the brokers {output.options[BOOTSTRAP_SERVERS]}, at the topic "
             f"{output.topic}, and at kafka.max.request.size if a record is too large. Spark's "
-            "connector is org.apache.spark:spark-sql-kafka-0-10_2.13, under packages. The batch "
-            "is written again when the job is started again."
+            f"connector is org.apache.spark:spark-sql-kafka-0-10_2.13, under packages. {_AGAIN}"
         )
 
     def write(self, rows: DataFrame, batch_id: int, row_count: int) -> None:
@@ -44,7 +92,18 @@ def kafka_records(rows: DataFrame, batch_id: int, row_count: int) -> DataFrame:
     The key is a JSON array of the processor's id and its key; rows without a processor (late
     events) have none.
     """
-    timed = with_times(with_identity(rows, batch_id, row_count))
+    return _records(with_identity(rows, batch_id, row_count))
+
+
+def _in_order(named: DataFrame, row_count: int) -> DataFrame:
+    """Return rows by the event time they end at, so that those of one key are written in order."""
+    pieces, order = tasks_for(row_count), ("end_ms", ROW_ID)
+    divided = named.coalesce(1) if pieces == 1 else named.repartitionByRange(pieces, *order)
+    return divided.sortWithinPartitions(*order)
+
+
+def _records(named: DataFrame) -> DataFrame:
+    timed = with_times(named)
     return timed.select(
         _record_key().alias("key"),
         row_json(timed).alias("value"),

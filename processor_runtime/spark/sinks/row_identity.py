@@ -1,7 +1,7 @@
 """Gives every row a unique id, which is the same when its batch is written again.
 
-    match, timeout, shadow, suppressed ──► match_id   of several of a match: match_id, match_id-2, …
-    side, late, error ──► hash of batch and row       of several equal rows: hash, hash-2, …
+    match, timeout, group, … ──► match_id         of several of a match: match_id, match_id-2, …
+    side, late, error ──► hash of batch and row   of several equal rows: hash, hash-2, …
 
 Numbers are assigned by the content of rows, so they do not depend on the order in which tasks find
 them.
@@ -15,6 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 - how PySpark's functions a
 from processor_runtime.spark.sinks.row_columns import ROW_ID
 
 ROWS_PER_TASK: Final = 20_000
+_NAMED: Final = ("match", "timeout", "shadow", "suppressed", "grouped", "group")
 
 
 def with_identity(rows: DataFrame, batch_id: int, row_count: int) -> DataFrame:
@@ -28,10 +29,7 @@ def with_identity(rows: DataFrame, batch_id: int, row_count: int) -> DataFrame:
     content = F.sha2(
         F.to_json(F.struct(F.lit(batch_id).alias("batch_id"), *rows.columns)), numBits=256
     )
-    is_match = (
-        F.col("kind").isin("match", "timeout", "shadow", "suppressed")
-        & F.col("match_id").isNotNull()
-    )
+    is_match = F.col("kind").isin(*_NAMED) & F.col("match_id").isNotNull()
     named = rows.withColumn("_content", content).withColumn(
         "_name", F.when(is_match, F.col("match_id")).otherwise(F.col("_content"))
     )

@@ -10,12 +10,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - how PySpark's functions are named everywhere
 
 from contract.problem_text import first_line
-from contract.reports import ReportedMatch
+from contract.reports import ReportedGroup, ReportedMatch
 from processor_runtime.reporting import MatchPoster
-from processor_runtime.reporting.shortening import LEFT_OUT, reported_match
+from processor_runtime.reporting.shortening import LEFT_OUT, reported_group, reported_match
 
 ROWS_PER_BATCH: Final = 1_000
 LARGEST_BYTES: Final = 1_000_000
+_PRECEDENCE: Final = ("match", "group", "shadow", "suppressed", "timeout", "grouped")
+"""Which kinds are offered of a batch that has too many rows."""
 
 _log = logging.getLogger("percept.outputs")
 
@@ -36,29 +38,39 @@ class ServiceSink:
         if row_count == 0:
             return
         newest = (
-            # In a large batch, matches take precedence over timed-out partial matches.
-            rows.orderBy("kind", F.col("end_ms").desc_nulls_last(), "match_id")
+            rows.orderBy(_precedence(), F.col("end_ms").desc_nulls_last(), "match_id")
             .limit(ROWS_PER_BATCH)
             .select(
-                *("match_id", "kind", "processor_id", "version", "epoch", "start_ms", "end_ms"),
+                *("kind", "tag", "processor_id", "version", "epoch"),
+                *("match_id", "start_ms", "end_ms"),
                 *(_bounded(name) for name in ("key", "output", "events")),
             )
             .collect()
         )
         matches: list[ReportedMatch] = []
+        groups: list[ReportedGroup] = []
         for row in reversed(newest):
             try:
-                matches.append(reported_match(row.asDict()))
-            except (ValueError, TypeError, AttributeError) as error:
+                if row.kind == "group":
+                    groups.append(reported_group(row.asDict()))
+                else:
+                    matches.append(reported_match(row.asDict()))
+            except (LookupError, ValueError, TypeError, AttributeError) as error:
                 self._poster.count_dropped(1, f"one could not be read: {first_line(error)}")
         self._poster.count_dropped(
             row_count - len(newest), f"a batch had more than {ROWS_PER_BATCH}"
         )
-        self._poster.offer(matches)
+        # Groups last: a match and what it stands for can come in one batch.
+        self._poster.offer([*matches, *groups])
 
     def close(self) -> None:
         """End posting."""
         self._poster.close()
+
+
+def _precedence() -> Column:
+    places = (F.when(F.col("kind") == kind, place) for place, kind in enumerate(_PRECEDENCE))
+    return F.coalesce(*places, F.lit(len(_PRECEDENCE)))
 
 
 def _bounded(name: str) -> Column:

@@ -20,6 +20,7 @@ from processor_runtime.spark.sources.errors import SourceError, condition, first
 from processor_runtime.spark.sources.file_fit import reader_type
 from processor_runtime.spark.sources.file_schemas import SELF_DESCRIBING
 from processor_runtime.spark.sources.malformed import never_malformed
+from processor_runtime.spark.sources.own_kafka import own_kafka_rows
 from processor_runtime.spark.sources.parsing import (
     VALUE,
     events_in_files,
@@ -31,7 +32,8 @@ from processor_runtime.spark.sources.parsing import (
 # The log of a table of Delta is of another kind, and Delta itself checks what is written to it.
 CHECKED_FORMATS: Final = FILE_FORMATS - {"delta"}
 _REMEDIES: Final = {
-    "DATA_SOURCE_NOT_FOUND": "Correct source.format, or add its package under source.packages.",
+    "DATA_SOURCE_NOT_FOUND": "Correct source.format, add its package under source.packages, or "
+    "install the Python module pyspark_… that has it.",
     "KAFKA_DATA_SOURCE_NOT_ENABLED": "Add org.apache.spark:spark-sql-kafka-0-10_2.13:"
     f"{spark_version} under source.packages.",
     "PATH_NOT_FOUND": "Create the directory, or correct source.path.",
@@ -70,6 +72,9 @@ def read_source(
     """
     schema = stream_schema(stream)
     try:
+        if source.uses_own_kafka:
+            records = own_kafka_rows(spark, source, schema, files)
+            return SourceEvents(events_of(records, source, stream))
         rows = _opened(spark, source, schema, continues=_has_begun(files))
         events = events_of(rows, source, stream)
         if files is None or source.format not in CHECKED_FORMATS:

@@ -1,5 +1,7 @@
 """Text → columns of a stream: JSON in a column `value` (Kafka, lines of text), JSON and CSV files.
 
+Values of Avro and Protobuf come with their JSON beside them, in a column `decoded`.
+
 A value that does not fit its column's type makes its row malformed; the row is kept, with those
 columns that do fit.
 """
@@ -21,12 +23,14 @@ _PARSED: Final = "_parsed"
 _OWN: Final = "_own"
 _PLACE: Final = "_place"
 VALUE: Final = "value"
+_DECODED: Final = "decoded"
+_UNREADABLE: Final = "unreadable"
 _PLACE_IN_KAFKA: Final = ("topic", "partition", "offset")
 _TEXT_MAP: Final = "MAP<STRING, STRING>"
 
 
 def events_in_values(frame: DataFrame, source: Source, schema: T.StructType) -> DataFrame:
-    """Return events that are JSON in the column `value`, with other columns of the source.
+    """Return events that are in the column `value`, with other columns of the source.
 
     Raises:
         SourceError: there is no such column, or a column of the source does not fit.
@@ -43,12 +47,14 @@ def events_in_values(frame: DataFrame, source: Source, schema: T.StructType) -> 
         raise SourceError("source.columns: every column is beside the value; none is left in it")
     own_columns = typed_columns(frame.schema, beside, source.columns)
     place = [name for name in _PLACE_IN_KAFKA if name in frame.schema.names]
-    text = column(VALUE).cast("string")
+    is_decoded = source.has_schemas
+    text = column(_DECODED) if is_decoded else column(VALUE).cast("string")
     columns = [
         F.from_json(text, _with_raw(inside), _keeping_malformed(source.value_options)).alias(
             _PARSED
         ),
         column(VALUE).alias(RAW),
+        *(map(column, (_DECODED, _UNREADABLE)) if is_decoded else ()),
     ]
     if own_columns:
         columns.append(F.struct(*own_columns).alias(_OWN))
@@ -56,7 +62,10 @@ def events_in_values(frame: DataFrame, source: Source, schema: T.StructType) -> 
         columns.append(F.struct(*map(column, place)).alias(_PLACE))
     rows = frame.select(*columns)
     parsed = column(_PARSED)
-    reason = _json_reason(column(RAW).cast("string"), inside, parsed.getField)
+    read_from = column(_DECODED) if is_decoded else column(RAW).cast("string")
+    reason = _json_reason(read_from, inside, parsed.getField)
+    if is_decoded:
+        reason = F.coalesce(column(_UNREADABLE), reason)
     malformed = malformed_column(
         condition=parsed.isNull() | parsed.getField(RAW).isNotNull(),
         reason=F.when(column(RAW).isNull(), F.lit("the value is NULL")).otherwise(reason),

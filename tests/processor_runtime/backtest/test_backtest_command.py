@@ -12,6 +12,7 @@ from cep.events.table import read_events
 from percept.command_line import app
 from tests.docs.fences import ROOT
 
+DAY_MS = 86_400_000
 EVENTS = ROOT / "examples" / "ssh_auth" / "events.jsonl.gz"
 STREAM = "name: logins\nschema: user STRING, action STRING, ts BIGINT\nevent_time_column: ts\n"
 RULE = """\
@@ -47,12 +48,12 @@ def write(path: Path, *events: tuple[int, str, str]) -> None:
     path.write_text("\n".join(lines), encoding="utf-8")
 
 
-def run(*words: str) -> Result:
-    return CliRunner().invoke(app, ["backtest", *words])
+def run(*words: str, stdin: bytes | None = None) -> Result:
+    return CliRunner().invoke(app, ["backtest", *words], input=stdin)
 
 
-def found(*words: str) -> dict[str, Any]:
-    result = run(*words, "--json")
+def found(*words: str, stdin: bytes | None = None) -> dict[str, Any]:
+    result = run(*words, "--json", stdin=stdin)
     assert result.exit_code == 0, result.output
     told: dict[str, Any] = json.loads(result.stdout)
     return told
@@ -91,13 +92,40 @@ def test_the_same_is_found_in_every_format_and_in_parts(folder: Path) -> None:
     frame = pl.DataFrame(table.rows, schema=table.schema.to_polars(), orient="row")
     frame.write_csv(folder / "events.csv")
     frame.write_parquet(folder / "events.parquet")
+    frame.write_ipc(folder / "events.arrow")
     frame[:2].write_parquet(folder / "first.parquet")
     frame[2:].write_csv(folder / "second.csv")
     first = found("rule.yaml", "-e", "events.jsonl")["rules"]
     assert [(rule["rule"], rule["matches"]) for rule in first] == [("failed-logins", 1)]
     assert found("rule.yaml", "-e", "events.csv")["rules"] == first
     assert found("rule.yaml", "-e", "events.parquet")["rules"] == first
+    assert found("rule.yaml", "-e", "events.arrow")["rules"] == first
+    for name in ("events.jsonl", "events.csv", "events.parquet", "events.arrow"):
+        content = (folder / name).read_bytes()
+        assert found("rule.yaml", "-e", "-", stdin=content)["rules"] == first
     assert found("rule.yaml", "-e", "second.csv", "-e", "first.parquet")["rules"] == first
+
+
+def test_standard_input_is_read_once_for_columns_and_events(folder: Path) -> None:
+    (folder / "stream.yaml").unlink()
+    events = (folder / "events.jsonl").read_bytes()
+    (rule,) = found("rule.yaml", "-e", "-", "--label-column", "action", stdin=events)["rules"]
+    assert rule["matches"] == 1
+    piped = found("-", "-e", "events.jsonl", stdin=RULE.encode())["rules"]
+    assert [each["matches"] for each in piped] == [1]
+    for words in (("-", "-e", "-"), ("rule.yaml", "-e", "-", "-e", "-")):
+        result = run(*words)
+        assert (result.exit_code, "can be read only once" in result.stderr) == (2, True)
+    bad = run("rule.yaml", "-e", "-", stdin=b'{"ts": 1')
+    assert "standard input: line 1" in bad.stderr
+
+
+def test_seconds_that_are_read_as_milliseconds_are_told(folder: Path) -> None:
+    for times, is_told in (([1_700_000_000, 1_700_000_060], True), ([1, 1_700_000_000], False)):
+        write(folder / "events.jsonl", *((ts, "eve", "fail") for ts in times))
+        result = run("rule.yaml", "-e", "events.jsonl")
+        assert result.exit_code == 0
+        assert ("warning: ts reads as a day of early 1970" in result.stderr) is is_told
 
 
 def test_a_span_of_time_is_taken(folder: Path) -> None:
@@ -105,7 +133,7 @@ def test_a_span_of_time_is_taken(folder: Path) -> None:
     assert found("rule.yaml", "-e", path, "--from", "1970-01-01T00:00:00.002Z")["events"] == 5
     told = found("rule.yaml", "-e", path, "--to", "1970-01-01T00:00:00.003Z")
     assert (told["events"], told["rules"][0]["matches"]) == (2, 0)
-    assert told["until"] == "1970-01-01T00:00:00.002Z"
+    assert told["last_event"] == "1970-01-01T00:00:00.002Z"
 
 
 @pytest.mark.usefixtures("folder")
@@ -117,6 +145,28 @@ def test_another_version_is_compared() -> None:
     assert against["first_lost"] == [{"key": "eve", "end": "1970-01-01T00:00:00.003Z"}]
     (same,) = found("rule.yaml", "-e", "events.jsonl", "--against", "rule.yaml")["rules"]
     assert [same["against"][name] for name in ("both", "gained", "lost")] == [1, 0, 0]
+
+
+def test_matches_beyond_those_told_apart_are_not_compared(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = ((1, "fail"), (2, "fail"), (3, "login"))
+    write(
+        folder / "events.jsonl",
+        *((2_000 * place + ts, "eve", action) for place in range(5) for ts, action in times),
+    )
+    words = ("rule.yaml", "-e", "events.jsonl", "--against", "wide.yaml")
+    (rule,) = found(*words)["rules"]
+    whole = rule["against"]
+    assert (whole["both"], whole["gained"], whole["lost"]) == (0, 5, 10)
+    assert (whole["is_complete"], whole["before"]) == (True, None)
+    monkeypatch.setattr("processor_runtime.backtest.findings._MOST_NAMED", 4)
+    (rule,) = found(*words)["rules"]
+    cut = rule["against"]
+    # The other version finds two a time, so that the first two times are whole.
+    assert (cut["both"], cut["gained"], cut["lost"]) == (0, 2, 4)
+    assert (cut["is_complete"], cut["before"]) == (False, "1970-01-01T00:00:04.003Z")
+    assert "2 gained, 4 lost, of the matches before 1970-01-01T00:00:04.003Z" in run(*words).stdout
 
 
 def test_matches_are_scored_by_labels_of_keys_of_matches_and_of_events(folder: Path) -> None:
@@ -141,6 +191,70 @@ def test_matches_are_scored_by_labels_of_keys_of_matches_and_of_events(folder: P
     (rule,) = found("rule.yaml", "-e", "labelled.jsonl", "--label-column", "bad")["rules"]
     scores = rule["labels"]
     assert (scores["true_positives"], scores["precision"], scores["recall"]) == (1, 1.0, 1.0)
+
+
+def test_labels_of_the_service_are_those_of_every_version(folder: Path) -> None:
+    times = [f"1970-01-02T00:00:00.00{ms}Z" for ms in range(10)]
+    write(
+        folder / "events.jsonl",
+        *((DAY_MS + ts, user, "fail") for ts, user in ((1, "eve"), (2, "eve"), (4, "bob"))),
+        *((DAY_MS + ts, user, "login") for ts, user in ((3, "eve"), (5, "bob"))),
+    )
+    columns = "match_id,rule,version,kind,key,start,end,label,labelled_at"
+    lines = (
+        f'of-version-7,failed-logins,7,match,"[""eve""]",{times[2]},{times[3]},resolved,',
+        f'timed-out,failed-logins,7,timeout,"[""bob""]",{times[4]},{times[5]},resolved,',
+        f'noise,failed-logins,7,match,"[""bob""]",{times[4]},{times[5]},false_positive,',
+        f'of-another,other,7,match,"[""eve""]",{times[1]},{times[3]},resolved,',
+        f'missed,failed-logins,6,match,"[""ann""]",{times[1]},{times[3]},resolved,',
+    )
+    (folder / "labels.csv").write_text("\n".join((columns, *lines)), encoding="utf-8")
+    words = ("wide.yaml", "-e", "events.jsonl", "--labels", "labels.csv")
+    (rule,) = found(*words)["rules"]
+    scores = rule["labels"]
+    counts = [scores[name] for name in ("true_positives", "false_positives", "unlabelled")]
+    assert (counts, scores["recall"]) == ([1, 1, 1], 1 / 2)
+    # What lies outside of the events cannot be found in them.
+    (rule,) = found(*words, "--from", times[2])["rules"]
+    assert (rule["labels"]["bad_keys"], rule["labels"]["recall"]) == (1, 1.0)
+    (rule,) = found(*words, "--to", times[3])["rules"]
+    assert (rule["labels"]["bad_keys"], rule["labels"]["recall"]) == (0, None)
+    (folder / "labels.csv").write_text(
+        f"{columns}\nsome,failed-logins,7,match,eve,{times[1]},noon,resolved,", encoding="utf-8"
+    )
+    refused = run(*words)
+    assert (refused.exit_code, "labels.csv: line 2: key, start and end" in refused.stderr) == (
+        2,
+        True,
+    )
+
+
+@pytest.mark.parametrize(("kind", "key"), [("TIMESTAMP", 1_000), ("DATE", "2026-11-23")])
+def test_keys_of_every_type_are_compared_with_labelled_events(
+    folder: Path, kind: str, key: object
+) -> None:
+    (folder / "stream.yaml").write_text(STREAM.replace("user STRING", f"user {kind}"), "utf-8")
+    events = [
+        {"ts": ts, "user": key, "action": action, "bad": True}
+        for ts, action in ((1, "fail"), (2, "login"))
+    ]
+    (folder / "events.jsonl").write_text("\n".join(map(json.dumps, events)), encoding="utf-8")
+    (rule,) = found("wide.yaml", "-e", "events.jsonl", "--label-column", "bad")["rules"]
+    scores = rule["labels"]
+    assert (scores["true_positives"], scores["precision"], scores["recall"]) == (1, 1.0, 1.0)
+
+
+def test_times_beyond_the_year_9999_are_refused(folder: Path) -> None:
+    begin = 1_790_000_000_000_000  # microseconds
+    write(
+        folder / "events.jsonl",
+        *(
+            (begin + number, "eve", action)
+            for number, action in enumerate(("fail", "fail", "login"))
+        ),
+    )
+    result = run("rule.yaml", "-e", "events.jsonl")
+    assert (result.exit_code, "milliseconds since 1970" in result.stderr) == (2, True)
 
 
 @pytest.mark.usefixtures("folder")
@@ -209,4 +323,35 @@ def test_keys_cannot_write_to_the_terminal(folder: Path) -> None:
 def test_without_events_nothing_is_found(folder: Path) -> None:
     (folder / "none.csv").write_text("user,action,ts\n", encoding="utf-8")
     told = found("rule.yaml", "-e", "none.csv")
-    assert (told["events"], told["from"], told["rules"][0]["matches"]) == (0, None, 0)
+    assert (told["events"], told["first_event"], told["rules"][0]["matches"]) == (0, None, 0)
+
+
+def test_lists_that_rules_name_are_read_from_files(folder: Path) -> None:
+    rule = RULE.replace("action = 'fail', times: 2", "action = 'fail' AND user IN LIST('vip')")
+    (folder / "rule.yaml").write_text(rule, encoding="utf-8")
+    (folder / "bob.csv").write_text('bob\n\n"x,y"\n', encoding="utf-8")
+    words = ["rule.yaml", "-e", "events.jsonl", "--list", "vip=bob.csv"]
+    (only,) = found(*words)["rules"]
+    assert only["top_keys"] == {"bob": 1}
+    refused = run("rule.yaml", "-e", "events.jsonl")
+    assert refused.exit_code == 2
+    assert "there is no list 'vip'" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "content", "told"),
+    [
+        ("vip", "", "write NAME=FILE"),
+        ("vip:DOUBLE=x.csv", "1", "one of STRING, BIGINT, DATE"),
+        ("vip:BIGINT=x.csv", "1\n\ntwo", "x.csv, line 3: 'two' is no BIGINT"),
+        ("vip=x.csv", "a,b", "x.csv, line 1: 2 columns; a list has one"),
+        ("vip=y.csv", "", "No such file"),
+    ],
+)
+def test_what_is_no_list_is_told_with_its_place(
+    folder: Path, option: str, content: str, told: str
+) -> None:
+    (folder / "x.csv").write_text(content, encoding="utf-8")
+    refused = run("rule.yaml", "-e", "events.jsonl", "--list", option)
+    assert refused.exit_code == 2
+    assert told in refused.stderr

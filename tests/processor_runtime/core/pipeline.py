@@ -9,24 +9,45 @@ the timers, and the files of the checkpoint. Everything else is the code that a 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 
 from cep.expression import DataType, Schema
+from cep.expression.lists import ListContent
 from cep.expression.types import to_polars
-from contract.snapshot import Snapshot, SnapshotProcessor, SnapshotRollout, StreamDefinition
+from cep.list_content import ListType, ListValue, list_values
+from contract.asked_keys import AskedKey
+from contract.snapshot import (
+    Snapshot,
+    SnapshotList,
+    SnapshotProcessor,
+    SnapshotRollout,
+    StreamDefinition,
+)
+from processor_runtime.driver.alert_state import AlertStates
+from processor_runtime.driver.batch_record import list_file
 from processor_runtime.driver.job_progress import JobProgress
 from processor_runtime.driver.job_status import JobStatus
 from processor_runtime.driver.offset_log import BatchStart
 from processor_runtime.driver.pinning import BatchPins, Pin, failed_versions
 from processor_runtime.rows.event_block import TIME, EventBlock
 from processor_runtime.rows.output_rows import OutputRow
+from processor_runtime.rules.alerts import budgets_of, groupings_of
 from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.rules.rule_set import RuleSet, compile_rules
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
 from processor_runtime.schedule.timeline import Timeline
 from processor_runtime.schedule.timeline_document import read_timeline
+from processor_runtime.stages.alerting import (
+    AlertRules,
+    AlertState,
+    BatchEnd,
+    ListedRows,
+    alerted,
+)
+from processor_runtime.stages.asked_keys import KeyQuestion, questions
+from processor_runtime.stages.budgets import throttled_until
 from processor_runtime.stages.key_stage import KeyStage, KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings, ShardMatcher
 from processor_runtime.stages.shard_status import ShardStatus, read_status, write_status
@@ -128,6 +149,10 @@ class Pipeline:
         self._clock_ms = NO_WATERMARK_MS
         self._wakes: list[int | None] = [None] * self.options.shards
         self._before: _Checkpoint | None = None
+        self.asked: list[AskedKey] = []
+        """What is asked of keys, from the next batch on."""
+        self.list_contents: dict[str, bytes] = {}
+        """What the source of rules has, by digest."""
         self.snapshot = Snapshot(format=1, epoch=0, stream=stream, processors=[])
         self._start()
 
@@ -145,14 +170,20 @@ class Pipeline:
             delay_ms,
             idle_after_ms=self.options.idle_after_ms,
             closes=closes,
+            list_content=lambda digest: self.list_contents[digest],
         )
         self._progress = JobProgress(self.options.shards)
+        self._alert_states = AlertStates(self._files)
+        self.alerts = AlertState()
         self._rule_sets: dict[str, RuleSet] = {}
 
     # What happens to a job
 
     def publish(
-        self, *processors: SnapshotProcessor, rollouts: Iterable[SnapshotRollout] = ()
+        self,
+        *processors: SnapshotProcessor,
+        rollouts: Iterable[SnapshotRollout] = (),
+        lists: Iterable[SnapshotList] = (),
     ) -> None:
         """Publish these processors, instead of those before, from the next batch on."""
         self.snapshot = self.snapshot.model_copy(
@@ -160,6 +191,7 @@ class Pipeline:
                 "epoch": self.snapshot.epoch + 1,
                 "processors": sorted(processors, key=lambda processor: processor.id),
                 "rollouts": list(rollouts),
+                "lists": list(lists),
             }
         )
 
@@ -255,9 +287,12 @@ class Pipeline:
         wanted = set(range(1 if stages else 0))
         if any(stage.calls_every_shard for stage, _ in stages):
             wanted = set(range(self.options.shards))
-        called = self._shards(pin, wanted, blocks, rows)
+        asked = list(questions(self._rules(pin), self.asked, self.options.shards)) if stages else []
+        wanted |= {shard for shard, _ in asked}
+        called = self._shards(pin, wanted, blocks, rows, asked)
         for stage, _ in stages:
             called[0].counts.add(stage.counts)
+        rows = self._told(pin, list(called.values()), rows)
         self._learn(pin, list(called.values()))
         times = [stage.counts.newest_ms for stage, _ in stages]
         times += [self.newest_ms]
@@ -267,14 +302,42 @@ class Pipeline:
         self.rows += rows
         return rows
 
+    def _told(
+        self, pin: Pin, statuses: Sequence[ShardStatus], rows: Sequence[OutputRow]
+    ) -> list[OutputRow]:
+        intervals = pin.timeline.intervals
+        rules = AlertRules(groupings_of(intervals), budgets_of(intervals))
+        listed = ListedRows(rows)
+        record = pin.record
+        end = BatchEnd(record.epoch, record.watermark_ms, record.closes)
+        before = self._alert_states.before(record.batch_id)
+        self.alerts = alerted(listed, statuses, rules, before, end).state
+        self._alert_states.keep(record.batch_id, self.alerts)
+        return listed.rows
+
     def _rules(self, pin: Pin) -> RuleSet:
         name = pin.record.timeline
         if name not in self._rule_sets:
             timeline, stream = read_timeline(pin.document)
             earlier = reversed(list(self._rule_sets.values())) if self.options.takes_over else ()
-            rules = compile_rules(timeline, stream, self.options.defaults, earlier)
+            rules = compile_rules(
+                timeline, stream, self.options.defaults, earlier, self._list_content
+            )
             self._rule_sets[name] = rules
         return self._rule_sets[name]
+
+    def _list_content(self, digest: str, data_type: DataType) -> ListContent:
+        pinned = self._pins.record
+        assert pinned is not None
+        shipped = pinned.lists
+
+        def read() -> list[ListValue]:
+            # As a worker: from what has been shipped of the checkpoint.
+            assert list_file(digest) in shipped
+            kind = cast(ListType, str(data_type))
+            return list_values(kind, self._files[list_file(digest)])
+
+        return ListContent(digest, data_type, read)
 
     def _key_stages(
         self, rules: RuleSet, clock: BatchClock, batch: _Checkpoint
@@ -325,6 +388,7 @@ class Pipeline:
         wanted: set[int],
         blocks: Sequence[tuple[int, EventBlock]],
         rows: list[OutputRow],
+        asked: Sequence[tuple[int, KeyQuestion]],
     ) -> dict[int, ShardStatus]:
         called = {}
         clock = pin.clock
@@ -336,13 +400,15 @@ class Pipeline:
             if not (arrived or is_due or shard in wanted):
                 continue
             matcher = ShardMatcher(shard, self._rules(pin), state, clock, self.options.matching)
-            for chunk in matcher.match(arrived):
+            of_shard = [question for number, question in asked if number == shard]
+            for chunk in matcher.match(arrived, of_shard):
                 rows += chunk
             self._wakes[shard] = matcher.next_wake_ms
             called[shard] = read_status(write_status(matcher.status))
         return called
 
     def _learn(self, pin: Pin, statuses: Sequence[ShardStatus]) -> None:
+        self._progress.throttled_until_ms = throttled_until(self.alerts.spent)
         self.job_status = self._progress.add(pin.record, pin.timeline, statuses, 1)
         self._pins.learn(
             self._progress.newest_ms,

@@ -198,7 +198,7 @@ def test_a_key_that_fails_stops_the_rules_that_have_it(batches: int) -> None:
 @pytest.mark.usefixtures("failing")
 def test_a_job_that_is_set_to_fail_fails_with_the_condition() -> None:
     options = Options(shards=1, matching=MatchSettings(fails_on_error=True))
-    told = "processor bad, version 1: condition .*price <> 999"
+    told = "rule bad, version 1: condition .*price <> 999"
     with pytest.raises(RuleFailed, match=told):
         run([processor("bad", version(1, marked(sequence("ab"))))], options=options)
 

@@ -350,7 +350,7 @@ def test_what_a_process_function_does_to_its_events_is_seen_by_no_other() -> Non
 def test_a_job_that_is_set_to_fail_fails_with_the_first_rule(reason: str) -> None:
     defaults = RuleDefaults(signing_keys=KEYS)
     options = Options(shards=1, defaults=defaults, matching=MatchSettings(fails_on_error=True))
-    with pytest.raises(RuleFailed, match="processor failing, version 1: "):
+    with pytest.raises(RuleFailed, match="rule failing, version 1: "):
         run([processor("failing", FAILING[reason])], options=options)
 
 

@@ -237,7 +237,7 @@ def test_a_job_that_is_set_to_fail_fails_at_a_limit() -> None:
     matching = MatchSettings(fails_on_error=True)
     rules = [processor("p", version(1, sequence("ab")))]
     for limits in (RowLimits(per_event=1), RowLimits(per_key=1)):
-        with pytest.raises(RuleFailed, match=r"processor p, version 1: more than 1 rows"):
+        with pytest.raises(RuleFailed, match=r"rule p, version 1: more than 1 rows"):
             run(rules, letters("aabb", 1_000), limits=limits, matching=matching)
 
 

@@ -1,7 +1,8 @@
 """A rule gives out so many matches in a time: beside a run without that, for any batches."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -9,15 +10,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic_core import from_json
 
+from cep import PatternProcessFunction, ProcessContext
 from cep.definition.checking import check_definition
 from cep.definition.document import ProcessorContent
 from cep.expression import Schema
 from cep.nfa.codec import unpack
+from cep.processor import Steps
+from cep.signing.code import CodeUse, sign
+from cep.signing.keys import SigningKey, SigningKeys
 from processor_runtime.rows.output_rows import OutputRow
+from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.stages.shard_matcher import MatchSettings
 from processor_runtime.stages.suppression import BUCKETS
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
+    Document,
+    contents,
     event,
     letters,
     processor,
@@ -49,6 +57,17 @@ def kept(job: Pipeline) -> list[Any]:
         if "/sent" in name
         for entry in unpack(data)
     ]
+
+
+class Nested(PatternProcessFunction):
+    """Gives out what is nested more deeply than JSON is read."""
+
+    def process_match(self, match: Steps, context: ProcessContext) -> Iterable[Any]:
+        del match, context
+        output: list[Any] = []
+        for _ in range(220):
+            output = [output]
+        return [output]
 
 
 class TestOneRule:
@@ -109,17 +128,53 @@ class TestOneRule:
             job.batch(letters("b", 2_000 + number) + letters("b", 2_000 + number, user="v"))
         assert kept(job) == []
 
-    def test_state_of_a_key_that_no_rule_has_any_more_is_freed(self) -> None:
+    def test_state_of_a_key_that_no_rule_has_any_more_is_kept_until_its_time_is_over(self) -> None:
         job = Pipeline(stream(), Options(shards=1, matching=MatchSettings(ALL_KINDS)))
-        job.publish(processor("p", version(1, A, alert=alert("1 hour"))))
+        job.publish(processor("p", version(1, A, alert=alert("10 s"))))
         job.batch(letters("a", 1_000))
         job.advance(1_104)
-        assert len(kept(job)) == 1
         job.publish(processor("q", version(1, A, key_by=["price"])))
-        job.batch(letters("a", 6_000))
-        job.advance(7_000)
-        job.batch(letters("a", 8_000))
-        assert kept(job) == []
+        for time_ms in (6_000, 8_000, 10_999):
+            job.batch(letters("a", time_ms))
+            assert len(kept(job)) == 1
+        job.advance(11_000)
+        job.batch(letters("a", 12_000))
+        assert not [name for name in job.state_names if "sent" in name]
+
+    def test_state_of_a_rule_that_suppresses_no_more_is_freed_when_its_time_is_over(self) -> None:
+        job = Pipeline(stream(), Options(shards=1, matching=MatchSettings(ALL_KINDS)))
+        job.publish(processor("p", version(1, A, alert=alert("10 s"))))
+        job.batch(letters("a", 1_000))
+        job.publish(processor("p", version(2, A)))
+        job.batch(letters("a", 10_999))
+        job.advance(10_999)
+        assert len(kept(job)) == 1
+        job.advance(11_000)
+        job.batch(letters("a", 12_000))
+        assert not [name for name in job.state_names if "sent" in name]
+
+    @pytest.mark.parametrize("shards", [1, 2, 4])
+    @pytest.mark.parametrize("way", ["pause", "delete"])
+    @pytest.mark.parametrize("restarts", [False, True])
+    def test_a_rule_that_comes_back_in_time_does_not_tell_it_again(
+        self, *, shards: int, way: str, restarts: bool
+    ) -> None:
+        job = Pipeline(stream(), Options(shards=shards, matching=MatchSettings(ALL_KINDS)))
+        rule = processor("p", version(1, A, alert=alert("1 hour")))
+        other = processor("q", version(1, sequence("x"), key_by=["price"]))
+        job.publish(rule, other)
+        job.batch(letters("a", 1_000))
+        paused = [rule.model_copy(update={"paused": True})]
+        job.publish(*(paused if way == "pause" else []), other)
+        for number in range(5):
+            job.batch([event("x", 1_200 + number * 100, price=price) for price in range(9)])
+            if restarts:
+                job.restart()
+        job.publish(rule, other)
+        job.batch(letters("a", 3_000))
+        job.advance(4_000)
+        found = [row for row in job.rows if row.processor_id == "p"]
+        assert spelled(found) == ["p1 match a1000", "p1 suppressed a3000"]
 
     @pytest.mark.parametrize(
         ("written", "path"),
@@ -138,6 +193,19 @@ class TestOneRule:
         schema = Schema.from_ddl("name STRING, price BIGINT")
         checked = check_definition(document, schema, ProcessorContent)
         assert [problem.path for problem in checked.problems] == [path]
+
+    def test_what_code_gives_without_columns_is_suppressed_as_if_they_were_null(self) -> None:
+        keys = SigningKeys((SigningKey("k", b"k" * 32),))
+        code = sign(Nested, keys.keys[0], CodeUse.FUNCTION).to_document()
+        options = Options(
+            matching=MatchSettings(ALL_KINDS), defaults=RuleDefaults(signing_keys=keys)
+        )
+        job = Pipeline(stream(), options)
+        rule = version(1, A, function=code, alert=alert("1 hour", by=["price"]))
+        job.publish(processor("p", rule))
+        job.batch(letters("aa", 1_000))
+        job.advance(2_000)
+        assert Counter(row.kind for row in job.rows) == {"match": 1, "suppressed": 1}
 
     def test_a_clause_suppresses_by_its_measures(self) -> None:
         clause = (
@@ -218,6 +286,54 @@ def test_the_same_goes_out_however_events_come(
         rest = rest[size:]
     job.advance(9_000)
     assert told(job.rows) == told(by_hand(plain.rows, for_ms, at_most, by))
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    arrived=arrivals(),
+    ways=st.lists(st.sampled_from(["pause", "delete"]), min_size=1, max_size=2),
+    for_ms=st.sampled_from([20, 1_000]),
+    pattern=st.sampled_from([A, AB]),
+    shards=st.integers(1, 2),
+    data=st.data(),
+)
+def test_the_same_goes_out_however_events_come_when_rules_come_and_go(  # noqa: PLR0913 - drawn by name
+    *,
+    arrived: tuple[int, list[Event]],
+    ways: Sequence[str],
+    for_ms: int,
+    pattern: Document,
+    shards: int,
+    data: st.DataObject,
+) -> None:
+    """Each change is between the same events; the batches in between are any."""
+    delay_ms, events = arrived
+    changes = [change for way in ways for change in (way, "publish")]
+    at = [data.draw(st.integers(0, len(events))) for _ in changes]
+    parts = [events[begin:end] for begin, end in pairwise([0, *sorted(at), len(events)])]
+    rule = processor("p", version(1, pattern, alert=alert(for_ms)))
+    by = {
+        "publish": [rule],
+        "pause": [rule.model_copy(update={"paused": True})],
+        "delete": [],
+    }
+    other = processor("q", version(1, sequence("ab", within_ms=9), key_by=["price"]))
+    found = []
+    for is_divided in (False, True):
+        matching = MatchSettings(ALL_KINDS)
+        job = Pipeline(stream(delay_ms), Options(shards if is_divided else 1, matching=matching))
+        for change, part in zip(["publish", *changes], parts, strict=True):
+            job.publish(*by[change], other)
+            rest = part
+            while rest:
+                size = data.draw(st.integers(1, 3)) if is_divided else len(rest)
+                job.batch(rest[:size])
+                if is_divided and not data.draw(st.integers(0, 5)):
+                    job.restart()
+                rest = rest[size:]
+        job.advance(9_000)
+        found.append(contents(job.rows))
+    assert found[0] == found[1]
 
 
 def by_hand(

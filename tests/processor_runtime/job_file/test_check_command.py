@@ -1,16 +1,21 @@
 """`percept job check` and `percept job schema`."""
 
 import json
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from cep.signing.code import CodePlace, CodeUse, sign
 from cep.signing.keys import SigningKey
+from processor_runtime import running
 from processor_runtime.commands import job_app
+from processor_runtime.job_file import kafka_checks, machine_checks
 from tests.processor_runtime.job_file.job_files import minimal, written
 
 STREAM = {"name": "logins", "schema": "user STRING, ts TIMESTAMP", "event_time_column": "ts"}
@@ -102,10 +107,9 @@ def test_the_options_of_the_discoverer_are_checked_at_their_places(
 
 
 def test_what_was_hardly_meant_is_a_warning(tmp_path: Path) -> None:
-    kafka = {"type": "kafka", "topic": "t", "options": {"kafka.bootstrap.servers": "k"}}
     document = minimal(
         source={"format": "parqet"},
-        outputs=[kafka],
+        outputs=[{"type": "delta", "path": "/out"}],
         discoverer={"type": "http", "url": "https://rules.example", "token_env": "PATH"},
     )
     result = check(written(tmp_path, document), "--json")
@@ -116,6 +120,132 @@ def test_what_was_hardly_meant_is_a_warning(tmp_path: Path) -> None:
         ("service", "Without `service:` its dashboard does not show this job."),
         ("outputs", "Add the kind `error` to one of them."),
     }
+
+
+OWN_SOURCE = """
+from pyspark.sql.datasource import DataSource
+class DefaultSource(DataSource):
+    @classmethod
+    def name(cls):
+        return "Own-Letters"
+"""
+
+
+@pytest.fixture
+def own_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of modules that can be imported; none of them stays imported."""
+    before = set(sys.modules)
+    folder = tmp_path / "modules"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
+    yield folder
+    for name in set(sys.modules) - before:
+        if name.startswith("pyspark_"):
+            del sys.modules[name]
+
+
+def source_warnings(tmp_path: Path, source: dict[str, Any]) -> list[str]:
+    result = check(written(tmp_path, minimal(source=source)), "--json")
+    assert result.exit_code == 0
+    told = [each for each in report(result)["warnings"] if each["path"] == "source.format"]
+    return [each["message"] for each in told]
+
+
+def test_a_source_of_ones_own_is_looked_for(own_modules: Path, tmp_path: Path) -> None:
+    source = {"format": "own-letters"}
+    (told,) = source_warnings(tmp_path, source)
+    assert told == "no module pyspark_… that can be imported here has the source 'own-letters'."
+    (own_modules / "pyspark_own_letters.py").write_text(OWN_SOURCE)
+    assert source_warnings(tmp_path, source) == []
+    (told,) = source_warnings(tmp_path, {"format": "own-numbers"})
+    assert told.endswith("has the source 'own-numbers'; there are: Own-Letters.")
+
+
+def test_a_source_of_ones_own_that_cannot_be_imported_is_told(
+    own_modules: Path, tmp_path: Path
+) -> None:
+    (own_modules / "pyspark_own_broken.py").write_text("import a_client_that_is_not_there\n")
+    (own_modules / "pyspark_own_letters.py").write_text(OWN_SOURCE)
+    (told,) = source_warnings(tmp_path, {"format": "own-letters"})
+    assert told.startswith("pyspark_own_broken cannot be imported here: ModuleNotFoundError: ")
+    assert "a_client_that_is_not_there" in told
+    for source in (
+        {"format": "rate"},
+        {"format": "org.example.Source"},
+        {"format": "own-letters", "packages": ["org.example:letters:1.0"]},
+    ):
+        assert source_warnings(tmp_path, source) == []
+
+
+def kafka_part(**options: str) -> dict[str, Any]:
+    return {"options": {"kafka.bootstrap.servers": "k:1"} | options}
+
+
+def test_settings_of_kafka_are_checked_without_a_broker_and_without_repeating_secrets(
+    tmp_path: Path,
+) -> None:
+    secret = {
+        "kafka.security.protocol": "SASL_SSL",
+        "kafka.sasl.password": "hush-hush",
+        "kafka.sasl.mechanism": "hush-hush",
+    }
+    document = minimal(
+        source={"format": "kafka"} | kafka_part(subscribe="t", startingOffsets="frist"),
+        outputs=[
+            {"type": "kafka", "topic": "t"} | kafka_part(**{"kafka.compresion.type": "zstd"}),
+            {"type": "kafka", "topic": "t", "name": "u"} | kafka_part(**secret),
+        ],
+    )
+    result = check(written(tmp_path, document), "--json")
+    assert result.exit_code == 2
+    told = {each["path"]: each["message"] for each in report(result)["problems"]}
+    assert set(told) == {"source.options", "outputs[0].options", "outputs[1].options"}
+    assert "startingOffsets does not have the form" in told["source.options"]
+    assert "compresion.type" in told["outputs[0].options"]
+    assert "Unsupported SASL mechanism: ***" in told["outputs[1].options"]
+    assert "hush-hush" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("how", "place", "told"),
+    [
+        ({"schema_file": "absent.json"}, "source.schema_file", "cannot be read"),
+        ({"schema_file": "job.yaml"}, "source.schema_file", "not a JSON list of schemas"),
+        (
+            {"schema_registry": {"url": "http://r", "basic.auth.user.info": "hush-hush"}},
+            "source.schema_registry",
+            "must be in the form",
+        ),
+    ],
+)
+def test_schemas_of_values_are_checked_without_a_registry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: dict[str, Any], place: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = {"format": "kafka", "value_format": "avro"} | kafka_part(subscribe="t") | how
+    result = check(written(tmp_path, minimal(source=source)), "--json")
+    assert result.exit_code == 2
+    (problem,) = report(result)["problems"]
+    assert problem["path"] == place
+    assert told in problem["message"]
+    assert "hush-hush" not in result.output
+
+
+def test_without_the_library_of_kafka_its_extra_is_named_before_spark_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kafka_checks, "is_installed", lambda: False)
+    document = minimal(source={"format": "kafka"} | kafka_part(subscribe="t"))
+    path = written(tmp_path, document)
+    result = check(path)
+    assert result.exit_code == 2
+    wanted = "source (line 3, column 1): confluent_kafka is not installed; it comes with Percept's"
+    assert wanted in result.stderr
+    assert "pip install 'percept[kafka]'" in result.stderr
+    monkeypatch.setattr(running, "_run", lambda *_: pytest.fail("Spark was started"))
+    console = Console(record=True, width=500)
+    assert running.run_job(path, None, console) == 2
+    assert "pip install 'percept[kafka]'" in console.export_text()
 
 
 def test_connecting_counts_what_would_run(tmp_path: Path) -> None:
@@ -141,8 +271,8 @@ def test_processors_that_cannot_run_are_told(tmp_path: Path) -> None:
     )
     result = check(written(tmp_path, minimal(discoverer=found)), "--connect")
     assert result.exit_code == 1
-    assert "processor bad: " in result.stderr
-    assert "processor coded: no signing keys are set here" in result.stderr
+    assert "rule bad: " in result.stderr
+    assert "rule coded: no signing keys are set here" in result.stderr
 
 
 def test_code_that_is_signed_for_another_rule_is_told(
@@ -165,9 +295,9 @@ def test_code_that_is_signed_for_another_rule_is_told(
     document = minimal(discoverer=found, signing_keys_env="KEYS")
     result = check(written(tmp_path, document), "--connect")
     assert result.exit_code == 1
-    assert "processor bad: " in result.stderr
+    assert "rule bad: " in result.stderr
     assert f"is signed for rule 'good' of stream '{stream}'" in result.stderr
-    assert "processor good: " not in result.stderr
+    assert "rule good: " not in result.stderr
 
 
 def test_a_job_file_that_does_not_fit_its_stream_is_refused_with_places(tmp_path: Path) -> None:
@@ -183,7 +313,7 @@ def test_processors_that_do_not_come_are_told(tmp_path: Path) -> None:
     path = written(tmp_path, minimal(discoverer={"type": "directory", "path": str(tmp_path / "x")}))
     result = check(path, "--connect", "--timeout", "0.2", "--json")
     assert result.exit_code == 1
-    assert report(result)["no_processors_because"].startswith("no processors after 0.2 s: ")
+    assert report(result)["no_processors_because"].startswith("no rules after 0.2 s: ")
     assert not report(result)["usable"]
 
 
@@ -192,3 +322,51 @@ def test_the_schema_is_printed_with_its_descriptions(key: str) -> None:
     result = CliRunner().invoke(job_app, ["schema"])
     assert result.exit_code == 0
     assert f'"{key}": {{' in result.stdout
+
+
+def test_what_a_machine_lacks_for_the_job_is_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine_checks, "find_spec", {"pandas": "there"}.get)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    result = check(written(tmp_path, minimal()))
+    assert result.exit_code == 0
+    libraries, java = result.stderr.splitlines()
+    assert "warning: spark" in libraries
+    assert "pyspark, pyarrow are not installed here" in libraries
+    assert libraries.endswith("Where the job runs: pip install 'percept[spark]'.")
+    assert "there is no Java here" in java
+
+
+def test_telemetry_that_the_job_would_not_start_with_is_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path, minimal())
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318")
+    assert check(path).stderr == ""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
+    (told,) = check(path).stderr.splitlines()
+    assert "warning: environment: OTEL_EXPORTER_OTLP_PROTOCOL: the protocol 'grpc'" in told
+
+
+@pytest.mark.parametrize(
+    ("written_version", "is_told"), [("11.0.2", True), ("1.8.0_392", True), ("21", False)]
+)
+def test_a_java_that_is_too_old_is_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written_version: str, *, is_told: bool
+) -> None:
+    (tmp_path / "jdk/bin").mkdir(parents=True)
+    (tmp_path / "jdk/bin/java").touch()
+    release = f'IMPLEMENTOR="Some"\nJAVA_VERSION="{written_version}"\n'
+    (tmp_path / "jdk/release").write_text(release, encoding="utf-8")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
+    told = check(written(tmp_path, minimal())).stderr
+    assert ("Spark needs 17 or newer. Set JAVA_HOME" in told) is is_told
+
+
+def test_a_java_home_without_java_is_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert "there is no Java here" in check(written(tmp_path, minimal())).stderr

@@ -8,8 +8,10 @@ import pytest
 from contract.service_access import token_reader
 from contract.snapshot import StreamDefinition
 from processor_runtime.job_file import load_job_file, misfits, stream_of_job
+from processor_runtime.job_file.outputs import KafkaOutput
 from tests.processor_runtime.job_file.job_files import loaded, minimal, refusal, written
 
+SPARKS_KAFKA = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.3.0"
 KAFKA: dict[str, Any] = {
     "format": "kafka",
     "options": {"kafka.bootstrap.servers": "k:9092", "subscribe": "logins"},
@@ -61,7 +63,7 @@ outputs[1].topic (line 10, column 5): missing. Add it.
 outputs[1].options (line 10, column 5): missing. Add it.
 outputs[1].topik (line 10, column 19): unknown key. Did you mean 'topic'?
 outputs[2].kinds[0] (line 12, column 13): does not fit. \
-Write 'match', 'timeout', 'shadow' or 'suppressed'.
+Write 'match', 'timeout', 'shadow', 'suppressed', 'grouped' or 'group'.
 trigger.processing_time (line 13, column 11): 'fortnight' in '1 fortnight' is not a unit of time. \
 Write it like '10 minutes', '1h 30m' or 'PT10M' (ISO-8601).
 time.by (line 15, column 3): does not fit. Write 'event' or 'processing'.
@@ -173,7 +175,19 @@ def test_values_from_the_environment_are_in_no_message_and_no_text_of_the_job(
             {"source": {"format": "csv", "path": "/d", "options": {"MODE": "DROPMALFORMED"}}},
             "MODE is set by the job, which keeps malformed rows",
         ),
-        ({"source": KAFKA | {"value_format": "avro"}}, "only json can be read from a value"),
+        (
+            {"source": KAFKA | {"value_format": "avro"}},
+            "needs one of schema_registry and schema_file",
+        ),
+        (
+            {"source": KAFKA | {"value_format": "avro", "schema_registry": {"uri": "x"}}},
+            "source.schema_registry (line 9, column 3): url is missing",
+        ),
+        ({"source": KAFKA | {"schema_file": "s.json"}}, "for value_format avro or protobuf"),
+        (
+            {"source": KAFKA | {"value_format": "protobuf", "packages": [SPARKS_KAFKA]}},
+            "is read by Percept's own Kafka connector alone",
+        ),
         ({"source": KAFKA | {"path": "/d"}}, "Write the topic as the option subscribe"),
         ({"source": KAFKA | {"max_files_per_batch": 3}}, "maxOffsetsPerTrigger for kafka"),
         ({"source": KAFKA | {"options": {"subscribe": "x"}}}, "kafka.bootstrap.servers is missing"),
@@ -329,6 +343,35 @@ def test_what_time_says_beyond_milliseconds_orders_events(
 ) -> None:
     defined = stream(schema=columns, order_by=order_by)
     assert stream_of_job(loaded(tmp_path, minimal()), defined).order_by == used
+
+
+@pytest.mark.parametrize(
+    ("changes", "connectors"),
+    [
+        ({}, ["percept", "percept"]),
+        ({"source": KAFKA | {"packages": [SPARKS_KAFKA]}}, ["spark", "spark"]),
+        ({"spark": {"spark.jars.packages": f"a:b:1,{SPARKS_KAFKA}"}}, ["spark", "spark"]),
+        ({"spark": {"spark.jars": "/opt/spark-sql-kafka-0-10_2.13-4.3.0.jar"}}, ["spark", "spark"]),
+        ({"source": KAFKA | {"connector": "spark"}}, ["spark", "percept"]),
+        ({"source": KAFKA | {"connector": None}}, ["percept", "percept"]),
+        (
+            {"source": KAFKA | {"packages": [SPARKS_KAFKA], "connector": None}},
+            ["spark", "spark"],
+        ),
+        (
+            {"source": KAFKA | {"packages": [SPARKS_KAFKA], "connector": "percept"}},
+            ["percept", "spark"],
+        ),
+    ],
+)
+def test_sparks_connector_is_used_where_it_is_named(
+    tmp_path: Path, changes: dict[str, Any], connectors: list[str]
+) -> None:
+    output = {"type": "kafka", "topic": "t", "options": {"kafka.bootstrap.servers": "k"}}
+    job = loaded(tmp_path, minimal(**{"source": KAFKA, "outputs": [output]} | changes))
+    (written_to,) = job.outputs
+    assert isinstance(written_to, KafkaOutput)
+    assert [job.source.connector, written_to.connector] == connectors
 
 
 def test_events_of_kafka_are_ordered_by_their_place_if_nothing_else_is_said(

@@ -27,8 +27,17 @@ def test_kinds_are_taken_whole_or_by_their_tag(
 
 
 def test_matches_timeouts_and_side_outputs_are_taken_by_default() -> None:
-    assert OUTPUT.validate_python({"type": "console"}).row_kinds == {"match", "timeout", "side"}
-    assert OUTPUT.validate_python({"type": "service"}).row_kinds == {"match", "shadow"}
+    assert OUTPUT.validate_python({"type": "console"}).row_kinds == {
+        "match",
+        "timeout",
+        "side",
+        "group",
+    }
+    assert OUTPUT.validate_python({"type": "service"}).row_kinds == {
+        "match",
+        "shadow",
+        "group",
+    }
 
 
 @pytest.mark.parametrize(

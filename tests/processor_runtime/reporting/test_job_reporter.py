@@ -3,16 +3,19 @@
 import logging
 import threading
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
+from contract.asked_keys import KeyAnswer
 from discoverers import DiscovererHealth, HealthStatus, ProcessorProblem
 from discoverers.clock import Backoff, Clock
 from processor_runtime.driver.job_status import JobStatus, Totals, VersionStatus
 from processor_runtime.reporting import JobReporter, ReportingJob, RuleService, ServiceRefused
+from tests.api.documents import processor_document
 from tests.discoverers.rule_service import RuleService as ServedRuleService
 from tests.patience import PATIENCE_SECONDS, eventually
 
@@ -126,6 +129,28 @@ def test_heartbeats_tell_for_how_long_a_batch_has_been_running(
         eventually(lambda: (job_in(served)["batch_running_ms"] or 0) > 100)
         reporting.update(STATUS)
         eventually(lambda: job_in(served)["batch_running_ms"] is None)
+
+
+def _is_told(served: ServedRuleService, path: str, count: int) -> bool:
+    return bool(served.request("GET", path).json()["jobs"][0]["open"] == count)
+
+
+def test_a_key_that_somebody_asks_about_is_told_of_after_each_batch(
+    served: ServedRuleService, rules: RuleService
+) -> None:
+    served.publish(processor_document())
+    path = "/v1/processors/failed-logins/partial-matches?key=eve"
+    with reporter(rules) as reporting:
+        reporting.update(STATUS)
+        eventually(lambda: job_in(served)["state"] == "running")
+        assert not reporting.asked
+        served.request("GET", path)
+        eventually(lambda: [each.key for each in reporting.asked] == [["eve"]])
+        asked = reporting.asked[0]
+        for batch_id in (18, 19):
+            told = KeyAnswer(id=asked.id, batch_id=batch_id, open=batch_id)
+            reporting.update(replace(STATUS, batch_id=batch_id, answers=(told,)))
+            eventually(partial(_is_told, served, path, batch_id))
 
 
 def test_a_job_without_a_batch_is_starting_and_sends_no_heartbeat(

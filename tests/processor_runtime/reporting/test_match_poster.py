@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from contract.reports import ReportedMatch
+from contract.reports import ReportedGroup, ReportedMatch
 from discoverers.clock import Clock
 from processor_runtime.reporting import MatchPoster, RuleService
 from processor_runtime.reporting.shortening import reported_match
@@ -24,6 +24,7 @@ def match(number: int, **changes: Any) -> ReportedMatch:
     row = {
         "match_id": f"match-{number:015}",
         "kind": "match",
+        "tag": None,
         "processor_id": "failed-logins",
         "version": 1,
         "epoch": 2,
@@ -91,6 +92,30 @@ def test_what_a_job_found_is_shown_by_the_service(
     assert item["output"] == {"failures": 3}
     assert item["events"] == {"fail": [{"user": "eve"}]}
     assert item["job"] == "main"
+
+
+def test_groups_reach_the_service_with_matches_or_after_them(
+    served: ServedRuleService, rules: RuleService
+) -> None:
+    told = ReportedGroup(
+        match_id=match(1).match_id,
+        group_id="5a0c" * 8,
+        processor_id="failed-logins",
+        version=1,
+        matches=37,
+        keys=31,
+        group={"country": "XX"},
+        from_ms=0,
+        until_ms=3_600_000,
+    )
+    later = told.model_copy(update={"match_id": match(2).match_id, "matches": 5})
+    with poster(rules) as posting:
+        posting.offer([match(1, tag="5a0c" * 8), told, match(2)])
+        eventually(lambda: len(posted_ids(served)) == 2)
+        posting.offer([later])
+    items = served.request("GET", MATCHES).json()["items"]
+    standing = {each["match_id"]: each["stands_for"]["matches"] for each in items}
+    assert standing == {match(1).match_id: 37, match(2).match_id: 5}
 
 
 def test_a_service_that_was_down_gets_what_waited_once_each(

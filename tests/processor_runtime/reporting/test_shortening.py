@@ -20,6 +20,7 @@ Events = dict[str, list[dict[str, Any]]]
 ROW = {
     "match_id": "0123456789abcdef",
     "kind": "match",
+    "tag": None,
     "processor_id": "a",
     "version": 1,
     "epoch": 1,

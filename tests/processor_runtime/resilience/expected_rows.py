@@ -125,14 +125,14 @@ def _process(
             kinds[true_tests] = matcher.kind(true_tests, starting)
         return kinds[true_tests]
 
-    rows, kinds_of_rows = index.classify(events, kind)
+    rows, distinct, kind_numbers = index.classify(events, kind)
     relevant = events[rows]
     keys = relevant.select(key_by).rows() if key_by else [()] * len(relevant)
     detections: list[Detection] = []
     for time_ms, key, row_kind, event in zip(
         relevant["time_ms"].to_list(),
         keys,
-        kinds_of_rows,
+        [distinct[number] for number in kind_numbers],
         relevant.select(columns).rows(),
         strict=True,
     ):

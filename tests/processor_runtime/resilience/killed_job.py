@@ -8,7 +8,7 @@ one does.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
@@ -36,10 +36,12 @@ from tests.processor_runtime.resilience.ssh_auth_stream import (
     DELAY_MS,
     SENTINEL_MS,
     STREAM,
+    Change,
     Document,
     Event,
     arriving,
 )
+from tests.processor_runtime.written_rows import KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,21 +74,28 @@ class KilledJob:
         folder: where it runs.
         random: says when to kill, and in which order events arrive.
         kills: how often it is going to be killed.
+        at_first: its rules and lists at first, by name.
+        changes: what becomes of them as the source grows.
+        kinds: the kinds of rows that it writes.
     """
 
     folder: Path
     random: Random
     kills: int
+    at_first: Mapping[str, Document] = field(default_factory=lambda: AT_FIRST)
+    changes: Sequence[Change] = CHANGES
+    kinds: Sequence[str] = tuple(KINDS)
     records: dict[int, bytes] = field(default_factory=dict)
     batches_run_again: int = 0
     _files: list[list[Event]] = field(init=False)
     _given: int = 0
-    _rules: dict[str, Document] = field(default_factory=lambda: dict(AT_FIRST))
+    _rules: dict[str, Document] = field(init=False)
     _changes: int = 0
     _epoch_before_change: int = 0
 
     def __post_init__(self) -> None:
         self._files = arriving(self.random)
+        self._rules = dict(self.at_first)
         for name in ("in", "rules"):
             (self.folder / name).mkdir()
         write_documents(self.folder, "stream", STREAM)
@@ -116,7 +125,7 @@ class KilledJob:
         """
         limit = self._given + ceil((len(self._files) - 1 - self._given) / (kills_left + 1))
         began, what = time.monotonic(), moment.what
-        with JobProcess(self.folder, job_document(stream="ssh_auth")) as job:
+        with JobProcess(self.folder, self._document()) as job:
             has_come = self._watch(moment, limit)
             while not has_come():
                 assert job.is_running, f"the job has ended:\n{job.text}"
@@ -142,11 +151,15 @@ class KilledJob:
             done = newest_committed(self.checkpoint)
             return done is not None and done.watermark_ms == last_ms
 
-        with JobProcess(self.folder, job_document(stream="ssh_auth")) as job:
+        with JobProcess(self.folder, self._document()) as job:
             job.wait_until(is_done)
             code = job.stop()
         self._observe()
         return code
+
+    def _document(self) -> Document:
+        outputs = [{"type": "json", "path": "out", "kinds": list(self.kinds)}]
+        return job_document(stream="ssh_auth", outputs=outputs)
 
     def _watch(self, moment: Moment, limit: int) -> Callable[[], bool]:
         """Return what tells whether a moment has come, once most of this run has been read."""
@@ -169,13 +182,13 @@ class KilledJob:
         if self._given < limit and self._given - files_read(self.checkpoint) < _FILES_AHEAD:
             write_events(self.folder, f"{self._given:02}", self._files[self._given])
             self._given += 1
-        if self._changes < len(CHANGES) and CHANGES[self._changes].due <= self._given:
+        if self._changes < len(self.changes) and self.changes[self._changes].due <= self._given:
             newest = newest_record(self.checkpoint)
             if newest is not None and newest.epoch > self._epoch_before_change:
                 self._change(newest.epoch)
 
     def _change(self, epoch: int) -> None:
-        for name, document in CHANGES[self._changes].rules.items():
+        for name, document in self.changes[self._changes].rules.items():
             if document is None:
                 del self._rules[name]
             else:

@@ -222,6 +222,6 @@ def test_a_processor_that_fails_ends_the_job_if_it_is_set_so(tmp_path: Path) -> 
     give(folder, 0, 1, 2, 3, 4)
     with JobProcess(folder, job_document(stream="numbers", on_error="fail")) as job:
         assert job.wait() == 1
-        assert "RuleFailed: processor too-many, version 1" in job.text
+        assert "RuleFailed: rule too-many, version 1" in job.text
         assert "Traceback" not in job.text
     assert written(folder) == []

@@ -39,7 +39,7 @@ from tests.processor_runtime.written_rows import Row, written
 pytestmark = [pytest.mark.spark, pytest.mark.faults]
 
 SEED = int(os.environ.get("PERCEPT_SEED") or randbelow(1_000_000))
-KILLS = int(os.environ.get("PERCEPT_KILLS") or ("3" if os.environ.get("CI") else "5"))
+KILLS = int(os.environ.get("PERCEPT_KILLS") or ("2" if os.environ.get("CI") else "5"))
 LAST_MS = SENTINEL_MS - DELAY_MS - 1
 
 

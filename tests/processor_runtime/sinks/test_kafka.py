@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from processor_runtime.spark.sinks import OutputFailed, create_sinks
 from processor_runtime.spark.sinks.kafka import kafka_records
 from processor_runtime.spark.sinks.row_identity import with_identity
+from tests.processor_runtime.kafka.brokers import brokers
 from tests.processor_runtime.sinks.rows import (
     error,
     frame,
@@ -62,14 +63,50 @@ def test_the_frame_is_one_that_sparks_kafka_writer_takes(spark: SparkSession) ->
     )
 
 
-def test_without_the_connector_the_error_says_which_package_is_missing(
+def test_without_sparks_connector_the_error_says_which_package_is_missing(
     spark: SparkSession,
 ) -> None:
     password = "org.Module required password='hush-hush';"  # noqa: S105 - made up
     options = {"kafka.bootstrap.servers": "kafka-1:9092", "kafka.sasl.jaas.config": password}
-    outputs = create_sinks([output(type="kafka", topic="found", options=options)], surroundings())
+    wanted = output(type="kafka", topic="found", options=options, connector="spark")
+    outputs = create_sinks([wanted], surroundings())
     with pytest.raises(OutputFailed, match=r"output 'kafka': .*spark-sql-kafka-0-10_2\.13") as told:
         outputs.write(frame(spark, match()), 0, {"match": 1})
+    assert "hush-hush" not in str(told.value)
+
+
+def test_rows_become_records_in_the_order_of_event_time_and_again_the_same(
+    spark: SparkSession,
+) -> None:
+    with brokers() as cluster:
+        cluster.create("found", 1)
+        wanted = output(type="kafka", topic="found", options=cluster.options)
+        rows = frame(spark, *(match(number) for number in (3, 1, 2)))
+        with create_sinks([wanted], surroundings()) as outputs:
+            outputs.write(rows, 0, {"match": 3})
+            outputs.write(rows, 0, {"match": 3})
+        found = [
+            (each.key(), each.value(), each.headers()) for each in cluster.records("found", [0])
+        ]
+    assert [json.loads(value)["output"]["failures"] for _, value, _ in found] == [1, 2, 3] * 2
+    assert found[:3] == found[3:]
+    assert found[0][0] == b'["failed-logins","eve"]'
+    assert dict(found[0][2])["row_id"] == f"{1:032x}".encode()
+
+
+def test_a_topic_that_cannot_be_written_to_ends_the_batch_and_says_where_to_look(
+    spark: SparkSession,
+) -> None:
+    options = {
+        "kafka.bootstrap.servers": "127.0.0.1:1",
+        "kafka.delivery.timeout.ms": 300,
+        "kafka.sasl.password": "hush-hush",
+    }
+    wanted = output(type="kafka", topic="found", options=options)
+    outputs = create_sinks([wanted], surroundings())
+    with pytest.raises(OutputFailed, match=r"topic found: .* brokers 127\.0\.0\.1:1") as told:
+        outputs.write(frame(spark, match()), 0, {"match": 1})
+    outputs.close()
     assert "hush-hush" not in str(told.value)
 
 

@@ -15,6 +15,7 @@ from sqlalchemy import text
 from cep.definition.checking import check_definition
 from cep.definition.document import ProcessorContent
 from cep.expression import Schema
+from cep.instants import iso_text
 from processor_runtime.job_file.outputs import (
     JdbcOutput,
     KafkaOutput,
@@ -25,8 +26,10 @@ from processor_runtime.spark.sinks.files.sink import FileSink
 from processor_runtime.spark.sinks.jdbc.database import database_engine
 from processor_runtime.spark.sinks.jdbc.sink import JdbcSink
 from processor_runtime.spark.sinks.webhook.requests import signature
+from processor_runtime.stages.group_rows import group_rows
+from processor_runtime.stages.groups import Group
 from tests.api.running import postgresql_schema_named
-from tests.docs.fences import ROOT, fences, links, rows
+from tests.docs.fences import ROOT, Fence, fences, links, rows
 from tests.processor_runtime.sinks.rows import error, frame, match, output, surroundings
 
 PAGE = "docs/outputs.md"
@@ -40,13 +43,27 @@ def shown(language: str, heading: str) -> str:
 
 
 def test_the_outputs_of_the_example_are_outputs() -> None:
-    (example, _) = (each for each in fences(PAGE) if each.language == "yaml")
+    example = next(each for each in fences(PAGE) if each.language == "yaml")
     found = [output(**keys) for keys in yaml.safe_load(example.text)["outputs"]]
     assert [each.type for each in found] == ["jdbc", "parquet"]
 
 
-def test_the_rule_of_the_example_says_how_often_it_goes_out() -> None:
-    keys = yaml.safe_load(shown("yaml", "Less noise"))
+GROUPS = "One alert for many keys"
+NOISE = [
+    each
+    for each in fences(PAGE)
+    if each.heading in {"Less noise", GROUPS, "Budgets"} and each.language == "yaml"
+]
+
+
+def test_the_rules_of_the_examples_say_how_often_they_go_out() -> None:
+    said = [yaml.safe_load(each.text) for each in NOISE]
+    assert [name for keys in said for name in keys["alert"]] == ["suppress", "group", "budget"]
+
+
+@pytest.mark.parametrize("example", NOISE, ids=lambda each: each.text.split()[-1])
+def test_the_rule_of_an_example_is_one(example: Fence) -> None:
+    keys = yaml.safe_load(example.text)
     pattern = {"steps": [{"name": "login"}]}
     schema = Schema.from_ddl("user STRING, country STRING")
     checked = check_definition({"pattern": pattern, **keys}, schema, ProcessorContent)
@@ -91,6 +108,34 @@ def test_a_row_is_the_json_that_the_page_shows(spark: SparkSession, tmp_path: Pa
     expected = json.loads(shown("json", "Columns"))
     assert written == expected
     assert list(written) == list(expected)
+
+
+def test_the_row_of_a_group_is_as_the_page_shows_it() -> None:
+    row = json.loads(shown("json", GROUPS))
+    told = row["output"]
+    ids = tuple(told["match_ids"])
+    hashes = tuple(f"{number:016x}" for number in range(480))
+    group = Group(
+        id=row["tag"],
+        processor_id=row["processor_id"],
+        version=2,
+        by=("country",),
+        values=json.dumps(list(told["group"].values())),
+        from_ms=told["from_ms"],
+        until_ms=told["until_ms"],
+        first_ms=row["start_ms"],
+        last_ms=row["end_ms"],
+        matches=500,
+        versions=(2,),
+        match_ids=ids,
+        keys=hashes,
+    )
+    (written,) = group_rows([group], row["epoch"])
+    assert json.loads(written.output or "") == told
+    for name in ("kind", "tag", "processor_id", "version", "epoch", "start_ms", "end_ms"):
+        assert getattr(written, name) == row[name]
+    for name in ("start", "end"):
+        assert iso_text(row[f"{name}_ms"]) == row[f"{name}_time"]
 
 
 @pytest.mark.spark

@@ -1,16 +1,17 @@
 """The newest matches are offered to the service, however large; it never holds the job up."""
 
 import json
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from contract.reports import ReportedMatch
+from contract.reports import ReportedGroup, ReportedMatch
 from processor_runtime.reporting import MatchPoster, RuleService
 from processor_runtime.spark.sinks import OutputFailed, create_sinks
 from processor_runtime.spark.sinks.service import ServiceSink
 from tests.patience import eventually
-from tests.processor_runtime.sinks.rows import frame, match, output, surroundings
+from tests.processor_runtime.sinks.rows import START_MS, frame, match, output, surroundings
 
 pytestmark = pytest.mark.spark
 
@@ -21,9 +22,15 @@ class RememberingPoster(MatchPoster):
     def __init__(self) -> None:
         super().__init__(RuleService("http://127.0.0.1:1", lambda: "token"), "logins", "main")
         self.offered: list[ReportedMatch] = []
+        self.groups: list[ReportedGroup] = []
 
-    def offer(self, matches: list[ReportedMatch]) -> None:  # type: ignore[override] # a sink gives lists
-        self.offered += matches
+    def offer(self, rows: list[ReportedMatch | ReportedGroup]) -> None:  # type: ignore[override] # a sink gives lists
+        for row in rows:
+            if isinstance(row, ReportedGroup):
+                self.groups.append(row)
+            else:
+                assert not self.groups, "groups come last"
+                self.offered.append(row)
 
 
 def test_of_a_large_batch_the_newest_are_offered_oldest_first(
@@ -51,6 +58,63 @@ def test_a_row_of_many_megabytes_is_offered_without_them(spark: SparkSession) ->
         "percept_left_out": [{"percept_left_out": f"{len(large) + 10} bytes of events"}]
     }
     assert poster.dropped == 1
+
+
+GROUP_ID = "5a0c" * 8
+GROUP = {
+    "group": {"country": "XX"},
+    "matches": 37,
+    "keys": 31,
+    "versions": [2],
+    "from_ms": START_MS,
+    "until_ms": START_MS + 3_600_000,
+    "match_ids": [f"{1:032x}", f"{2:032x}"],
+}
+
+
+def group_row(**told: Any) -> dict[str, Any]:
+    """Return a row that says what a group was."""
+    output = json.dumps(GROUP | told)
+    return match(8, kind="group", tag=GROUP_ID, key=None, events=None, output=output)
+
+
+def test_groups_are_offered_behind_their_matches(spark: SparkSession) -> None:
+    poster = RememberingPoster()
+    sink = ServiceSink(poster)
+    grouped = match(2, kind="grouped", tag=GROUP_ID)
+    shadow = match(3, kind="shadow", tag="timeout")
+    sink.write(frame(spark, group_row(), match(1, tag=GROUP_ID), grouped, shadow), 0, 4)
+    sink.write(frame(spark, group_row(is_rest=True, keys_are_estimated=True, group={})), 1, 1)
+    broken = match(4, kind="group", tag=GROUP_ID, output='{"matches": 2}')
+    sink.write(frame(spark, broken), 2, 1)
+    sink.close()
+    assert [(each.kind, each.group_id) for each in poster.offered] == [
+        ("grouped", GROUP_ID),
+        ("shadow", ""),
+        ("match", GROUP_ID),
+    ]
+    own, rest = poster.groups
+    told = own.model_dump(exclude={"group_id", "processor_id", "version"})
+    assert told == {name: GROUP[name] for name in GROUP if name in told} | {
+        "match_id": f"{1:032x}",
+        "keys_are_estimated": False,
+        "is_rest": False,
+    }
+    assert (rest.is_rest, rest.keys_are_estimated, rest.group) == (True, True, {})
+    assert poster.dropped == 1
+
+
+def test_grouped_matches_do_not_crowd_out_those_that_went_out(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("processor_runtime.spark.sinks.service.ROWS_PER_BATCH", 3)
+    poster = RememberingPoster()
+    sink = ServiceSink(poster)
+    grouped = [match(number, kind="grouped", tag=GROUP_ID) for number in range(10, 15)]
+    sink.write(frame(spark, *grouped, match(1, tag=GROUP_ID), group_row()), 0, 7)
+    sink.close()
+    assert [each.kind for each in poster.offered] == ["grouped", "match"]
+    assert len(poster.groups) == 1
 
 
 def test_without_a_service_in_the_job_file_the_output_is_refused() -> None:

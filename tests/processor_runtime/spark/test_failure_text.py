@@ -9,6 +9,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from contract.problem_text import masked
 from processor_runtime.job_file.problems import JobFileError
 from processor_runtime.spark.failure_text import ending_text, failure_text, secrets_of, without
 
@@ -70,6 +71,11 @@ def test_a_failure_that_nobody_has_foreseen_says_where_it_arose() -> None:
     assert told.startswith(f"KeyError: 'rules' ({place}, line ")
     refused = JobFileError(Path("job.yaml"), [])
     assert place not in ending_text(refused, ())
+
+
+@pytest.mark.parametrize("secrets", [["key-1", "key-1-of-all"], ["key-1-of-all", "key-1", ""]])
+def test_nothing_is_left_of_a_secret_that_holds_another(secrets: list[str]) -> None:
+    assert masked("it has key-1-of-all, key-1", secrets) == "it has ***, ***"
 
 
 def test_secrets_are_made_out() -> None:

@@ -117,6 +117,7 @@ def test_a_pattern_that_does_not_fit_the_frame_is_refused_at_once(spark: SparkSe
         match_patterns(frame_of(spark), pattern, event_time="ts")
 
 
+@pytest.mark.long
 def test_a_streaming_frame_is_matched_as_its_watermark_moves(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -8,16 +8,19 @@ import polars as pl
 from pydantic_core import from_json
 from pyspark.sql.streaming.tws_tester import TwsTester
 
+from contract.asked_keys import AskedKey
 from contract.snapshot import Snapshot, SnapshotProcessor
 from processor_runtime.rows.event_block import TIME
 from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.rules.rule_set import RuleSet, compile_rules
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
 from processor_runtime.schedule.timeline import Timeline, resolve
-from processor_runtime.spark.plan.block_rows import SCHEMA, event_row
+from processor_runtime.spark.plan.block_rows import SCHEMA, event_row, question_row
 from processor_runtime.spark.plan.stages import STATUS, ShardProcessor
+from processor_runtime.stages.asked_keys import questions
 from processor_runtime.stages.key_stage import KeyStage, KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings
+from processor_runtime.stages.shard_status import read_status
 from processor_runtime.stages.unusable_events import FUTURE, MALFORMED
 from tests.processor_runtime.core.pipeline import Event
 from tests.processor_runtime.core.published import (
@@ -38,10 +41,14 @@ class GivenRules:
 
     rules: RuleSet
     clock: BatchClock = field(default_factory=lambda: BatchClock(0, 1, NO_WATERMARK_MS, 0))
+    asks: list[AskedKey] = field(default_factory=list)
 
     def current(self, watermark_ms: int | None = None) -> tuple[BatchClock, RuleSet]:
         del watermark_ms  # what Spark tells before the first event is no time
         return self.clock, self.rules
+
+    def asked(self) -> list[AskedKey]:
+        return self.asks
 
 
 class OneShard:
@@ -71,6 +78,9 @@ class OneShard:
         )
         stage = KeyStage(self.given.rules, KeyStageSettings(1), self.given.clock)
         sent = [event_row(SHARD, block) for _, block in stage.blocks(frame, 0)]
+        sent += [
+            question_row(SHARD, each) for _, each in questions(stage.rules, self.given.asks, 1)
+        ]
         return self.tester.testInPandas(SHARD, pd.DataFrame(sent, columns=SCHEMA.names))
 
     def advance(self, watermark_ms: int) -> pd.DataFrame:
@@ -129,6 +139,19 @@ def test_a_timer_brings_an_absence_and_then_nothing_is_left() -> None:
 
     assert shard.timers == []
     assert b"somebody" not in b"".join(shard.state.values())
+
+
+def test_a_key_that_is_asked_about_is_told_of_without_events_of_its_own() -> None:
+    shard = OneShard(processor("p", version(1, sequence("ab"))))
+    shard.send(event("a", 1_000))
+    shard.advance(1_000)
+    shard.given.asks.append(AskedKey(id="0" * 16, processor_id="p", key=["u"]))
+    before = dict(shard.state)
+    rows = shard.send(event("x", 1_010, user="somebody else"))
+    (answer,) = read_status(rows.loc[rows["kind"] == STATUS, "output"].item()).answers
+    assert answer.open == 1
+    assert answer.partial_matches[0].awaited == ["b"]
+    assert shard.state == before
 
 
 def test_a_timer_that_is_not_wanted_any_more_is_deleted() -> None:

@@ -154,7 +154,6 @@ def test_a_silent_source_holds_nothing_up(spark: SparkSession, tmp_path: Path) -
 
 
 @pytest.mark.long
-@pytest.mark.long
 def test_a_kill_changes_nothing_and_a_checkpoint_goes_from_job_to_job(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -178,6 +177,7 @@ def test_a_kill_changes_nothing_and_a_checkpoint_goes_from_job_to_job(
     assert jobs.found == [("gave-up", f"user-{number}", begun_ms) for number in range(3)]
 
 
+@pytest.mark.long
 def test_a_job_that_closes_at_its_end_leaves_nothing_open(
     spark: SparkSession, tmp_path: Path
 ) -> None:

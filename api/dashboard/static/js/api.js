@@ -1,10 +1,26 @@
 // Talks to the service: requests, its problem documents as errors, and data that stays fresh.
 import { signal, useCallback, useEffect, useRef, useState } from "../vendor/preact.js";
 
+const RETRY_MS = 2_000;
+const NOT_NOW = new Set([502, 503, 504]);
+
 /** Whether the newest request reached the service. */
 export const reachable = signal(true);
 
+/** How often the service has been reached again, or a session begun again: what was not read meanwhile is read then. */
+export const recoveries = signal(0);
+
+/** Whether nothing is asked for: the session has ended, and somebody is asked to sign in again. */
+export const halted = signal(false);
+
+/** Goes on asking, and asks again for what was refused as the session had ended. */
+export function resume() {
+  halted.value = false;
+  recoveries.value += 1;
+}
+
 let unauthorized = () => {};
+let probe = null;
 
 /** Sets what happens when the service says that nobody is signed in. */
 export function onUnauthorized(handler) {
@@ -73,17 +89,49 @@ async function request(method, url, body, { etag, headers = {}, contentType, sig
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    reachable.value = false;
-    throw new Problem({
-      status: 0,
-      title: "The service is not responding",
-      detail: "Check the network and whether the service is running. This page retries automatically.",
-    });
+    throw away(method);
   }
-  reachable.value = true;
+  if (isOfProxy(answer) && (!reachable.value || !(await answers()))) throw away(method);
+  recover();
   if (!answer.ok) throw await problemOf(answer);
   const data = answer.status === 204 ? null : await answer.json();
   return { data, etag: answer.headers.get("ETag") };
+}
+
+// What the service itself cannot do now it says in a problem document; without one, something in front of it answered.
+function isOfProxy(answer) {
+  return NOT_NOW.has(answer.status) && !answer.headers.get("Content-Type")?.startsWith("application/problem+json");
+}
+
+// Somebody has to notice that the service is back, also where no part of the page is read again by itself.
+function away(method) {
+  reachable.value = false;
+  probe ??= setInterval(async () => (await answers()) && recover(), RETRY_MS);
+  const isRead = method === "GET";
+  return new Problem({
+    status: 0,
+    title: "The service is not responding",
+    detail: isRead
+      ? "Check the network and whether the service is running. This page retries automatically."
+      : "Check the network and whether the service is running. Your change may or may not have been made: check before you repeat it.",
+  });
+}
+
+// Where the service answers, what failed is a problem of that path: it would only fail again if all were read again.
+async function answers() {
+  try {
+    return !isOfProxy(await fetch("/session", { cache: "no-store" }));
+  } catch {
+    return false;
+  }
+}
+
+function recover() {
+  clearInterval(probe);
+  probe = null;
+  if (reachable.value) return;
+  reachable.value = true;
+  recoveries.value += 1;
 }
 
 async function problemOf(answer) {
@@ -97,7 +145,7 @@ async function problemOf(answer) {
   return new Problem({
     status: answer.status,
     title: body.title ?? answer.statusText ?? "The request failed",
-    detail: body.detail ?? `The answer was ${answer.status}.`,
+    detail: body.detail ?? `The service responded with status ${answer.status}.`,
     errors: body.errors ?? [],
     requestId: body.request_id ?? answer.headers.get("X-Request-ID") ?? "",
   });
@@ -105,7 +153,8 @@ async function problemOf(answer) {
 
 /**
  * A hook: what a path answers, read again every so often while the tab is visible.
- * The data of before stays until new data is there, unless the path itself changes.
+ * The data of before stays until new data is there, unless the path itself changes. While the service cannot be
+ * reached there is no problem of this path: the frame says so once, and all is read when it is back.
  * @param {string|null} path null = nothing is read
  * @returns {{data: any, problem: Problem|null, loading: boolean, refresh: () => Promise<void>}}
  */
@@ -125,6 +174,8 @@ export function usePolled(path, query, seconds) {
     } catch (problem) {
       if (problem.name === "AbortError") return;
       if (!(problem instanceof Problem)) throw problem;
+      if (problem.status === 0 || halted.value) return;
+      if (NOT_NOW.has(problem.status) && !seconds) setTimeout(() => !abort.signal.aborted && refresh(), RETRY_MS);
       setState((before) => ({
         path,
         url,
@@ -134,8 +185,10 @@ export function usePolled(path, query, seconds) {
     }
   }, [url]);
 
+  const isHalted = halted.value;
+  const turn = recoveries.value;
   useEffect(() => {
-    if (url === null) return undefined;
+    if (url === null || isHalted) return undefined;
     refresh();
     const tick = () => document.visibilityState === "visible" && refresh();
     const timer = seconds ? setInterval(tick, seconds * 1000) : null;
@@ -145,7 +198,7 @@ export function usePolled(path, query, seconds) {
       document.removeEventListener("visibilitychange", tick);
       reading.current?.abort();
     };
-  }, [url, seconds]);
+  }, [url, seconds, isHalted, turn]);
 
   const isOfPath = state.path === path;
   return {
@@ -154,4 +207,43 @@ export function usePolled(path, query, seconds) {
     loading: url !== null && state.url !== url,
     refresh,
   };
+}
+
+/**
+ * A hook: what is read once, such as a text that never changes; again if it could not be read and the service is back.
+ * As with `usePolled` there is no problem of it while the service cannot be reached.
+ * @param {() => Promise<any>} read @param {any[]} inputs what it depends on; the data of before stays until new data is there
+ * @returns {{data: any, problem: Error|null}}
+ */
+export function useRead(read, inputs) {
+  const [state, setState] = useState({ data: undefined, problem: null });
+  const known = useRef(null);
+  const wanted = JSON.stringify(inputs);
+  const isHalted = halted.value;
+  const turn = recoveries.value;
+  useEffect(() => {
+    if (isHalted || known.current === wanted) return undefined;
+    let isGone = false;
+    let timer = null;
+    const attempt = () =>
+      read().then(
+        (data) => {
+          if (isGone) return;
+          known.current = wanted;
+          setState({ data, problem: null });
+        },
+        (problem) => {
+          if (isGone || problem.status === 0 || halted.value) return;
+          known.current = null;
+          setState({ data: undefined, problem });
+          if (NOT_NOW.has(problem.status)) timer = setTimeout(attempt, RETRY_MS);
+        },
+      );
+    attempt();
+    return () => {
+      isGone = true;
+      clearTimeout(timer);
+    };
+  }, [wanted, isHalted, turn]);
+  return state;
 }

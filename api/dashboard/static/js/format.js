@@ -97,7 +97,9 @@ export function localTime(at) {
   return `${localDay(date)}, ${time}`;
 }
 
-function localDay(date) {
+/** "21 Nov": a day in the local zone, another year with it. */
+export function localDay(at) {
+  const date = new Date(at);
   const isThisYear = date.getFullYear() === new Date(now.value).getFullYear();
   return (isThisYear ? DAY : DAY_AND_YEAR).format(date);
 }

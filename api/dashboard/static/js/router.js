@@ -22,9 +22,14 @@ export function navigate(path, query = {}, { replace = false } = {}) {
   if (route.value.path !== before) arrive();
 }
 
-/** Changes parts of the query in place; null or "" takes a part out. */
+/** Changes parts of the query in place; null or "" takes a part out. Another list begins at its first page. */
 export function setQuery(patch, { replace = true } = {}) {
-  navigate(route.value.path, { ...route.value.query, ...patch }, { replace });
+  navigate(route.value.path, patchedQuery(patch), { replace });
+}
+
+/** The query as it is after a change, for links. */
+export function patchedQuery(patch) {
+  return { ...route.value.query, page: null, cursor: null, ...patch };
 }
 
 /** A link inside the dashboard. All other attributes go to the `<a>`. */

@@ -1,8 +1,9 @@
 // The frame of every page: top bar with the stream, the pages and the person; messages.
 import { html, useEffect } from "../vendor/preact.js";
-import { reachable } from "./api.js";
+import { reachable, recoveries } from "./api.js";
 import { Link, navigate, path, route } from "./router.js";
-import { can, session, signOut } from "./session.js";
+import { can, confinedTo, session, signOut } from "./session.js";
+import { Shortcuts, showShortcuts } from "./shortcuts.js";
 import { chooseStream, readStreams, stream, streams } from "./streams.js";
 import { theme, toggleTheme } from "./theme.js";
 import { Button } from "./ui/button.js";
@@ -13,9 +14,10 @@ const ICON = new URL("../icon.svg", import.meta.url).href;
 
 /** The frame; its children are the page. */
 export function Shell({ children }) {
+  const turn = recoveries.value;
   useEffect(() => {
-    readStreams().catch(toastProblem);
-  }, [session.value?.token_id]);
+    readStreams().catch((problem) => problem.status !== 0 && toastProblem(problem));
+  }, [session.value?.token_id, turn]);
   return html`<a class="skip-link" href="#page" onClick=${skip}>Skip to content</a>
     <header class="top-bar">
       <${Link} href="/" class="brand" aria-label="Percept, overview">
@@ -34,9 +36,10 @@ export function Shell({ children }) {
     </header>
     ${!reachable.value &&
     html`<p class="connection-lost" role="alert">
-      The service is not responding. What you see may be out of date; retrying.
+      The service is not responding. What you see may be out of date. Retrying every few seconds.
     </p>`}
-    <main class="page" id="page" tabindex="-1">${children}</main>`;
+    <main class="page" id="page" tabindex="-1">${children}</main>
+    <${Shortcuts} />`;
 }
 
 function StreamPicker() {
@@ -48,7 +51,8 @@ function StreamPicker() {
     chooseStream(name);
     const { pattern } = route.value;
     if (!pattern?.startsWith("/streams/")) return;
-    navigate(pattern.includes("/matches") ? path`/streams/${name}/matches` : path`/streams/${name}/rules`);
+    const [, part] = /^\/streams\/:stream\/(matches|lists)/.exec(pattern) ?? [null, "rules"];
+    navigate(path`/streams/${name}/${part}`);
   };
   return html`<label class="stream-picker">
     <span class="word">stream</span>
@@ -62,8 +66,9 @@ function Navigation() {
   const here = route.value.path;
   const name = stream.value;
   const pages = [["/", "Overview"]];
-  if (name) pages.push([path`/streams/${name}/rules`, "Rules"], [path`/streams/${name}/matches`, "Matches"]);
-  pages.push(["/activity", "Activity"]);
+  const ofStream = ["Rules", "Matches", "Lists"];
+  if (name) pages.push(...ofStream.map((page) => [path`/streams/${name}/${page.toLowerCase()}`, page]));
+  pages.push(["/proposals", "Proposals"], ["/activity", "Activity"]);
   if (can("admin")) pages.push(["/tokens", "Tokens"]);
   const isHere = (href) => (href === "/" ? here === "/" || here.includes("/jobs/") : here.startsWith(href));
   return html`<nav aria-label="Pages">
@@ -82,7 +87,9 @@ function Person() {
   const leave = () => signOut().then(() => navigate("/"), toastProblem);
   return html`<${Menu} label=${`Signed in as ${name}, ${role}`} icon="user" button=${html`<span class="person-name">${name}</span>`}>
     <span class="secondary">${name} · ${role}</span>
+    ${confinedTo() && html`<span class="secondary wrap-anywhere">Streams: ${confinedTo().join(", ")}</span>`}
     <hr />
+    <button type="button" onClick=${showShortcuts}>Keyboard shortcuts</button>
     <button type="button" onClick=${leave}>Sign out</button>
   <//>`;
 }

@@ -24,6 +24,11 @@ effect(() => {
   localStorage.setItem(KEY, ofPage);
 });
 
+/** The definition of a stream; undefined if there is none, or streams have not been read yet. */
+export function streamNamed(name) {
+  return streams.value?.find((each) => each.name === name);
+}
+
 /** Chooses a stream for pages that name none. */
 export function chooseStream(name) {
   remembered.value = name;

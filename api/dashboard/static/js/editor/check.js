@@ -1,6 +1,6 @@
 // Checks a draft while it is typed: what it says, and what is wrong with it, by line.
 import { useEffect, useRef, useState } from "../../vendor/preact.js";
-import { send } from "../api.js";
+import { halted, reachable, send } from "../api.js";
 
 const REST_MS = 300;
 
@@ -13,8 +13,10 @@ const REST_MS = 300;
 export function useCheck(text, format) {
   const [state, setState] = useState({ document: null, problems: [], checked: null, problem: null });
   const isFirst = useRef(true);
+  const isHalted = halted.value;
+  const isReachable = reachable.value;
   useEffect(() => {
-    if (text === null) return undefined;
+    if (text === null || isHalted || !isReachable) return undefined;
     const abort = new AbortController();
     const check = async () => {
       try {
@@ -27,7 +29,8 @@ export function useCheck(text, format) {
           problem: null,
         }));
       } catch (problem) {
-        if (problem.name !== "AbortError") setState((before) => ({ ...before, checked: null, problem }));
+        if (problem.name === "AbortError") return;
+        setState((before) => ({ ...before, checked: null, problem: problem.status === 0 ? null : problem }));
       }
     };
     const timer = setTimeout(check, isFirst.current ? 0 : REST_MS);
@@ -36,7 +39,7 @@ export function useCheck(text, format) {
       clearTimeout(timer);
       abort.abort();
     };
-  }, [text, format]);
+  }, [text, format, isHalted, isReachable]);
   return state;
 }
 

@@ -5,6 +5,7 @@ import {
   EditorState,
   EditorView,
   HighlightStyle,
+  autocompletion,
   basicSetup,
   json,
   lintGutter,
@@ -13,7 +14,8 @@ import {
   tags,
   yaml,
 } from "../../vendor/codemirror.js";
-import { CLAUSE_THEME, clauseColours, clauseRange } from "./clause_language.js";
+import { CLAUSE_THEME, clauseColours } from "./clause_language.js";
+import { completed } from "./completion.js";
 
 const NOTHING = [];
 const LANGUAGES = { yaml, json };
@@ -57,21 +59,22 @@ const THEME = EditorView.theme({
  *   itself handed back and forth, a slow rendering would undo what was typed meanwhile.)
  *   label: its name for screen readers.
  *   problems: [{line, column, length, severity, detail, remedy}], lines from 1.
- *   words: what is offered while typing; clauseWords: inside a clause of SQL. jump: {line, column} to go to; a new object jumps again.
+ *   offers: what completion draws on, see completion.js; null = nothing is offered.
+ *   jump: {line, column} to go to; a new object jumps again.
  */
 export function CodeEditor(properties) {
-  const { initial, onChange, replacement = null, format, label, problems = NOTHING, words = NOTHING, jump = null } = properties;
-  const { clauseWords = NOTHING } = properties;
+  const { initial, onChange, replacement = null, format, label, problems = NOTHING, offers = null, jump = null } = properties;
   const place = useRef(null);
   const editor = useRef(null);
   const language = useRef(new Compartment());
   const latest = useRef({});
-  latest.current = { onChange, words, clauseWords };
+  latest.current = { onChange, offers, format };
 
   useEffect(() => {
     const nonce = document.querySelector('meta[name="style-nonce"]')?.content ?? "";
     // One and the same source at every call: to the library another one is a reason to begin anew.
-    const offers = [{ autocomplete: (context) => completed(context, latest.current) }];
+    const source = (context) => latest.current.offers && completed(context, latest.current.offers, latest.current.format);
+    const sources = [{ autocomplete: source }];
     editor.current = new EditorView({
       parent: place.current,
       state: EditorState.create({
@@ -79,6 +82,7 @@ export function CodeEditor(properties) {
         extensions: [
           EditorView.cspNonce.of(nonce),
           basicSetup,
+          autocompletion({ activateOnCompletion: ({ type }) => type === "property" }),
           lintGutter(),
           language.current.of(LANGUAGES[format]()),
           syntaxHighlighting(COLOURS),
@@ -86,7 +90,7 @@ export function CodeEditor(properties) {
           THEME,
           EditorView.lineWrapping,
           EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0" }),
-          EditorState.languageData.of(() => offers),
+          EditorState.languageData.of(() => sources),
           EditorView.updateListener.of((update) => {
             if (update.docChanged) latest.current.onChange(update.state.doc.toString());
           }),
@@ -131,21 +135,4 @@ function placeOf(document, { line, column, length }) {
   const from = Math.min(found.from + Math.max((column ?? 1) - 1, 0), found.to);
   const word = /^[\w-]+/.exec(document.sliceString(from, found.to))?.[0].length ?? 0;
   return { from, to: Math.min(from + (length ?? Math.max(word, 1)), found.to) };
-}
-
-function completed(context, { words, clauseWords }) {
-  const range = clauseRange(context.state.doc);
-  if (range && context.pos > range.from && context.pos <= range.to) return completedInClause(context, clauseWords);
-  const word = context.matchBefore(/[\w-]+/);
-  if (!word && !context.explicit) return null;
-  return { from: word ? word.from : context.pos, options: words, validFor: /^[\w-]*$/ };
-}
-
-function completedInClause(context, words) {
-  const field = context.matchBefore(/\w\.\w*/);
-  const word = context.matchBefore(/\w+/);
-  if (!field && !word && !context.explicit) return null;
-  // Behind a variable and a dot only a column makes sense.
-  const options = field ? words.filter(({ type }) => type === "variable") : words;
-  return { from: field ? field.from + 2 : word ? word.from : context.pos, options, validFor: /^\w*$/ };
 }

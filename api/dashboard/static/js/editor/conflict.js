@@ -2,16 +2,9 @@
 import { html, useEffect, useState } from "../../vendor/preact.js";
 import { Time } from "../format.js";
 import { textOf } from "../rule/as_written.js";
-import { TextDiff } from "../rule/diff.js";
 import { Button } from "../ui/button.js";
-import { Segments } from "../ui/tabs.js";
 import { toastProblem } from "../ui/toast.js";
-import { merged } from "./merge.js";
-
-const VIEWS = [
-  ["theirs", "Their changes"],
-  ["mine", "Your changes"],
-];
+import { ThreeWay, unmerged, useMerge } from "./three_way.js";
 
 /**
  * @param {object} properties
@@ -19,8 +12,7 @@ const VIEWS = [
  *   onTake: (text, theirText) => void: edit on with this text, on top of theirs.
  */
 export function Conflict({ base, theirs, draft, onTake }) {
-  const [texts, setTexts] = useState(null);
-  const [view, setView] = useState("theirs");
+  const [read, setTexts] = useState(null);
   useEffect(() => {
     let gone = false;
     Promise.all([textOf(base.document, draft.format), textOf(theirs.document, draft.format)]).then(
@@ -36,24 +28,26 @@ export function Conflict({ base, theirs, draft, onTake }) {
       gone = true;
     };
   }, [base.revision, theirs.revision, draft.format]);
-  if (!texts || texts.before === texts.now) return null;
-  const both = merged(texts.before, draft.text, texts.now);
-  const isUntouched = draft.text === texts.before;
+  const texts = read && read.before !== read.now ? { before: read.before, theirs: read.now, mine: draft.text } : null;
+  const merge = useMerge(texts);
+  if (!texts) return null;
+  const isUntouched = texts.mine === texts.before;
   return html`<section class="alarm warn conflict" role="status" aria-label="A newer version">
     <p>
-      <strong>${theirs.updated_by} published a newer version</strong> <${Time} at=${theirs.updated_at} ago />, while you
-      were editing version ${base.version}. Nothing of yours is lost.
+      <strong><bdi>${theirs.updated_by}</bdi> published a newer version</strong> <${Time} at=${theirs.updated_at} ago />, ${
+        base.isProposed ? "after this was proposed for" : "while you were editing"
+      } version ${base.version}. Nothing of yours is lost.
     </p>
-    <${Segments} label="Changes" options=${VIEWS} value=${view} onChange=${setView} />
-    <${TextDiff} before=${texts.before} after=${view === "theirs" ? texts.now : draft.text} />
-    ${both === null &&
-    html`<p class="secondary">You both changed the same lines, so they have to be put together by hand.</p>`}
+    <${ThreeWay} texts=${texts} merge=${merge} />
+    ${merge.conflicts > 0 &&
+    html`<p class="secondary">${unmerged(merge.conflicts)} Applied, each such part stands in the text in both ways, between marks, until you choose.</p>`}
     <div class="row">
       ${!isUntouched &&
-      both !== null &&
-      html`<${Button} kind="primary" small onClick=${() => onTake(both, texts.now)}>Apply my changes to theirs<//>`}
-      ${!isUntouched && html`<${Button} small onClick=${() => onTake(draft.text, texts.now)}>Keep my text<//>`}
-      <${Button} small kind=${isUntouched ? "primary" : "plain"} onClick=${() => onTake(texts.now, texts.now)}>Take theirs<//>
+      html`<${Button} kind="primary" small onClick=${() => onTake(merge.text, texts.theirs)}>
+        ${merge.conflicts ? "Apply mine and mark conflicts" : "Apply my changes to theirs"}
+      <//>`}
+      ${!isUntouched && html`<${Button} small onClick=${() => onTake(texts.mine, texts.theirs)}>Keep my text<//>`}
+      <${Button} small kind=${isUntouched ? "primary" : "plain"} onClick=${() => onTake(texts.theirs, texts.theirs)}>Take theirs<//>
     </div>
   </section>`;
 }

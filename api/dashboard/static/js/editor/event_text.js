@@ -10,7 +10,7 @@ export function readEvents(text) {
   try {
     const events = trimmed.startsWith("[") ? JSON.parse(trimmed) : readLines(text);
     const odd = events.findIndex((event) => typeof event !== "object" || event === null || Array.isArray(event));
-    if (odd >= 0) return { events: [], mistake: `Event ${odd + 1} is no object, such as {"ts": 1000}.` };
+    if (odd >= 0) return { events: [], mistake: `Event ${odd + 1} is not an object such as {"ts": 1000}.` };
     return { events, mistake: "" };
   } catch (error) {
     return { events: [], mistake: error.message };

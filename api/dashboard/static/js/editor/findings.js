@@ -87,16 +87,16 @@ function NearMiss({ partial, events, column }) {
 
 function Reason({ partial }) {
   const awaited = names(partial.awaited, "or");
-  const wanted = partial.awaited.length ? html`waiting for ${awaited}` : html`complete but for the time`;
+  const wanted = partial.awaited.length ? html`waiting for ${awaited}` : html`waiting for its window to close`;
   switch (partial.outcome) {
     case "timed_out":
       return html`The window closed at ${localTime(partial.ended_at)}, still ${wanted}.`;
     case "forbidden":
-      return html`It was ${wanted}, when a forbidden event came: ${names(partial.forbidden, "or")}.`;
+      return html`A forbidden event arrived while it was ${wanted}: ${names(partial.forbidden, "or")}.`;
     case "broken":
-      return html`It was ${wanted}, but this event came first, and nothing may come in between.`;
+      return html`This event arrived while it was ${wanted}, and nothing is allowed in between.`;
     case "skipped":
-      return html`Dropped after a match, as <code>after_match_skip</code> says.`;
+      return html`Dropped after a match by <code>after_match_skip</code>.`;
     default:
       return html`Still ${wanted}.`;
   }

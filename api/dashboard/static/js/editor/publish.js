@@ -2,12 +2,14 @@
 import { html, useEffect, useState } from "../../vendor/preact.js";
 import { send } from "../api.js";
 import { localTime, millis } from "../format.js";
+import { ApprovalsNote, proposeChange, proposes } from "../proposals/propose.js";
 import { navigate, path } from "../router.js";
-import { TimeField, Withdrawn, localInput } from "../rule/actions.js";
-import { textOf } from "../rule/as_written.js";
+import { Withdrawn } from "../rule/actions.js";
+import { readableTextOf } from "../rule/as_written.js";
 import { TextDiff } from "../rule/diff.js";
 import { can } from "../session.js";
 import { Confirm } from "../ui/dialog.js";
+import { TimeField, localInput } from "../ui/time_field.js";
 import { toast, toastProblem } from "../ui/toast.js";
 
 const AN_HOUR_MS = 3_600_000;
@@ -16,17 +18,25 @@ const VERBS = { now: "Publish", later: "Schedule", shadow: "Start in shadow", pa
 /**
  * @param {object} properties
  *   document: what is published. rule: the rule it was made from, null for a new one.
+ *   proposal: the proposal that is edited, if one is.
  *   onConflict: called if the rule has been changed since.
  *   onDone: called once it is published, before the page is left.
  */
-export function Publish({ document, rule, onConflict, onDone, onClose }) {
+export function Publish({ document, rule, proposal, onConflict, onDone, onClose }) {
   const isPaused = rule?.state === "paused";
+  if (proposal) return html`<${SaveProposal} ...${{ document, proposal, onDone, onClose }} />`;
   const choices = whenChoices(rule, isPaused);
   const written = document.effective_from;
   const [when, setWhen] = useState(written && choices.some(([key]) => key === "later") ? "later" : choices[0][0]);
   const [from, setFrom] = useState(localInput(written ? millis(written) : Date.now() + AN_HOUR_MS));
+  const isProposed = !isPaused && ["now", "later"].includes(when) && proposes(document.stream);
   const act = async (comment) => {
     const sent = timed(document, when, from);
+    if (isProposed) {
+      await proposeChange({ document: sent }, comment);
+      onDone();
+      return;
+    }
     if (rule) await replace(rule, sent, comment, when === "shadow", onConflict);
     else await create(sent, comment, when);
     onDone();
@@ -34,8 +44,8 @@ export function Publish({ document, rule, onConflict, onDone, onClose }) {
     navigate(path`/streams/${sent.stream}/rules/${sent.id}`);
   };
   return html`<${Confirm}
-    title=${rule ? `Publish a new version of ${rule.id}` : `Publish ${document.id}`}
-    verb=${isPaused ? "Save" : VERBS[when]}
+    title=${rule ? `${isProposed ? "Propose" : "Publish"} a new version of ${rule.id}` : `${isProposed ? "Propose" : "Publish"} ${document.id}`}
+    verb=${isProposed ? "Propose" : isPaused ? "Save" : VERBS[when]}
     act=${act}
     onClose=${onClose}
   >
@@ -48,9 +58,24 @@ export function Publish({ document, rule, onConflict, onDone, onClose }) {
         </label>`,
       )}
     </fieldset>
-    ${when === "later" && html`<${TimeField} label="From event time" value=${from} onInput=${setFrom} />`}
+    ${isProposed && html`<${ApprovalsNote} stream=${document.stream} />`}
+    ${when === "later" && html`<${TimeField} stream=${document.stream} label="From event time" value=${from} onInput=${setFrom} />`}
     ${rule && when === "now" && html`<${Withdrawn} rule=${rule} />`}
     ${rule && html`<${Changed} before=${rule.document} after=${document} />`}
+  <//>`;
+}
+
+function SaveProposal({ document, proposal, onDone, onClose }) {
+  const act = async () => {
+    const change = { kind: proposal.kind, document, share_percent: proposal.share_percent, comment: proposal.comment };
+    await send("PUT", path`/v1/proposals/${proposal.id}`, change, { etag: `"${proposal.revision}"` });
+    onDone();
+    toast(`Proposal ${proposal.id} was updated.`);
+    navigate(path`/proposals/${proposal.id}`);
+  };
+  return html`<${Confirm} title=${`Change proposal ${proposal.id}`} verb="Save" comment=${false} act=${act} onClose=${onClose}>
+    <p>Approvals given so far must be given again, unless nothing changed.</p>
+    <${Changed} before=${proposal.document} after=${document} />
   <//>`;
 }
 
@@ -58,7 +83,7 @@ function Changed({ before, after }) {
   const [texts, setTexts] = useState(null);
   useEffect(() => {
     let gone = false;
-    Promise.all([textOf(before), textOf(after)]).then((both) => !gone && setTexts(both), toastProblem);
+    Promise.all([readableTextOf(before), readableTextOf(after)]).then((both) => !gone && setTexts(both), toastProblem);
     return () => {
       gone = true;
     };
@@ -74,11 +99,14 @@ function Changed({ before, after }) {
 function whenChoices(rule, isPaused) {
   if (isPaused) return [["now", "Save the version", "The rule is paused and stays paused until it is resumed."]];
   const paused = ["paused", "Save it paused", "It runs once a publisher resumes it."];
-  if (!can("publisher")) return [paused];
-  const choices = [
+  const timely = [
     ["now", "Now", "Jobs pick it up with their next batch."],
-    ["later", "At a time", "It takes over at exactly that instant of event time."],
-    ["shadow", "In shadow", "It runs beside what is published, and what it finds is compared, until it is promoted."],
+    ["later", "At a time", "It takes effect at exactly that instant of event time."],
+  ];
+  if (!can("publisher")) return rule ? timely : [paused, ...timely];
+  const choices = [
+    ...timely,
+    ["shadow", "In shadow", "It runs beside the published version, and their matches are compared, until it is promoted."],
   ];
   return rule ? choices : [...choices, paused];
 }

@@ -60,10 +60,10 @@ export function TryOut({ stream, draft, document, isReady, onReport }) {
         />
       </div>
       <p class="hint">A JSON list, or one JSON object per line, at most 2,000. Nothing is stored.</p>
-      <${Check} label="then advance time until all windows close" checked=${timePasses} onChange=${setTimePasses} />
+      <${Check} label="Then advance time until all windows close" checked=${timePasses} onChange=${setTimePasses} />
       ${mistake && html`<p class="mistake" role="alert">${mistake}</p>`}
       ${failure && html`<${ProblemBox} problem=${failure} />`}
-      ${!isReady && events.length > 0 && html`<p class="muted">Fix the rule first; then the events are tried.</p>`}
+      ${!isReady && events.length > 0 && html`<p class="muted">Fix the rule first; then it runs on the events.</p>`}
       ${trial.problem && html`<${ProblemBox} problem=${trial.problem} />`}
       ${trial.report && html`<${Findings} report=${trial.report} events=${trial.events} column=${stream.event_time_column} />`}
     </div>

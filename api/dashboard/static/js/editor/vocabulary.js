@@ -1,32 +1,4 @@
-// The words of the language and of a stream: offered while typing, and a first draft made of them.
-
-const KEYS = [
-  "id", "stream", "description", "owner", "severity", "tags", "key_by", "pattern", "match_recognize", "select",
-  "on_update", "alert", "suppress", "by", "for", "at_most", "limits", "examples", "steps", "name", "contiguity", "where", "times", "optional", "greedy", "inner",
-  "until", "within", "within_type", "within_previous", "group", "subtype", "after_match_skip", "strategy",
-  "effective_from", "effective_until",
-];
-const VALUES = [
-  "next", "followed_by", "followed_by_any", "not_next", "not_followed_by", "consecutive", "allow_combinations",
-  "no_skip", "skip_to_next", "skip_past_last_event", "skip_to_first", "skip_to_last", "first_and_last",
-  "previous_and_current", "info", "low", "medium", "high", "critical", "drop", "drain",
-];
-const FUNCTIONS = ["COUNT", "SUM", "AVG", "MIN", "MAX", "FIRST", "LAST", "BETWEEN", "LIKE", "RLIKE", "IS NOT NULL"];
-
-/**
- * What may be typed in a rule of a stream.
- * @param {{schema: string}|undefined} stream
- * @param {string[]} steps The names of the steps so far.
- */
-export function wordsFor(stream, steps) {
-  return [
-    ...columnsOf(stream?.schema ?? "").map(({ name, type }) => ({ label: name, type: "variable", detail: type, boost: 2 })),
-    ...steps.map((label) => ({ label, type: "class", detail: "step", boost: 1 })),
-    ...KEYS.map((label) => ({ label, type: "property" })),
-    ...VALUES.map((label) => ({ label, type: "enum" })),
-    ...FUNCTIONS.map((label) => ({ label, type: "function" })),
-  ];
-}
+// The columns of a stream, and a first draft made of them.
 
 /**
  * The columns of a schema, such as "user STRING, point STRUCT<x: INT, y: INT>".
@@ -57,7 +29,7 @@ export function firstDraft(stream) {
   const key = texts[0];
   const kind = texts[1] ?? texts[0];
   const where = kind ? `${kind} = 'change me'` : "TRUE";
-  return `# What it finds is drawn beside this text as you type. Ctrl+Space offers words.
+  return `# The pattern is shown on the right as you type. Ctrl+Space completes keys, columns and functions.
 id: my-rule
 stream: ${stream.name}
 description: ""

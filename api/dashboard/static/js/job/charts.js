@@ -4,6 +4,7 @@ import { usePolled } from "../api.js";
 import { bytes, duration, shortCount } from "../format.js";
 import { firstTold } from "../history.js";
 import { path, route, setQuery } from "../router.js";
+import { isSilent } from "../rules/standing.js";
 import { Card } from "../ui/page.js";
 import { Chart } from "../ui/chart.js";
 import { Segments } from "../ui/tabs.js";
@@ -20,16 +21,17 @@ const CHARTS = [
   { title: "State", series: [["state", "state_bytes"]], format: bytes },
   { title: "Waiting at the source", series: [["events", "backlog_events"]] },
   { title: "Errors per minute", series: [["errors", "errors"]] },
-  { title: "Left out and dropped per minute", series: [["matches left out", "left_out"], ["partial matches dropped", "dropped"]] },
+  { title: "Left out and dropped per minute", series: [["matches left out", "left_out"], ["partial matches dropped", "dropped"], ["matches released", "released"]] },
+  { title: "Suppressed and grouped per minute", series: [["suppressed", "suppressed"], ["grouped", "grouped"]] },
 ];
 
-/** @param {{jobId: string}} properties */
-export function JobCharts({ jobId }) {
+/** @param {{job: object}} properties */
+export function JobCharts({ job }) {
   const span = SPANS[route.value.query.span] ? route.value.query.span : "1h";
   // A whole minute, so that the address of what is polled changes once a minute at most.
   const sinceMs = Math.floor(Date.now() / 60_000) * 60_000 - SPANS[span] * 3_600_000;
   const { data, problem } = usePolled(
-    path`/v1/jobs/${jobId}/history`,
+    path`/v1/jobs/${job.id}/history`,
     { since: new Date(sinceMs).toISOString() },
     SECONDS,
   );
@@ -45,20 +47,21 @@ export function JobCharts({ jobId }) {
     </div>
     ${problem && html`<${ProblemBox} problem=${problem} />`}
     <div class="grid charts">
-      ${data && CHARTS.map((chart) => html`<${HistoryChart} key=${chart.title} chart=${chart} history=${data} />`)}
+      ${data && CHARTS.map((chart) => html`<${HistoryChart} key=${chart.title} chart=${chart} history=${data} isPast=${isSilent(job)} />`)}
     </div>
   </section>`;
 }
 
-function HistoryChart({ chart, history }) {
+function HistoryChart({ chart, history, isPast }) {
   const { times, series } = useMemo(() => {
     const first = firstTold([history]);
     const values = ([label, name, made = same]) => ({
       label,
       values: whole(made(history.series[name], history.bucket_seconds), name).slice(first),
+      isPast,
     });
     return { times: history.times.slice(first), series: chart.series.map(values) };
-  }, [history]);
+  }, [history, isPast]);
   return html`<${Card} title=${chart.title}>
     <${Chart} title=${chart.title} times=${times} series=${series} format=${chart.format ?? shortCount} />
   <//>`;
@@ -66,7 +69,7 @@ function HistoryChart({ chart, history }) {
 
 // A counter of the minute that has not ended would look like a fall; gauges are as they are.
 function whole(values, name) {
-  const isCounter = ["events", "matches", "timeouts", "errors", "late", "left_out", "dropped"].includes(name);
+  const isCounter = ["events", "matches", "timeouts", "errors", "late", "left_out", "dropped", "released", "suppressed", "grouped"].includes(name);
   return isCounter ? values.slice(0, -1).concat([null]) : values;
 }
 

@@ -19,14 +19,14 @@ export function Starts({ jobId, properties }) {
     <${Card} title="About this job">
       ${facts.length
         ? html`<dl class="facts">${facts.map(([name, text]) => html`<dt key=${name}>${name}</dt><dd>${text}</dd>`)}</dl>`
-        : html`<p class="muted">It has reported no details.</p>`}
+        : html`<p class="muted">The job has reported no details.</p>`}
     <//>
   </div>`;
 }
 
 const COLUMNS = [
   { key: "at", label: "Started", cell: (start) => html`<${Time} at=${start.registered_at} />` },
-  { key: "ended", label: "Ended", cell: (start) => html`<${Time} at=${start.ended_at} none="runs" />` },
+  { key: "ended", label: "Ended", cell: (start) => html`<${Time} at=${start.ended_at} none="running" />` },
   { key: "why", label: "Why", cell: (start) => html`<span class="wrap-anywhere">${start.end_reason}</span>` },
   { key: "id", label: "Instance", cell: (start) => html`<code class="wrap-anywhere">${start.instance_id}</code>` },
 ];

@@ -24,7 +24,7 @@ export function EventsTable({ match, column, marked, onMark }) {
         <tr>
           <th scope="col">Step</th>
           ${isTimed && html`<th scope="col">Time</th><th scope="col" class="right">After</th>`}
-          ${fields.map((name) => html`<th scope="col" key=${name} class="event-field">${name}</th>`)}
+          ${fields.map((name) => html`<th scope="col" key=${name} class="event-field"><bdi>${name}</bdi></th>`)}
         </tr>
       </thead>
       <tbody>
@@ -36,7 +36,7 @@ export function EventsTable({ match, column, marked, onMark }) {
             onMouseLeave=${() => onMark(null)}
           >
             <td class="nowrap">
-              <span class=${`step-dot match-lane-${(steps.indexOf(step) % COLOURS) + 1}`}></span>${step}
+              <span class=${`step-dot match-lane-${(steps.indexOf(step) % COLOURS) + 1}`}></span><bdi>${step}</bdi>
             </td>
             ${isTimed &&
             html`<td><${Time} at=${atMs} /></td>
@@ -47,11 +47,11 @@ export function EventsTable({ match, column, marked, onMark }) {
       </tbody>
     </table>
   </div>
-  ${empty.length > 0 && html`<p class="pager"><span>Null in all of them: ${empty.join(", ")}</span></p>`}`;
+  ${empty.length > 0 && html`<p class="pager"><span>Always null: <bdi>${empty.join(", ")}</bdi></span></p>`}`;
 }
 
 function Field({ event, name }) {
   if (!(name in event)) return html`<td class="event-field muted">–</td>`;
   const text = valueText(event[name]);
-  return html`<td class=${`event-field ${text.length <= SHORT_VALUE ? "nowrap" : "long"}`}>${text}</td>`;
+  return html`<td class=${`event-field ${text.length <= SHORT_VALUE ? "nowrap" : "long"}`}><bdi>${text}</bdi></td>`;
 }

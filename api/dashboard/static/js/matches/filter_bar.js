@@ -8,11 +8,28 @@ import { Button } from "../ui/button.js";
 import { FilterChip } from "../ui/chips.js";
 import { Search, Select } from "../ui/field.js";
 import { Segments } from "../ui/tabs.js";
-import { instantOf, localField, wantedMatches, withoutFilters } from "./filters.js";
+import { ViewsMenu } from "../ui/views.js";
+import { ZoneNote } from "../ui/zone.js";
+import { SORTS, instantOf, localField, sortOf, wantedMatches, withoutFilters } from "./filters.js";
 
 const SUGGESTIONS = 50;
 const NOBODY = "nobody";
 const OF = "of "; // in front of names, so that none is taken for another choice
+const CUSTOM = "custom";
+const MINUTE_MS = 60_000;
+const PRESETS = [
+  [15 * MINUTE_MS, "Last 15 minutes"],
+  [60 * MINUTE_MS, "Last hour"],
+  [24 * 60 * MINUTE_MS, "Last 24 hours"],
+  [7 * 24 * 60 * MINUTE_MS, "Last 7 days"],
+];
+const CHIPS = {
+  version: (version) => `version ${version}`,
+  job: (job) => `job ${job}`,
+  key: (key) => `key ${key}`,
+  group: () => "of one group",
+  kind: (kind) => (KINDS.some(([each]) => each === kind) ? null : kind),
+};
 const KINDS = [
   ["", "All"],
   ["match", "Matches"],
@@ -28,7 +45,7 @@ export function FilterBar({ stream }) {
     <${Segments} label="Kind" options=${KINDS} value=${query.kind ?? ""} onChange=${choose("kind")} />
     <${RuleField} stream=${stream} value=${query.processor ?? ""} />
     <span class="key-field">
-      <${Search} label="Key" placeholder="Key, exactly" value=${query.key ?? ""} onSearch=${choose("key")} />
+      <${Search} label="Key" placeholder="Key starts with" value=${query.key_prefix ?? ""} onSearch=${choose("key_prefix")} />
     </span>
     <${Select}
       label="Status"
@@ -39,20 +56,36 @@ export function FilterBar({ stream }) {
     <${AssigneeSelect} stream=${stream} query=${query} />
     <${Search} label="Text in the output" value=${query.text ?? ""} onSearch=${choose("text")} />
     <span class="instants">
+      <${Select} label="Event time" options=${presets(query)} value=${query.since || query.until ? CUSTOM : ""} onChange=${choosePreset} />
       <${InstantField} label="From" value=${query.since} onChange=${choose("since")} />
-      <${InstantField} label="until" value=${query.until} onChange=${choose("until")} />
+      <${InstantField} label="Until" value=${query.until} onChange=${choose("until")} />
     </span>
-    ${["version", "job"]
-      .filter((name) => query[name])
-      .map((name) => html`<${FilterChip} key=${name} label=${`${name} ${query[name]}`} onRemove=${() => choose(name)(null)} />`)}
+    <${Select} label="Sort by" options=${SORTS} value=${sortOf(query)} onChange=${choose("sort")} />
+    ${Object.entries(CHIPS)
+      .filter(([name]) => query[name])
+      .map(([name, words]) => [name, words(query[name])])
+      .filter(([, label]) => label)
+      .map(([name, label]) => html`<${FilterChip} key=${name} label=${label} onRemove=${() => choose(name)(null)} />`)}
     ${isFiltered && html`<${Button} kind="plain" icon="cross" onClick=${() => setQuery(withoutFilters())}>Clear<//>`}
+    <${ViewsMenu} list="matches" />
+    <${ZoneNote} stream=${stream} />
   </div>`;
+}
+
+function presets(query) {
+  const chosen = query.since || query.until ? [[CUSTOM, "Custom range"]] : [];
+  return [["", "Any time"], ...chosen, ...PRESETS.map(([ms, words]) => [String(ms), words])];
+}
+
+function choosePreset(ms) {
+  if (ms === CUSTOM) return;
+  setQuery({ since: ms ? new Date(Date.now() - Number(ms)).toISOString() : null, until: null });
 }
 
 function AssigneeSelect({ stream, query }) {
   const names = useAssignees(stream);
   const shown = !query.assignee || names.includes(query.assignee) ? names : [query.assignee, ...names];
-  const options = [["", "Anybody's"], [NOBODY, "Nobody's"], ...shown.map((name) => [OF + name, name])];
+  const options = [["", "Anyone"], [NOBODY, "Unassigned"], ...shown.map((name) => [OF + name, name])];
   const value = query.assignee ? OF + query.assignee : query.unassigned === "true" ? NOBODY : "";
   const choose = (chosen) =>
     setQuery({
@@ -96,7 +129,7 @@ function InstantField({ label, value, onChange }) {
       id=${id}
       class="input"
       type="datetime-local"
-      title="Event time, in your zone"
+      title="Event time, in your time zone"
       value=${localField(value)}
       onChange=${(event) => onChange(instantOf(event.currentTarget.value))}
     />

@@ -2,7 +2,19 @@
 import { millis } from "../format.js";
 
 /** Filters by their name in the address, which is that of the service. */
-export const FILTERS = ["processor", "version", "job", "kind", "key", "text", "since", "until", "status", "assignee", "unassigned"];
+export const FILTERS = ["processor", "version", "job", "kind", "key", "key_prefix", "group", "text", "since", "until", "status", "assignee", "unassigned"];
+
+/** Orders by their name in the address; the first one leaves it clean. */
+export const SORTS = [
+  ["-end", "Latest event time"],
+  ["end", "Earliest event time"],
+  ["-number", "Latest arrival"],
+];
+
+/** Returns the order in force. @param {object} query that of the address */
+export function sortOf(query) {
+  return SORTS.some(([name]) => name === query.sort) ? query.sort : SORTS[0][0];
+}
 
 /** Returns the filters in force. @param {object} query that of the address */
 export function wantedMatches(query) {

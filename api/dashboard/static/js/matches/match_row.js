@@ -1,5 +1,5 @@
 // One match in the list: a line that opens to its timeline.
-import { html, useState } from "../../vendor/preact.js";
+import { html } from "../../vendor/preact.js";
 import { usePolled } from "../api.js";
 import { Time, duration, millis, plural } from "../format.js";
 import { Link, path } from "../router.js";
@@ -9,14 +9,14 @@ import { Icon } from "../ui/icon.js";
 import { ProblemBox } from "../ui/problem.js";
 import { State } from "../ui/state.js";
 import { OutputFacts, OutputLine, keyText } from "./output.js";
+import { GroupFacts, StandsForNote } from "./stands_for.js";
 import { Timeline } from "./timeline.js";
 
 /**
- * @param {{match: object, column: string, isFresh: boolean, tick?: any, onChange: (triage: object) => void}} properties
+ * @param {{match: object, column: string, isFresh: boolean, isOpen: boolean, onOpen: (isOpen: boolean) => void, tick?: any, onChange: (triage: object) => void}} properties
  *   column: that of the event time. tick: a check box in front. onChange: told of a change of its triage.
  */
-export function MatchRow({ match, column, isFresh, tick, onChange }) {
-  const [isOpen, setOpen] = useState(false);
+export function MatchRow({ match, column, isFresh, isOpen, onOpen, tick, onChange }) {
   const { stream, processor_id: rule } = match;
   const page = path`/streams/${stream}/matches/${match.match_id}`;
   return html`<li class=${`found ${isFresh ? "fresh" : ""}`} data-match=${match.match_id}>
@@ -26,7 +26,7 @@ export function MatchRow({ match, column, isFresh, tick, onChange }) {
         class="opener"
         aria-expanded=${isOpen ? "true" : "false"}
         aria-label=${`Events of the ${match.kind} of ${rule}, key ${keyText(match.key) || "none"}`}
-        onClick=${() => setOpen(!isOpen)}
+        onClick=${() => onOpen(!isOpen)}
       >
         <${Icon} name=${isOpen ? "down" : "right"} />
       </button></span>
@@ -34,11 +34,11 @@ export function MatchRow({ match, column, isFresh, tick, onChange }) {
       <span class="found-kind"><${State} name=${match.kind} /></span>
       <span class="found-status"><${Status} triage=${match.triage} /></span>
       <span class="found-rule">
-        <${Link} class="name" href=${path`/streams/${stream}/rules/${rule}`}>${rule}<//>
+        <${Link} class="name" title=${rule} href=${path`/streams/${stream}/rules/${rule}`}>${rule}<//>
         <span class="muted number nowrap">v${match.version} · epoch ${match.epoch}</span>
       </span>
-      <span class="found-key" title="Key">${keyText(match.key) || html`<span class="muted">global key</span>`}</span>
-      <span class="found-output"><${OutputLine} output=${match.output} /></span>
+      <bdi class="found-key" title=${`Key: ${keyText(match.key)}`}>${keyText(match.key) || html`<span class="muted">global key</span>`}</bdi>
+      <span class="found-output"><${StandsForNote} match=${match} /><${OutputLine} output=${match.output} /></span>
       <span class="found-events muted number nowrap">
         ${plural(match.event_count, "event")} · ${duration(millis(match.end) - millis(match.start))}
       </span>
@@ -56,12 +56,13 @@ function Opened({ match, page, column, onChange }) {
     ${problem && html`<${ProblemBox} problem=${problem} />`}
     ${data && html`<${Timeline} match=${data} column=${column} />`}
     ${match.output !== null && html`<${OutputFacts} output=${match.output} />`}
+    ${match.group_id && html`<dl class="facts"><${GroupFacts} match=${match} /></dl>`}
     <${TriagePanel} match=${match} onChange=${onChange} />
     <p class="row">
-      <${Link} href=${page}>All fields of its events<//>
-      <${Link} href=${list} query=${{ processor }}>All of this rule<//>
-      <${Link} href=${list} query=${{ processor, version: match.version }}>All of version ${match.version}<//>
-      ${key && html`<${Link} href=${list} query=${{ key }}>All of this key<//>`}
+      <${Link} href=${page}>All event fields<//>
+      <${Link} href=${list} query=${{ processor }}>All matches of this rule<//>
+      <${Link} href=${list} query=${{ processor, version: match.version }}>All matches of version ${match.version}<//>
+      ${key && html`<${Link} href=${list} query=${{ key }}>All matches for this key<//>`}
     </p>
   </div>`;
 }

@@ -18,7 +18,7 @@ export function OutputLine({ output }) {
   return html`<span class="pairs">
     ${Object.entries(output).map(
       ([name, value]) => html`<span key=${name} class="pair">
-        <span class="pair-name">${name}</span> ${valueText(value)}
+        <bdi class="pair-name">${name}</bdi> <bdi>${valueText(value)}</bdi>
       </span>`,
     )}
   </span>`;
@@ -31,7 +31,7 @@ export function OutputFacts({ output }) {
   }
   return html`<dl class="facts">
     ${Object.entries(output).map(
-      ([name, value]) => html`<dt key=${`${name}/name`}>${name}</dt><dd key=${name} class="number">${valueText(value)}</dd>`,
+      ([name, value]) => html`<dt key=${`${name}/name`}><bdi>${name}</bdi></dt><dd key=${name} class="number"><bdi>${valueText(value)}</bdi></dd>`,
     )}
   </dl>`;
 }

@@ -1,6 +1,8 @@
-// Hears of new matches and of changes of their triage as they come: server-sent events, and plain reading where no seat is free.
+// Hears of new matches, of changes of their triage and of what they stand for as they come: server-sent events, and plain reading where no seat is free.
 import { Problem, get, withQuery } from "../api.js";
 
+const KINDS = ["match", "timeout", "shadow", "suppressed", "grouped"];
+const CHANGES = ["triage", "group"];
 const RETRY_MS = 5_000;
 const PATIENCE_MS = 3_000;
 const FLUSH_MS = 250;
@@ -10,7 +12,7 @@ const PAGE = 100;
  * Listens until it is closed; while the tab is hidden it rests, and afterwards catches up.
  * @param {object} options
  *   source: the path of the list of matches. wanted: the filters.
- *   after: the number of the newest match that is known. changesAfter: that of the newest change of triage.
+ *   after: the number of the newest match that is known. changesAfter: that of the newest change.
  *   onMatches: called with new ones, oldest first. onChanged: called with a match as it is after a change.
  *   onStatus: "live", "reading" or "lost".
  * @returns {() => void} closes it
@@ -51,13 +53,15 @@ export function openTail({ source, wanted, after, changesAfter, onMatches, onCha
       isOpen = true;
       onStatus("live");
     };
-    for (const kind of ["match", "timeout"]) {
+    for (const kind of KINDS) {
       opened.addEventListener(kind, (event) => take(JSON.parse(event.data)));
     }
-    opened.addEventListener("triage", (event) => {
-      newestChange = Number(event.lastEventId.split(".")[1]);
-      onChanged(JSON.parse(event.data));
-    });
+    for (const change of CHANGES) {
+      opened.addEventListener(change, (event) => {
+        newestChange = Number(event.lastEventId.split(".")[1]);
+        onChanged(JSON.parse(event.data));
+      });
+    }
     opened.onerror = () => {
       isOpen = false;
       if (opened.readyState === EventSource.CLOSED) {

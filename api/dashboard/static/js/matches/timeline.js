@@ -1,6 +1,7 @@
 // A match as a timeline: a lane per step, each event at its time.
 import { html } from "../../vendor/preact.js";
 import { duration, localTime, plural, utc } from "../format.js";
+import { isolated } from "../ui/visible.js";
 import { inOrder, layOut, stepsOf, ticks } from "./event_times.js";
 
 const LANE_HEIGHT = 26;
@@ -14,7 +15,7 @@ const COLOURS = 6;
  */
 export function Timeline({ match, column, marked = null, onMark = () => {} }) {
   const ordered = inOrder(match.events, column);
-  if (!ordered.length) return html`<p class="muted">The job has sent no events with it.</p>`;
+  if (!ordered.length) return html`<p class="muted">The job sent no events with this match.</p>`;
   const layout = layOut(ordered, Date.parse(match.start), Date.parse(match.end));
   const placed = ordered.map((each, index) => ({ ...each, place: inside(layout.places[index]) }));
   const steps = stepsOf(ordered);
@@ -36,7 +37,7 @@ export function Timeline({ match, column, marked = null, onMark = () => {} }) {
     </div>
     ${!layout.isTimed &&
     html`<figcaption class="muted">
-      Its events carry no time in ${column} that can be read here; they stand in their order.
+      The events have no readable time in ${column}; they are shown in order.
     </figcaption>`}
     ${closes && html`<figcaption class="muted">${closing(match)} at the dashed line, ${localTime(match.end)}.</figcaption>`}
   </figure>`;
@@ -64,7 +65,7 @@ function Lane({ step, colour, events, endPlace, marked, onMark }) {
           onMouseEnter=${() => onMark(key)}
           onMouseLeave=${() => onMark(null)}
         >
-          <title>${atMs === null ? step : `${step} · ${localTime(atMs)} · ${utc(atMs)}`}</title>
+          <title>${atMs === null ? step : `${isolated(step)} · ${localTime(atMs)} · ${utc(atMs)}`}</title>
         </circle>`,
       )}
     </svg>`;

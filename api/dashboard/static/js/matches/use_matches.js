@@ -1,34 +1,46 @@
 // A hook: the newest matches that meet a filter, kept live, and older ones as they are asked for.
 import { useCallback, useEffect, useReducer, useRef, useState } from "../../vendor/preact.js";
-import { Problem, get } from "../api.js";
+import { Problem, get, halted, recoveries } from "../api.js";
+import { millis } from "../format.js";
 import { openTail } from "./tail.js";
 
 const PAGE = 50;
 const MOST_SHOWN = 1_000;
 
-const EMPTY = { matches: [], waiting: [], fresh: new Set(), nextCursor: null, loading: true, problem: null, status: "" };
+const EMPTY = { matches: [], waiting: [], fresh: new Set(), nextCursor: null, newest: 0, loading: true, problem: null, status: "" };
+const BY_ARRIVAL = (one, other) => other.number - one.number;
+const ORDERS = {
+  "-number": BY_ARRIVAL,
+  "-end": (one, other) => millis(other.end) - millis(one.end) || BY_ARRIVAL(one, other),
+  end: (one, other) => millis(one.end) - millis(other.end) || BY_ARRIVAL(other, one),
+};
 
 function next(state, [what, value]) {
   switch (what) {
     case "begin":
       return { ...EMPTY, matches: state.matches };
     case "loaded":
-      return { ...EMPTY, loading: false, matches: value.items, nextCursor: value.next_cursor };
+      return { ...EMPTY, loading: false, matches: value.items, nextCursor: value.next_cursor, newest: value.newest };
     case "older":
-      return { ...state, matches: [...state.matches, ...value.items], nextCursor: value.next_cursor };
+      return { ...state, matches: [...state.matches, ...unknown(state.matches, value.items)], nextCursor: value.next_cursor };
     case "failed":
       return { ...state, loading: false, problem: value };
     case "arrived":
-      return { ...state, waiting: [...value.toReversed(), ...state.waiting] };
-    case "shown":
       return {
         ...state,
-        matches: [...state.waiting, ...state.matches],
-        waiting: [],
-        fresh: new Set(state.waiting.map(({ number }) => number)),
+        waiting: [...unknown([...state.matches, ...state.waiting], value).toReversed(), ...state.waiting],
+        newest: Math.max(state.newest, ...value.map(({ number }) => number)),
       };
+    case "shown": {
+      const { matches, waiting, nextCursor } = state;
+      const last = matches.at(-1);
+      // What lies behind the last one shown comes with the next page.
+      const added = nextCursor && last ? waiting.filter((match) => value(match, last) < 0) : waiting;
+      return { ...state, matches: [...matches, ...added].sort(value), waiting: [], fresh: new Set(added.map(({ number }) => number)) };
+    }
     case "changed": {
-      const renew = (match) => (match.number === value.number ? { ...match, triage: value.triage } : match);
+      if (![...state.matches, ...state.waiting].some(({ number }) => number === value.number)) return state;
+      const renew = (match) => (match.number === value.number ? { ...match, triage: value.triage, stands_for: value.stands_for } : match);
       return { ...state, matches: state.matches.map(renew), waiting: state.waiting.map(renew) };
     }
     case "status":
@@ -38,38 +50,53 @@ function next(state, [what, value]) {
   }
 }
 
+function unknown(known, found) {
+  const numbers = new Set(known.map(({ number }) => number));
+  return found.filter(({ number }) => !numbers.has(number));
+}
+
 /**
  * @param {string} source the path of the list @param {object} wanted the filters
+ * @param {"-end"|"end"|"-number"} sort by event time, latest or earliest first, or as they came, newest first
  * @param {boolean} isHeld whether new ones wait until they are asked for
- * @returns {object} {matches (newest first), waiting, fresh, loading, problem, status, nextCursor, older(), show(),
+ * @returns {object} {matches, waiting (newest first), newest (its number), fresh, loading, problem, status, nextCursor, older(), show(),
  *   changed(match): shows what was changed of one here, reload()}
  */
-export function useMatches(source, wanted, isHeld) {
+export function useMatches(source, wanted, sort, isHeld) {
   const [state, tell] = useReducer(next, EMPTY);
   const held = useRef(isHeld);
   held.current = isHeld;
   const [turn, setTurn] = useState(0);
-  const key = JSON.stringify([source, wanted]);
+  const key = JSON.stringify([source, wanted, sort]);
   const isOpenEnded = !wanted.until;
   const shown = useRef(0);
   shown.current = state.matches.length + state.waiting.length;
+  const isUnread = useRef(false);
+  const recovered = recoveries.value;
+
+  useEffect(() => {
+    if (isUnread.current) setTurn((before) => before + 1);
+  }, [recovered]);
 
   useEffect(() => {
     let close = () => {};
     let isGone = false;
     const load = async () => {
       close();
+      isUnread.current = false;
       tell(["begin"]);
       try {
-        const page = await get(source, { ...wanted, limit: PAGE });
+        const page = await get(source, { ...wanted, sort, limit: PAGE });
         if (isGone) return;
         tell(["loaded", page]);
-        const after = page.items[0]?.number ?? 0;
+        const after = page.newest;
         const changesAfter = page.newest_change;
         if (isOpenEnded) close = openTail({ source, wanted, after, changesAfter, onMatches, onChanged, onStatus });
       } catch (problem) {
         if (!(problem instanceof Problem)) throw problem;
-        if (!isGone) tell(["failed", problem]);
+        if (isGone) return;
+        if (problem.status === 0 || halted.value) isUnread.current = true;
+        else tell(["failed", problem]);
       }
     };
     const onChanged = (match) => tell(["changed", match]);
@@ -81,7 +108,7 @@ export function useMatches(source, wanted, isHeld) {
         return;
       }
       tell(["arrived", arrived]);
-      if (!held.current) tell(["shown"]);
+      if (!held.current) tell(["shown", ORDERS[sort]]);
     };
     load();
     return () => {
@@ -91,17 +118,17 @@ export function useMatches(source, wanted, isHeld) {
   }, [key, turn]);
 
   useEffect(() => {
-    if (!isHeld) tell(["shown"]);
+    if (!isHeld) tell(["shown", ORDERS[sort]]);
   }, [isHeld]);
 
   const older = useCallback(async () => {
     try {
-      tell(["older", await get(source, { ...wanted, limit: PAGE, cursor: state.nextCursor })]);
+      tell(["older", await get(source, { ...wanted, sort, limit: PAGE, cursor: state.nextCursor })]);
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
-      tell(["failed", problem]);
+      if (problem.status !== 0) tell(["failed", problem]);
     }
   }, [key, state.nextCursor]);
 
-  return { ...state, older, show: () => tell(["shown"]), changed: (match) => tell(["changed", match]), reload: () => setTurn(turn + 1) };
+  return { ...state, older, show: () => tell(["shown", ORDERS[sort]]), changed: (match) => tell(["changed", match]), reload: () => setTurn(turn + 1) };
 }

@@ -2,6 +2,7 @@
 import { html, useMemo } from "../../vendor/preact.js";
 import { duration, shortCount } from "../format.js";
 import { firstTold } from "../history.js";
+import { isSilent } from "../rules/standing.js";
 import { Card } from "../ui/page.js";
 import { Chart } from "../ui/chart.js";
 
@@ -37,6 +38,7 @@ function HourChart({ title, name, format, jobs, showStream }) {
       jobs.map((job) => ({
         label: showStream ? `${job.stream}/${job.name}` : job.name,
         values: ofJob(job.history, name).slice(first),
+        isPast: isSilent(job),
       })),
     [jobs],
   );

@@ -3,14 +3,24 @@ import { html } from "../../vendor/preact.js";
 import { Time, count, duration, millis, shortCount } from "../format.js";
 import { now } from "../clock.js";
 import { Link, path } from "../router.js";
+import { isSilent } from "../rules/standing.js";
+import { chosenColumns } from "../ui/columns.js";
 import { Sparkline } from "../ui/sparkline.js";
 import { State } from "../ui/state.js";
 import { Table } from "../ui/table.js";
 import { ofJob } from "./hour_charts.js";
 
+const TABLE = "jobs";
+
+/** Chooses the columns of the table. */
+export function JobColumns() {
+  return chosenColumns(TABLE, COLUMNS).menu;
+}
+
 /** @param {{jobs: object[]}} properties jobs as /v1/overview gives them */
 export function JobsTable({ jobs }) {
-  return html`<${Table} caption="Jobs" columns=${COLUMNS} rows=${jobs} rowKey=${(job) => job.id} />`;
+  const { shown } = chosenColumns(TABLE, COLUMNS);
+  return html`<${Table} className="jobs-table sticky" caption="Jobs" columns=${shown} rows=${jobs} rowKey=${(job) => job.id} />`;
 }
 
 const COLUMNS = [
@@ -19,7 +29,7 @@ const COLUMNS = [
     label: "Job",
     className: "name",
     cell: (job) => html`<span class="two-lines job-name">
-      <${Link} href=${path`/streams/${job.stream}/jobs/${job.name}`}>${job.name}<//>
+      <${Link} href=${path`/streams/${job.stream}/jobs/${job.name}`} title=${job.name}>${job.name}<//>
       <span class="muted">${job.stream}</span>
     </span>`,
   },
@@ -31,13 +41,13 @@ const COLUMNS = [
     key: "events",
     label: "Events/s",
     right: true,
-    cell: (job) => html`<${Trend} job=${job} name="events" words="Events per second" text=${shortCount(job.events_per_second)} />`,
+    cell: (job) => html`<${Trend} job=${job} name="events" words="Events per second" text=${isSilent(job) ? "–" : shortCount(job.events_per_second)} />`,
   },
   {
     key: "batch",
     label: "Batch time",
     right: true,
-    cell: (job) => html`<${Trend} job=${job} name="batch_duration_ms" words="Batch time in ms" text=${duration(job.batch_duration_ms)} />`,
+    cell: (job) => html`<${Trend} job=${job} name="batch_duration_ms" words="Batch time in ms" text=${isSilent(job) ? "–" : duration(job.batch_duration_ms)} />`,
   },
   {
     key: "matches",
@@ -45,7 +55,7 @@ const COLUMNS = [
     right: true,
     cell: (job) => html`<${Trend} job=${job} name="matches" words="Matches per minute" text=${shortCount(sum(job.history.series.matches))} />`,
   },
-  { key: "partial", label: "Partial matches", right: true, className: "wide-only", cell: (job) => shortCount(job.partial_matches) },
+  { key: "partial", label: "Partial matches", right: true, className: "wide-only partial", cell: (job) => shortCount(job.partial_matches) },
   { key: "versions", label: "Rule versions", cell: Versions },
 ];
 
@@ -67,7 +77,7 @@ function Watermark(job) {
 }
 
 function Trend({ job, name, words, text }) {
-  return html`<span class="trend"><${Sparkline} values=${ofJob(job.history, name).slice(0, -1)} label=${words} /><span class=${job.state === "running" ? "" : "muted"}>${text}</span></span>`;
+  return html`<span class=${`trend ${name}`}><${Sparkline} values=${ofJob(job.history, name).slice(0, -1)} label=${words} /><span class=${job.state === "running" ? "" : "muted"}>${text}</span></span>`;
 }
 
 function Versions(job) {
@@ -76,7 +86,7 @@ function Versions(job) {
   if (!quarantined && !words.length) return html`<span class="muted">none</span>`;
   return html`<span class="two-lines">
     ${quarantined > 0 && html`<span><${State} name="quarantined">${count(quarantined)} quarantined<//></span>`}
-    <span class="number">${words.join(", ")}</span>
+    <span class=${isSilent(job) ? "number muted" : "number"}>${isSilent(job) && "was "}${words.join(", ")}</span>
   </span>`;
 }
 

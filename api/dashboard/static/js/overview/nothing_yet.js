@@ -8,7 +8,7 @@ import { Empty } from "../ui/empty.js";
 export function NoStreams() {
   return html`<section class="card">
     <${Empty} title="No streams yet">
-      <p>A stream says what its events look like. Rules belong to a stream. ${can("admin") ? "Register the first one:" : "An admin registers them."}</p>
+      <p>A stream defines what its events look like, and rules belong to a stream. ${can("admin") ? "Register the first one:" : "Ask an admin to register one."}</p>
       ${can("admin") && html`<${CodeBlock} label="How to register a stream" text=${registration()} />`}
     <//>
   </section>`;
@@ -19,7 +19,7 @@ export function NoJobs({ stream }) {
   return html`<${Empty} title="No jobs yet">
     <p>
       Rules are published here; a streaming job runs them. It registers when it starts, with this address, the stream
-      ${" "}<code>${stream}</code> and a token of the role job.
+      ${" "}<code>${stream}</code> and a token with the role job.
     </p>
   <//>`;
 }

@@ -51,7 +51,7 @@ function StreamRules({ stream }) {
       ? html`<${Bar} published=${published} paused=${paused} label=${words} /><span class="secondary number">${words}</span>`
       : html`<span class="secondary">no rules yet</span>
           ${can("author") && html`<${ButtonLink} small icon="plus" href=${path`/streams/${stream.name}/new-rule`}>New rule<//>`}`}
-    <span class="muted number" title=${`${plural(stream.epoch, "change")} of what runs so far`}>epoch ${count(stream.epoch)}</span>
+    <span class="muted number" title=${`${plural(stream.epoch, "change")} to what runs so far`}>epoch ${count(stream.epoch)}</span>
   </li>`;
 }
 

@@ -8,8 +8,9 @@ import { Empty } from "../ui/empty.js";
 import { Search, Select } from "../ui/field.js";
 import { Button } from "../ui/button.js";
 import { Card, Loading, PageHeader } from "../ui/page.js";
-import { Pager, usePages } from "../ui/pager.js";
+import { Pager, isSized, pageSize, usePages } from "../ui/pager.js";
 import { ProblemBox } from "../ui/problem.js";
+import { ViewsMenu } from "../ui/views.js";
 
 const SECONDS = 10;
 const FILTERS = ["stream", "processor", "action", "actor"];
@@ -17,20 +18,20 @@ const FILTERS = ["stream", "processor", "action", "actor"];
 export default function ActivityPage() {
   const { query } = route.value;
   const filters = Object.fromEntries(FILTERS.filter((name) => query[name]).map((name) => [name, query[name]]));
-  const pages = usePages(JSON.stringify(filters));
-  const { data, problem } = usePolled("/v1/changes", { ...filters, cursor: pages.cursor, limit: 50 }, SECONDS);
+  const pages = usePages();
+  const { data, problem } = usePolled("/v1/changes", { ...filters, cursor: pages.cursor, limit: pageSize() }, SECONDS);
   const isFiltered = Object.keys(filters).length > 0;
   return html`
-    <${PageHeader} title="Activity">Every change of rules, streams, jobs and tokens, and what was made of matches: who, when and why. Each change of what runs is an epoch.<//>
+    <${PageHeader} title="Activity">Every change to rules, lists, streams, jobs and tokens, and the triage of matches: who, when and why. Each change to what runs is an epoch.<//>
     <${Filters} query=${query} isFiltered=${isFiltered} />
     ${problem && html`<${ProblemBox} problem=${problem} />`}
     <${Card} padded=${false}>
       ${!data && !problem && html`<${Loading} what="changes" />`}
       ${data && !data.items.length && html`<${Empty} title="No changes">
-        <p>${isFiltered ? "No changes match these filters." : "Nothing has been changed yet."}</p>
+        <p>${isFiltered ? "No changes match these filters." : "No changes have been made yet."}</p>
       <//>`}
       ${data?.items.length > 0 && html`<ol class="changes">${data.items.map((change) => html`<${ChangeItem} key=${change.id} change=${change} />`)}</ol>`}
-      <${Pager} pages=${pages} page=${data} />
+      <${Pager} pages=${pages} page=${data} sized=${isSized(pages, data)} />
     <//>
   `;
 }
@@ -40,9 +41,10 @@ function Filters({ query, isFiltered }) {
   const actions = Object.entries(ACTIONS).map(([action, text]) => [action, text]);
   return html`<div class="filters" role="search" aria-label="Filter changes">
     <${Search} label="Rule id" value=${query.processor ?? ""} onSearch=${(text) => setQuery({ processor: text })} />
-    <${Search} label="Who (name of the token)" value=${query.actor ?? ""} onSearch=${(text) => setQuery({ actor: text })} />
+    <${Search} label="Who (token name)" value=${query.actor ?? ""} onSearch=${(text) => setQuery({ actor: text })} />
     <${Select} label="Stream" value=${query.stream ?? ""} options=${[["", "All streams"], ...names]} onChange=${(name) => setQuery({ stream: name })} />
     <${Select} label="What" value=${query.action ?? ""} options=${[["", "All changes"], ...actions]} onChange=${(action) => setQuery({ action })} />
     ${isFiltered && html`<${Button} kind="plain" onClick=${() => setQuery(Object.fromEntries(FILTERS.map((name) => [name, null])))}>Clear<//>`}
+    <${ViewsMenu} list="activity" />
   </div>`;
 }

@@ -1,6 +1,7 @@
 // A rule is written or changed: text on one side; its drawing, what is wrong, and a try-out on the other.
-import { html, useEffect, useState } from "../../vendor/preact.js";
-import { get, send, usePolled } from "../api.js";
+import { html, useMemo, useState } from "../../vendor/preact.js";
+import { get, send, usePolled, useRead } from "../api.js";
+import { DraftBacktest } from "../backtests/draft.js";
 import { Link, path, route } from "../router.js";
 import { can } from "../session.js";
 import { isReady, useCheck } from "../editor/check.js";
@@ -11,11 +12,13 @@ import { ProblemList } from "../editor/problems.js";
 import { Publish } from "../editor/publish.js";
 import { TryOut } from "../editor/trial.js";
 import { clauseWords } from "../editor/clause_words.js";
-import { firstDraft, wordsFor } from "../editor/vocabulary.js";
+import { readRuleSchema } from "../editor/rule_schema.js";
+import { firstDraft } from "../editor/vocabulary.js";
 import { PatternGraph } from "../pattern/graph.js";
 import { readPattern, stepsOf } from "../pattern/model.js";
 import { PatternText } from "../pattern/text.js";
 import { clauseOf, useDrawing } from "../pattern/use_drawing.js";
+import { useOutdated } from "../proposals/use_outdated.js";
 import { textOf } from "../rule/as_written.js";
 import { Button, ButtonLink } from "../ui/button.js";
 import { Empty } from "../ui/empty.js";
@@ -26,19 +29,21 @@ import { toastProblem } from "../ui/toast.js";
 
 const LOOK_SECONDS = 15;
 
+// Another copy or proposal is another draft, though the path is the same.
 export default function EditorPage({ params }) {
-  const { stream, id } = params;
-  const name = id ?? `new in ${stream}`;
-  const [loaded, setLoaded] = useState(null);
-  const [failure, setFailure] = useState(null);
-  useEffect(() => {
-    if (!can("author")) return;
-    load(name, stream, id, route.value.query.copy).then(setLoaded, setFailure);
-  }, []);
-  const title = id ? `Edit ${id}` : "New rule";
-  if (!can("author")) {
+  const { copy, proposal } = route.value.query;
+  return html`<${Loaded} key=${`${copy} ${proposal}`} ...${params} copy=${copy} number=${proposal} />`;
+}
+
+function Loaded({ stream, id, copy, number }) {
+  const name = number ? `proposal ${number}` : (id ?? `new in ${stream}`);
+  const mayWrite = can("author");
+  const read = async () => (!mayWrite ? null : number ? loadProposal(name, stream, number) : load(name, stream, id, copy));
+  const { data: loaded, problem: failure } = useRead(read, []);
+  const title = number ? `Edit proposal ${number}` : id ? `Edit ${id}` : "New rule";
+  if (!mayWrite) {
     return html`<${Title} stream=${stream} id=${id} title=${title} />
-      <${Empty} title="Your role is read-only"><p>An author or publisher may write rules. Ask an admin.</p><//>`;
+      <${Empty} title="Your role is read-only"><p>Authors and publishers can write rules. Ask an admin for access.</p><//>`;
   }
   if (failure) return html`<${Title} stream=${stream} id=${id} title=${title} /><${ProblemBox} problem=${failure} />`;
   if (!loaded) return html`<${Title} stream=${stream} id=${id} title=${title} /><${Loading} what="the rule" />`;
@@ -57,10 +62,11 @@ function Editor({ name, title, loaded }) {
   const isChanged = draft.text !== unchanged[draft.format];
   useKept(name, { ...draft, revision: base?.revision, version: base?.version }, isChanged);
 
-  const { stream, rule } = loaded;
+  const { stream, rule, proposal } = loaded;
   const newest = usePolled(rule && path`/v1/processors/${rule.id}`, null, LOOK_SECONDS);
   const theirs = newest.data ?? rule;
   const isBehind = base && theirs.revision !== base.revision;
+  const [outdated, settle] = useOutdated(proposal, LOOK_SECONDS);
   const pattern = check.document?.pattern;
   const ready = isReady(check, draft.text);
   const problems = check.checked === draft.text ? check.problems : [];
@@ -68,6 +74,9 @@ function Editor({ name, title, loaded }) {
   const canRun = check.checked === draft.text && check.isReadable && !wrong.some(isOfRule);
   const steps = stepsOf(readPattern(pattern).elements).map((step) => step.name);
   const clause = useDrawing(clauseOf(pattern));
+  const parameters = { ...pattern?.parameters, ...check.document?.parameters };
+  const { data: schema } = useRead(readRuleSchema, []);
+  const notes = useMemo(() => notesOf(report), [report]);
   const replace = (replaced) => {
     setDraft(replaced);
     setReplacement(replaced);
@@ -101,8 +110,8 @@ function Editor({ name, title, loaded }) {
       title=${title}
       actions=${html`
         ${isChanged && html`<${Button} kind="plain" onClick=${discard}>Discard changes<//>`}
-        <${ButtonLink} href=${rule ? path`/streams/${stream.name}/rules/${rule.id}` : path`/streams/${stream.name}/rules`}>Cancel<//>
-        <${Button} kind="primary" disabled=${!ready} onClick=${() => setPublishing(true)}>${can("publisher") ? "Publish…" : "Save…"}<//>
+        <${ButtonLink} href=${cancelPath(stream, rule, proposal)}>Cancel<//>
+        <${Button} kind="primary" disabled=${!ready} onClick=${() => setPublishing(true)}>${verbFor(stream, base, proposal)}<//>
       `}
     />
     ${isBehind &&
@@ -112,8 +121,18 @@ function Editor({ name, title, loaded }) {
       draft=${draft}
       onTake=${(text, theirText) => take(text, draft.format, theirText)}
     />`}
+    ${outdated &&
+    html`<${Conflict}
+      base=${outdated.base}
+      theirs=${outdated.theirs}
+      draft=${draft}
+      onTake=${(text) => {
+        settle();
+        if (text !== draft.text) replace({ text, format: draft.format });
+      }}
+    />`}
     <div class="editor">
-      <section class="card editor-text" aria-label="The rule as text">
+      <section class="card editor-text" aria-label="Rule text">
         <header>
           <${ProblemSummary} check=${check} draft=${draft} />
           <${Segments} label="Format" options=${[["yaml", "YAML"], ["json", "JSON"]]} value=${draft.format} onChange=${changeFormat} />
@@ -126,8 +145,7 @@ function Editor({ name, title, loaded }) {
             format=${draft.format}
             label="The rule"
             problems=${problems}
-            words=${wordsFor(stream, steps)}
-            clauseWords=${clauseWords(stream, clause)}
+            offers=${{ schema, stream, steps, parameters, clauseWords: clauseWords(stream, clause) }}
             jump=${jump}
           />
         </div>
@@ -136,10 +154,11 @@ function Editor({ name, title, loaded }) {
       </section>
       <div class="editor-side stack">
         <${Card} title="What it finds">
-          <${PatternGraph} pattern=${pattern} wrong=${wrong} notes=${notesOf(report)} />
+          <${PatternGraph} pattern=${pattern} wrong=${wrong} notes=${notes} />
           <div class="rule-words"><${PatternText} pattern=${pattern} /></div>
         <//>
         <${TryOut} stream=${stream} draft=${draft} document=${check.document} isReady=${canRun} onReport=${setReport} />
+        <${DraftBacktest} stream=${stream} document=${check.document} rule=${theirs} isReady=${ready} />
         <${Columns} stream=${stream} />
       </div>
     </div>
@@ -147,11 +166,22 @@ function Editor({ name, title, loaded }) {
     html`<${Publish}
       document=${check.document}
       rule=${base}
+      proposal=${proposal}
       onConflict=${newest.refresh}
       onDone=${() => forgetDraft(name)}
       onClose=${() => setPublishing(false)}
     />`}
   `;
+}
+
+function cancelPath(stream, rule, proposal) {
+  if (proposal) return path`/proposals/${proposal.id}`;
+  return rule ? path`/streams/${stream.name}/rules/${rule.id}` : path`/streams/${stream.name}/rules`;
+}
+
+function verbFor(stream, rule, proposal) {
+  if (proposal || !can("publisher")) return "Save…";
+  return stream.required_approvals > 0 && rule?.state !== "paused" ? "Propose…" : "Publish…";
 }
 
 function ProblemSummary({ check, draft }) {
@@ -180,6 +210,14 @@ function Title({ stream, id, title, actions }) {
   />`;
 }
 
+// A proposal is edited as it was sent; what it is compared with is the service's to say.
+async function loadProposal(draftName, name, number) {
+  const [stream, proposal] = await Promise.all([get(path`/v1/streams/${name}`), get(path`/v1/proposals/${number}`)]);
+  if (!proposal.document) throw new Error(`Proposal ${number} cannot be edited.`);
+  const text = await textOf(proposal.document, "yaml");
+  return { stream, proposal, rule: null, base: null, kept: keptDraft(draftName), text };
+}
+
 async function load(draftName, name, id, copied) {
   const stream = await get(path`/v1/streams/${name}`);
   const kept = keptDraft(draftName);
@@ -206,6 +244,6 @@ function isOfRule(pointer) {
 function notesOf(report) {
   if (!report) return {};
   const entries = Object.entries(report.fits);
-  const note = (positions) => (positions.length === 1 ? "1 event fits" : `${positions.length} events fit`);
+  const note = (positions) => (positions.length === 1 ? "1 event matches" : `${positions.length} events match`);
   return Object.fromEntries(entries.map(([step, positions]) => [step, note(positions)]));
 }

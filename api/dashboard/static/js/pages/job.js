@@ -7,6 +7,7 @@ import { HeldVersions } from "../job/held_versions.js";
 import { JobCharts } from "../job/charts.js";
 import { Starts } from "../job/starts.js";
 import { navigate, path, Link } from "../router.js";
+import { isSilent } from "../rules/standing.js";
 import { can } from "../session.js";
 import { Button } from "../ui/button.js";
 import { Confirm } from "../ui/dialog.js";
@@ -25,7 +26,7 @@ export default function JobPage({ params }) {
   if (!job) {
     return html`<${PageHeader} title=${params.name} above=${html`<${Link} href="/">Jobs<//>`} />
       <${Empty} title="Job not found">
-        <p>No job of this name has registered on the stream ${params.stream}, or it was forgotten.</p>
+        <p>No job of this name has registered on the stream ${params.stream}, or it was removed.</p>
       <//>`;
   }
   return html`<${Job} job=${job} />`;
@@ -39,12 +40,12 @@ function Job({ job }) {
       title=${job.name}
       above=${html`<${Link} href="/">Jobs<//> of ${job.stream}`}
       beside=${html`<${State} name=${job.state} />`}
-      actions=${canForget && html`<${Button} kind="danger" icon="trash" onClick=${() => setForgetting(true)}>Forget<//>`}
+      actions=${canForget && html`<${Button} kind="danger" icon="trash" onClick=${() => setForgetting(true)}>Remove<//>`}
     >
       <${Story} job=${job} />
     <//>
     <${Figures} job=${job} />
-    <${JobCharts} jobId=${job.id} />
+    <${JobCharts} job=${job} />
     <${HeldVersions} job=${job} />
     <${Starts} jobId=${job.id} properties=${job.properties} />
     ${forgetting && html`<${Forget} job=${job} onClose=${() => setForgetting(false)} />`}
@@ -53,11 +54,11 @@ function Job({ job }) {
 
 function Story({ job }) {
   if (job.state === "stopped") {
-    return html`Stopped <${Time} at=${job.stopped_at} ago />${job.stop_reason && html`: ${job.stop_reason}`}. What is below is what it last reported.`;
+    return html`Stopped <${Time} at=${job.stopped_at} ago />${job.stop_reason && html`: <bdi>${job.stop_reason}</bdi>`}. Data below is its last report.`;
   }
   if (job.state === "stale") {
-    return html`The last heartbeat came <${Time} at=${job.heartbeat_at ?? job.registered_at} ago />. It may have failed, or
-      cannot reach this service; what is below is what it last reported.`;
+    return html`The last heartbeat was <${Time} at=${job.heartbeat_at ?? job.registered_at} ago />. It may have failed, or
+      be unable to reach this service. Data below is its last report.`;
   }
   if (job.state === "starting") return html`Registered <${Time} at=${job.registered_at} ago />; no heartbeat yet.`;
   return html`Running since <${Time} at=${job.registered_at} />, last heartbeat <${Time} at=${job.heartbeat_at} ago />.`;
@@ -78,8 +79,8 @@ function Figures({ job }) {
       value=${lag === null ? "–" : duration(lag < 10_000 ? lag : Math.round(lag / 1000) * 1000)}
       note=${html`<${Time} at=${job.watermark} none="no event yet" />`}
     />
-    <${Figure} name="Event time advances by" value=${timeDriver(job)} note=${timeNote(job)} />
-    <${Figure} name="Events" value=${shortCount(job.events_per_second)} unit="/s" note=${`${shortCount(job.counters.events)} since its start`} />
+    <${Figure} name="Event time driven by" value=${timeDriver(job)} note=${timeNote(job)} />
+    <${Figure} name="Events" value=${isSilent(job) ? "–" : shortCount(job.events_per_second)} unit=${isSilent(job) ? "" : "/s"} note=${`${shortCount(job.counters.events)} since its start`} />
     <${Figure} name="Batch time" value=${duration(job.batch_duration_ms)} note=${batchNote(job)} />
     <${Figure} name="Waiting at the source" value=${shortCount(job.backlog_events)} unit=${job.backlog_events === null ? "" : "events"} note=${job.backlog_events === null ? "not reported" : ""} />
     <${Figure} name="Source of its rules" value=${DISCOVERY[job.discovery.status]} kind=${discoveryKind(job.discovery)} note=${discoveryNote(job.discovery)} />
@@ -95,7 +96,7 @@ function Figures({ job }) {
       name="Matches left out since its start"
       value=${shortCount(job.counters.left_out)}
       kind=${job.counters.left_out ? "bad" : ""}
-      note=${`${plural(job.counters.dropped, "partial match", "partial matches")} dropped by changes`}
+      note=${`${plural(job.counters.dropped, "partial match", "partial matches")} dropped by changes, ${plural(job.counters.released, "match", "matches")} released`}
     />
   </div>`;
 }
@@ -106,10 +107,10 @@ function timeDriver(job) {
 }
 
 function timeNote(job) {
-  if (job.silent_since) return html`its source is silent since <${Time} at=${job.silent_since} />`;
-  if (job.time_mode === "events") return "alone: after the last one, open windows wait";
+  if (job.silent_since) return html`source silent since <${Time} at=${job.silent_since} />`;
+  if (job.time_mode === "events") return "only: open windows wait for new events";
   if (job.time_mode === "events_or_clock") return "or the clock, once its source is silent";
-  return job.time_mode === "processing" ? "an event has the time at which it is read" : "not reported";
+  return job.time_mode === "processing" ? "events take the time at which they are read" : "not reported";
 }
 
 function batchNote(job) {
@@ -126,17 +127,17 @@ function discoveryKind(discovery) {
 
 function discoveryNote(discovery) {
   if (discovery.unreadable) return `${plural(discovery.unreadable, "rule")} cannot run: ${discovery.problems[0] ?? ""}`;
-  if (discovery.status === "failing") return `the last good set runs: ${discovery.error}`;
+  if (discovery.status === "failing") return `running the last valid rules: ${discovery.error}`;
   return html`read <${Time} at=${discovery.last_success} ago none="not reported" />`;
 }
 
 function Forget({ job, onClose }) {
   const act = async (comment) => {
     await send("DELETE", path`/v1/jobs/${job.id}`, undefined, { query: { comment } });
-    toast(`The job ${job.name} is forgotten.`);
+    toast(`The job ${job.name} was removed.`);
     navigate("/");
   };
-  return html`<${Confirm} title=${`Forget the job ${job.name}?`} verb="Forget" danger act=${act} onClose=${onClose}>
-    <p>Its history and what it ran are removed. Rules and matches stay. If it still runs somewhere, it is refused from now on.</p>
+  return html`<${Confirm} title=${`Remove the job ${job.name}?`} verb="Remove" danger act=${act} onClose=${onClose}>
+    <p>Its history and reported state are removed. Rules and matches are kept. If it is still running somewhere, the service will reject it from now on.</p>
   <//>`;
 }

@@ -4,6 +4,7 @@ import { usePolled } from "../api.js";
 import { Time, duration, millis, plural } from "../format.js";
 import { EventsTable } from "../matches/events_table.js";
 import { OutputFacts, keyText } from "../matches/output.js";
+import { GroupFacts, StandsForNote } from "../matches/stands_for.js";
 import { Timeline } from "../matches/timeline.js";
 import { Link, path } from "../router.js";
 import { TriagePanel } from "../triage/panel.js";
@@ -25,9 +26,7 @@ export default function MatchPage({ params }) {
   if (problem) {
     return html`<${PageHeader} title="Match" above=${above} />
       <${ProblemBox} problem=${problem} />
-      <p class="secondary">
-        Of a stream and of a rule only the newest matches are kept. The outputs of the job have all of them.
-      </p>
+      <p class="secondary">The outputs of the job have all matches.</p>
       ${problem.status === 404 && triage.data && html`<${Removed} stream=${stream} triage=${triage.data} />`}`;
   }
   if (!match || !definition.data) return html`<${PageHeader} title="Match" above=${above} /><${Loading} what="match" />`;
@@ -37,7 +36,7 @@ export default function MatchPage({ params }) {
 
 /** What was decided about a match that is gone. */
 function Removed({ stream, triage }) {
-  return html`<${Card} title="What was decided about it">
+  return html`<${Card} title="Triage decision">
     <dl class="facts">
       <dt>Rule</dt>
       <dd>
@@ -60,7 +59,7 @@ function Found({ stream, match, refresh, column, above }) {
   return html`<${PageHeader}
       title=${`${word} of ${rule}`}
       above=${above}
-      beside=${html`<${State} name=${match.kind} /> <${Status} triage=${match.triage} />`}
+      beside=${html`<${State} name=${match.kind} /> <${Status} triage=${match.triage} /> <${StandsForNote} match=${match} />`}
       actions=${html`<${CopyButton} text=${JSON.stringify(match, null, 2)} label="Copy as JSON" />`}
     />
     <${Card} title="Triage"><${TriagePanel} match=${match} onChange=${refresh} /><//>
@@ -93,13 +92,14 @@ function Facts({ stream, match }) {
     <dt>Key</dt>
     <dd>
       ${key
-        ? html`${key} · <${Link} href=${list} query=${{ key }}>all of this key<//>`
+        ? html`<bdi>${key}</bdi> · <${Link} href=${list} query=${{ key }}>all matches for this key<//>`
         : html`<span class="muted">one global key</span>`}
     </dd>
-    <dt>Began</dt>
+    <dt>Started</dt>
     <dd><${Time} at=${match.start} /></dd>
     <dt>${match.kind === "timeout" ? "Timed out" : "Found"}</dt>
     <dd><${Time} at=${match.end} />, after ${duration(millis(match.end) - millis(match.start))}</dd>
+    <${GroupFacts} match=${match} />
     <dt>Found by</dt>
     <dd><${Link} href=${path`/streams/${stream}/jobs/${match.job}`}>${match.job}<//></dd>
     <dt>Received</dt>

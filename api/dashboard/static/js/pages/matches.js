@@ -3,26 +3,40 @@ import { html, useState } from "../../vendor/preact.js";
 import { usePolled } from "../api.js";
 import { plural } from "../format.js";
 import { FilterBar } from "../matches/filter_bar.js";
-import { wantedMatches, withoutFilters } from "../matches/filters.js";
+import { sortOf, wantedMatches, withoutFilters } from "../matches/filters.js";
 import { MatchRow } from "../matches/match_row.js";
 import { keyText } from "../matches/output.js";
+import { MatchesSummary } from "../matches/summary.js";
 import { useMatches } from "../matches/use_matches.js";
-import { path, route, setQuery } from "../router.js";
+import { Link, path, route, setQuery } from "../router.js";
+import { Diagnosis } from "../rule/diagnosis.js";
 import { can } from "../session.js";
 import { MatchSelectionBar, TickAll } from "../triage/selection.js";
 import { Button } from "../ui/button.js";
+import { chosenColumns } from "../ui/columns.js";
 import { Empty } from "../ui/empty.js";
 import { Loading, PageHeader } from "../ui/page.js";
 import { ProblemBox } from "../ui/problem.js";
 import { useSelection } from "../ui/selection.js";
 import { State } from "../ui/state.js";
 
+const MOST_REASONS = 5;
+// What a line shows of a match.
+const PARTS = [
+  { key: "time", label: "Time" },
+  { key: "kind", label: "Kind" },
+  { key: "status", label: "Status" },
+  { key: "rule", label: "Rule" },
+  { key: "key", label: "Key" },
+  { key: "output", label: "Output" },
+  { key: "events", label: "Events, duration" },
+];
 const STATUS = {
-  live: ["running", "live", "New matches appear as they come"],
+  live: ["running", "live", "New matches appear as they arrive"],
   reading: ["pending", "every few seconds", "Too many live connections; new matches are loaded every few seconds"],
-  lost: ["stale", "not connected", "Connection lost; reconnecting. Nothing is missed"],
+  lost: ["stale", "not connected", "Connection lost; reconnecting. No match is missed"],
   held: ["paused", "held", "New matches wait until you resume"],
-  ended: ["stopped", "up to a time", "Until a given time: nothing new can come"],
+  ended: ["stopped", "fixed range", "The range has an end, so no new matches appear"],
 };
 
 /** Shows the matches of a stream. */
@@ -31,17 +45,18 @@ export default function MatchesPage({ params }) {
   const wanted = wantedMatches(route.value.query);
   const [isHeld, setHeld] = useState(false);
   const definition = usePolled(path`/v1/streams/${stream}`, {}, null);
-  const list = useMatches(path`/v1/streams/${stream}/matches`, wanted, isHeld);
+  const list = useMatches(path`/v1/streams/${stream}/matches`, wanted, sortOf(route.value.query), isHeld);
   const selection = useSelection();
   const status = wanted.until ? "ended" : isHeld ? "held" : list.status;
   return html`<${PageHeader}
       title="Matches"
       beside=${html`<${Status} status=${status} />`}
       actions=${!wanted.until &&
-      html`<${Button} icon=${isHeld ? "play" : "pause"} onClick=${() => setHeld(!isHeld)}>${isHeld ? "Go on" : "Hold"}<//>`}
+      html`<${Button} icon=${isHeld ? "play" : "pause"} onClick=${() => setHeld(!isHeld)}>${isHeld ? "Resume" : "Hold"}<//>`}
     />
     <section class="card matches" aria-busy=${list.loading ? "true" : undefined}>
       <header><${FilterBar} stream=${stream} /></header>
+      <${MatchesSummary} stream=${stream} wanted=${wanted} />
       <p class="visually-hidden" role="status">${announced(list)}</p>
       ${list.problem && html`<div class="body"><${ProblemBox} problem=${list.problem} /></div>`}
       ${list.waiting.length > 0 &&
@@ -49,6 +64,7 @@ export default function MatchesPage({ params }) {
         Show ${plural(list.waiting.length, "new match", "new matches")}
       </button>`}
       <${List}
+        stream=${stream}
         list=${list}
         selection=${selection}
         column=${definition.data?.event_time_column ?? ""}
@@ -64,13 +80,26 @@ function Status({ status }) {
   return html`<span class="tail-status" data-status=${status}><${State} name=${name} title=${title}>${word}<//></span>`;
 }
 
-function List({ list, selection, column, isFiltered }) {
+// A link may name a match that is not on this page: it stands above the list.
+function Linked({ stream, id, column }) {
+  const { data, refresh } = usePolled(path`/v1/streams/${stream}/matches/${id}`, {}, null);
+  if (!data) return null;
+  const close = () => setQuery({ open: null });
+  return html`<ol class="found-list linked" aria-label="Linked match">
+    <${MatchRow} match=${data} column=${column} isFresh=${false} isOpen onOpen=${close} onChange=${refresh} />
+  </ol>`;
+}
+
+function List({ stream, list, selection, column, isFiltered }) {
   const { matches, fresh, loading, nextCursor } = list;
   if (!matches.length) {
     if (loading) return html`<${Loading} what="matches" />`;
-    return list.problem ? null : html`<${Nothing} isFiltered=${isFiltered} />`;
+    return list.problem ? null : html`<${Nothing} stream=${stream} isFiltered=${isFiltered} />`;
   }
   const listed = matches.map((match) => match.match_id);
+  const { shown, menu } = chosenColumns("matches", PARTS);
+  const without = PARTS.filter((part) => !shown.includes(part)).map(({ key }) => `without-${key}`);
+  const { open } = route.value.query;
   const tick = (match) =>
     can("author") &&
     html`<input
@@ -79,8 +108,9 @@ function List({ list, selection, column, isFiltered }) {
       checked=${selection.ids.has(match.match_id)}
       onClick=${(event) => selection.tick(listed, match.match_id, event.currentTarget.checked, event.shiftKey)}
     />`;
-  return html`${can("author") && html`<p class="found-head"><${TickAll} selection=${selection} matches=${matches} /></p>`}
-    <ol class=${`found-list ${loading ? "refreshing" : ""}`}>
+  return html`<div class="found-head">${can("author") && html`<${TickAll} selection=${selection} matches=${matches} />`}${menu}</div>
+    ${open && !loading && !listed.includes(open) && html`<${Linked} stream=${stream} id=${open} column=${column} />`}
+    <ol class=${["found-list", loading && "refreshing", ...without].filter(Boolean).join(" ")}>
       ${matches.map(
         (match) =>
           html`<${MatchRow}
@@ -88,24 +118,43 @@ function List({ list, selection, column, isFiltered }) {
             match=${match}
             column=${column}
             isFresh=${fresh.has(match.number)}
+            isOpen=${match.match_id === open}
+            onOpen=${(isOpen) => setQuery({ open: isOpen ? match.match_id : null })}
             tick=${tick(match)}
             onChange=${(triage) => list.changed({ ...match, triage })}
           />`,
       )}
     </ol>
-    ${nextCursor && html`<p class="older"><${Button} onClick=${list.older}>Show older matches<//></p>`}`;
+    ${nextCursor && html`<p class="older"><${Button} onClick=${list.older}>Show ${sortOf(route.value.query) === "end" ? "later" : "older"} matches<//></p>`}`;
 }
 
-function Nothing({ isFiltered }) {
+function Nothing({ stream, isFiltered }) {
+  const { processor } = route.value.query;
+  const reasons = processor
+    ? html`<${Diagnosis} rule=${{ id: processor, stream }} />`
+    : html`<${Reasons} stream=${stream} />`;
   if (isFiltered) {
     return html`<${Empty} title="No recent matches for these filters">
-      <p>New matches that meet them appear here as they arrive.</p>
-      <${Button} onClick=${() => setQuery(withoutFilters())}>Clear the filters<//>
-    <//>`;
+        <p>New matches that match them appear here as they arrive.</p>
+        <${Button} onClick=${() => setQuery(withoutFilters())}>Clear the filters<//>
+      <//>
+      ${reasons}`;
   }
   return html`<${Empty} title="No matches yet">
-    <p>What the rules of this stream find appears here within seconds, once a job runs them and reports to this service.</p>
-  <//>`;
+      <p>Matches of the rules of this stream appear here within seconds, once a job runs them and reports to this service.</p>
+    <//>
+    ${reasons}`;
+}
+
+function Reasons({ stream }) {
+  const { data } = usePolled(path`/v1/streams/${stream}/rules`, { limit: MOST_REASONS }, null);
+  if (!data?.items.length) return null;
+  return html`<p class="body in-text">
+    Why a rule finds nothing:${" "}
+    ${data.items.map(
+      ({ id }, index) => html`${index > 0 && ", "}<${Link} key=${id} href=${path`/streams/${stream}/matches`} query=${{ processor: id }}>${id}<//>`,
+    )}${data.total > MOST_REASONS && html`, <${Link} href=${path`/streams/${stream}/rules`}>${plural(data.total - MOST_REASONS, "more rule")}<//>`}.
+  </p>`;
 }
 
 function announced({ fresh, matches, waiting }) {

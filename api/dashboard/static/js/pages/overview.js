@@ -3,7 +3,7 @@ import { html, useEffect } from "../../vendor/preact.js";
 import { usePolled } from "../api.js";
 import { Attention } from "../overview/attention.js";
 import { HourCharts } from "../overview/hour_charts.js";
-import { JobsTable } from "../overview/jobs_table.js";
+import { JobColumns, JobsTable } from "../overview/jobs_table.js";
 import { NoStreams, NoJobs } from "../overview/nothing_yet.js";
 import { RuleStates } from "../overview/rule_states.js";
 import { stream as chosenStream } from "../streams.js";
@@ -24,10 +24,10 @@ export default function OverviewPage() {
   const reporting = jobs.filter((job) => job.state !== "stopped");
   return html`
     <${PageHeader} title="Overview" beside=${html`<${Health} items=${data.attention} jobs=${jobs} />`} />
-    ${problem && problem.status !== 0 && html`<${ProblemBox} problem=${problem} />`}
+    ${problem && html`<${ProblemBox} problem=${problem} />`}
     <${Figures} data=${data} jobs=${jobs} />
     <${Attention} items=${data.attention} leftOut=${data.attention_left_out} />
-    <${Card} title="Jobs" padded=${false}>
+    <${Card} title="Jobs" actions=${jobs.length > 0 && html`<${JobColumns} />`} padded=${false}>
       ${jobs.length ? html`<${JobsTable} jobs=${jobs} />` : html`<${NoJobs} stream=${data.streams[0].name} />`}
       ${data.jobs_left_out > 0 && html`<p class="pager">${plural(data.jobs_left_out, "job")} more not shown.</p>`}
     <//>
@@ -47,7 +47,7 @@ function healthOf(items, jobs) {
   if (bad || warn) return [bad ? "bad" : "warn", plural(bad + warn, "problem")];
   const starting = jobs.filter((job) => job.state === "starting").length;
   if (starting) return ["info", starting === 1 ? "a job is starting" : `${count(starting)} jobs are starting`];
-  return jobs.some((job) => job.state === "running") ? ["good", "all is well"] : ["quiet", "nothing runs"];
+  return jobs.some((job) => job.state === "running") ? ["good", "all healthy"] : ["quiet", "nothing running"];
 }
 
 function Figures({ data, jobs }) {
@@ -56,7 +56,7 @@ function Figures({ data, jobs }) {
   const isSilent = jobs.some((job) => job.state === "stale");
   const rules = data.streams.reduce((sum, stream) => sum + total(stream.rules), 0);
   const paused = data.streams.reduce((sum, stream) => sum + (stream.rules.paused ?? 0), 0);
-  const quarantined = data.attention.filter((item) => item.concern === "quarantined").length;
+  const { quarantined } = data;
   const perSecond = running.reduce((sum, job) => sum + job.events_per_second, 0);
   const found = lastHour(jobs, "matches");
   const errors = lastHour(jobs, "errors");
@@ -76,7 +76,12 @@ function Figures({ data, jobs }) {
       kind=${quarantined ? "bad" : ""}
       note=${quarantined ? "raised an error" : "none"}
     />
-    <${Figure} name="Events" value=${shortCount(perSecond)} unit="/s" note=${`${shortCount(late)} late in the last hour`} />
+    <${Figure}
+      name="Events"
+      value=${running.length ? shortCount(perSecond) : "–"}
+      unit=${running.length ? "/s" : ""}
+      note=${running.length ? `${shortCount(late)} late in the last hour` : "no job reports"}
+    />
     <${Figure} name="Matches, last hour" value=${shortCount(found)} note=${`${shortCount(found / 60)} a minute`} />
     <${Figure} name="Errors, last hour" value=${shortCount(errors)} kind=${errors ? "warn" : ""} note="in rules or events" />
   </div>`;

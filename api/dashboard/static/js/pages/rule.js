@@ -1,6 +1,7 @@
 // One rule: what it is, what jobs do with it, what it finds, and what was done with it.
 import { html, useEffect, useState } from "../../vendor/preact.js";
 import { usePolled } from "../api.js";
+import { RuleBacktests } from "../backtests/list.js";
 import { plural } from "../format.js";
 import { Link, navigate, path } from "../router.js";
 import { can } from "../session.js";
@@ -9,13 +10,21 @@ import { RollBack, RuleActions } from "../rule/actions.js";
 import { Changes } from "../rule/changes.js";
 import { RuleCharts } from "../rule/charts.js";
 import { DefinitionText, PatternCard } from "../rule/definition.js";
+import { HealthCard, useHealth } from "../rule/health.js";
 import { JobsTable, headState } from "../rule/jobs.js";
+import { ParametersCard } from "../rule/parameters.js";
 import { RecentMatches } from "../rule/recent.js";
+import { CanaryState } from "../rules/standing.js";
+import { ProposalsOfRule } from "../proposals/of_rule.js";
 import { RolloutCard } from "../rule/rollout.js";
+import { PartialMatchesCard } from "../rule/partial_matches.js";
+import { SnoozesCard, useSnoozes } from "../rule/snoozes.js";
 import { Versions } from "../rule/versions.js";
+import { WhyNoMatchCard } from "../rule/why_no_match.js";
 import { TriageCard } from "../triage/counts.js";
 import { Button } from "../ui/button.js";
 import { Chip } from "../ui/chips.js";
+import { Folded } from "../ui/folded.js";
 import { Card, Loading, PageHeader } from "../ui/page.js";
 import { ProblemBox } from "../ui/problem.js";
 import { State } from "../ui/state.js";
@@ -62,23 +71,28 @@ function RuleView({ rule, running, problem, history, refresh }) {
     { key: "now", label: "Now" },
     { key: "matches", label: "Matches" },
     { key: "versions", label: "Versions", count: rule.version },
+    { key: "backtests", label: "Backtests" },
     { key: "definition", label: "Definition" },
     { key: "activity", label: "Activity" },
   ];
   const tab = currentTab(tabs);
-  const head = headState(rule, running);
+  const snoozed = useSnoozes(rule);
+  const isQuarantined = running.jobs.some(({ versions }) => versions.some(({ state }) => state === "quarantined"));
+  const health = useHealth(tab === "activity" || isQuarantined ? rule.id : null);
+  const head = headState(rule, running, snoozed.allUntil);
   const versions = history.versions ?? [];
   return html`
     <${Title}
       stream=${rule.stream}
       title=${rule.id}
       beside=${html`<span aria-live="polite"><${State} name=${head.name}>${head.text}<//></span>
+        <${CanaryState} version=${rule.rollout?.share_percent > 0 && rule.rollout.version} />
         ${rule.severity && html`<${State} name=${SEVERITIES[rule.severity]}>${rule.severity}<//>`}`}
       actions=${html`<${RuleActions} rule=${rule} versions=${versions} refresh=${refresh} />`}
     >
-      ${rule.description && html`<p class="rule-description">${rule.description}</p>`}
+      ${rule.description && html`<${Folded} className="rule-description" text=${rule.description} />`}
       <p class="row secondary">
-        ${rule.owner && html`<span>owned by <strong>${rule.owner}</strong></span>`}
+        ${rule.owner && html`<span class="wrap-anywhere">owned by <strong><bdi>${rule.owner}</bdi></strong></span>`}
         <span>version ${rule.version}</span>
         ${rule.tags.map(
           (tag) => html`<${Link} key=${tag} href=${path`/streams/${rule.stream}/rules`} query=${{ tag }}>
@@ -88,26 +102,32 @@ function RuleView({ rule, running, problem, history, refresh }) {
       </p>
     <//>
     ${problem && html`<${ProblemBox} problem=${problem} />`}
-    <${Alarms} rule=${rule} running=${running} />
+    <${ProposalsOfRule} id=${rule.id} />
+    <${Alarms} rule=${rule} running=${running} health=${health} />
     <${Tabs} tabs=${tabs} label="Parts of the rule" />
-    ${tab === "now" && html`<${Now} rule=${rule} running=${running} refresh=${refresh} />`}
+    ${tab === "now" && html`<${Now} rule=${rule} running=${running} snoozed=${snoozed} refresh=${refresh} />`}
     ${tab === "matches" &&
-    html`<${Card} title="Newest matches" padded=${false}><${RecentMatches} rule=${rule} most=${20} /><//>`}
+    html`<${Card} title="Newest matches" padded=${false}><${RecentMatches} rule=${rule} most=${20} /><//>
+      ${can("author") && html`<${WhyNoMatchCard} rule=${rule} />`}`}
     ${tab === "versions" &&
     html`<${Versions} rule=${rule} versions=${versions} running=${running} refresh=${refresh} more=${history.more} />`}
+    ${tab === "backtests" && html`<${RuleBacktests} rule=${rule} />`}
     ${tab === "definition" && html`<${DefinitionText} document=${rule.document} />`}
-    ${tab === "activity" && html`<${Changes} id=${rule.id} />`}
+    ${tab === "activity" && html`<${HealthCard} rule=${rule} health=${health} /><${Changes} id=${rule.id} />`}
   `;
 }
 
-function Now({ rule, running, refresh }) {
+function Now({ rule, running, snoozed, refresh }) {
   return html`<div class="stack">
+    <${SnoozesCard} rule=${rule} snoozed=${snoozed} />
     ${rule.rollout && html`<${RolloutCard} rule=${rule} refresh=${refresh} />`}
     ${running.jobs.length > 0 &&
     html`<${Card} title=${running.jobs.length > 1 ? `In ${plural(running.jobs.length, "job")}` : "In the job"} padded=${false}>
-      <${JobsTable} running=${running} />
+      <${JobsTable} running=${running} snoozedUntil=${snoozed.allUntil} />
     <//>`}
+    <${ParametersCard} rule=${rule} refresh=${refresh} />
     <${PatternCard} rule=${rule} running=${running} />
+    <${PartialMatchesCard} rule=${rule} />
     <${TriageCard} rule=${rule} />
     <${Card} title="Newest matches" padded=${false}><${RecentMatches} rule=${rule} most=${4} /><//>
     <${RuleCharts} id=${rule.id} running=${running} />
@@ -135,8 +155,9 @@ function DeletedRule({ id, stream, versions, refresh }) {
       beside=${html`<${State} name="deleted" />`}
       actions=${can("publisher") && html`<${Button} onClick=${() => setOpen(true)}>Restore…<//>`}
     >
-      <p class="secondary">It was deleted and no longer runs. Its versions are kept.</p>
+      <p class="secondary">This rule was deleted and no longer runs. Its versions are kept.</p>
     <//>
+    <${ProposalsOfRule} id=${id} />
     <${Versions} rule=${{ ...rule, published: [] }} versions=${versions} running=${{ jobs: [] }} refresh=${refresh} />
     <${Changes} id=${id} />
     ${open && html`<${RollBack} rule=${rule} versions=${versions} refresh=${refresh} onClose=${() => setOpen(false)} />`}

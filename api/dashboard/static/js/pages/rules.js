@@ -3,21 +3,24 @@ import { html, useMemo } from "../../vendor/preact.js";
 import { usePolled } from "../api.js";
 import { count, plural } from "../format.js";
 import { path, route, setQuery } from "../router.js";
-import { columns } from "../rules/columns.js";
+import { MAY_BE_HIDDEN, columns } from "../rules/columns.js";
 import { Counts, FilterBar } from "../rules/filter_bar.js";
 import { DEFAULT_SORT, isFiltered, listQuery, withoutFilters } from "../rules/filters.js";
 import { JobNotice } from "../rules/job_notice.js";
-import { SelectionBar, tickColumn } from "../rules/selection.js";
+import { SelectAll, SelectionBar, tickColumn } from "../rules/selection.js";
 import { can } from "../session.js";
 import { Button, ButtonLink } from "../ui/button.js";
+import { ColumnsMenu, hiddenColumns } from "../ui/columns.js";
 import { Empty } from "../ui/empty.js";
 import { Loading, PageHeader } from "../ui/page.js";
-import { Pager, usePages } from "../ui/pager.js";
+import { Pager, pageSize, usePages } from "../ui/pager.js";
 import { ProblemBox } from "../ui/problem.js";
 import { useSelection } from "../ui/selection.js";
 import { Table } from "../ui/table.js";
+import { ViewsMenu } from "../ui/views.js";
 
-const RULES_ON_A_PAGE = 50;
+const TABLE = "rules";
+const LEAST_SIZE = 25;
 const REFRESH_SECONDS = 5;
 const LABELS_SECONDS = 60;
 
@@ -25,9 +28,9 @@ const LABELS_SECONDS = 60;
 export default function RulesPage({ params }) {
   const { stream } = params;
   const { query } = route.value;
-  const pages = usePages(JSON.stringify([stream, query]));
+  const pages = usePages();
   const source = path`/v1/streams/${stream}/rules`;
-  const list = usePolled(source, listQuery(query, pages.cursor, RULES_ON_A_PAGE), REFRESH_SECONDS);
+  const list = usePolled(source, listQuery(query, pages.cursor, pageSize()), REFRESH_SECONDS);
   const labels = usePolled(`${source}/labels`, {}, LABELS_SECONDS);
   const selection = useSelection();
   const page = list.data;
@@ -40,7 +43,10 @@ export default function RulesPage({ params }) {
     <section class="card rules" aria-busy=${list.loading ? "true" : undefined}>
       <header class="rules-head">
         ${page && html`<${Counts} page=${page} />`}
-        <${FilterBar} page=${page} labels=${labels.data} />
+        <div class="rules-tools">
+          <${FilterBar} page=${page} labels=${labels.data} />
+          <span class="row"><${ViewsMenu} list=${TABLE} /><${ColumnsMenu} table=${TABLE} columns=${MAY_BE_HIDDEN} /></span>
+        </div>
       </header>
       ${list.problem && html`<div class="body"><${ProblemBox} problem=${list.problem} /></div>`}
       ${!page && !list.problem && html`<${Loading} what="rules" />`}
@@ -61,10 +67,12 @@ function List({ stream, page, pages, loading, selection, newRule }) {
   const { query } = route.value;
   const lines = page.items;
   const fixed = useMemo(() => columns(stream, setQuery), [stream]);
-  const shown = can("publisher") ? [tickColumn(selection, lines), ...fixed] : fixed;
+  const hidden = hiddenColumns(TABLE);
+  const chosen = fixed.filter(({ key }) => !hidden.has(key));
+  const shown = can("author") ? [tickColumn(selection, lines), ...chosen] : chosen;
   if (!lines.length) return html`<${Nothing} stream=${stream} newRule=${newRule} />`;
-  const isWhole = pages.number === 1 && !page.next_cursor;
-  return html`<div class=${loading ? "refreshing" : ""}>
+  return html`<${SelectAll} stream=${stream} selection=${selection} page=${page} />
+    <div class=${loading ? "refreshing" : ""}>
       <${Table}
         className="rules-table"
         caption=${`Rules of ${stream}`}
@@ -76,13 +84,12 @@ function List({ stream, page, pages, loading, selection, newRule }) {
         selected=${(line) => selection.ids.has(line.id)}
       />
     </div>
-    ${isWhole
-      ? html`<p class="pager number">${plural(page.total, "rule")}</p>`
-      : html`<${Pager} pages=${pages} page=${page}><${Range} pages=${pages} page=${page} /><//>`}`;
+    <${Pager} pages=${pages} page=${page} sized=${page.total > LEAST_SIZE}><${Range} pages=${pages} page=${page} /><//>`;
 }
 
 function Range({ pages, page }) {
-  const before = (pages.number - 1) * RULES_ON_A_PAGE;
+  if (pages.number === 1 && !page.next_cursor) return html`<span class="number">${plural(page.total, "rule")}</span>`;
+  const before = (pages.number - 1) * pageSize();
   return html`<span class="number">
     ${count(before + 1)}–${count(before + page.items.length)} of ${count(page.total)}
   </span>`;
@@ -96,8 +103,8 @@ function Nothing({ stream, newRule }) {
   }
   return html`<${Empty} title=${`No rules on ${stream} yet`}>
     <p>
-      A rule says which events in which order make a match. Write one here, or keep them as files in a repository and
-      publish those: <code>percept apply -f rules/</code>
+      A rule defines which events, in which order, make a match. Write one here, or keep rules as files in a repository and
+      publish them: <code>percept apply -f rules/</code>
     </p>
     ${newRule}
   <//>`;

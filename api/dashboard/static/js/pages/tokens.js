@@ -4,9 +4,9 @@ import { send, usePolled } from "../api.js";
 import { Time, millis } from "../format.js";
 import { now } from "../clock.js";
 import { path } from "../router.js";
-import { can, session } from "../session.js";
+import { can, confinedTo, session } from "../session.js";
 import { NewToken } from "../tokens/new_token.js";
-import { Button } from "../ui/button.js";
+import { Button, ButtonLink } from "../ui/button.js";
 import { Confirm } from "../ui/dialog.js";
 import { Empty } from "../ui/empty.js";
 import { Card, Loading, PageHeader } from "../ui/page.js";
@@ -18,7 +18,8 @@ const SECONDS = 30;
 
 export default function TokensPage() {
   const isAdmin = can("admin");
-  const { data, problem, refresh } = usePolled(isAdmin ? "/v1/tokens" : null, {}, SECONDS);
+  const confined = confinedTo();
+  const { data, problem, refresh } = usePolled(isAdmin && !confined ? "/v1/tokens" : null, {}, SECONDS);
   const [making, setMaking] = useState(false);
   const [revoking, setRevoking] = useState(null);
   if (!isAdmin) {
@@ -26,12 +27,18 @@ export default function TokensPage() {
       <p>Your token has the role ${session.value.role}. Ask an admin for a token, or to revoke one.</p>
     <//>`;
   }
+  if (confined) {
+    return html`<${PageHeader} title="Tokens" actions=${html`<${ButtonLink} href="/webhooks">Webhooks<//>`} />
+      <${Empty} title="For tokens of all streams only">
+        <p>Your token is confined to ${confined.join(", ")}. Ask an admin of all streams for a token, or to revoke one.</p>
+      <//>`;
+  }
   return html`
     <${PageHeader}
       title="Tokens"
-      actions=${html`<${Button} kind="primary" icon="plus" onClick=${() => setMaking(true)}>New token<//>`}
+      actions=${html`<${ButtonLink} href="/webhooks">Webhooks<//><${Button} kind="primary" icon="plus" onClick=${() => setMaking(true)}>New token<//>`}
     >
-      One for each person, program and job. Only a fingerprint is stored, so a token is shown once and never again.
+      One for each person, program and job. Only a fingerprint is stored, so a token is shown only once.
     <//>
     ${problem && html`<${ProblemBox} problem=${problem} />`}
     <${Card} padded=${false}>
@@ -49,17 +56,23 @@ function columns(revoke) {
       key: "name",
       label: "Name",
       className: "name",
-      cell: (token) => html`<span>${token.name}${token.id === session.value.token_id && html`${" "}<span class="muted">this one</span>`}</span>`,
+      cell: (token) => html`<span><bdi>${token.name}</bdi>${token.id === session.value.token_id && html`${" "}<span class="muted">this one</span>`}</span>`,
     },
+    { key: "person", label: "Person", cell: (token) => html`<span class="wrap-anywhere">${token.person || "–"}</span>` },
     { key: "role", label: "Role", cell: (token) => token.role },
+    { key: "streams", label: "Streams", cell: (token) => html`<span class="wrap-anywhere">${token.streams?.join(", ") ?? "all"}</span>` },
     { key: "state", label: "State", cell: TokenState },
-    { key: "created", label: "Made", cell: (token) => html`<${Time} at=${token.created_at} />` },
-    { key: "by", label: "By", cell: (token) => html`<span class="wrap-anywhere">${token.created_by}</span>` },
+    {
+      key: "created",
+      label: "Created",
+      cell: (token) => html`<div><${Time} at=${token.created_at} /></div><div class="muted wrap-anywhere">by <bdi>${token.created_by}</bdi></div>`,
+    },
     { key: "expires", label: "Expires", cell: (token) => html`<${Time} at=${token.expires_at} none="never" />` },
     { key: "id", label: "Id", cell: (token) => html`<code>${token.id}</code>` },
     {
       key: "actions",
       label: "",
+      spoken: "Actions",
       right: true,
       cell: (token) =>
         isValid(token) &&
@@ -86,10 +99,10 @@ function byUse(tokens) {
 function Revoke({ token, onDone, onClose }) {
   const act = async (comment) => {
     await send("DELETE", path`/v1/tokens/${token.id}`, undefined, { query: { comment } });
-    toast(`The token ${token.name} is revoked.`);
+    toast(`The token ${token.name} was revoked.`);
     onDone();
   };
-  return html`<${Confirm} title=${`Revoke the token ${token.name}?`} verb="Revoke" danger act=${act} onClose=${onClose}>
-    <p>Anything that uses it is refused from now on, and its sessions end. This cannot be undone.</p>
+  return html`<${Confirm} title=${html`Revoke the token <bdi>${token.name}</bdi>?`} verb="Revoke" danger act=${act} onClose=${onClose}>
+    <p>Anything that uses it is rejected from now on, and its sessions end. This cannot be undone.</p>
   <//>`;
 }

@@ -1,5 +1,6 @@
 // Where the parts of a drawing stand: pure arithmetic from the tree of a pattern, in pixels.
 
+import { wrongWords } from "./folding.js";
 import { remarks, timesBadge } from "./words.js";
 
 const MONO = 7.25; // width of a character of the condition, at 12 px
@@ -9,6 +10,7 @@ const PADDING = 12;
 const GROUP_PADDING = 14;
 const GROUP_HEAD = 26;
 const GROUP_TITLE = 6.6; // width of a character of it
+const HANDLE = 22; // pixels of the square at the end of a group's title that folds it
 const MOST_LINES = 5;
 const CARD = { narrowest: 116, widest: 250 };
 const CONNECTOR = { shortest: 64, high: 46 };
@@ -121,26 +123,63 @@ function stackOf(elements, options) {
 }
 
 function boxOf(element, options) {
-  return element.kind === "group" ? groupBox(element, options) : cardBox(element, options);
+  if (element.kind !== "group") return cardBox(element, options);
+  return element.fold?.isFolded ? foldBox(element, options) : groupBox(element, options);
 }
 
 function groupBox(element, options) {
   const inner = { ...options, width: options.isRow ? options.width : options.width - 2 * GROUP_PADDING };
   const arranged = element.isStack ? stackOf : options.isRow ? rowOf : columnOf;
   const sequence = arranged(element.elements, inner);
-  const title = [timesBadge(element), element.title, ...remarks(element)].filter(Boolean).join(" · ") || "group";
-  const wanted = Math.max(sequence.width + 2 * GROUP_PADDING, title.length * GROUP_TITLE + 24);
+  const title = groupTitle(element);
+  const beside = 24 + (element.fold ? HANDLE : 0);
+  const wanted = Math.max(sequence.width + 2 * GROUP_PADDING, title.length * GROUP_TITLE + beside);
   const width = options.isRow ? wanted : options.width;
-  const shown = clipped(title, Math.floor((width - 24) / GROUP_TITLE));
+  const shown = clipped(title, Math.floor((width - beside) / GROUP_TITLE));
   const height = sequence.height + GROUP_HEAD + GROUP_PADDING;
   const frame = { type: "group", x: 0, y: 0, width, height, title: shown, fullTitle: title, pointer: element.pointer };
   frame.isExcluded = element.isExcluded === true;
+  frame.isRun = element.isRun === true;
+  const handle = { type: "handle", x: width - HANDLE - 4, y: 2, width: HANDLE, height: HANDLE, fold: element.fold };
   return {
     width,
     height,
     axis: GROUP_HEAD + sequence.axis,
-    parts: [frame, ...sequence.parts.map((part) => shift(part, GROUP_PADDING, GROUP_HEAD))],
+    parts: [frame, ...(element.fold ? [handle] : []), ...sequence.parts.map((part) => shift(part, GROUP_PADDING, GROUP_HEAD))],
   };
+}
+
+function groupTitle(element) {
+  const own = [timesBadge(element), element.title, ...remarks(element)].filter(Boolean).join(" · ");
+  return own || (element.isRun ? `${element.fold.steps} steps` : "group");
+}
+
+// What is folded is one card: how many steps, from which to which, and the marks that they would have.
+function foldBox(element, options) {
+  const { fold } = element;
+  const steps = `${fold.steps} ${fold.steps === 1 ? "step" : "steps"}`;
+  const title = fold.isRun ? `… ${fold.steps} more steps` : `${groupTitle(element)} of ${steps}`;
+  const told = [
+    ["remark", fold.names.join(" … ")],
+    ...fold.notes.map((note) => ["note", note]),
+    ...(fold.wrong ? [["wrong", `⚠ ${wrongWords(fold.wrong)}`]] : []),
+  ];
+  const longest = Math.max(...told.map(([, text]) => text.length)) * 6.8;
+  const natural = Math.min(Math.max(title.length * NAME + HANDLE, longest, CARD.narrowest) + 2 * PADDING, CARD.widest);
+  const width = options.isRow ? natural : options.width;
+  const room = width - 2 * PADDING;
+  const height = 34 + told.length * LINE + PADDING - 4;
+  const card = {
+    type: "fold",
+    x: 0,
+    y: 0,
+    width,
+    height,
+    title: clipped(title, Math.floor((room - HANDLE) / NAME)),
+    lines: told.map(([kind, text]) => [kind, clipped(text, Math.floor(room / 6.6))]),
+    fold,
+  };
+  return { width, height, axis: height / 2, parts: [card] };
 }
 
 function cardBox(element, options) {

@@ -1,7 +1,7 @@
 // What the service answers about a MATCH_RECOGNIZE clause → the elements that are drawn and told.
 
 const FRAMES = {
-  alternation: "one of these, the first preferred",
+  alternation: "one of these, in order of preference",
   permutation: "all of these, in any order",
   exclusion: "left out of the output",
 };
@@ -114,14 +114,14 @@ function inWords(part) {
 function told(drawing) {
   const { to, variable } = drawing.skip;
   const on = {
-    "PAST LAST ROW": "behind its last row",
-    "TO NEXT ROW": "at the row behind its first one",
+    "PAST LAST ROW": "after its last row",
+    "TO NEXT ROW": "at the row after its first one",
     "TO FIRST": `at its first row of ${variable}`,
     "TO LAST": `at its last row of ${variable}`,
   };
   return [
     drawing.within && `A match takes less than ${drawing.within}, from its first row on.`,
-    `After a match the search goes on ${on[to] ?? to}.`,
+    `After a match, the search continues ${on[to] ?? to}.`,
     ...drawing.subsets.map((subset) => `${subset.name} stands for ${subset.members.join(" and ")}.`),
   ].filter(Boolean);
 }

@@ -1,7 +1,7 @@
 // The drawing of a MATCH_RECOGNIZE clause, asked of the service: the browser has no parser.
 
 import { useEffect, useState } from "../../vendor/preact.js";
-import { send } from "../api.js";
+import { recoveries, send } from "../api.js";
 
 const kept = new Map(); // by clause; a page draws and tells the same one
 const MOST_KEPT = 50;
@@ -23,6 +23,7 @@ export function clauseOf(pattern) {
  */
 export function useDrawing(clause) {
   const [drawing, setDrawing] = useState(null);
+  const turn = recoveries.value;
   useEffect(() => {
     if (!clause) {
       setDrawing(null);
@@ -33,7 +34,7 @@ export function useDrawing(clause) {
     return () => {
       isWanted = false;
     };
-  }, [clause]);
+  }, [clause, turn]);
   return drawing;
 }
 

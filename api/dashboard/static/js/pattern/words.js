@@ -9,9 +9,9 @@ const LEADS = {
   not_followed_by: "Never in between",
 };
 const SKIPS = {
-  no_skip: "Every possible match is reported; one match drops no other.",
+  no_skip: "Every possible match is reported; matches do not exclude each other.",
   skip_to_next: "After a match, others that begin with the same event are dropped.",
-  skip_past_last_event: "After a match, everything that began before its last event is dropped.",
+  skip_past_last_event: "After a match, everything that started before its last event is dropped.",
   skip_to_first: (step) => `After a match, everything that began before its first “${step}” is dropped.`,
   skip_to_last: (step) => `After a match, everything that began before its last “${step}” is dropped.`,
 };
@@ -83,7 +83,7 @@ export function sentences(pattern) {
   return [
     windowSentence(pattern),
     typeof skip === "function" ? skip(pattern.skip.step) : skip,
-    pattern.hasQuirks && "It keeps Flink’s quirks: parts of it may be ignored, as Flink does.",
+    pattern.hasQuirks && "Flink-compatible quirks are on: parts of it may be ignored, as in Flink.",
   ].filter(Boolean);
 }
 

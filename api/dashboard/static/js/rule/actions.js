@@ -1,15 +1,19 @@
 // What can be done with a rule, each behind a question: pause, resume, schedule, roll back, delete.
 import { html, useState } from "../../vendor/preact.js";
 import { get, send } from "../api.js";
-import { Time, localTime, utc } from "../format.js";
+import { now } from "../clock.js";
+import { Time, localTime, millis } from "../format.js";
 import { navigate, path } from "../router.js";
+import { ApprovalsNote, makeOrPropose, proposes } from "../proposals/propose.js";
 import { can } from "../session.js";
 import { Button, ButtonLink } from "../ui/button.js";
 import { Confirm } from "../ui/dialog.js";
-import { Field, SelectField } from "../ui/field.js";
+import { SelectField } from "../ui/field.js";
 import { Menu } from "../ui/menu.js";
+import { TimeField, localInput } from "../ui/time_field.js";
 import { toast } from "../ui/toast.js";
 import { VersionDiff } from "./diff.js";
+import { Snooze } from "./snoozes.js";
 
 /** The ETag of a rule as the service gives it: its revision. */
 export function etagOf(rule) {
@@ -20,19 +24,20 @@ export function etagOf(rule) {
 export function RuleActions({ rule, versions, refresh }) {
   const [open, setOpen] = useState(null);
   const close = () => setOpen(null);
-  const isPaused = rule.state === "paused";
+  const paused = isPaused(rule);
   const editPath = path`/streams/${rule.stream}/rules/${rule.id}/edit`;
   const shared = { rule, versions, refresh, onClose: close };
   return html`
     ${can("publisher") &&
-    html`<${Button} icon=${isPaused ? "play" : "pause"} onClick=${() => setOpen(isPaused ? "resume" : "pause")}>
-      ${isPaused ? "Resume" : "Pause"}
+    html`<${Button} icon=${paused ? "play" : "pause"} onClick=${() => setOpen(paused ? "resume" : "pause")}>
+      ${paused ? "Resume" : "Pause"}
     <//>`}
     ${can("author") && html`<${ButtonLink} icon="edit" href=${editPath}>Edit<//>`}
     ${can("author") &&
     html`<${Menu} label="More actions">
       ${can("publisher") &&
-      html`<button type="button" onClick=${() => setOpen("schedule")}>Schedule a version…</button>
+      html`<button type="button" onClick=${() => setOpen("snooze")}>Snooze…</button>
+        <button type="button" onClick=${() => setOpen("schedule")}>Schedule a version…</button>
         <button type="button" disabled=${versions.length < 2} onClick=${() => setOpen("rollback")}>Roll back…</button>`}
       <button
         type="button"
@@ -45,10 +50,26 @@ export function RuleActions({ rule, versions, refresh }) {
     <//>`}
     ${open === "pause" && html`<${Pause} ...${shared} />`}
     ${open === "resume" && html`<${Resume} ...${shared} />`}
+    ${open === "snooze" && html`<${Snooze} ...${shared} />`}
     ${open === "schedule" && html`<${Schedule} ...${shared} />`}
     ${open === "rollback" && html`<${RollBack} ...${shared} />`}
     ${open === "delete" && html`<${Delete} ...${shared} />`}
   `;
+}
+
+/** The word on the button of a change: it proposes where the stream asks for approvals. */
+export function verbFor(rule, verb, isFree = false) {
+  return !isFree && proposes(rule.stream) ? "Propose" : verb;
+}
+
+/** What a dialog does: the change itself, or a proposal of it; `isFree` changes need no approval. */
+export function orPropose(rule, change, make, isFree = false) {
+  if (isFree) return make;
+  return (comment) => makeOrPropose({ stream: rule.stream, change, comment, make: () => make(comment) });
+}
+
+function isPaused(rule) {
+  return rule.state === "paused";
 }
 
 function rulePath(rule) {
@@ -58,36 +79,40 @@ function rulePath(rule) {
 function Pause({ rule, refresh, onClose }) {
   const act = async (comment) => {
     await send("POST", `${rulePath(rule)}/pause`, undefined, { query: { comment }, etag: etagOf(rule) });
-    toast(`${rule.id} is paused. Jobs pick it up with their next batch.`);
+    toast(`${rule.id} was paused. Jobs pick it up with their next batch.`);
     refresh();
   };
   return html`<${Confirm} title=${`Pause ${rule.id}?`} verb="Pause" act=${act} onClose=${onClose}>
-    <p>Jobs stop it with their next batch. Partial matches are dropped; complete ones that were held back are output. Its versions stay.</p>
+    <p>Jobs stop it with their next batch. Partial matches are dropped; pending matches are still sent. The jobs of the rule count both, as dropped and released. Its versions are kept.</p>
   <//>`;
 }
 
 function Resume({ rule, refresh, onClose }) {
-  const act = async (comment) => {
+  const make = async (comment) => {
     await send("POST", `${rulePath(rule)}/resume`, undefined, { query: { comment }, etag: etagOf(rule) });
-    toast(`${rule.id} is published again. Jobs pick it up with their next batch.`);
+    toast(`${rule.id} was resumed. Jobs pick it up with their next batch.`);
     refresh();
   };
-  return html`<${Confirm} title=${`Resume ${rule.id}?`} verb="Resume" act=${act} onClose=${onClose}>
-    <p>It is published again, version ${rule.version}. It begins afresh, with events from now on.</p>
+  const act = orPropose(rule, { kind: "resume", processor_id: rule.id }, make);
+  return html`<${Confirm} title=${`Resume ${rule.id}?`} verb=${verbFor(rule, "Resume")} act=${act} onClose=${onClose}>
+    <p>Version ${rule.version} is published again. It starts afresh, with events from now on.</p>
+    <${ApprovalsNote} stream=${rule.stream} />
   <//>`;
 }
 
 function Delete({ rule, onClose }) {
-  const act = async (comment) => {
+  const make = async (comment) => {
     await send("DELETE", rulePath(rule), undefined, { query: { comment }, etag: etagOf(rule) });
-    toast(`${rule.id} is deleted.`);
+    toast(`${rule.id} was deleted.`);
     navigate(path`/streams/${rule.stream}/rules`);
   };
-  return html`<${Confirm} title=${`Delete ${rule.id}?`} verb="Delete" danger act=${act} onClose=${onClose}>
+  const act = orPropose(rule, { kind: "delete", processor_id: rule.id }, make);
+  return html`<${Confirm} title=${`Delete ${rule.id}?`} verb=${verbFor(rule, "Delete")} danger act=${act} onClose=${onClose}>
     <p>
       Jobs stop it with their next batch. Its versions are kept, and this page stays: rolling back to one of them
       brings it back.
     </p>
+    <${ApprovalsNote} stream=${rule.stream} />
   <//>`;
 }
 
@@ -95,14 +120,17 @@ function Delete({ rule, onClose }) {
 export function RollBack({ rule, versions, refresh, onClose, chosen }) {
   const others = versions.filter((each) => each.version !== rule.version || rule.state === "deleted");
   const [version, setVersion] = useState(chosen ?? others[0]?.version);
-  const act = async (comment) => {
+  const make = async (comment) => {
     const etag = rule.revision === undefined ? "*" : etagOf(rule);
     await send("POST", `${rulePath(rule)}/rollback`, { version: Number(version) }, { query: { comment }, etag });
-    toast(`${rule.id} is rolled back to version ${version}.`);
+    toast(`${rule.id} was rolled back to version ${version}.`);
     refresh();
   };
-  return html`<${Confirm} title=${`Roll ${rule.id} back?`} verb="Roll back" act=${act} onClose=${onClose}>
-    <p>The content of the old version becomes a new one, effective at once.</p>
+  const change = { kind: "rollback", processor_id: rule.id, version: Number(version) };
+  const act = orPropose(rule, change, make, isPaused(rule));
+  return html`<${Confirm} title=${`Roll ${rule.id} back?`} verb=${verbFor(rule, "Roll back", isPaused(rule))} act=${act} onClose=${onClose}>
+    <p>The content of the old version becomes a new version, effective immediately.</p>
+    ${!isPaused(rule) && html`<${ApprovalsNote} stream=${rule.stream} />`}
     <${Withdrawn} rule=${rule} />
     <${SelectField}
       label="Back to"
@@ -110,12 +138,22 @@ export function RollBack({ rule, versions, refresh, onClose, chosen }) {
       value=${String(version)}
       onChange=${setVersion}
     />
-    ${rule.state !== "deleted" &&
-    html`<div class="rollback-diff">
-      <h3>What changes</h3>
-      <${VersionDiff} id=${rule.id} before=${rule.version} after=${Number(version)} />
-    </div>`}
+    ${rule.state !== "deleted" && html`<${WhatChanges} rule=${rule} live=${liveVersion(rule)} version=${Number(version)} />`}
   <//>`;
+}
+
+function WhatChanges({ rule, live, version }) {
+  if (live === version) return html`<p><strong>Version ${live} is already in effect:</strong> nothing changes in what runs.</p>`;
+  return html`<div class="rollback-diff">
+    <h3>What changes, compared with version ${live}, which is in effect</h3>
+    <${VersionDiff} id=${rule.id} before=${live} after=${version} />
+  </div>`;
+}
+
+/** The version in effect by the clock: the newest one may be scheduled for later. */
+function liveVersion(rule) {
+  const begun = rule.published.filter(({ effective_from: from }) => from === null || millis(from) <= now.value);
+  return begun.at(-1)?.version ?? rule.version;
 }
 
 /** Names the scheduled versions that do not take over if a version is published at once. */
@@ -124,8 +162,8 @@ export function Withdrawn({ rule }) {
   if (!scheduled.length) return null;
   const names = scheduled.map((each) => each.version).join(", ");
   return html`<p>
-    <strong>Scheduled ${scheduled.length > 1 ? "versions" : "version"} ${names}</strong> will not take over: the new
-    version takes ${scheduled.length > 1 ? "their" : "its"} place.
+    <strong>Scheduled ${scheduled.length > 1 ? "versions" : "version"} ${names}</strong> will not take effect: the new
+    version replaces ${scheduled.length > 1 ? "them" : "it"}.
   </p>`;
 }
 
@@ -140,61 +178,43 @@ export function Schedule({ rule, versions, refresh, onClose, chosen }) {
     const { effective_until, ...content } = found.document;
     const labels = { description: rule.description, owner: rule.owner, tags: rule.tags };
     const document = { ...content, ...labels, id: rule.id, stream: rule.stream, effective_from: at.toISOString() };
-    await send("PUT", rulePath(rule), document, { query: { comment }, etag: etagOf(rule) });
-    toast(`${rule.id} will change at ${localTime(at.getTime())}.`);
-    refresh();
+    const make = async () => {
+      await send("PUT", rulePath(rule), document, { query: { comment }, etag: etagOf(rule) });
+      toast(`${rule.id} is scheduled for ${localTime(at.getTime())}.`);
+      refresh();
+    };
+    await orPropose(rule, { document }, make, isPaused(rule))(comment);
   };
-  return html`<${Confirm} title=${`Schedule ${rule.id}`} verb="Schedule" act=${act} onClose=${onClose}>
+  return html`<${Confirm} title=${`Schedule ${rule.id}`} verb=${verbFor(rule, "Schedule", isPaused(rule))} act=${act} onClose=${onClose}>
     <p>
-      A version takes over at an exact instant of event time: events before it are judged by the old version, all
-      others by the new one. To change the content itself, edit the rule and choose “at a time” when you publish.
+      A version takes over at an exact instant of event time: events before it are handled by the old version, all
+      others by the new one. To change the content itself, edit the rule and choose “At a time” when you publish.
     </p>
+    ${!isPaused(rule) && html`<${ApprovalsNote} stream=${rule.stream} />`}
     <${SelectField}
       label="Content of"
       options=${versions.map((each) => [String(each.version), versionLabel(each)])}
       value=${version}
       onChange=${setVersion}
     />
-    <${TimeField} label="From event time" value=${from} onInput=${setFrom} />
+    <${TimeField} stream=${rule.stream} label="From event time" value=${from} onInput=${setFrom} />
   <//>`;
 }
 
 /** Asks before a scheduled version is taken back. */
 export function CancelVersion({ rule, version, refresh, onClose }) {
-  const act = async (comment) => {
+  const make = async (comment) => {
     const target = `${rulePath(rule)}/versions/${version}/cancel`;
     await send("POST", target, undefined, { query: { comment }, etag: etagOf(rule) });
-    toast(`Version ${version} is cancelled.`);
+    toast(`Version ${version} was cancelled.`);
     refresh();
   };
-  return html`<${Confirm} title=${`Cancel version ${version}?`} verb="Cancel the version" danger act=${act} onClose=${onClose}>
-    <p>It will not take over. What is published before it goes on.</p>
+  const act = orPropose(rule, { kind: "cancel", processor_id: rule.id, version }, make, isPaused(rule));
+  const verb = verbFor(rule, "Cancel the version", isPaused(rule));
+  return html`<${Confirm} title=${`Cancel version ${version}?`} verb=${verb} danger act=${act} onClose=${onClose}>
+    <p>It will not take effect. The current version stays in effect.</p>
+    ${!isPaused(rule) && html`<${ApprovalsNote} stream=${rule.stream} />`}
   <//>`;
-}
-
-/** A local day and time, with the same instant in UTC below. */
-export function TimeField({ label, value, onInput, required = true }) {
-  const at = new Date(value);
-  return html`<${Field}
-    label=${label}
-    hint=${Number.isNaN(at.getTime()) ? "Your local time" : `Your local time; ${utc(at.getTime())}`}
-    control=${(tied) => html`<input
-      class="input"
-      type="datetime-local"
-      step="1"
-      value=${value}
-      required=${required}
-      onInput=${(event) => onInput(event.currentTarget.value)}
-      ...${tied}
-    />`}
-  />`;
-}
-
-/** An instant as `<input type="datetime-local">` takes it. @param {number} ms since 1970 */
-export function localInput(ms) {
-  const date = new Date(ms);
-  const shifted = new Date(ms - date.getTimezoneOffset() * 60_000);
-  return shifted.toISOString().slice(0, 19);
 }
 
 function versionLabel(version) {
@@ -204,7 +224,7 @@ function versionLabel(version) {
 
 /** When something is effective, in words. @param {{from: string|null, until: string|null}} properties */
 export function Effective({ from, until }) {
-  if (!from && !until) return html`<span class="muted">at once</span>`;
+  if (!from && !until) return html`<span class="muted">immediately</span>`;
   return html`<span>
     ${from && html`from <${Time} at=${from} />`}${from && until && " "}${until && html`until <${Time} at=${until} />`}
   </span>`;

@@ -3,10 +3,13 @@ import { html } from "../../vendor/preact.js";
 import { Time, plural } from "../format.js";
 import { Link, path } from "../router.js";
 import { CodeBlock } from "../ui/code.js";
+import { Acknowledge } from "./health.js";
+import { Folded } from "../ui/folded.js";
+import { FlawItem } from "../ui/problem.js";
 import { State } from "../ui/state.js";
 
-/** @param {{rule: object, running: object}} properties `running` is what jobs report of it */
-export function Alarms({ rule, running }) {
+/** @param {{rule: object, running: object, health: object}} properties `running` is what jobs report of it */
+export function Alarms({ rule, running, health }) {
   const jobs = running.jobs.filter((each) => each.job.state !== "stopped");
   const alarms = [
     jobs.length === 0 && html`<${NoJob} />`,
@@ -14,11 +17,12 @@ export function Alarms({ rule, running }) {
     ...jobs.flatMap((each) =>
       each.versions
         .filter((version) => version.state === "quarantined")
-        .map((version) => html`<${Quarantined} key=${`${each.job.id} ${version.version}`} job=${each.job} version=${version} />`),
+        .map((version) => html`<${Quarantined} key=${`${each.job.id} ${version.version}`} rule=${rule} job=${each.job} version=${version} health=${health} />`),
     ),
     ...jobs.map(
       (each) => each.job.state === "running" && !each.is_current && html`<${Behind} key=${`${each.job.id} behind`} job=${each.job} />`,
     ),
+    ...jobs.map((each) => each.throttled_until && html`<${Throttled} key=${`${each.job.id} throttled`} line=${each} />`),
     rule.warnings.length > 0 && html`<${Warnings} warnings=${rule.warnings} />`,
   ].filter(Boolean);
   return alarms.length > 0 && html`<div class="alarms stack" aria-live="polite">${alarms}</div>`;
@@ -30,7 +34,7 @@ function Alarm({ kind, children }) {
 
 function NoJob() {
   return html`<${Alarm} kind="info">
-    <p><strong>No job runs this stream.</strong> The rule is kept and published, but no job is looking for it. Start a job of this stream.</p>
+    <p><strong>No job runs this stream.</strong> The rule is published, but no job runs it. Start a job of this stream.</p>
   <//>`;
 }
 
@@ -38,8 +42,8 @@ function Stale({ rule, job }) {
   return html`<${Alarm} kind="warn">
     <p>
       <${State} name="stale" /> <strong>The job <${Link} href=${path`/streams/${rule.stream}/jobs/${job.name}`}>${job.name}<//> is
-      silent.</strong> Its last heartbeat was <${Time} at=${job.heartbeat_at} ago none="never" />. What is shown of it is
-      of that time. Look at its log; it takes up all changes by itself when it is back.
+      silent.</strong> Its last heartbeat was <${Time} at=${job.heartbeat_at} ago none="never" />. Its data
+      below is from then. Check its log; it catches up when it returns.
     </p>
   <//>`;
 }
@@ -50,14 +54,24 @@ function Behind({ job }) {
   <//>`;
 }
 
-function Quarantined({ job, version }) {
+function Throttled({ line }) {
+  return html`<${Alarm} kind="warn">
+    <p>
+      <${State} name="throttled" /> <strong>The rule has spent its budget of matches in the job ${line.job.name}.</strong> Matches
+      before <${Time} at=${line.throttled_until} /> of event time are counted and suppressed.
+    </p>
+  <//>`;
+}
+
+function Quarantined({ rule, job, version, health }) {
   return html`<${Alarm} kind="bad">
     <p>
       <${State} name="quarantined" /> <strong>Version ${version.version} raised an error in the job ${job.name}</strong>
-      ${" "}<${Time} at=${version.since} ago /> and is kept from running there; all other rules go on. Mend it and
+      ${" "}<${Time} at=${version.since} ago /> and was stopped there; other rules keep running. Fix it and
       publish a new version, or roll back.
     </p>
-    <p class="error-text">${version.error}</p>
+    <${Folded} className="error-text" text=${version.error} />
+    <${Acknowledge} rule=${rule} health=${health} />
     ${version.traceback &&
     html`<details>
       <summary>Traceback</summary>
@@ -69,13 +83,9 @@ function Quarantined({ job, version }) {
 function Warnings({ warnings }) {
   return html`<${Alarm} kind="warn">
     <details>
-      <summary>${plural(warnings.length, "thing")} to think about</summary>
+      <summary>${plural(warnings.length, "warning")}</summary>
       <ul>
-        ${warnings.map(
-          (flaw) => html`<li key=${flaw.pointer + flaw.detail}>
-            <code>${flaw.pointer}</code> ${flaw.detail} <span class="secondary">${flaw.remedy}</span>
-          </li>`,
-        )}
+        ${warnings.map((flaw) => html`<${FlawItem} key=${flaw.pointer + flaw.detail} flaw=${flaw} />`)}
       </ul>
     </details>
   <//>`;

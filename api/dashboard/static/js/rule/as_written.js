@@ -17,3 +17,21 @@ export function asWritten(document) {
 export async function textOf(document, format = "yaml") {
   return (await send("POST", "/v1/drafts/text", { document: asWritten(document), format })).text;
 }
+
+/**
+ * The same to be read and compared: of Python code its source, and length and digest of what was pickled.
+ * @param {"yaml"|"json"} format
+ */
+export async function readableTextOf(document, format = "yaml") {
+  return (await send("POST", "/v1/drafts/text", { document: asWritten(document), format, code: "readable" })).text;
+}
+
+/** Whether a document has Python code anywhere. */
+export function holdsCode({ pattern, function: code }) {
+  return Boolean(code) || hasPython(pattern);
+}
+
+function hasPython(value) {
+  if (value === null || typeof value !== "object") return false;
+  return Object.entries(value).some(([key, inner]) => key === "python" || hasPython(inner));
+}

@@ -1,13 +1,15 @@
 // How a rule has fared over the last day, summed over the jobs that run it.
-import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
-import { get } from "../api.js";
+import { html, useEffect, useMemo, useRef, useState } from "../../vendor/preact.js";
+import { get, recoveries } from "../api.js";
 import { bytes, shortCount } from "../format.js";
 import { firstTold } from "../history.js";
 import { path } from "../router.js";
+import { isSilent } from "../rules/standing.js";
 import { Chart } from "../ui/chart.js";
 import { Card, Loading } from "../ui/page.js";
 import { ProblemBox } from "../ui/problem.js";
 import { Sparkline } from "../ui/sparkline.js";
+import { useRuleMarks } from "./chart_marks.js";
 
 const DAY_MS = 86_400_000;
 const EVERY_MS = 60_000;
@@ -18,18 +20,24 @@ export function RuleCharts({ id, running }) {
   const jobs = running.jobs.map((each) => each.job.id).join(" ");
   const { history, problem } = useHistory(id, jobs);
   const state = useSamples(running);
+  const marks = useRuleMarks(id);
+  const isPast = running.jobs.every(({ job }) => isSilent(job));
   if (problem) return html`<${ProblemBox} problem=${problem} />`;
   if (!jobs) return null;
   return html`<div class="grid rule-charts">
     <${Card} title="Matches per five minutes">
-      <${Counted} history=${history} title="Matches per five minutes" names=${["matches"]} bars />
+      <${Counted} history=${history} isPast=${isPast} marks=${marks} title="Matches per five minutes" names=${["matches"]} bars />
     <//>
     <${Card} title="Timeouts, errors and late events">
-      <${Counted} history=${history} title="Timeouts, errors and late events per five minutes" names=${["timeouts", "errors", "late"]} />
+      <${Counted} history=${history} isPast=${isPast} marks=${marks} title="Timeouts, errors and late events per five minutes" names=${["timeouts", "errors", "late"]} />
     <//>
     <${Card} title="Left out and dropped">
-      <${Counted} history=${history} title="Matches left out because of a limit, and partial matches dropped, per five minutes" names=${["left_out", "dropped"]} />
+      <${Counted} history=${history} isPast=${isPast} marks=${marks} title="Matches left out because of a limit, and partial matches dropped, per five minutes" names=${["left_out", "dropped"]} />
     <//>
+    ${isHeldBack(history) &&
+    html`<${Card} title="Suppressed and grouped">
+      <${Counted} history=${history} isPast=${isPast} marks=${marks} title="Matches suppressed or grouped by alert, per five minutes" names=${["suppressed", "grouped"]} />
+    <//>`}
     <${Card} title="Held now">
       <dl class="held">
         <dt>Partial matches</dt>
@@ -45,14 +53,22 @@ export function RuleCharts({ id, running }) {
   </div>`;
 }
 
-function Counted({ history, title, names, bars = false }) {
-  if (!history) return html`<${Loading} what="what was counted" />`;
-  const series = names.map((name) => ({ label: name, values: history.series[name] }));
-  return html`<${Chart} title=${title} times=${history.times} series=${series} bars=${bars} />`;
+function isHeldBack(history) {
+  return ["suppressed", "grouped"].some((name) => history?.series[name]?.some(Boolean));
+}
+
+function Counted({ history, isPast, marks, title, names, bars = false }) {
+  const series = useMemo(
+    () => history && names.map((name) => ({ label: name, values: history.series[name], isPast })),
+    [history, isPast, ...names],
+  );
+  if (!history) return html`<${Loading} what="the counts" />`;
+  return html`<${Chart} title=${title} times=${history.times} series=${series} bars=${bars} marks=${marks} marksLabel="Changes of the rule" />`;
 }
 
 function useHistory(id, jobs) {
   const [state, setState] = useState({ history: null, problem: null });
+  const turn = recoveries.value;
   useEffect(() => {
     if (!jobs) return undefined;
     let gone = false;
@@ -64,7 +80,8 @@ function useHistory(id, jobs) {
         );
         if (!gone) setState({ history: summed(found), problem: null });
       } catch (problem) {
-        if (!gone) setState((before) => ({ ...before, problem: before.history ? null : problem }));
+        if (gone || problem.status === 0) return;
+        setState((before) => ({ ...before, problem: before.history ? null : problem }));
       }
     };
     read();
@@ -73,7 +90,7 @@ function useHistory(id, jobs) {
       gone = true;
       clearInterval(timer);
     };
-  }, [id, jobs]);
+  }, [id, jobs, turn]);
   return state;
 }
 

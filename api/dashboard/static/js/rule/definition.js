@@ -1,21 +1,22 @@
 // What a rule is: its pattern drawn and told, its key and outputs, and its text.
-import { html, useEffect, useState } from "../../vendor/preact.js";
-import { send, usePolled } from "../api.js";
+import { html, useMemo, useState } from "../../vendor/preact.js";
+import { usePolled, useRead } from "../api.js";
 import { PatternGraph } from "../pattern/graph.js";
 import { PatternText } from "../pattern/text.js";
 import { clauseOf, useDrawing } from "../pattern/use_drawing.js";
-import { path } from "../router.js";
+import { Link, path } from "../router.js";
 import { CodeBlock } from "../ui/code.js";
 import { Card, Loading } from "../ui/page.js";
 import { ProblemBox } from "../ui/problem.js";
 import { Segments } from "../ui/tabs.js";
 import { Effective } from "./actions.js";
-import { asWritten } from "./as_written.js";
+import { FunnelTable, notesOf, stepsOf } from "./funnel.js";
+import { holdsCode, readableTextOf, textOf } from "./as_written.js";
 
 const ROWS = { "ONE ROW PER MATCH": "one row per match, with its key" };
 const UPDATES = {
   drop: "Partial matches are dropped when a new version takes over.",
-  drain: "Partial matches that have begun are finished by their own version.",
+  drain: "Partial matches that have started are finished by their own version.",
 };
 
 /**
@@ -28,7 +29,11 @@ export function PatternCard({ rule, running }) {
   const [chosen, setChosen] = useState(null);
   const version = versions.includes(chosen) ? chosen : versions.includes(live) ? live : versions[0];
   const older = usePolled(version === rule.version ? null : path`/v1/processors/${rule.id}/versions/${version}`, {}, 0);
+  const funnel = usePolled(path`/v1/processors/${rule.id}/funnel`, {}, 5);
+  const counted = useMemo(() => stepsOf(funnel.data, version), [funnel.data, version]);
+  const notes = useMemo(() => notesOf(counted), [counted]);
   const document = version === rule.version ? rule.document : older.data?.document;
+  const lists = (version === rule.version ? rule : older.data)?.lists ?? [];
   const choice = versions.length > 1 &&
     html`<${Segments}
       label="Version"
@@ -40,24 +45,27 @@ export function PatternCard({ rule, running }) {
     ${older.problem && html`<${ProblemBox} problem=${older.problem} />`}
     ${!document && !older.problem && html`<${Loading} />`}
     ${document &&
-    html`<${PatternGraph} pattern=${document.pattern} />
+    html`<${PatternGraph} pattern=${document.pattern} notes=${notes} />
+      <${FunnelTable} counted=${counted} problem=${funnel.data ? null : funnel.problem} />
       <div class="rule-words">
         <${PatternText} pattern=${document.pattern} />
-        <${Facts} document=${document} />
+        <${Facts} stream=${rule.stream} document=${document} lists=${lists} />
       </div>`}
   <//>`;
 }
 
-function Facts({ document }) {
+const length = (time) => (typeof time === "number" ? `${time} ms` : time);
+
+function Facts({ stream, document, lists }) {
   const { key_by: keys, function: code, limits } = document;
-  const suppress = document.alert?.suppress;
+  const { suppress, group, budget } = document.alert ?? {};
   const clause = useDrawing(clauseOf(document.pattern));
   const select = clause ? columnsOf(clause) : document.select && Object.entries(document.select);
   return html`<dl class="facts">
     <dt>Key</dt>
     <dd>
       ${keys?.length
-        ? html`<code>${keys.join(", ")}</code> <span class="secondary">matches never mix keys</span>`
+        ? html`<code>${keys.join(", ")}</code> <span class="secondary">evaluated separately per key</span>`
         : html`<span class="secondary">none: all events together</span>`}
     </dd>
     <dt>Output</dt>
@@ -70,15 +78,28 @@ function Facts({ document }) {
       ${clause && html`<p class="secondary">${ROWS[clause.output] ?? "the rows of each match, with these columns"}</p>`}
       ${!clause && !select && !code && html`<span class="secondary">the events of the match</span>`}
     </dd>
+    ${lists.length > 0 &&
+    html`<dt>Lists</dt>
+      <dd class="row">
+        ${lists.map((name) => html`<${Link} key=${name} href=${path`/streams/${stream}/lists/${name}`}><code>${name}</code><//>`)}
+      </dd>`}
     <dt>Effective</dt>
     <dd><${Effective} from=${document.effective_from} until=${document.effective_until} /></dd>
     <dt>On update</dt>
     <dd class="secondary">${UPDATES[document.on_update ?? "drop"]}</dd>
     ${suppress &&
     html`<dt>Alerts</dt>
-      <dd>at most ${suppress.at_most ?? 1} in ${typeof suppress.for === "number" ? `${suppress.for} ms` : suppress.for} for each key${suppress.by?.length
+      <dd>at most ${suppress.at_most ?? 1} in ${length(suppress.for)} for each key${suppress.by?.length
         ? html` and <code>${suppress.by.join(", ")}</code>`
         : ""}</dd>`}
+    ${group &&
+    html`<dt>Grouping</dt>
+      <dd>one alert for all matches in each ${length(group.for)}${group.by?.length
+        ? html` with the same <code>${group.by.join(", ")}</code>`
+        : ""}, whatever their keys: the first is sent for the whole group</dd>`}
+    ${budget &&
+    html`<dt>Budget</dt>
+      <dd>at most ${budget.at_most} matches in each ${length(budget.for)}, of all keys</dd>`}
     ${limits &&
     html`<dt>Limits</dt>
       <dd>${Object.entries(limits).map(([name, value]) => `${name.replaceAll("_", " ")}: ${value}`).join(", ")}</dd>`}
@@ -92,23 +113,15 @@ function columnsOf(clause) {
 /** The whole rule as text, to be read and copied. @param {{document: object}} properties */
 export function DefinitionText({ document }) {
   const [format, setFormat] = useState("yaml");
-  const [state, setState] = useState({});
-  const written = asWritten(document);
-  const content = JSON.stringify(written);
-  useEffect(() => {
-    let gone = false;
-    send("POST", "/v1/drafts/text", { document: written, format }).then(
-      ({ text }) => !gone && setState({ text }),
-      (problem) => !gone && setState({ problem }),
-    );
-    return () => {
-      gone = true;
-    };
-  }, [content, format]);
+  const hasCode = holdsCode(document);
+  const read = () => (hasCode ? readableTextOf(document, format) : textOf(document, format));
+  const { data, problem } = useRead(read, [document, format]);
   const choice = html`<${Segments} label="Format" options=${[["yaml", "YAML"], ["json", "JSON"]]} value=${format} onChange=${setFormat} />`;
   return html`<${Card} title="Definition" actions=${choice}>
-    ${state.problem && html`<${ProblemBox} problem=${state.problem} />`}
-    ${state.text === undefined && !state.problem && html`<${Loading} />`}
-    ${state.text !== undefined && html`<${CodeBlock} text=${state.text} label="Definition" />`}
+    ${problem && html`<${ProblemBox} problem=${problem} />`}
+    ${!data && !problem && html`<${Loading} />`}
+    ${data &&
+    html`<${CodeBlock} text=${data} label="Definition" readWhole=${hasCode && (() => textOf(document, format))} />
+      ${hasCode && html`<p class="secondary">Python code is shown as source; a copy has all of it.</p>`}`}
   <//>`;
 }

@@ -1,36 +1,30 @@
 // How two versions of a rule differ: as text, line by line, and in meaning.
 import { html, useEffect, useState } from "../../vendor/preact.js";
-import { get } from "../api.js";
+import { get, useRead } from "../api.js";
 import { path } from "../router.js";
 import { ProblemBox } from "../ui/problem.js";
 import { Loading } from "../ui/page.js";
-import { textOf } from "./as_written.js";
+import { shortLine, visible } from "../ui/visible.js";
+import { readableTextOf } from "./as_written.js";
 
 const CONTEXT = 3;
+// The marks around what could not be merged.
+const MARK = /^(<{7} |\|{7} |={7}$|>{7} )/;
 const MARKS = { added: "+", removed: "−", changed: "±" };
 
 /** @param {{id: string, before: number, after: number}} properties versions of the rule */
 export function VersionDiff({ id, before, after }) {
-  const [state, setState] = useState({});
-  const isSame = before === after;
-  useEffect(() => {
-    if (isSame) return undefined;
-    let gone = false;
-    setState({});
-    compared(id, before, after).then(
-      (found) => !gone && setState(found),
-      (problem) => !gone && setState({ problem }),
-    );
-    return () => {
-      gone = true;
-    };
-  }, [id, before, after]);
-  if (isSame) return html`<p class="muted">Choose two different versions.</p>`;
-  if (state.problem) return html`<${ProblemBox} problem=${state.problem} />`;
-  if (!state.rows) return html`<${Loading} what="the comparison" />`;
+  if (before === after) return html`<p class="muted">Choose two different versions.</p>`;
+  return html`<${Compared} key=${`${before} ${after}`} id=${id} before=${before} after=${after} />`;
+}
+
+function Compared({ id, before, after }) {
+  const { data, problem } = useRead(() => compared(id, before, after), []);
+  if (problem) return html`<${ProblemBox} problem=${problem} />`;
+  if (!data) return html`<${Loading} what="the comparison" />`;
   return html`<div class="version-diff">
-    <${Meaning} differences=${state.differences} />
-    <${Rows} rows=${state.rows} label=${`Version ${before} compared with version ${after}`} />
+    <${Meaning} differences=${data.differences} />
+    <${Rows} rows=${data.rows} label=${`Version ${before} compared with version ${after}`} />
   </div>`;
 }
 
@@ -53,11 +47,11 @@ function Rows({ rows, label }) {
     <table>
       <tbody>
         ${rows.map(
-          (row, index) => html`<tr key=${index} class=${row.kind}>
+          (row, index) => html`<tr key=${index} class=${MARK.test(row.text) ? `${row.kind} conflict-mark` : row.kind}>
             <td class="number" aria-hidden="true">${row.before}</td>
             <td class="number" aria-hidden="true">${row.after}</td>
             <td class="mark">${row.mark}</td>
-            <td class="text">${row.text}</td>
+            <td class="text">${shortLine(row.text)}</td>
           </tr>`,
         )}
       </tbody>
@@ -65,10 +59,11 @@ function Rows({ rows, label }) {
   </div>`;
 }
 
-function Meaning({ differences }) {
-  if (!differences.length) return html`<p class="secondary">They mean the same; at most the spelling differs.</p>`;
+/** How two versions differ in meaning. @param {{differences: object[]}} properties as the service compares */
+export function Meaning({ differences }) {
+  if (!differences.length) return html`<p class="secondary">No difference in meaning.</p>`;
   return html`<ul class="meanings">
-    ${differences.map(
+    ${differences.filter((each) => !isSignature(each)).map(
       (each) => html`<li key=${each.pointer}>
         <span class=${`mark ${each.change}`} aria-label=${each.change}>${MARKS[each.change]}</span>
         <code>${readable(each.pointer)}</code>${" "}
@@ -83,18 +78,18 @@ function Meaning({ differences }) {
 
 async function compared(id, before, after) {
   const processor = path`/v1/processors/${id}`;
-  const [comparison, old, recent, { diffLines }] = await Promise.all([
+  const [comparison, old, recent] = await Promise.all([
     get(`${processor}/comparison`, { old: before, new: after }),
     textOfVersion(processor, before),
     textOfVersion(processor, after),
-    import("../../vendor/diff.js"),
   ]);
+  const { diffLines } = await import("../../vendor/diff.js");
   return { differences: comparison.differences, rows: rowsOf(diffLines(old, recent)) };
 }
 
 async function textOfVersion(processor, version) {
   const { document } = await get(`${processor}/versions/${version}`);
-  return textOf(document);
+  return readableTextOf(document);
 }
 
 function rowsOf(parts) {
@@ -137,11 +132,28 @@ function readable(pointer) {
   return parts.join(" › ") || "document";
 }
 
-// A change of a text of several lines is seen line by line.
-function isText({ change, old, new: recent }) {
-  return change === "changed" && [old, recent].some((value) => typeof value === "string" && value.includes("\n"));
+// A text of several lines is seen line by line, and so is code, by its source and its digest.
+function isText({ pointer, old, new: recent }) {
+  return /\/(python|function)\/payload$/.test(pointer) || [old, recent].some((value) => hasLines(value) || hasCode(value));
+}
+
+function hasLines(value) {
+  return typeof value === "string" && value.includes("\n");
+}
+
+function hasCode(value) {
+  return typeof value === "object" && value !== null && (isCode(value) || Object.values(value).some(hasCode));
+}
+
+function isCode({ payload, signature }) {
+  return typeof payload === "string" && typeof signature === "string";
+}
+
+// A signature changes with what it is of; by itself it says nothing to people.
+function isSignature({ pointer, change }) {
+  return change === "changed" && /\/(python|function)\/signature$/.test(pointer);
 }
 
 function shown(value) {
-  return typeof value === "string" ? value : JSON.stringify(value);
+  return visible(typeof value === "string" ? value : JSON.stringify(value));
 }

@@ -2,33 +2,37 @@
 import { html } from "../../vendor/preact.js";
 import { Time, bytes, count, plural } from "../format.js";
 import { Link, path } from "../router.js";
-import { eventTimeUntil } from "../rules/standing.js";
+import { CanaryState, HeldState, eventTimeUntil, isSilent, shownState } from "../rules/standing.js";
 import { State } from "../ui/state.js";
 import { Table } from "../ui/table.js";
 
-/** @param {{running: object}} properties */
-export function JobsTable({ running }) {
+const ORDER = ["quarantined", "throttled", "snoozed", "active", "canary", "draining", "pending", "paused", "shadow", "superseded"];
+
+/** @param {{running: object, snoozedUntil: string|null}} properties */
+export function JobsTable({ running, snoozedUntil }) {
   const columns = [
     {
       key: "job",
       label: "Job",
       className: "name",
-      cell: ({ job }) => html`<${Link} href=${path`/streams/${running.stream}/jobs/${job.name}`}>${job.name}<//>`,
+      cell: ({ job }) => html`<${Link} href=${path`/streams/${running.stream}/jobs/${job.name}`} title=${job.name}>${job.name}<//>`,
     },
-    { key: "state", label: "Rule", cell: (line) => html`<${RuleState} line=${line} />` },
+    { key: "state", label: "Rule", cell: (line) => html`<${RuleState} line=${line} snoozedUntil=${snoozedUntil} />
+        ${!isSilent(line.job) && html`<${CanaryState} version=${line.canary_version} />`}` },
     { key: "since", label: "Live version", cell: (line) => html`<${Live} line=${line} />` },
     { key: "next", label: "Next", cell: (line) => html`<${Next} line=${line} />` },
     { key: "matches", label: "Matches / h", right: true, cell: (line) => count(line.matches_last_hour) },
-    { key: "last", label: "Last match", cell: (line) => html`<${Time} at=${line.last_match} ago none="none yet" />` },
+    { key: "last", label: "Last match", cell: (line) => html`<${Time} at=${line.last_match} ago none=${line.matches_last_hour ? "in the last hour" : "none yet"} />` },
     { key: "partial", label: "Partial matches", right: true, cell: (line) => count(line.partial_matches) },
     { key: "memory", label: "Memory", right: true, cell: (line) => bytes(line.state_bytes || null) },
     { key: "errors", label: "Errors", right: true, cell: (line) => count(line.errors) },
     { key: "left-out", label: "Left out", right: true, cell: (line) => count(line.left_out) },
     { key: "dropped", label: "Dropped", right: true, cell: (line) => count(line.dropped) },
-    { key: "job-state", label: "Job is", cell: ({ job }) => html`<${State} name=${job.state} />` },
+    { key: "released", label: "Released", right: true, cell: (line) => count(line.released) },
+    { key: "job-state", label: "Job state", cell: ({ job }) => html`<${State} name=${job.state} />` },
   ];
   return html`<${Table}
-    caption="What each job does with this rule"
+    caption="This rule in each job"
     columns=${columns}
     rows=${running.jobs}
     rowKey=${(line) => line.job.id}
@@ -36,9 +40,10 @@ export function JobsTable({ running }) {
 }
 
 /** The state of a rule in one job, and how long until a pending one runs. */
-export function RuleState({ line }) {
-  if (!line.state) return html`<span class="muted">not reported</span>`;
-  if (line.state !== "pending") return html`<${State} name=${line.state} />`;
+export function RuleState({ line, snoozedUntil }) {
+  if (!line.state) return html`<${State} name="absent">not in ${line.job.name}<//>`;
+  const state = shownState(line, snoozedUntil);
+  if (isSilent(line.job) || state !== "pending") return html`<${HeldState} job=${line.job} state=${state} />`;
   return html`<${State} name="pending">pending ${eventTimeUntil(line.next_from, line.job.watermark)}<//>`;
 }
 
@@ -59,14 +64,20 @@ function Next({ line }) {
   </span>`;
 }
 
-/** The worst of what jobs report, for the head of the page. */
-export function headState(rule, running) {
-  const lines = (running?.jobs ?? []).filter((each) => each.job.state !== "stopped" && each.state);
-  const order = ["quarantined", "active", "canary", "draining", "pending", "paused", "shadow", "superseded"];
-  const worst = [...lines].sort((one, other) => order.indexOf(one.state) - order.indexOf(other.state))[0];
+/** The worst of what jobs report, for the head of the page; those that are silent count only where no other tells. */
+export function headState(rule, running, snoozedUntil) {
+  const inJobs = (running?.jobs ?? []).filter((each) => each.job.state !== "stopped" && each.state);
+  const lines = inJobs.map((each) => ({ ...each, state: shownState(each, snoozedUntil) }));
+  const heard = lines.filter((each) => each.job.state !== "stale");
   if (rule.state === "paused") return { name: "paused", text: "paused" };
-  if (!worst) return { name: rule.state, text: lines.length ? rule.state : `${rule.state}, in no job yet` };
+  if (!lines.length) return { name: rule.state, text: `${rule.state}, in no job yet` };
+  if (!heard.length) return { name: "stale", text: `job silent, was ${worstOf(lines).state}` };
+  const worst = worstOf(heard);
   if (worst.state === "pending") return { name: "pending", text: `pending ${eventTimeUntil(worst.next_from, worst.job.watermark)}` };
-  const active = lines.filter((each) => each.state === worst.state).length;
-  return { name: worst.state, text: lines.length > 1 ? `${worst.state} in ${plural(active, "job")}` : worst.state };
+  const same = heard.filter((each) => each.state === worst.state).length;
+  return { name: worst.state, text: heard.length > 1 ? `${worst.state} in ${plural(same, "job")}` : worst.state };
+}
+
+function worstOf(lines) {
+  return [...lines].sort((one, other) => ORDER.indexOf(one.state) - ORDER.indexOf(other.state))[0];
 }

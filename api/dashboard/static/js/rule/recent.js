@@ -1,12 +1,14 @@
 // The newest matches of a rule, each as a line of time; its events unfold below it.
 import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
-import { get, usePolled } from "../api.js";
+import { get, recoveries, usePolled } from "../api.js";
 import { Time, plural } from "../format.js";
 import { OutputLine, keyText } from "../matches/output.js";
+import { StandsForNote } from "../matches/stands_for.js";
 import { Timeline } from "../matches/timeline.js";
 import { Link, path } from "../router.js";
 import { Status } from "../triage/status.js";
 import { CodeBlock } from "../ui/code.js";
+import { Diagnosis } from "./diagnosis.js";
 import { Empty } from "../ui/empty.js";
 import { Loading } from "../ui/page.js";
 import { ProblemBox } from "../ui/problem.js";
@@ -16,12 +18,14 @@ import { State } from "../ui/state.js";
 export function RecentMatches({ rule, most = 6 }) {
   const list = usePolled(path`/v1/streams/${rule.stream}/matches`, { processor: rule.id, limit: most }, 3);
   const stream = usePolled(path`/v1/streams/${rule.stream}`, {}, 0);
+  const [open, setOpen] = useState(false);
   if (list.problem && !list.data) return html`<${ProblemBox} problem=${list.problem} />`;
   if (!list.data || !stream.data) return html`<${Loading} what="matches" />`;
   if (!list.data.items.length) {
     return html`<${Empty} title="No matches yet">
-      <p>They appear here automatically. To see what the rule would find, try it out in the editor.</p>
-    <//>`;
+        <p>They appear here automatically. To see what the rule would find, try it out in the editor.</p>
+      <//>
+      <${Diagnosis} rule=${rule} />`;
   }
   return html`<div class="recent">
     <ol aria-live="polite" aria-relevant="additions">
@@ -34,6 +38,10 @@ export function RecentMatches({ rule, most = 6 }) {
     <p class="recent-all">
       <${Link} href=${path`/streams/${rule.stream}/matches`} query=${{ processor: rule.id }}>All matches of this rule<//>
     </p>
+    <details class="recent-chain" onToggle=${(event) => setOpen(event.currentTarget.open)}>
+      <summary>Why aren't there more?</summary>
+      ${open && html`<${Diagnosis} rule=${rule} />`}
+    </details>
   </div>`;
 }
 
@@ -51,7 +59,7 @@ function MatchLine({ match, column }) {
       <span class="recent-match-time"><${Time} at=${match.end} ago /></span>
     </header>
     ${events && html`<${Timeline} match=${{ ...match, events }} column=${column} />`}
-    <p class="recent-match-output"><${OutputLine} output=${match.output} /></p>
+    <p class="recent-match-output"><${StandsForNote} match=${match} /><${OutputLine} output=${match.output} /></p>
     ${events &&
     html`<details>
       <summary>Events</summary>
@@ -68,6 +76,7 @@ function useEvents({ stream, match_id: id }) {
   const key = `${stream}/${id}`;
   const [events, setEvents] = useState(known.get(key) ?? null);
   const asked = useRef(false);
+  const turn = recoveries.value;
   useEffect(() => {
     if (events || asked.current) return;
     asked.current = true;
@@ -77,8 +86,10 @@ function useEvents({ stream, match_id: id }) {
         known.set(key, match.events);
         setEvents(match.events);
       },
-      () => {}, // it was let go meanwhile; the line above still stands
+      () => {
+        asked.current = false; // it was let go meanwhile, or comes once the service is back; the line above stands
+      },
     );
-  }, [key]);
+  }, [key, turn]);
   return events;
 }

@@ -7,11 +7,13 @@ import { can } from "../session.js";
 import { Button } from "../ui/button.js";
 import { Confirm } from "../ui/dialog.js";
 import { Field } from "../ui/field.js";
+import { Folded } from "../ui/folded.js";
 import { Card, Loading } from "../ui/page.js";
 import { ProblemBox } from "../ui/problem.js";
 import { State } from "../ui/state.js";
 import { toast } from "../ui/toast.js";
-import { etagOf } from "./actions.js";
+import { ApprovalsNote } from "../proposals/propose.js";
+import { etagOf, orPropose, verbFor } from "./actions.js";
 import { VersionDiff } from "./diff.js";
 
 /** @param {{rule: object, refresh: () => void}} properties a rule that has a rollout */
@@ -31,12 +33,12 @@ export function RolloutCard({ rule, refresh }) {
     <div class="rollout">
     <p class="secondary">
       ${tried.share_percent
-        ? `Its matches count for ${percent(tried.share_percent)} of the keys; the published version has the others.`
-        : "It runs on all events. What it finds does not count and goes to no output that does not ask for it."}
+        ? `Its matches count for ${percent(tried.share_percent)} of the keys; those of the published version count for the others.`
+        : "It runs on all events. Its matches do not count and are sent only to outputs that include shadow matches."}
     </p>
     ${problem && html`<${ProblemBox} problem=${problem} />`}
     ${!data && !problem && html`<${Loading} what="the comparison" />`}
-    ${data && !data.jobs.length && html`<p>No job has reported of it yet.</p>`}
+    ${data && !data.jobs.length && html`<p>No job has reported yet.</p>`}
     ${data?.jobs.map((job) => html`<${InJob} key=${job.job} job=${job} rollout=${data} />`)}
     ${!isNew &&
     html`<details class="rollout-diff">
@@ -55,12 +57,12 @@ function InJob({ job, rollout }) {
   const missing = job.is_complete ? job.finds - job.both - job.gained : 0;
   const figures = [
     ["found", job.finds],
-    ...(isAlone ? [] : [["by both", job.both], ["only by it", job.gained], ["only by the published", job.lost]]),
+    ...(isAlone ? [] : [["by both", job.both], ["only by this version", job.gained], ["only by the published version", job.lost]]),
     ["partial matches", job.partial_matches],
   ];
   return html`<section class="rollout-job">
     <h3>${job.job} <${State} name=${job.state} /></h3>
-    ${job.error && html`<p class="error-text">${job.error}</p>`}
+    ${job.error && html`<${Folded} className="error-text" text=${job.error} />`}
     <dl class="rollout-figures">
       ${figures.map(
         ([label, value]) => html`<div key=${label}><dt>${label}</dt><dd>${count(value)}</dd></div>`,
@@ -69,10 +71,10 @@ function InJob({ job, rollout }) {
     ${!job.is_complete && html`<p class="secondary">Only the first 20,000 matches are compared.</p>`}
     ${!isAlone && missing > 0 &&
     html`<p class="secondary">
-      ${plural(missing, "match", "matches")} of it did not reach the service. The job's output to the service must take the
-      kind shadow.
+      ${plural(missing, "match", "matches")} of this version did not reach the service. The job's output to the service must
+      include the kind shadow.
     </p>`}
-    ${!isAlone && html`<${Samples} title="Only found by it" matches=${job.newest_gained} />`}
+    ${!isAlone && html`<${Samples} title="Only found by this version" matches=${job.newest_gained} />`}
     ${!isAlone && html`<${Samples} title="Only found by the published version" matches=${job.newest_lost} />`}
   </section>`;
 }
@@ -93,17 +95,21 @@ function Samples({ title, matches }) {
 
 function Share({ rule, refresh, onClose }) {
   const [share, setShare] = useState(String(rule.rollout.share_percent || 5));
-  const act = async (comment) => {
+  const make = async (comment) => {
     const body = { share_percent: Number(share) };
     await send("PATCH", rolloutPath(rule), body, { query: { comment }, etag: etagOf(rule) });
     toast(`Version ${rule.rollout.version} has ${percent(Number(share))} of the keys from the next batch on.`);
     refresh();
   };
-  return html`<${Confirm} title="Change the share" verb="Change" act=${act} onClose=${onClose}>
+  const isFree = Number(share) <= rule.rollout.share_percent;
+  const change = { kind: "share", processor_id: rule.id, share_percent: Number(share) };
+  const act = orPropose(rule, change, make, isFree);
+  return html`<${Confirm} title="Change the share" verb=${verbFor(rule, "Change", isFree)} act=${act} onClose=${onClose}>
     <p>
-      For these keys the matches of version ${rule.rollout.version} count, and no longer those of the published one. A
-      key that is in a share is in every greater one. At 0 it only runs in shadow.
+      For these keys the matches of version ${rule.rollout.version} count instead of those of the published version.
+      Raising the share keeps keys already in it. At 0 it only runs in shadow.
     </p>
+    ${!isFree && html`<${ApprovalsNote} stream=${rule.stream} />`}
     <${Field}
       label="Share of the keys, in percent"
       control=${(tied) => html`<input
@@ -123,13 +129,16 @@ function Share({ rule, refresh, onClose }) {
 
 function Promote({ rule, refresh, onClose }) {
   const { version } = rule.rollout;
-  const act = async (comment) => {
+  const make = async (comment) => {
     await send("POST", `${rolloutPath(rule)}/promote`, undefined, { query: { comment }, etag: etagOf(rule) });
-    toast(`Version ${version} is published.`);
+    toast(`Version ${version} was published.`);
     refresh();
   };
-  return html`<${Confirm} title=${`Publish version ${version} for all keys?`} verb="Promote" act=${act} onClose=${onClose}>
-    <p>It goes on with the partial matches that it has. The version that is published now is replaced.</p>
+  const act = orPropose(rule, { kind: "promote", processor_id: rule.id }, make);
+  const verb = verbFor(rule, "Promote");
+  return html`<${Confirm} title=${`Publish version ${version} for all keys?`} verb=${verb} act=${act} onClose=${onClose}>
+    <p>It keeps its partial matches and replaces the version published now.</p>
+    <${ApprovalsNote} stream=${rule.stream} />
   <//>`;
 }
 
@@ -137,11 +146,11 @@ function End({ rule, refresh, onClose }) {
   const { version } = rule.rollout;
   const act = async (comment) => {
     await send("DELETE", rolloutPath(rule), undefined, { query: { comment }, etag: etagOf(rule) });
-    toast(`Version ${version} is no longer tried.`);
+    toast(`Trial of version ${version} ended.`);
     refresh();
   };
-  return html`<${Confirm} title=${`End trying version ${version}?`} verb="End" danger act=${act} onClose=${onClose}>
-    <p>It stops, and the published version has all keys. That version has run on all of them and has missed nothing.</p>
+  return html`<${Confirm} title=${`End trial of version ${version}?`} verb="End" danger act=${act} onClose=${onClose}>
+    <p>It stops, and the published version takes all keys. That version has run on all keys throughout.</p>
   <//>`;
 }
 
@@ -150,5 +159,5 @@ function rolloutPath(rule) {
 }
 
 function percent(share) {
-  return `${share} %`;
+  return `${share}%`;
 }

@@ -3,9 +3,11 @@ import { html, useState } from "../../vendor/preact.js";
 import { now } from "../clock.js";
 import { Time, millis } from "../format.js";
 import { route, setQuery } from "../router.js";
+import { HeldState } from "../rules/standing.js";
 import { can } from "../session.js";
 import { Button } from "../ui/button.js";
 import { Select } from "../ui/field.js";
+import { Folded } from "../ui/folded.js";
 import { Card } from "../ui/page.js";
 import { State } from "../ui/state.js";
 import { CancelVersion, Effective, RollBack, Schedule } from "./actions.js";
@@ -56,9 +58,9 @@ function VersionLine({ rule, version, running, newest, open }) {
       ${rule.rollout?.version === version.version &&
       html`<${State} name=${rule.rollout.share_percent ? "canary" : "shadow"} />`}
       ${version.restored_version && html`<span class="chip">as version ${version.restored_version}</span>`}
-      <span class="secondary">by ${version.created_by}, <${Time} at=${version.created_at} /></span>
+      <span class="secondary">by <bdi>${version.created_by}</bdi>, <${Time} at=${version.created_at} /></span>
     </header>
-    ${version.comment && html`<p class="version-comment">${version.comment}</p>`}
+    ${version.comment && html`<${Folded} className="version-comment" text=${version.comment} />`}
     <p class="secondary">effective <${Effective} from=${version.effective_from} until=${version.effective_until} /></p>
     <${Activations} version=${version.version} running=${running} />
     <div class="row version-buttons">
@@ -68,10 +70,10 @@ function VersionLine({ rule, version, running, newest, open }) {
       <//>`}
       ${can("publisher") &&
       version.version !== newest &&
-      html`<${Button} small kind="plain" onClick=${ask("rollback")}>Roll back to it<//>`}
+      html`<${Button} small kind="plain" onClick=${ask("rollback")}>Roll back<span class="visually-hidden"> to version ${version.version}</span><//>`}
       ${can("publisher") &&
       isScheduled &&
-      html`<${Button} small kind="plain" onClick=${ask("cancel")}>Cancel it<//>`}
+      html`<${Button} small kind="plain" onClick=${ask("cancel")}>Cancel<span class="visually-hidden"> version ${version.version}</span><//>`}
     </div>
   `;
 }
@@ -88,7 +90,7 @@ function Activations({ version, running }) {
   return html`<ul class="activations">
     ${held.map(
       (each) => html`<li key=${each.job.id}>
-        <span class="mono">${each.job.name}</span> <${State} name=${each.state} />
+        <span class="mono">${each.job.name}</span> <${HeldState} job=${each.job} state=${each.state} />
         <span class="secondary">
           ${each.active_from && html`from <${Time} at=${each.active_from} />`}
           ${each.active_until && html` until <${Time} at=${each.active_until} />`}

@@ -1,15 +1,17 @@
 // The columns of the table of rules: one function per cell.
 import { html } from "../../vendor/preact.js";
 import { Time, count, plural, shortCount } from "../format.js";
-import { Link, path } from "../router.js";
+import { Link, path, route } from "../router.js";
 import { lookedAt, rateInWords, rateText } from "../triage/status.js";
 import { Chip } from "../ui/chips.js";
 import { Icon } from "../ui/icon.js";
 import { Sparkline } from "../ui/sparkline.js";
 import { State } from "../ui/state.js";
+import { tagsOf, withTags } from "./filters.js";
 import { Standing, eventTimeUntil } from "./standing.js";
 
 const SHOWN_TAGS = 2;
+const BUCKET_MINUTES = 5;
 
 /** Returns the columns of the table. @param {string} stream @param {(patch: object) => void} filter */
 export function columns(stream, filter) {
@@ -49,6 +51,7 @@ export function columns(stream, filter) {
       sort: "false_positive_rate",
       first: "-false_positive_rate",
       right: true,
+      className: "false-rate",
       cell: (line) => html`<${FalsePositives} stream=${stream} line=${line} />`,
     },
     {
@@ -56,7 +59,7 @@ export function columns(stream, filter) {
       label: "Last match",
       sort: "last_match",
       first: "-last_match",
-      cell: (line) => html`<${Time} at=${line.running?.last_match} ago=${true} none="never" />`,
+      cell: (line) => html`<${Time} at=${line.running?.last_match} ago=${true} none=${noLastMatch(line)} />`,
     },
     {
       key: "partial",
@@ -87,26 +90,42 @@ export function columns(stream, filter) {
       label: "Updated",
       sort: "updated_at",
       first: "-updated_at",
+      className: "updated-cell",
       cell: (line) => html`<${Updated} line=${line} />`,
     },
   ];
 }
 
+/** The columns that a person may do without. */
+export const MAY_BE_HIDDEN = columns("", null)
+  .filter(({ key }) => key !== "rule" && key !== "standing")
+  .map(({ key, label }) => ({ key, label }));
+
+// The versions that a job still holds may have found nothing, while one before them did within the hour.
+function noLastMatch({ running, matches }) {
+  if (!running) return "–";
+  const newest = matches.findLastIndex((number) => number > 0);
+  return newest < 0 ? "none yet" : `in the last ${(matches.length - newest) * BUCKET_MINUTES} min`;
+}
+
 function partialTitle(running) {
-  return `${count(running?.partial_matches)} partial matches: started, neither finished nor given up`;
+  return `${count(running?.partial_matches)} partial matches: started, neither completed nor dropped`;
 }
 
 function Rule({ stream, line }) {
   return html`<div class="rule-cell">
     <span class="rule-name">
-      <${Link} class="name" href=${path`/streams/${stream}/rules/${line.id}`}>${line.id}<//>
-      ${line.severity && html`<${State} name=${line.severity} title=${`Severity ${line.severity}`} />`}
+      <${Link} class="name" title=${line.id} href=${path`/streams/${stream}/rules/${line.id}`}>${line.id}<//>
       ${line.warning_count > 0 &&
       html`<span class="lint" title=${`${plural(line.warning_count, "warning")} about its definition`}>
         <${Icon} name="warning" label=${plural(line.warning_count, "warning")} />
       </span>`}
     </span>
-    ${line.description && html`<span class="description" title=${line.description}>${line.description}</span>`}
+    ${(line.severity || line.description) &&
+    html`<span class="rule-about">
+      ${line.severity && html`<${State} name=${line.severity} title=${`Severity ${line.severity}`} />`}
+      ${line.description && html`<bdi class="description" title=${line.description}>${line.description}</bdi>`}
+    </span>`}
   </div>`;
 }
 
@@ -167,7 +186,7 @@ function Errors({ running }) {
 
 function Updated({ line }) {
   return html`<span class="updated">
-    <${Time} at=${line.updated_at} ago=${true} /><span class="by" title=${line.updated_by}>${line.updated_by}</span>
+    <${Time} at=${line.updated_at} ago=${true} /><span class="by" title=${line.updated_by}><bdi>${line.updated_by}</bdi></span>
   </span>`;
 }
 
@@ -176,14 +195,14 @@ function Labels({ line, filter }) {
   const more = tags.slice(SHOWN_TAGS);
   return html`<div class="labels-cell">
     ${owner &&
-    html`<button type="button" class="owner" title="Only of this owner" onClick=${() => filter({ owner })}>
+    html`<button type="button" class="owner" title=${`Only rules of ${owner}`} onClick=${() => filter({ owner })}>
       ${owner}
     </button>`}
     ${tags.length > 0 &&
     html`<span class="chips">
       ${tags
         .slice(0, SHOWN_TAGS)
-        .map((tag) => html`<${Chip} key=${tag} title="Only with this tag" onClick=${() => filter({ tag })}>${tag}<//>`)}
+        .map((tag) => html`<${Chip} key=${tag} title="Only with this tag" onClick=${() => filter({ tag: withTags([...new Set([...tagsOf(route.value.query), tag])]) })}>${tag}<//>`)}
       ${more.length > 0 && html`<span class="muted" title=${more.join(", ")}>+${more.length}</span>`}
     </span>`}
   </div>`;

@@ -1,17 +1,18 @@
 // The filters above the table of rules: standings and problems with their counts, text, labels.
 import { html } from "../../vendor/preact.js";
 import { count } from "../format.js";
-import { Link, route, setQuery } from "../router.js";
+import { Link, patchedQuery, route, setQuery } from "../router.js";
 import { Button } from "../ui/button.js";
 import { FilterChip } from "../ui/chips.js";
 import { Search, Select } from "../ui/field.js";
-import { DEFAULT_SORT, isFiltered, withoutFilters } from "./filters.js";
+import { stateWord } from "../ui/state.js";
+import { DEFAULT_SORT, isFiltered, tagsOf, withTags, withoutFilters } from "./filters.js";
 import { STANDINGS, standingName } from "./standing.js";
 
 const PROBLEMS = [
   ["errors", "with errors", "Quarantined, or counting errors"],
   ["behind", "behind", "Newest change not picked up by the job yet"],
-  ["warnings", "with warnings", "Their definition is allowed, but rarely meant like that"],
+  ["warnings", "with warnings", "Their definition is valid, but rarely intended"],
 ];
 const SEVERITIES = ["critical", "high", "medium", "low", "info"];
 const SORTS = [
@@ -66,11 +67,11 @@ export function Counts({ page }) {
 }
 
 function Count({ label, number, patch, here, kind = "", title }) {
-  const { path, query } = route.value;
+  const { path } = route.value;
   return html`<li>
     <${Link}
       href=${path}
-      query=${{ ...query, ...patch }}
+      query=${patchedQuery(patch)}
       class=${`count-link ${kind}`}
       title=${title}
       aria-current=${here ? "page" : undefined}
@@ -92,7 +93,7 @@ export function FilterBar({ page, labels }) {
       value=${query.text ?? ""}
       onSearch=${choose("text")}
     />
-    <${LabelSelect} label="Tag" any="Any tag" found=${labels?.tags} value=${query.tag} onChange=${choose("tag")} />
+    <${TagFilter} found=${labels?.tags} tags=${tagsOf(query)} />
     <${LabelSelect} label="Owner" any="Any owner" found=${labels?.owners} value=${query.owner} onChange=${choose("owner")} />
     <${Select}
       label="Severity"
@@ -103,7 +104,7 @@ export function FilterBar({ page, labels }) {
     ${jobs.length > 1 &&
     html`<${Select}
       label="Job"
-      options=${jobs.map(({ name, state }) => [name, state === "running" ? `in ${name}` : `in ${name} (${state})`])}
+      options=${jobs.map(({ name, state }) => [name, state === "running" ? `in ${name}` : `in ${name} (${stateWord(state)})`])}
       value=${page.job.name}
       onChange=${choose("job")}
     />`}
@@ -113,6 +114,19 @@ export function FilterBar({ page, labels }) {
     ${isFiltered(query) &&
     html`<${Button} kind="plain" icon="cross" onClick=${() => setQuery(withoutFilters())}>Clear<//>`}
   </div>`;
+}
+
+// A rule must have all of the tags that are chosen.
+function TagFilter({ found, tags }) {
+  const others = found?.filter(({ value }) => !tags.includes(value)) ?? [];
+  const change = (chosen) => setQuery({ tag: withTags(chosen) });
+  const any = tags.length ? "and tag…" : "Any tag";
+  return html`
+    ${tags.map(
+      (tag) => html`<${FilterChip} key=${tag} label=${`Tag: ${tag}`} onRemove=${() => change(tags.filter((each) => each !== tag))} />`,
+    )}
+    ${others.length > 0 && html`<${LabelSelect} label="Tag" any=${any} found=${others} onChange=${(tag) => change([...tags, tag])} />`}
+  `;
 }
 
 function LabelSelect({ label, any, found, value, onChange }) {
@@ -126,5 +140,5 @@ function LabelSelect({ label, any, found, value, onChange }) {
 }
 
 function sorts(current) {
-  return !current || SORTS.some(([name]) => name === current) ? SORTS : [[current, "As the columns say"], ...SORTS];
+  return !current || SORTS.some(([name]) => name === current) ? SORTS : [[current, "Custom order"], ...SORTS];
 }

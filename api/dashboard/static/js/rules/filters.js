@@ -9,7 +9,18 @@ export const DEFAULT_SORT = "id";
 /** Returns the query for the service. @param {object} query that of the address */
 export function listQuery(query, cursor, limit) {
   const wanted = Object.fromEntries(FILTERS.map((name) => [name, query[name]]));
+  wanted.tag = tagsOf(query);
   return { ...wanted, job: query.job, sort: query.sort ?? DEFAULT_SORT, cursor, limit };
+}
+
+/** The tags that a rule must have; in the address they stand behind one another. @returns {string[]} */
+export function tagsOf(query) {
+  return (query.tag ?? "").split(",").filter(Boolean);
+}
+
+/** Tags as the address has them; null = none. */
+export function withTags(tags) {
+  return tags.join(",") || null;
 }
 
 /** Returns whether any filter is in force. */

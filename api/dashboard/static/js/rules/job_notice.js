@@ -11,32 +11,32 @@ export function JobNotice({ stream, page }) {
     return html`<p class="job-notice info">
       <${State} name="info">no job<//>
       <span>
-        No job runs the rules of ${stream} yet. They are kept, and start as soon as one runs:${" "}
+        No job runs the rules of ${stream} yet. They start as soon as one runs:${" "}
         <code>percept run job.yaml</code>
       </span>
     </p>`;
   }
   const link = html`<${Link} href=${path`/streams/${stream}/jobs/${job.name}`}>${job.name}<//>`;
   if (job.state === "stale" || job.state === "stopped") {
-    const word = job.state === "stale" ? "has not reported since" : "was stopped; it reported last";
+    const word = job.state === "stale" ? "has not reported since" : "was stopped; it last reported";
     return html`<p class=${`job-notice ${job.state === "stale" ? "warn" : "quiet"}`} role="status">
       <${State} name=${job.state} />
       <span>
-        The job ${link} ${word} <${Time} at=${job.heartbeat_at} none="its start" />. What is shown is as it was then.
+        The job ${link} ${word} <${Time} at=${job.heartbeat_at} none="its start" />. Data shown is its last reported state.
       </span>
     </p>`;
   }
   if (job.state === "starting") {
     return html`<p class="job-notice info" role="status">
       <${State} name="starting" />
-      <span>The job ${link} is starting. It takes up its rules with its first batch.</span>
+      <span>The job ${link} is starting. It loads its rules with its first batch.</span>
     </p>`;
   }
   if (problems.behind > 0) {
     return html`<p class="job-notice info" role="status">
       <${State} name="info">behind<//>
       <span>
-        ${link} has not taken the newest change of ${plural(problems.behind, "rule")} yet; it does with its next batch.
+        ${link} has not applied the newest change of ${plural(problems.behind, "rule")} yet; it will with its next batch.
       </span>
     </p>`;
   }

@@ -1,7 +1,7 @@
 // Where a rule stands in the job, in a word, a badge and a line below it.
 import { html } from "../../vendor/preact.js";
 import { Time, localTime, millis, roughly } from "../format.js";
-import { State } from "../ui/state.js";
+import { State, stateWord } from "../ui/state.js";
 
 /** Standings in the order in which they are shown. */
 export const STANDINGS = ["active", "pending", "shadow", "draining", "paused", "quarantined", "absent"];
@@ -19,15 +19,46 @@ export function eventTimeUntil(at, watermark) {
   return distance > 0 ? `in ${roughly(distance)} of event time` : "with the next batch";
 }
 
-/** The badge of a rule, dimmed where its job reports no more, and what else is to be said of it. */
+/** Whether a job reports no more, so that what it said last may not be so any longer. */
+export function isSilent(job) {
+  return job?.state === "stale" || job?.state === "stopped";
+}
+
+/**
+ * The state to be shown of a rule in a job: whether what it finds is held back, where it runs.
+ * @param {{state: string, throttled_until: string|null}} running @param {string|null|undefined} snoozedUntil for all keys
+ */
+export function shownState({ state, throttled_until: throttled }, snoozedUntil) {
+  if (state !== "active" && state !== "canary") return state;
+  return throttled ? "throttled" : snoozedUntil ? "snoozed" : state;
+}
+
+/** The state of a version in a job, which was so once where the job reports no more. @param {{job: object, state: string}} properties */
+export function HeldState({ job, state }) {
+  return isSilent(job) ? html`<span class="secondary">was ${state}</span>` : html`<${State} name=${state} />`;
+}
+
+/** Beside the state of a rule: the version that is tried with a share of the keys. @param {{version: number|null|undefined}} properties */
+export function CanaryState({ version }) {
+  return version ? html`${" "}<${State} name="canary" title=${`Version ${version} runs for a share of the keys`}>v${version} canary<//>` : null;
+}
+
+/** The badge of a rule and what else is to be said of it. Nothing is active in a job that reports no more. */
 export function Standing({ line }) {
   const { standing, running, state } = line;
+  const shown = standing === "active" ? shownState(running, line.snoozed_until) : standing;
   const job = running?.job;
-  const isOld = job && job.state !== "running";
-  return html`<div class=${`standing ${isOld ? "old" : ""}`}>
+  if (isSilent(job) && standing !== "absent" && standing !== "quarantined") {
+    return html`<div class="standing old">
+      <${State} name=${job.state}>job ${stateWord(job.state)}<//>
+      <span class="note">was ${shown} <${Time} at=${job.heartbeat_at} ago none="" /></span>
+    </div>`;
+  }
+  return html`<div class="standing">
     ${standing === "absent" && !job
       ? html`<${State} name=${state}>${state}, in no job<//>`
-      : html`<${State} name=${standing}>${standingName(standing, job?.name)}<//>`}
+      : html`<${State} name=${shown}>${standingName(shown, job?.name)}<//>`}
+    <${CanaryState} version=${running?.canary_version} />
     <span class="note"><${Note} line=${line} /></span>
   </div>`;
 }
@@ -44,6 +75,9 @@ function Note({ line }) {
   }
   if (standing === "pending") return eventTimeUntil(running.next_from, running.job.watermark);
   if (standing === "active") {
+    const shown = shownState(running, line.snoozed_until);
+    if (shown === "throttled") return html`until <${Time} at=${running.throttled_until} />`;
+    if (shown === "snoozed") return html`until <${Time} at=${line.snoozed_until} />`;
     return running.live_from ? html`since <${Time} at=${running.live_from} />` : "since the first event";
   }
   return null;

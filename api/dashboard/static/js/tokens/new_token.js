@@ -1,6 +1,7 @@
 // Makes a token and shows its text, once.
 import { html, useState } from "../../vendor/preact.js";
 import { send } from "../api.js";
+import { streams } from "../streams.js";
 import { Button } from "../ui/button.js";
 import { CodeBlock } from "../ui/code.js";
 import { Dialog } from "../ui/dialog.js";
@@ -9,8 +10,8 @@ import { ProblemBox } from "../ui/problem.js";
 
 const DAY_MS = 86_400_000;
 const ROLES = [
-  ["viewer", "viewer: looks"],
-  ["author", "author: writes rules, paused"],
+  ["viewer", "viewer: read only"],
+  ["author", "author: writes and proposes rules"],
   ["publisher", "publisher: publishes, pauses, rolls back"],
   ["admin", "admin: also streams and tokens"],
   ["job", "job: a streaming job"],
@@ -32,8 +33,8 @@ export function NewToken({ onMade, onClose }) {
     onMade();
   };
   return made
-    ? html`<${Dialog} key="made" title=${`The token ${made.name}`} onClose=${onClose}>
-        <p>Copy it now. It is stored nowhere and cannot be shown again.</p>
+    ? html`<${Dialog} key="made" title=${html`The token <bdi>${made.name}</bdi>`} onClose=${onClose}>
+        <p>Copy it now. It is not stored and cannot be shown again.</p>
         <${CodeBlock} text=${made.token} label="The token" />
         <footer><${Button} kind="primary" onClick=${onClose}>I have copied it<//></footer>
       <//>`
@@ -42,7 +43,9 @@ export function NewToken({ onMade, onClose }) {
 
 function TokenForm({ onDone, onClose }) {
   const [name, setName] = useState("");
+  const [person, setPerson] = useState("");
   const [role, setRole] = useState("viewer");
+  const [named, setNamed] = useState("");
   const [days, setDays] = useState("90");
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState(null);
@@ -52,7 +55,8 @@ function TokenForm({ onDone, onClose }) {
     setProblem(null);
     try {
       const expires_at = days ? new Date(Date.now() + Number(days) * DAY_MS).toISOString() : null;
-      onDone(await send("POST", "/v1/tokens", { name: name.trim(), role, expires_at }));
+      const confined = named.trim() ? named.split(",").map((each) => each.trim()) : null;
+      onDone(await send("POST", "/v1/tokens", { name: name.trim(), role, streams: confined, expires_at, person: person.trim() || null }));
     } catch (error) {
       setProblem(error);
       setBusy(false);
@@ -68,7 +72,26 @@ function TokenForm({ onDone, onClose }) {
       value=${name}
       onInput=${setName}
     />
+    <${TextField}
+      label="Person (optional)"
+      hint="Owner, the same in all tokens of one person; required to approve proposals."
+      maxlength="100"
+      autocomplete="off"
+      value=${person}
+      onInput=${setPerson}
+    />
     <${SelectField} label="Role" options=${ROLES} value=${role} onChange=${setRole} />
+    <${TextField}
+      label="Streams (optional)"
+      hint="The only ones it may read and change: exact names, with commas. Empty: all streams."
+      autocomplete="off"
+      list="streams-of-token"
+      value=${named}
+      onInput=${setNamed}
+    />
+    <datalist id="streams-of-token">
+      ${(streams.value ?? []).map((each) => html`<option key=${each.name} value=${each.name}></option>`)}
+    </datalist>
     <${SelectField} label="Expires" options=${LIFETIMES} value=${days} onChange=${setDays} />
     ${problem && html`<${ProblemBox} problem=${problem} />`}
     <footer class="row">

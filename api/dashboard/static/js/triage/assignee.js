@@ -1,18 +1,13 @@
 // The field for whom a match is assigned to: any name, and those who have matches already are offered.
-import { html, useEffect, useId, useState } from "../../vendor/preact.js";
+import { html, useId } from "../../vendor/preact.js";
 import { session } from "../session.js";
-import { Problem } from "../api.js";
+import { useRead } from "../api.js";
 import { Field } from "../ui/field.js";
 import { readAssignees } from "./change.js";
 
 /** A hook: who may be meant; the one signed in first. */
 export function useAssignees(stream) {
-  const [names, setNames] = useState([]);
-  useEffect(() => {
-    readAssignees(stream).then(setNames, (problem) => {
-      if (!(problem instanceof Problem)) throw problem;
-    });
-  }, [stream]);
+  const { data: names = [] } = useRead(() => readAssignees(stream), [stream]);
   return [...new Set([session.value?.name, ...names])].filter(Boolean);
 }
 

@@ -18,7 +18,7 @@ export function TriageCard({ rule }) {
   if (!data) return null;
   const counts = data.items[0] ?? NONE;
   const labels = withQuery(`${source}/labels`, { processor: rule.id });
-  const actions = html`<a href=${labels} download title="Every match that was looked at, and what it was">Labels as CSV</a>`;
+  const actions = html`<a href=${labels} download title="Every reviewed match with its status">Labels (CSV)</a>`;
   return html`<${Card} title="Triage" actions=${actions} padded=${false}>
     <div class="figures triage-figures">
       <${Figure} name="False positives" value=${rateText(counts)} note=${rateInWords(counts)} />

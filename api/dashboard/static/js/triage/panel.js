@@ -64,7 +64,7 @@ function Choices({ stream, triage, busy, change }) {
       onChange=${(status) => status !== triage.status && change({ status })}
     />
     <form class="assign row" onSubmit=${assign}>
-      <${AssigneeField} stream=${stream} value=${name} onInput=${setName} placeholder="nobody" />
+      <${AssigneeField} stream=${stream} value=${name} onInput=${setName} placeholder="Unassigned" />
       ${name.trim() !== triage.assignee
         ? html`<${Button} small type="submit" busy=${busy}>Assign<//>`
         : triage.assignee !== own &&
@@ -79,7 +79,7 @@ function LastChange({ triage }) {
 
 function Outdated({ triage }) {
   return html`<p class="outdated" role="alert">
-    <strong>${triage.decided_by}</strong> has changed it meanwhile: it is ${statusWord(triage.status)}${triage.assignee &&
-    `, assigned to ${triage.assignee}`}. Nothing of yours was saved; choose again if you still want to.
+    <strong><bdi>${triage.decided_by}</bdi></strong> changed it in the meantime: it is ${statusWord(triage.status)}${triage.assignee &&
+    html`, assigned to <bdi>${triage.assignee}</bdi>`}. Your change was not saved; repeat it if it still applies.
   </p>`;
 }

@@ -62,7 +62,7 @@ export function MatchSelectionBar({ stream, selection, list, wanted }) {
       stream=${stream}
       status=${action}
       ticked=${ticked}
-      upTo=${list.matches[0].number}
+      upTo=${list.newest}
       wanted=${mayBeAll ? wanted : null}
       onClose=${() => setAction(undefined)}
       onDone=${() => {
@@ -84,31 +84,31 @@ function Question({ stream, status, ticked, upTo, wanted, onClose, onDone }) {
     const { changed, unchanged } = isAll
       ? await changeFound(stream, wanted, upTo, change, setDone)
       : await changeSeen(stream, ticked, change);
-    toast(`${plural(changed, "match", "matches")} changed${unchanged ? `; ${unchanged} already were so` : ""}.`);
+    toast(`${plural(changed, "match", "matches")} changed${unchanged ? `; ${unchanged} unchanged` : ""}.`);
     onDone();
   };
-  const which = isAll ? "All that meet the filters" : plural(ticked.length, "match", "matches");
+  const which = isAll ? "All that match the filters" : plural(ticked.length, "match", "matches");
   const title = status === null ? `Assign: ${which}` : `${which}: ${statusWord(status)}`;
   return html`<${Confirm} title=${title} verb=${status === null ? "Assign" : `Mark as ${statusWord(status)}`} comment=${false} act=${act} onClose=${onClose}>
     ${wanted &&
     html`<${Check}
-      label="Also those further down: all recent matches that meet the filters"
+      label="All recent matches that match the filters, not only those shown"
       checked=${isAll}
       onChange=${setAll}
     />`}
     <p>
       ${isAll
-        ? "Page by page, whatever their status is now. Those that come from now on stay as they are."
-        : "All of them change, or none: if somebody has changed one of them since you saw it, you are told."}
+        ? "Page by page, whatever their status is now. New matches are not affected."
+        : "All of them change, or none: if someone has changed one of them since you loaded it, none is changed."}
     </p>
     <${AssigneeField}
       stream=${stream}
-      label=${status === null ? "Assign to" : "Assign to (empty = as it is)"}
-      hint=${status === null ? "Empty = to nobody" : ""}
+      label=${status === null ? "Assign to" : "Assign to (empty = unchanged)"}
+      hint=${status === null ? "Empty = unassigned" : ""}
       value=${assignee}
       onInput=${setAssignee}
     />
-    <${TextField} label="Note on each of them (optional)" multiline rows="2" maxlength=${LONGEST} value=${note} onInput=${setNote} />
+    <${TextField} label="Note on each match (optional)" multiline rows="2" maxlength=${LONGEST} value=${note} onInput=${setNote} />
     ${done > 0 && html`<p role="status">${plural(done, "match", "matches")} so far…</p>`}
   <//>`;
 }

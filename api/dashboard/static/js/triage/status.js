@@ -20,7 +20,7 @@ export function statusWord(status) {
 /** The status of a match as a badge, and to whom it is assigned. @param {{triage: object}} properties */
 export function Status({ triage }) {
   return html`<${State} name=${triage.status}>${statusWord(triage.status)}<//>
-    ${triage.assignee && html`<span class="assignee" title=${`Assigned to ${triage.assignee}`}>${triage.assignee}</span>`}`;
+    ${triage.assignee && html`<span class="assignee" title=${`Assigned to ${triage.assignee}`}><bdi>${triage.assignee}</bdi></span>`}`;
 }
 
 /** How many matches of a rule somebody has looked at. @param {object} counts those of the rule */
@@ -31,8 +31,8 @@ export function lookedAt({ acknowledged, false_positive: wrong, resolved }) {
 /** How many of the matches that were looked at are false, in words. @param {object} counts those of a rule */
 export function rateInWords(counts) {
   const looked = lookedAt(counts);
-  if (!looked) return "Nobody has looked at its matches yet";
-  return `${count(counts.false_positive)} of ${plural(looked, "match", "matches")} that ${looked === 1 ? "was" : "were"} looked at`;
+  if (!looked) return "No match has been reviewed yet";
+  return `${count(counts.false_positive)} of ${plural(looked, "match", "matches")} reviewed`;
 }
 
 /** The rate of false positives; "–" before anybody has looked. */

@@ -1,9 +1,11 @@
 // A chart over time, drawn by uPlot: lines or bars, a legend that follows the cursor, words for screen readers.
 import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
-import { duration, localTime, minuteTime, shortCount } from "../format.js";
+import { duration, localDay, localTime, minuteTime, shortCount } from "../format.js";
 import { colour, theme } from "../theme.js";
+import { MarkLegend, Marks, areaOf, isSameArea, placed } from "./chart_marks.js";
 
 const HEIGHT = 150;
+const NO_MARKS = [];
 const SYNCHRONISED = "percept";
 const POWERS = Array.from({ length: 16 }, (_, power) => 10 ** power);
 const WHOLE_STEPS = POWERS.flatMap((power) => [power, 2 * power, 5 * power]);
@@ -18,13 +20,16 @@ const DURATION_STEPS = [
  * @param {object} properties
  *   title: what it shows, also for screen readers.
  *   times: milliseconds since 1970, or instants as the API writes them.
- *   series: [{label, values: (number|null)[]}], at most six.
+ *   series: [{label, values: (number|null)[], isPast}], at most six. isPast: its last value is not that of now.
  *   format: a value as text, with its unit. bars: bars instead of lines.
+ *   marks: what happened meanwhile (see chart_marks.js), and marksLabel: what that is, in words.
  */
-export function Chart({ title, times, series, format = shortCount, bars = false, height = HEIGHT }) {
+export function Chart({ title, times, series, format = shortCount, bars = false, height = HEIGHT, marks = NO_MARKS, marksLabel = "" }) {
   const place = useRef(null);
   const plot = useRef(null);
   const [index, setIndex] = useState(null);
+  const [area, setArea] = useState(null);
+  const [markTold, setMarkTold] = useState("");
   const isDark = theme.value;
   const seconds = times.map((time) => (typeof time === "number" ? time : Date.parse(time)) / 1000);
   const names = series.map((each) => each.label).join("\n");
@@ -36,7 +41,7 @@ export function Chart({ title, times, series, format = shortCount, bars = false,
       if (gone) return;
       const width = place.current.clientWidth || 300;
       plot.current = new Plot(
-        options(Plot, { width, height, series, format, bars, setIndex }),
+        options(Plot, { width, height, series, format, bars, setIndex, setArea }),
         [seconds, ...series.map((each) => each.values)],
         place.current,
       );
@@ -59,21 +64,27 @@ export function Chart({ title, times, series, format = shortCount, bars = false,
 
   const isEmpty = !series.some((each) => each.values.some(isKnown));
   const at = index !== null && index < times.length ? index : null;
-  const told = (values) => {
-    const value = at === null ? values.findLast(isKnown) : values[at];
+  const told = ({ values, isPast }) => {
+    const value = at !== null ? values[at] : isPast ? null : values.findLast(isKnown);
     return isKnown(value) ? format(value) : "–";
   };
+  const flags = placed(marks, area);
   return html`<figure class="chart" aria-label=${`${title}. ${spoken(series, format)}`}>
     <figcaption class="chart-legend number">
       ${series.map(
         (each, number) => html`<span key=${each.label}>
           <span class=${`swatch swatch-${number + 1}`}></span>${each.label}${" "}
-          <strong>${told(each.values)}</strong>
+          <strong>${told(each)}</strong>
         </span>`,
       )}
+      <${MarkLegend} flags=${flags} />
       ${at !== null && html`<span class="muted">${localTime(times[at])}</span>`}
     </figcaption>
-    <div class="plot" ref=${place} aria-hidden="true"></div>
+    <div class="chart-area">
+      <div class="plot" ref=${place} aria-hidden="true"></div>
+      <${Marks} flags=${flags} area=${area} label=${marksLabel} onTell=${setMarkTold} />
+      ${markTold && html`<p class="chart-mark-told" aria-hidden="true">${markTold}</p>`}
+    </div>
     ${isEmpty && html`<p class="chart-empty muted">Nothing reported yet</p>`}
   </figure>`;
 }
@@ -87,7 +98,7 @@ function spoken(series, format) {
   return said.join("; ");
 }
 
-function options(Plot, { width, height, series, format, bars, setIndex }) {
+function options(Plot, { width, height, series, format, bars, setIndex, setArea }) {
   const ink = colour("--ink-3");
   const line = colour("--line");
   const font = "11px Inter, system-ui, sans-serif";
@@ -109,7 +120,7 @@ function options(Plot, { width, height, series, format, bars, setIndex }) {
         space: 60,
         grid: { show: false },
         ticks: { stroke: line, size: 4 },
-        values: (_plot, values) => values.map((value) => minuteTime(value * 1000)),
+        values: (_plot, values) => values.map(areDays(values) ? dayOf : minuteOf),
       },
       {
         stroke: ink,
@@ -137,8 +148,23 @@ function options(Plot, { width, height, series, format, bars, setIndex }) {
         };
       }),
     ],
-    hooks: { setCursor: [(plot) => setIndex(plot.cursor.idx ?? null)] },
+    hooks: {
+      setCursor: [(plot) => setIndex(plot.cursor.idx ?? null)],
+      draw: [(plot) => setArea((before) => (isSameArea(before, areaOf(plot)) ? before : areaOf(plot)))],
+    },
   };
+}
+
+function areDays([first, second]) {
+  return second - first >= DAY_MS / 1000;
+}
+
+function dayOf(seconds) {
+  return localDay(seconds * 1000);
+}
+
+function minuteOf(seconds) {
+  return minuteTime(seconds * 1000);
 }
 
 /** Seconds from one bar to the next: a bar begins at its time, so the last one needs room behind it. */

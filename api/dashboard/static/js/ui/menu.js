@@ -26,7 +26,8 @@ export function Menu({ label, icon = "more", button, children }) {
     if (event.relatedTarget && !element.current.contains(event.relatedTarget)) close({ refocus: false });
   };
   const onClick = (event) => {
-    if (event.target.closest(".items button, .items a")) close({ refocus: false });
+    // A dialog that is opened from here returns the focus to the button of the menu.
+    if (event.target.closest(".items button, .items a")) close({ refocus: !event.target.closest("a") });
   };
   return html`<div
     class="menu"

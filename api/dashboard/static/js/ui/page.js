@@ -34,7 +34,12 @@ export function Figure({ name, value, unit, note, kind = "" }) {
   </div>`;
 }
 
+const SKELETON = ["half", "whole", "most", "whole", "half most"];
+
 /** What is shown until the first data is there. */
 export function Loading({ what = "" }) {
-  return html`<p class="loading" role="status">Loading${what && ` ${what}`}…</p>`;
+  return html`<div class="loading" role="status">
+    <span class="visually-hidden">Loading${what && ` ${what}`}…</span>
+    ${SKELETON.map((width) => html`<span key=${width} class=${`skeleton ${width}`} aria-hidden="true"></span>`)}
+  </div>`;
 }

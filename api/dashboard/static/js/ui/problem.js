@@ -15,12 +15,12 @@ const TITLES = {
   503: "The service is not ready",
 };
 const ADVICE = {
-  403: "Your token's role may not do this. Ask an admin for one that may.",
+  403: "Ask an admin for a token that has access.",
   404: "It may have been deleted, or the link is old.",
   409: "Its state does not allow this, or the name is already taken. Reload and try again.",
-  412: "Someone else changed it in the meantime. Close this to see their change, and apply yours to it.",
+  412: "Close this to see the other change, and apply yours to it.",
   429: "Too many requests. Wait a moment.",
-  500: "The service log has the reason, under the request id below.",
+  500: "The service log shows the cause under the request id below.",
   503: "The service is busy or shutting down. Retrying automatically.",
 };
 
@@ -45,7 +45,7 @@ export function ProblemBox({ problem }) {
 /** One flaw of a document: place, what is wrong, how to mend it, the line itself. */
 export function FlawItem({ flaw }) {
   return html`<li>
-    ${flaw.pointer && html`<code>${flaw.pointer}</code>${" "}`}${flaw.detail}${" "}
+    ${flaw.pointer && html`<code>${flaw.pointer}</code>${" "}`}${!flaw.pointer && flaw.line && html`<strong>line ${flaw.line}</strong>${" "}`}${flaw.detail}${" "}
     ${flaw.remedy && html`<span class="secondary">${flaw.remedy}</span>`}
     ${flaw.snippet && html`<${CodeBlock} text=${flaw.snippet} copy=${false} />`}
   </li>`;

@@ -6,9 +6,11 @@ export function useSelection() {
   const [ids, setIds] = useState(new Set());
   const before = useRef(null);
   const set = (some, isOn) => {
-    const next = new Set(ids);
-    for (const id of some) next[isOn ? "add" : "delete"](id);
-    setIds(next);
+    setIds((known) => {
+      const next = new Set(known);
+      for (const id of some) next[isOn ? "add" : "delete"](id);
+      return next;
+    });
   };
   const tick = (listed, id, isOn, isRange) => {
     const [from, to] = [listed.indexOf(before.current), listed.indexOf(id)].sort((one, other) => one - other);

@@ -18,7 +18,7 @@ export function Sparkline({ values, label }) {
     viewBox=${`0 0 ${WIDTH} ${HEIGHT}`}
     preserveAspectRatio="none"
     role="img"
-    aria-label=${`${label}: at most ${greatest}, last ${values.at(-1) ?? "not known"}`}
+    aria-label=${`${label}: at most ${greatest}, last ${values.at(-1) ?? "unknown"}`}
   >
     <path class="area" d=${`${line}V${HEIGHT}H0Z`} />
     <path d=${line} />

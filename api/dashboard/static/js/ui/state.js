@@ -24,6 +24,8 @@ const KINDS = {
   draining: ["wane", "half"],
   paused: ["quiet", "bars"],
   quarantined: ["bad", "cross"],
+  throttled: ["warn", "bars"],
+  snoozed: ["wane", "bars"],
   superseded: ["quiet", "dash"],
   // of a processor in the store
   published: ["good", "disc"],
@@ -37,6 +39,8 @@ const KINDS = {
   // of a match
   match: ["good", "disc"],
   timeout: ["warn", "ring"],
+  suppressed: ["quiet", "bars"],
+  grouped: ["quiet", "half"],
   // of the triage of a match
   open: ["info", "ring"],
   acknowledged: ["wane", "half"],
@@ -47,19 +51,36 @@ const KINDS = {
   medium: ["info", "disc"],
   high: ["warn", "triangle"],
   critical: ["bad", "triangle"],
+  // of a proposal
+  proposed: ["info", "ring"],
+  rejected: ["bad", "cross"],
+  withdrawn: ["quiet", "dash"],
+  // of a webhook and its messages
+  enabled: ["good", "disc"],
+  disabled: ["quiet", "bars"],
+  delivered: ["good", "disc"],
+  failed: ["bad", "cross"],
   // of anything that needs attention
   bad: ["bad", "cross"],
   warn: ["warn", "triangle"],
   info: ["info", "ring"],
 };
 
+// What the service calls otherwise than people do, in one place.
+const WORDS = { stale: "silent" };
+
+/** The word for a state. */
+export function stateWord(name) {
+  return WORDS[name] ?? name;
+}
+
 /**
  * A state as a badge. `name` chooses colour and shape ("active", "stale", …); unknown ones are quiet.
- * The word shown is the children, else the name.
+ * The word shown is the children, else that for the name.
  */
 export function State({ name, children, title }) {
   const [kind, shape] = KINDS[name] ?? ["quiet", "dash"];
   return html`<span class=${`state ${kind}`} title=${title} data-state=${name}>
-    <svg viewBox="0 0 10 10" aria-hidden="true">${SHAPES[shape]}</svg>${children ?? name}
+    <svg viewBox="0 0 10 10" aria-hidden="true">${SHAPES[shape]}</svg>${children ?? stateWord(name)}
   </span>`;
 }

@@ -5,7 +5,8 @@ import { html } from "../../vendor/preact.js";
  * A table.
  * @param {object} properties
  *   caption: what it lists, read out by screen readers.
- *   columns: [{key, label, cell: (row) => content, right?, sort?: name of the sort, className?}]
+ *   columns: [{key, label, cell: (row) => content, right?, sort?: name of the sort, className?, spoken?}]
+ *     spoken: read out by screen readers in place of an empty label.
  *   rows: the rows; `rowKey(row)` identifies one.
  *   sort: the sort in force, "-" in front = descending; `onSort(name)` is called with the new one.
  *   selected: optional (row) => boolean.
@@ -44,7 +45,8 @@ export function Table({ caption, columns, rows, rowKey, sort, onSort, selected, 
 function Header({ column, sort, onSort }) {
   const classes = classesOf(column);
   if (!column.sort || !onSort) {
-    return html`<th scope="col" class=${classes}>${column.label}</th>`;
+    const spoken = column.spoken && html`<span class="visually-hidden">${column.spoken}</span>`;
+    return html`<th scope="col" class=${classes}>${column.label || spoken}</th>`;
   }
   const isAscending = sort === column.sort;
   const isDescending = sort === `-${column.sort}`;

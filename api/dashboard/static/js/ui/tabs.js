@@ -1,6 +1,6 @@
 // Tabs that are links (each has its own address), and a small choice of one among few.
 import { html } from "../../vendor/preact.js";
-import { Link, route } from "../router.js";
+import { Link, patchedQuery, route } from "../router.js";
 
 /**
  * Tabs kept in the query: ?tab=versions. The first one is the default and leaves the query clean.
@@ -8,14 +8,14 @@ import { Link, route } from "../router.js";
  */
 export function Tabs({ tabs, name = "tab", label }) {
   const current = currentTab(tabs, name);
-  const { path, query } = route.value;
+  const { path } = route.value;
   return html`<nav class="tabs" aria-label=${label}>
     ${tabs.map(
       ({ key, label: text, count }, index) =>
         html`<${Link}
           key=${key}
           href=${path}
-          query=${{ ...query, [name]: index ? key : null }}
+          query=${patchedQuery({ [name]: index ? key : null })}
           aria-current=${key === current ? "page" : undefined}
         >
           ${text}${count !== undefined && html`<span class="count number">${count}</span>`}

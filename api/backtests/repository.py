@@ -1,0 +1,166 @@
+"""All SQL about backtests."""
+
+from collections.abc import Collection, Sequence
+
+from sqlalchemy import ColumnElement, and_, delete, func, or_, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session, undefer
+
+from api.backtests.schemas import BacktestFilter
+from api.backtests.tables import QUEUED, RUNNING, Backtest, BacktestWorker
+
+
+def backtest_of(session: Session, number: int) -> Backtest | None:
+    """Return a backtest, whole."""
+    query = (
+        select(Backtest)
+        .where(Backtest.number == number)
+        .options(undefer(Backtest.document), undefer(Backtest.against), undefer(Backtest.report))
+    )
+    return session.scalars(query).one_or_none()
+
+
+def locked_backtest(session: Session, number: int) -> Backtest | None:
+    """Return a backtest, locked until the transaction ends, as it is then."""
+    query = (
+        select(Backtest)
+        .where(Backtest.number == number)
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    )
+    return session.scalars(query).one_or_none()
+
+
+def backtests_below(
+    session: Session, wanted: BacktestFilter, below: int, limit: int
+) -> Sequence[Backtest]:
+    """Return the backtests that meet a filter, newest first, below a number; no questions."""
+    conditions: list[ColumnElement[bool]] = [Backtest.number < below, Backtest.question.is_(None)]
+    for column, value in (
+        (Backtest.stream, wanted.stream),
+        (Backtest.processor_id, wanted.processor),
+        (Backtest.content_hash, wanted.content_hash),
+        (Backtest.state, wanted.state),
+    ):
+        if value is not None:
+            conditions.append(column == value)
+    query = select(Backtest).where(*conditions).order_by(Backtest.number.desc()).limit(limit)
+    return session.scalars(query).all()
+
+
+def next_waiting(session: Session, streams: Collection[str], now_ms: int) -> Backtest | None:
+    """Return the first backtest that no worker has a turn of, locked; none that others lock.
+
+    Questions come first: somebody waits for the answer, and it takes a moment.
+    """
+    turn_is_over = and_(Backtest.state == RUNNING, Backtest.turn_ends_ms < now_ms)
+    query = (
+        select(Backtest)
+        .where(Backtest.stream.in_(streams), or_(Backtest.state == QUEUED, turn_is_over))
+        .order_by(Backtest.question.is_(None), Backtest.number)
+        .limit(1)
+        .options(undefer(Backtest.document), undefer(Backtest.against))
+        .with_for_update(skip_locked=True)
+    )
+    return session.scalars(query).one_or_none()
+
+
+def _are_questions(are_questions: bool) -> ColumnElement[bool]:  # noqa: FBT001 - as given
+    return Backtest.question.is_not(None) if are_questions else Backtest.question.is_(None)
+
+
+def count_waiting(session: Session, stream: str, *, are_questions: bool = False) -> int:
+    """Return how many backtests of a stream, or questions, have not ended."""
+    query = (
+        select(func.count())
+        .select_from(Backtest)
+        .where(
+            Backtest.stream == stream,
+            Backtest.state.in_((QUEUED, RUNNING)),
+            _are_questions(are_questions),
+        )
+    )
+    return session.scalar(query) or 0
+
+
+def forget_old(session: Session, stream: str, kept: int, *, are_questions: bool = False) -> None:
+    """Remove backtests of a stream, or questions, that have ended, but for the newest ones."""
+    ended = (
+        Backtest.stream == stream,
+        Backtest.state.not_in((QUEUED, RUNNING)),
+        _are_questions(are_questions),
+    )
+    oldest_kept = session.scalar(
+        select(Backtest.number)
+        .where(*ended)
+        .order_by(Backtest.number.desc())
+        .offset(kept - 1)
+        .limit(1)
+    )
+    if oldest_kept is not None:
+        session.execute(
+            delete(Backtest).where(*ended, Backtest.number < oldest_kept),
+            execution_options={"synchronize_session": False},
+        )
+
+
+def note_worker(session: Session, stream: str, name: str, now_ms: int) -> None:
+    """Remember that a worker has asked for backtests of a stream."""
+    worker = session.get(BacktestWorker, (stream, name))
+    if worker is not None:
+        worker.seen_at_ms = now_ms
+        return
+    try:
+        with session.begin_nested():
+            session.add(BacktestWorker(stream=stream, name=name, seen_at_ms=now_ms))
+    except IntegrityError:
+        pass  # another request of the same worker was sooner
+
+
+def forget_workers(session: Session, before_ms: int) -> None:
+    """Remove workers that have not asked since."""
+    session.execute(
+        delete(BacktestWorker).where(BacktestWorker.seen_at_ms < before_ms),
+        execution_options={"synchronize_session": False},
+    )
+
+
+def workers_since(session: Session, stream: str, since_ms: int) -> Sequence[BacktestWorker]:
+    """Return the workers that have asked for backtests of a stream since, by name."""
+    query = (
+        select(BacktestWorker)
+        .where(BacktestWorker.stream == stream, BacktestWorker.seen_at_ms >= since_ms)
+        .order_by(BacktestWorker.name)
+    )
+    return session.scalars(query).all()
+
+
+def questions_since_before(session: Session, stream: str, before_ms: int) -> Sequence[Backtest]:
+    """Return the questions that have waited since before a time, and that no worker has begun."""
+    query = select(Backtest).where(
+        Backtest.stream == stream,
+        Backtest.state == QUEUED,
+        Backtest.question.is_not(None),
+        Backtest.created_at_ms < before_ms,
+    )
+    return session.scalars(query).all()
+
+
+def has_worker(session: Session, stream: str, since_ms: int, now_ms: int) -> bool:
+    """Return whether a worker has asked for backtests of a stream since, or runs one now."""
+    if workers_since(session, stream, since_ms):
+        return True
+    running = select(Backtest.number).where(
+        Backtest.stream == stream, Backtest.state == RUNNING, Backtest.turn_ends_ms >= now_ms
+    )
+    return session.scalar(running.limit(1)) is not None
+
+
+def count_by_state(session: Session) -> list[tuple[str, str, int]]:
+    """Return how many backtests are kept, by stream and state."""
+    query = (
+        select(Backtest.stream, Backtest.state, func.count())
+        .where(Backtest.question.is_(None))
+        .group_by(Backtest.stream, Backtest.state)
+    )
+    return [(stream, state, count) for stream, state, count in session.execute(query)]

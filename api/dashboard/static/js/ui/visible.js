@@ -1,0 +1,28 @@
+// Text that people judge by its characters: what reorders or hides them is shown as what it is.
+
+// Marks of direction, and characters of no width: code may be written so that it reads as other code.
+const UNSEEN = /[\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+
+/** @param {string} text @returns {string} each such character as its number, such as ⟨U+202E⟩ */
+export function visible(text) {
+  return text.replace(UNSEEN, (character) => `⟨U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+}
+
+const CODE = /[A-Za-z0-9+/]{120,}={0,2}/g;
+
+/** A line of a text as it is shown: pickled code by its length, and a number that other code does not have. */
+export function shortLine(line) {
+  return visible(line.replace(CODE, (code) => `${code.slice(0, 8)}… (${code.length} characters of code, ${checksum(code)})`));
+}
+
+// FNV-1a: it tells versions apart; digests that are to be trusted come from the service.
+function checksum(text) {
+  let sum = 0x811c9dc5;
+  for (let at = 0; at < text.length; at += 1) sum = Math.imul(sum ^ text.charCodeAt(at), 0x01000193) >>> 0;
+  return sum.toString(16).padStart(8, "0");
+}
+
+/** A text for places without elements, such as tooltips: what stands beside it stays in its order. */
+export function isolated(text) {
+  return `\u2068${text}\u2069`;
+}

@@ -1,0 +1,1 @@
+"""Lists of a stream: created, filled, searched, rolled back, deleted; and fetched by jobs."""

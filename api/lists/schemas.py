@@ -1,0 +1,172 @@
+"""The requests and answers about lists."""
+
+from typing import Annotated, Any, Final
+
+from fastapi import Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from cep.definition.list_documents import ListName
+from cep.instants import Instant
+from cep.list_content import LONGEST_VALUE, MOST_VALUES, ListType
+
+MOST_LISTS: Final = 200
+"""So many lists a stream has at most."""
+MOST_SCHEDULED: Final = 20
+"""So many versions of a list are given to jobs at most, those that are scheduled among them."""
+MOST_CHANGED: Final = 10_000
+"""So many values are added, and removed, in one request."""
+
+Description = Annotated[str, Field(max_length=10_000, pattern=r"^[^\x00]*$")]
+SearchedText = Annotated[str, Query(max_length=LONGEST_VALUE, pattern=r"^[^\x00]*$")]
+EffectiveFrom = Annotated[
+    Instant | None,
+    Query(description="First event time the new version is for; left out = at once."),
+]
+
+# A browser reads numbers beyond 53 bits as other numbers, so all values are shown as texts.
+GivenValue = Annotated[str, Field(max_length=LONGEST_VALUE)] | Annotated[int, Field(strict=True)]
+
+
+class ListDocument(BaseModel):
+    """A list to be created, without values."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"name": "vip", "type": "STRING", "description": "Who is called first."}]
+        },
+    )
+
+    name: ListName
+    data_type: ListType = Field(
+        alias="type", default="STRING", description="Of its values. It stays as it is."
+    )
+    description: Description = ""
+
+
+class ListPatch(BaseModel):
+    """What a list is for; neither a version nor an epoch is made."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"description": "Who is called first."}]}
+    )
+
+    description: Description
+
+
+class ListChanges(BaseModel):
+    """Values to be added to a list and removed from it."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"add": ["eve"], "remove": ["ana"]}]}
+    )
+
+    add: Annotated[list[GivenValue], Field(max_length=MOST_CHANGED)] = []
+    remove: Annotated[list[GivenValue], Field(max_length=MOST_CHANGED)] = []
+
+
+class ListRollback(BaseModel):
+    """The version whose values a list shall have again."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"version": 3}]})
+
+    version: int = Field(ge=1, lt=2**31, strict=True)
+
+
+class ListVersionView(BaseModel):
+    """One version of a list: an entry of its log."""
+
+    version: int
+    effective_from: Instant | None = Field(
+        description="First event time it is for; null = at once."
+    )
+    is_published: bool = Field(description="Whether jobs are given it now.")
+    has_values: bool = Field(
+        description="Whether its values are kept: of what jobs are given, and of the last 20."
+    )
+    count: int = Field(description="How many values it has.")
+    added: int = Field(description="Beside the version it was made from.")
+    removed: int
+    digest: str = Field(description="SHA-256 of its content.")
+    restored_version: int | None = Field(description="The version it was rolled back to.")
+    epoch: int = Field(description="The epoch it made.")
+    created_at: Instant
+    created_by: str
+    comment: str
+
+
+class NamingRule(BaseModel):
+    """A rule that names a list, with those of its versions that do and that jobs are given."""
+
+    processor_id: str
+    versions: list[int]
+
+
+class ListSummary(BaseModel):
+    """One line of the lists of a stream."""
+
+    stream: str
+    name: str
+    data_type: ListType = Field(alias="type")
+    description: str
+    version: int = Field(description="The newest version.")
+    count: int = Field(description="How many values the newest version has.")
+    revision: int = Field(description="Counts every change; the ETag.")
+    rule_count: int = Field(description="How many rules that jobs are given name it.")
+    published: list[ListVersionView] = Field(description="What jobs are given, lowest first.")
+    created_at: Instant
+    created_by: str
+    updated_at: Instant
+    updated_by: str
+
+
+class ListView(ListSummary):
+    """A list with the rules that name it."""
+
+    rules: list[NamingRule] = Field(description="Rules that name it, by id; the first 100.")
+
+
+class ListChangeView(ListView):
+    """A list after a change of its values, or before it, if it was only asked for."""
+
+    is_changed: bool = Field(description="False where no version was made: all was so already.")
+    withdrawn: list[int] = Field(
+        default=[], description="Scheduled versions whose place this change has taken."
+    )
+    base_version: int = Field(description="The version the change was made from.")
+    new_count: int = Field(description="How many values the list has after the change.")
+    added: int
+    removed: int
+    first_added: list[str] = Field(description="Some of the values added, in order.")
+    first_removed: list[str] = Field(description="Some of the values removed, in order.")
+
+
+class ValuesPage(BaseModel):
+    """Some values of a version of a list, in order, as texts."""
+
+    items: list[str] = Field(description=f"At most {MOST_VALUES:,} in all pages.")
+    next_cursor: str | None = Field(default=None, description="Null on the last page.")
+    version: int
+    count: int = Field(description="How many values the version has, found or not.")
+
+
+UPLOAD: Final[dict[str, Any]] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "text/csv": {
+                "schema": {"type": "string"},
+                "example": "ana\neve\n",
+            },
+            "application/json": {
+                "schema": {
+                    "type": "array",
+                    "maxItems": MOST_VALUES,
+                    "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+                },
+                "example": ["ana", "eve"],
+            },
+        },
+    }
+}
+"""What OpenAPI says of a body that the route reads itself: whole lists are long."""

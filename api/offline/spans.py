@@ -1,0 +1,124 @@
+"""Why a rule of a file found no match for one key in a span of time, from the files of an archive.
+
+files ──read here──► events of the key ──process of a trial──► SpanReport ──► words
+"""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from api.offline.trying import NotTried, rule_to_try, tried_in_process
+from cep.definition.given_lists import GivenList
+from cep.definition.one_rule import FileRule
+from cep.events.files import event_files
+from cep.events.table import EVENT_SUFFIXES, UnreadableEvents, iter_mappings
+from cep.expression import Schema
+from cep.trials.key_history import (
+    BadQuestion,
+    BeyondReading,
+    KeySpan,
+    ReadingLimits,
+    key_history,
+)
+from cep.trials.plain_values import plain
+from cep.trials.reports import SpanReport
+from cep.trials.rule import read_rule
+
+
+@dataclass(frozen=True, slots=True)
+class AskedSpan:
+    """A key and a span, how many attempts are told, and what reading and matching may take."""
+
+    span: KeySpan
+    attempts: int
+    most_events: int
+    seconds: float
+    megabytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class OfTheRule:
+    """What decides how a rule of a file is tried; see `rule_to_try`."""
+
+    rule: FileRule
+    source: Path
+    streams: Sequence[Path]
+    key: Sequence[str] | None
+    time: str | None
+    lists: Mapping[str, GivenList]
+
+
+def why_in_span(asked: AskedSpan, of: OfTheRule, place: str) -> SpanReport:
+    """Return why a rule found no match for a key in a span.
+
+    Args:
+        asked: what is asked, and its limits.
+        of: the rule.
+        place: the archive: a file, a folder, or a pattern of names; `-` = standard input.
+
+    Raises:
+        NotTried: the rule or the events do not fit, or it takes too much.
+        UnreadableEvents: there is no archive, or a file is none of events.
+    """
+    files = _events(place)
+    first, seen = next(files)
+    tried = rule_to_try(
+        of.rule,
+        source=of.source,
+        streams=of.streams,
+        seen=seen,
+        key=of.key,
+        time=of.time,
+        lists=of.lists,
+    )
+    rule = read_rule(tried.written)
+    if rule.content.key_by and not asked.span.key:
+        columns = ", ".join(rule.content.key_by)
+        raise NotTried(f"--only is missing: the key to tell of, which is {columns}")
+    limits = ReadingLimits(read=asked.most_events)
+    every = chain((first,), (events for events, _ in files))
+    try:
+        history = key_history(rule, every, asked.span, limits, tried.order_by)
+    except (BadQuestion, BeyondReading) as error:
+        raise NotTried(f"{error}") from None
+    arguments = {
+        "rule": asdict(tried.written),
+        "history": asdict(history) | {"events": [plain(each) for each in history.events]},
+        "span": asdict(asked.span),
+        "attempts": asked.attempts,
+    }
+    answer = tried_in_process(
+        "why_in_span", arguments, asked.seconds, asked.megabytes, "Shorten the span."
+    )
+    return SpanReport.model_validate_json(answer)
+
+
+def _events(place: str) -> Iterator[tuple[Iterator[dict[str, Any]], Schema | None]]:
+    """Yield the events of each file of an archive, and the columns it shows."""
+    if place == "-":
+        yield iter_mappings(sys.stdin.buffer.read(), place)
+        return
+    files = event_files(place)
+    if not files:
+        raise UnreadableEvents(
+            f"{place} has no files of events ({', '.join(EVENT_SUFFIXES)}, each also with .gz); "
+            "give a file, a folder or a quoted pattern, such as '/data/logins/**/*.parquet'"
+        )
+    for path in files:
+        try:
+            events, schema = iter_mappings(path.read_bytes(), path.name)
+        except OSError as error:
+            raise UnreadableEvents(f"{path}: cannot read: {error.strerror}") from None
+        except UnreadableEvents as error:
+            raise UnreadableEvents(f"{path}: {error}") from None
+        yield _of_file(path, events), schema
+
+
+def _of_file(path: Path, events: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    try:
+        yield from events
+    except UnreadableEvents as error:
+        raise UnreadableEvents(f"{path}: {error}") from None

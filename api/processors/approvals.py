@@ -1,0 +1,58 @@
+"""What every change of what runs must have, where its stream asks for approvals.
+
+publications.record_change ─► require_approval ─► change log
+
+It fails closed: a way to change what runs that is added later needs approvals, too, until it says
+otherwise. `docs/decisions/0044` says which changes need none, and why.
+"""
+
+from http import HTTPStatus
+
+from api.processors.tables import Processor
+from api.streams.repository import lists_need_approvals, required_approvals
+from api.transactions import Writing
+from api.web.problems import Refusal
+
+
+def require_approval(writing: Writing, processor: Processor, *, needs_approval: bool) -> str:
+    """Let a change pass that needs no approval or has been approved; return who approved it.
+
+    The stream is locked: nobody changes meanwhile how many approvals it asks for.
+
+    Raises:
+        Refusal: the stream asks for approvals, and the change has none (403).
+    """
+    approved = writing.approved
+    if approved is not None and approved.processor_id == processor.id:
+        return approved.told
+    if needs_approval:
+        remedy = "Propose it: POST /v1/proposals, `percept proposals`, or the dashboard."
+        _refuse_unapproved(writing, processor.stream, remedy)
+    return ""
+
+
+def require_no_approvals(writing: Writing, stream: str, name: str) -> None:
+    """Let a change of a list pass where the stream asks for none for lists.
+
+    Raises:
+        Refusal: it asks for some (403).
+    """
+    remedy = (
+        f"Lists cannot be proposed: an admin may leave '{name}' and the others to publishers "
+        f'(PUT /v1/streams/{stream}/approvals, "lists": false), which the log shows.'
+    )
+    if not lists_need_approvals(writing.session, stream):
+        return
+    _refuse_unapproved(writing, stream, remedy)
+
+
+def _refuse_unapproved(writing: Writing, stream: str, remedy: str) -> None:
+    required = required_approvals(writing.session, stream)
+    if not required:
+        return
+    people = "1 person" if required == 1 else f"{required} people"
+    detail = (
+        f"Changes of what runs on stream '{stream}' must be approved by {people} "
+        f"other than their author. {remedy}"
+    )
+    raise Refusal(HTTPStatus.FORBIDDEN, detail)

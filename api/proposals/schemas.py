@@ -1,0 +1,160 @@
+"""The requests and answers about proposals."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from api.processors.publishing import ProcessorBody
+from api.processors.schemas import Difference
+from api.rollouts.schemas import SharePercent
+from api.web.problems import Flaw
+from cep.definition.document import ProcessorId, StreamName
+from cep.instants import Instant
+
+OPEN: Final = "open"
+PUBLISHED: Final = "published"
+REJECTED: Final = "rejected"
+WITHDRAWN: Final = "withdrawn"
+State = Literal["open", "published", "rejected", "withdrawn"]
+
+Kind = Literal["publish", "canary", "share", "promote", "rollback", "cancel", "resume", "delete"]
+
+MOST_OPEN: Final = 200
+"""So many proposals may wait on one stream."""
+MOST_COMMENTS: Final = 200
+
+_Text = Annotated[str, Field(max_length=10_000, pattern=r"^[^\x00]*$")]
+_Name = Annotated[str, Field(max_length=100, pattern=r"^[^\x00]*$")]
+
+
+class ProposedChange(BaseModel):
+    """A change of what runs.
+
+    | kind | what it does | takes |
+    |---|---|---|
+    | `publish` | creates the rule, or publishes a new version | `document` |
+    | `canary` | tries a version for a share of the keys | `document`, `share_percent` |
+    | `share` | gives the tried version another share | `processor_id`, `share_percent` |
+    | `promote` | publishes the tried version | `processor_id` |
+    | `rollback` | publishes the content of an old version | `processor_id`, `version` |
+    | `cancel` | takes back a scheduled version | `processor_id`, `version` |
+    | `resume` | lets a paused rule run | `processor_id` |
+    | `delete` | takes the rule out of what runs | `processor_id` |
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [
+                {"kind": "rollback", "processor_id": "failed-logins", "version": 1},
+            ]
+        },
+    )
+
+    kind: Kind = "publish"
+    document: ProcessorBody | None = Field(default=None, description="As a PUT takes it.")
+    processor_id: ProcessorId | None = None
+    version: Annotated[int, Field(ge=1, lt=2**31, strict=True)] | None = None
+    share_percent: SharePercent | None = None
+    comment: _Text = Field(default="", description="What it is for; kept in the log as it is made.")
+
+
+class Rejection(BaseModel):
+    """Why a proposal is not to be published."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"reason": "Too noisy on Mondays."}]}
+    )
+
+    reason: Annotated[str, Field(min_length=1, max_length=4_000, pattern=r"^[^\x00]*\S[^\x00]*$")]
+
+
+class CommentDocument(BaseModel):
+    """A comment to be added."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"text": "Why five minutes?"}]}
+    )
+
+    text: Annotated[str, Field(min_length=1, max_length=4_000, pattern=r"^[^\x00]*\S[^\x00]*$")]
+
+
+class CommentView(BaseModel):
+    """A comment on a proposal."""
+
+    number: int
+    at: Instant
+    author: str
+    text: str
+
+
+class ApprovalView(BaseModel):
+    """One person has approved the change as it is now."""
+
+    person: str = Field(description="Whose token it was, in lower case.")
+    at: Instant
+
+
+class ProposalSummary(BaseModel):
+    """One line of a list of proposals."""
+
+    id: int
+    stream: str
+    processor_id: str
+    kind: Kind
+    state: State
+    revision: int = Field(description="Counts every edit; the ETag.")
+    is_stale: bool = Field(
+        description="Open, and the rule has been changed since: it must be renewed first."
+    )
+    author: str
+    comment: str
+    approval_count: int = Field(description="How many people have approved it as it is.")
+    required_approvals: int = Field(description="How many its stream asks for now.")
+    comment_count: int
+    created_at: Instant
+    edited_at: Instant
+    closed_at: Instant | None
+    closed_by: str
+
+
+class ProposalView(ProposalSummary):
+    """A proposal, whole: what would change, what the check said, who approved it."""
+
+    version: int | None = Field(description="The version it is about, if it is about one.")
+    versions: list[int] = Field(description="All it is about; of a paused rule, what would run.")
+    share_percent: float | None
+    document: dict[str, Any] | None = Field(description="As it was sent, if the kind has one.")
+    content: dict[str, Any] | None = Field(description="What would run, without the labels.")
+    content_hash: str | None = Field(
+        description="Of the content; that of its backtests, if it has been run over past events."
+    )
+    base_version: int | None = Field(
+        description="What the content is compared with: the version that ran when it was proposed "
+        "or, if none did, the one that ran last."
+    )
+    base_content: dict[str, Any] | None
+    differences: list[Difference]
+    warnings: list[Flaw]
+    example_count: int = Field(description="How many examples it has; all of them were met.")
+    stream_version: int = Field(description="Version of the stream it was checked against.")
+    is_mine: bool = Field(description="Whether whoever asks is its author.")
+    approvals: list[ApprovalView]
+    reason: str = Field(description="Why it was rejected.")
+    published_version: int | None
+    published_epoch: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalFilter:
+    """Which proposals a list shows; `None` = any."""
+
+    stream: Annotated[StreamName | None, Query(description="Of this stream.")] = None
+    processor: Annotated[ProcessorId | None, Query(description="Of this rule.")] = None
+    state: Annotated[State | None, Query(description="In this state.")] = None
+    author: Annotated[_Name | None, Query(description="By a token of this name.")] = None
+    mine: Annotated[
+        bool | None, Query(description="By whoever asks (true) or by others (false).")
+    ] = None

@@ -1,0 +1,118 @@
+"""Views of proposals; reads only."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from api.processors import repository as processors
+from api.processors.checks import hash_of_content, normalised
+from api.processors.comparison import differences
+from api.processors.views import version_document
+from api.proposals import repository
+from api.proposals.schemas import (
+    OPEN,
+    ApprovalView,
+    CommentView,
+    ProposalSummary,
+    ProposalView,
+)
+from api.proposals.tables import Proposal, ProposalApproval, ProposalComment
+from api.streams.repository import required_approvals
+from api.web.problems import Flaw
+
+
+def summaries(session: Session, proposals: Sequence[Proposal]) -> list[ProposalSummary]:
+    """Return the lines of a list."""
+    return _summaries(session, proposals, repository.approvals_of(session, proposals))
+
+
+def _summaries(
+    session: Session,
+    proposals: Sequence[Proposal],
+    approvals: Mapping[int, Sequence[ProposalApproval]],
+) -> list[ProposalSummary]:
+    epochs = processors.changed_epochs(session, {each.processor_id for each in proposals})
+    required = {
+        stream: required_approvals(session, stream)
+        for stream in {each.stream for each in proposals}
+    }
+    return [
+        ProposalSummary.model_validate(
+            {
+                "id": each.id,
+                "stream": each.stream,
+                "processor_id": each.processor_id,
+                "kind": each.kind,
+                "state": each.state,
+                "revision": each.revision,
+                "is_stale": each.state == OPEN and epochs[each.processor_id] != each.base_epoch,
+                "author": each.author,
+                "comment": each.comment,
+                "approval_count": len(approvals[each.id]),
+                "required_approvals": required[each.stream],
+                "comment_count": each.comment_count,
+                "created_at": each.created_at_ms,
+                "edited_at": each.edited_at_ms,
+                "closed_at": each.closed_at_ms,
+                "closed_by": each.closed_by,
+            }
+        )
+        for each in proposals
+    ]
+
+
+def proposal_view(session: Session, proposal: Proposal, identity: str) -> ProposalView:
+    """Return a proposal, whole.
+
+    Args:
+        session: the transaction.
+        proposal: which one.
+        identity: who asks, see `Principal.identity`.
+    """
+    approvals = repository.approvals_of(session, [proposal])
+    (summary,) = _summaries(session, [proposal], approvals)
+    versions = json.loads(proposal.versions)
+    content = json.loads(proposal.content) if proposal.content else None
+    base = _base_content(session, proposal)
+    return ProposalView(
+        **summary.model_dump(),
+        version=versions[-1] if versions else None,
+        versions=versions,
+        share_percent=None if proposal.share is None else proposal.share / 100,
+        document=json.loads(proposal.document) if proposal.document else None,
+        content=content,
+        content_hash=None if content is None else hash_of_content(content),
+        base_version=proposal.base_version,
+        base_content=base,
+        differences=list(differences(_normal(base), _normal(content))) if base and content else [],
+        warnings=[Flaw.model_validate(warning) for warning in json.loads(proposal.warnings)],
+        example_count=proposal.example_count,
+        stream_version=proposal.stream_version,
+        is_mine=proposal.author_identity == identity,
+        approvals=[
+            ApprovalView(person=each.person, at=each.at_ms) for each in approvals[proposal.id]
+        ],
+        reason=proposal.reason,
+        published_version=proposal.published_version,
+        published_epoch=proposal.published_epoch,
+    )
+
+
+def comment_view(comment: ProposalComment) -> CommentView:
+    """Return a comment as it is shown."""
+    return CommentView(
+        number=comment.number, at=comment.at_ms, author=comment.author, text=comment.text
+    )
+
+
+def _base_content(session: Session, proposal: Proposal) -> dict[str, Any] | None:
+    if proposal.base_version is None:
+        return None
+    version = processors.version_of(session, proposal.processor_id, proposal.base_version)
+    return None if version is None else version_document(version)
+
+
+def _normal(content: dict[str, Any]) -> dict[str, Any]:
+    return normalised(content)

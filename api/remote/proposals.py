@@ -1,0 +1,305 @@
+"""`percept proposals`: changes that others look at first are listed, shown, approved, published.
+
+`percept apply --propose` makes them. What is approved or published is what was read just before: if
+it has been edited meanwhile, the command ends and says so.
+"""
+
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from api.client import Client, Outdated, Proposal, ProposalLine
+from api.client.proposals import ProposalFilter, ProposedChange
+from api.connected import DEFAULT_URL, PlainHttp, Token, Url, connected, end
+from api.gitops.comparison import text_diff
+from api.remote.printing import AsJson, say, say_json
+from api.remote.tables import print_table
+from cep.definition.text import in_usual_order
+from cep.instants import iso_text
+
+proposals_app = typer.Typer(
+    name="proposals",
+    help="Changes that other people approve first: list, show, approve, reject, publish them.",
+    no_args_is_help=True,
+)
+
+Number = Annotated[int, typer.Argument(metavar="NUMBER", min=1, help="Of the proposal.")]
+
+
+class Kind(StrEnum):
+    """What can be proposed without a document."""
+
+    RESUME = "resume"
+    ROLLBACK = "rollback"
+    DELETE = "delete"
+    CANCEL = "cancel"
+    SHARE = "share"
+    PROMOTE = "promote"
+
+
+_DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+
+
+@proposals_app.command("list")
+def list_proposals(  # noqa: PLR0913 - the options of one command
+    token: Token,
+    url: Url = DEFAULT_URL,
+    *,
+    stream: Annotated[str, typer.Option(help="Only of this stream.")] = "",
+    rule: Annotated[str, typer.Option(help="Only of this rule.")] = "",
+    state: Annotated[
+        str, typer.Option(help="open, published, rejected, withdrawn; empty = any.")
+    ] = "open",
+    mine: Annotated[
+        bool | None, typer.Option("--mine/--others", help="Only my own; only those of others.")
+    ] = None,
+    as_json: AsJson = False,
+    allow_plain_http: PlainHttp = False,
+) -> None:
+    """List proposals, newest first; those that are open, if nothing else is asked for.
+
+    Exit code 0 = done, 1 = the service did not answer or refused, 2 = an option is wrong.
+    """
+    with connected(url, token, allow_plain_http=allow_plain_http) as client:
+        wanted = ProposalFilter()
+        if stream:
+            wanted["stream"] = stream
+        if rule:
+            wanted["processor"] = rule
+        if state:
+            wanted["state"] = state
+        if mine is not None:
+            wanted["mine"] = mine
+        found = client.proposals(**wanted)
+        if as_json:
+            for line in found:
+                say_json(line)
+            return
+        columns = ("number", "rule", "change", "state", "approvals", "author", "since", "comment")
+        if not print_table(columns, (_row(line) for line in found)):
+            say("no proposals")
+
+
+@proposals_app.command("new")
+def new(  # noqa: PLR0913 - the options of one command
+    kind: Annotated[
+        Kind,
+        typer.Argument(help="What to do; a new rule or version is proposed by apply --propose."),
+    ],
+    rule: Annotated[str, typer.Argument(metavar="RULE", help="Its id.")],
+    token: Token,
+    url: Url = DEFAULT_URL,
+    *,
+    version: Annotated[
+        int | None, typer.Option(min=1, help="To roll back to, or to cancel.")
+    ] = None,
+    share: Annotated[
+        float | None, typer.Option(min=0, max=99.99, help="Percent of the keys, for share.")
+    ] = None,
+    comment: Annotated[str, typer.Option(help="What it is for.")] = "",
+    allow_plain_http: PlainHttp = False,
+) -> None:
+    """Propose to resume, roll back or delete a rule, or a change of what is scheduled or tried.
+
+    Exit code 0 = done, 1 = the state of the rule does not allow it, the service did not answer or
+    refused, 2 = an option is wrong.
+    """
+    with connected(url, token, allow_plain_http=allow_plain_http) as client:
+        change = ProposedChange(kind=kind.value, processor_id=rule)
+        if version is not None:
+            change["version"] = version
+        if share is not None:
+            change["share_percent"] = share
+        proposal = client.propose(comment=comment, **change)
+        say(f"proposal {proposal.id}: {_approvals(proposal)}")
+
+
+@proposals_app.command("show")
+def show(
+    number: Number,
+    token: Token,
+    url: Url = DEFAULT_URL,
+    *,
+    as_json: AsJson = False,
+    allow_plain_http: PlainHttp = False,
+) -> None:
+    """Show a proposal: how it differs from what runs, warnings, approvals, comments.
+
+    Exit code 0 = done, 1 = there is none, the service did not answer or refused, 2 = an option is
+    wrong.
+    """
+    with connected(url, token, allow_plain_http=allow_plain_http) as client:
+        proposal = client.proposal(number)
+        if as_json:
+            say_json(proposal)
+            return
+        for line in _lines(proposal):
+            say(line, _DIFF_STYLES.get(line.strip()[:1], "") if line.startswith("    ") else "")
+        for comment in client.proposal_comments(number):
+            say(f"  {iso_text(comment.at)} {comment.author}: {comment.text}")
+
+
+@proposals_app.command("approve")
+def approve(
+    number: Number, token: Token, url: Url = DEFAULT_URL, *, allow_plain_http: PlainHttp = False
+) -> None:
+    """Approve a proposal of somebody else, as it is now.
+
+    Exit code 0 = done, 1 = it may not be approved, the service did not answer or refused, 2 = an
+    option is wrong.
+    """
+    with connected(url, token, allow_plain_http=allow_plain_http) as client:
+        proposal = _changed(client, number, client.approve)
+        say(f"proposal {number}: {_approvals(proposal)}")
+
+
+@proposals_app.command("reject")
+def reject(
+    number: Number,
+    token: Token,
+    url: Url = DEFAULT_URL,
+    *,
+    reason: Annotated[str, typer.Option(help="Why; shown with the proposal.")],
+    allow_plain_http: PlainHttp = False,
+) -> None:
+    """Close a proposal of somebody else, and say why.
+
+    Exit code 0 = done, 1 = it is closed, the service did not answer or refused, 2 = an option is
+    wrong.
+    """
+    with connected(url, token, allow_plain_http=allow_plain_http) as client:
+        _changed(
+            client, number, lambda it, *, if_match: client.reject(it, reason, if_match=if_match)
+        )
+        say(f"proposal {number}: rejected")
+
+
+@proposals_app.command("withdraw")
+def withdraw(
+    number: Number, token: Token, url: Url = DEFAULT_URL, *, allow_plain_http: PlainHttp = False
+) -> None:
+    """Close a proposal of one's own.
+
+    Exit code 0 = done, 1 = it is closed or not one's own, the service did not answer or refused, 2
+    = an option is wrong.
+    """
+    with connected(url, token, allow_plain_http=allow_plain_http) as client:
+        _changed(client, number, client.withdraw)
+        say(f"proposal {number}: withdrawn")
+
+
+@proposals_app.command("renew")
+def renew(
+    number: Number, token: Token, url: Url = DEFAULT_URL, *, allow_plain_http: PlainHttp = False
+) -> None:
+    """Let a stale proposal of one's own be of the rule as it is now; it loses its approvals.
+
+    Exit code 0 = done, 1 = it is not stale, the service did not answer or refused, 2 = an option is
+    wrong.
+    """
+    with connected(url, token, allow_plain_http=allow_plain_http) as client:
+        proposal = _changed(client, number, client.renew)
+        say(f"proposal {number}: {_approvals(proposal)}")
+
+
+@proposals_app.command("comment")
+def comment(
+    number: Number,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="What to say.")],
+    token: Token,
+    url: Url = DEFAULT_URL,
+    *,
+    allow_plain_http: PlainHttp = False,
+) -> None:
+    """Add a comment to a proposal.
+
+    Exit code 0 = done, 1 = there is none, the service did not answer or refused, 2 = an option is
+    wrong.
+    """
+    with connected(url, token, allow_plain_http=allow_plain_http) as client:
+        added = client.comment_on_proposal(number, text)
+        say(f"proposal {number}: comment {added.number}")
+
+
+@proposals_app.command("publish")
+def publish(
+    number: Number,
+    token: Token,
+    url: Url = DEFAULT_URL,
+    *,
+    comment: Annotated[
+        str, typer.Option(help="Why; kept in the log. Left out = that of the proposal.")
+    ] = "",
+    allow_plain_http: PlainHttp = False,
+) -> None:
+    """Make the change of a proposal that enough people have approved.
+
+    Exit code 0 = done, 1 = too few have, it is stale or closed, the service did not answer or
+    refused, 2 = an option is wrong.
+    """
+    with connected(url, token, allow_plain_http=allow_plain_http) as client:
+        proposal = _changed(
+            client,
+            number,
+            lambda it, *, if_match: client.publish_proposal(it, if_match=if_match, comment=comment),
+        )
+        version = proposal.published_version
+        told = f"version {version} is published" if version else f"done: {proposal.kind}"
+        say(f"{proposal.processor_id}: {told} by proposal {number}")
+
+
+def _changed(client: Client, number: int, change: Callable[..., Proposal]) -> Proposal:
+    seen = client.proposal(number)
+    try:
+        return change(number, if_match=seen.etag)
+    except Outdated:
+        end(f"proposal {number} was edited meanwhile; look at it and try again")
+
+
+def _row(line: ProposalLine) -> tuple[str, ...]:
+    return (
+        str(line.id),
+        line.processor_id,
+        line.kind,
+        _state(line),
+        f"{line.approval_count} of {line.required_approvals}",
+        line.author,
+        iso_text(line.edited_at),
+        line.comment,
+    )
+
+
+def _state(line: ProposalLine) -> str:
+    return "stale" if line.is_stale else line.state
+
+
+def _approvals(proposal: Proposal) -> str:
+    who = ", ".join(each.person for each in proposal.approvals)
+    count = f"{proposal.approval_count} of {proposal.required_approvals} approvals"
+    return f"{count} ({who})" if who else count
+
+
+def _lines(proposal: Proposal) -> Iterator[str]:
+    about = f" version {proposal.version}" if proposal.version else ""
+    share = "" if proposal.share_percent is None else f" at {proposal.share_percent:g}%"
+    what = f"{proposal.kind}{about}{share} of {proposal.processor_id}"
+    yield f"proposal {proposal.id} by {proposal.author}: {what} ({_state(proposal)})"
+    if proposal.comment:
+        yield f"  {proposal.comment}"
+    yield f"  {_approvals(proposal)}"
+    if proposal.reason:
+        yield f"  rejected by {proposal.closed_by}: {proposal.reason}"
+    if proposal.is_stale:
+        yield "  the rule has been changed since; its author can renew it"
+    if proposal.example_count:
+        yield f"  examples: {proposal.example_count}, all met"
+    for flaw in proposal.warnings:
+        yield f"  warning: {flaw}"
+    if proposal.content is not None:
+        base = "nothing" if proposal.base_version is None else f"version {proposal.base_version}"
+        yield f"  compared with {base}:"
+        before = [] if proposal.base_content is None else [in_usual_order(proposal.base_content)]
+        for line in text_diff(before, [in_usual_order(proposal.content)]):
+            yield f"    {line}"

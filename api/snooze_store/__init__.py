@@ -1,0 +1,1 @@
+"""Snoozes as they are stored: what ends with a rule, too, lies below rules."""

@@ -1,0 +1,1 @@
+"""Snoozes: what a rule finds, for one key or all, goes to nobody until an event time."""

@@ -1,0 +1,109 @@
+"""Which of many events concern a shape, key by key.
+
+    EventColumns, kinds that concern the shape ──ShapeEvents──► KeyEvents · places of keys
+
+What is done once for all shapes takes as long as there are events; what is done for each, as long
+as it has events, unless most are its own.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from cep.compiling import Ints, in_one_piece
+from cep.matching.event_columns import EventColumns
+from cep.matching.shapes import EventKind
+from cep.nfa_kernel.arrays import KeyEvents
+
+NumberedKinds = Sequence[tuple[int, int]]
+"""Kinds of events by their places in `EventColumns.kinds`, with the numbers a machine gives them;
+none is 0."""
+
+_MOST_PICKED: Final = 8
+"""To pick events one by one takes about so many times as long as to look at them in a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Concerning:
+    """The events that concern a shape, and which of the keys of the call they have."""
+
+    events: KeyEvents
+    keys: Ints
+
+
+class ShapeEvents:
+    """The events of a call, for one shape after the other.
+
+    Args:
+        events: the events.
+    """
+
+    def __init__(self, events: EventColumns[EventKind]) -> None:
+        self._events = events
+        self._counts: list[int] = np.bincount(
+            events.kind_numbers, minlength=len(events.kinds)
+        ).tolist()
+
+    def count(self, kinds: Sequence[int]) -> int:
+        """Return how many events are of some kinds, given by their places."""
+        return sum(self._counts[kind] for kind in kinds)
+
+    def concerning(self, kinds: NumberedKinds) -> Concerning:
+        """Return the events of these kinds; it holds until it is asked for the next."""
+        number = self.count([kind for kind, _ in kinds])
+        is_few = number * _MOST_PICKED < len(self._events)
+        return self._picked(kinds) if is_few else self._filtered(kinds)
+
+    def _filtered(self, kinds: NumberedKinds) -> Concerning:
+        events = self._events
+        numbers = np.zeros(len(events.kinds), np.int64)
+        for kind, number in kinds:
+            numbers[kind] = number
+        of_events = numbers[events.kind_numbers]
+        does_concern = of_events[events.order] != 0
+        counted = np.concatenate([[0], np.cumsum(does_concern)])[events.key_begin]
+        keys = np.flatnonzero(np.diff(counted))
+        begin = np.append(counted[keys], counted[-1])
+        return self._of(begin, events.order[does_concern], of_events, keys)
+
+    def _picked(self, kinds: NumberedKinds) -> Concerning:
+        events = self._events
+        by_kind, begin_of_kind = self._by_kind
+        found = []
+        for kind, number in kinds:
+            places = by_kind[begin_of_kind[kind] : begin_of_kind[kind + 1]]
+            self._machine_numbers[places] = number
+            found.append(places)
+        ranks = np.sort(self._ranks[np.concatenate(found)])
+        keys = np.searchsorted(events.key_begin, ranks, side="right") - 1
+        first = np.flatnonzero(np.diff(keys, prepend=-1))
+        begin = np.append(first, len(ranks))
+        return self._of(begin, events.order[ranks], self._machine_numbers, keys[first])
+
+    def _of(self, begin: Ints, order: Ints, numbers: Ints, keys: Ints) -> Concerning:
+        arrays = map(in_one_piece, (begin, order, self._events.times_ms, numbers))
+        return Concerning(KeyEvents(*arrays), keys)
+
+    @cached_property
+    def _by_kind(self) -> tuple[Ints, list[int]]:
+        """The places of all events kind by kind, and where those of each kind begin."""
+        numbers = self._events.kind_numbers
+        if len(self._events.kinds) <= np.iinfo(np.uint16).max:
+            numbers = numbers.astype(np.uint16)  # sorted by counting
+        begin = np.concatenate([[0], np.cumsum(self._counts, dtype=np.int64)])
+        return np.argsort(numbers, kind="stable"), begin.tolist()
+
+    @cached_property
+    def _ranks(self) -> Ints:
+        """Of each event, its place key by key."""
+        ranks = np.empty(len(self._events), np.int64)
+        ranks[self._events.order] = np.arange(len(self._events))
+        return ranks
+
+    @cached_property
+    def _machine_numbers(self) -> Ints:
+        """Of events that have been picked, the number of their kind; one array for all shapes."""
+        return np.zeros(len(self._events), np.int64)

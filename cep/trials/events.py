@@ -1,0 +1,86 @@
+"""Events of a trial: from JSON to the types of the stream's columns, in order of event time."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from cep.events.values import typed
+from cep.expression import Expression, Schema, compile_scalar, mapping_reader, resolve
+from cep.instants import instant_ms
+from cep.matching.find_matches import to_time_ms
+from cep.trials.misfits import Misfit, Unfit
+from cep.trials.plain_values import plain
+from cep.trials.rule import Rule
+
+_SHOWN: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class TimedEvent:
+    """One event: its position in the request, its event time, its typed columns."""
+
+    position: int
+    time_ms: int
+    columns: dict[str, Any]
+
+
+def timed_events(
+    events: Sequence[Mapping[str, Any]], schema: Schema | None, event_time_column: str
+) -> list[TimedEvent]:
+    """Return events with typed columns, by event time; those of equal time keep their order.
+
+    Without a schema their values stay as they are.
+
+    Raises:
+        Unfit: a value does not fit its column, or an event has no time.
+    """
+    misfits: list[Misfit] = []
+    timed: list[TimedEvent] = []
+    types = {} if schema is None else dict(schema.columns)
+    for position, event in enumerate(events):
+        columns = dict(event)
+        for name, value in event.items():
+            try:
+                columns[name] = typed(value, types[name]) if name in types else value
+            except ValueError as error:
+                misfits.append(Misfit(("events", position, name), f"{error}."))
+        try:
+            time_ms = instant_ms(to_time_ms(columns.get(event_time_column)))
+            timed.append(TimedEvent(position, time_ms, columns))
+        except ValueError as error:
+            detail = f"The event time {event_time_column} {error}."
+            misfits.append(Misfit(("events", position, event_time_column), detail))
+    if misfits:
+        raise Unfit("list of events", misfits[:_SHOWN])
+    return sorted(timed, key=lambda event: event.time_ms)
+
+
+def unknown_fields(events: Sequence[Mapping[str, Any]], schema: Schema | None) -> list[str]:
+    """Return the fields of events that are not columns of the stream, each once."""
+    if schema is None:
+        return []
+    names = dict.fromkeys(name for event in events for name in event)
+    return [name for name in names if name not in dict(schema.columns)]
+
+
+def key_function(rule: Rule) -> Callable[[TimedEvent], str]:
+    """Return the function for the key of an event: a JSON list, so that any value can be a key."""
+    values = key_values(rule)
+    return lambda event: json.dumps(values(event))
+
+
+def key_values(rule: Rule) -> Callable[[TimedEvent], list[Any]]:
+    """Return the function for the values of the key of an event, as JSON has them."""
+    columns = [
+        compile_scalar(resolve(Expression.parse(text), (), rule.schema))
+        for text in rule.content.key_by or ()
+    ]
+
+    return lambda event: [plain(column(event.columns, ())) for column in columns]
+
+
+def column_reader(path: tuple[str, ...]) -> Callable[[TimedEvent], Any]:
+    """Return what reads a column of an event, or a field inside it."""
+    read = mapping_reader(path)
+    return lambda event: read(event.columns)

@@ -1,0 +1,162 @@
+"""Which parts of a step's condition an event did not meet, after what a partial match has taken.
+
+condition ──AND──► parts ──event, events taken──► those that were not true, and what they read
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from cep.expression import (
+    EvaluationError,
+    Expression,
+    ExpressionError,
+    Node,
+    aggregates_of,
+    columns_of,
+    compile_aggregate,
+    compile_predicate,
+    conjuncts,
+    resolve,
+    to_sql,
+    told_sql,
+)
+from cep.expression.parameters import shown
+from cep.pattern.tree import Step
+from cep.row_pattern.bound import BoundClause, BoundExpression
+from cep.trials.events import TimedEvent, column_reader
+from cep.trials.plain_values import plain
+from cep.trials.reports import UnmetPart
+from cep.trials.rule import Rule
+
+_MOST_BRACKETS: Final = 4
+
+Taken = Mapping[str, Sequence[TimedEvent]]
+"""The events that a partial match has taken, by step."""
+
+
+class ConditionPart:
+    """One of what must all hold for a step to take an event.
+
+    Args:
+        text: as its author wrote it.
+        node: its tree, names resolved.
+        reads_rows: it reads other rows, in a way that is not told apart here.
+    """
+
+    def __init__(self, text: str, node: Node, *, reads_rows: bool = False) -> None:
+        self.text = text
+        self.reads_rows = reads_rows
+        self.columns = sorted(columns_of(node))
+        slots = {each: number for number, each in enumerate(aggregates_of(node))}
+        self._aggregates = []
+        if not reads_rows:
+            self._aggregates = [(to_sql(e), compile_aggregate(e, column_reader)) for e in slots]
+            self._holds = compile_predicate(node, column_reader, lambda each: slots[each])
+
+    def unmet(self, event: TimedEvent, taken: Taken) -> UnmetPart | None:
+        """Return what an event gives to it, `None` if it holds."""
+        values = []
+        for _, aggregate in self._aggregates:
+            state = aggregate.initial
+            for each in taken.get(aggregate.step, ()):
+                state = aggregate.fold(state, each)
+            values.append(aggregate.result(state))
+        try:
+            if not self.reads_rows and self._holds(event, values):
+                return None
+        except EvaluationError:  # values of two kinds: it holds for none of them
+            pass
+        read = {name: plain(event.columns.get(name)) for name in self.columns}
+        names = (name for name, _ in self._aggregates)
+        return UnmetPart(
+            text=self.text, values=read | dict(zip(names, map(plain, values), strict=True))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StepCondition:
+    """The condition of a step: its whole text, empty if it takes every event, and its parts."""
+
+    text: str
+    parts: tuple[ConditionPart, ...]
+
+    @property
+    def columns(self) -> set[str]:
+        """The columns that it reads of the event."""
+        return {name for part in self.parts for name in part.columns}
+
+    def unmet(self, event: TimedEvent, taken: Taken) -> list[UnmetPart]:
+        """Return the parts that an event does not meet; those that read other rows come last.
+
+        What reads other rows is told only if all else holds: it may then be what failed.
+        """
+        found = [part.unmet(event, taken) for part in self.parts if not part.reads_rows]
+        told = [each for each in found if each is not None]
+        if told:
+            return told
+        others = [part.unmet(event, taken) for part in self.parts if part.reads_rows]
+        return [each for each in others if each is not None]
+
+
+def step_conditions(rule: Rule) -> dict[str, StepCondition]:
+    """Return the conditions of the steps of a pattern, by the name that matches give a step."""
+    names = rule.pattern.step_names
+    found: dict[str, StepCondition] = {}
+    for step in rule.pattern.tree.steps():
+        parts = tuple(_parts_of_step(step, names, rule))
+        text = " AND ".join(part.text for part in parts)
+        found.setdefault(step.name.partition(":")[0], StepCondition(text, parts))
+    return found
+
+
+def row_conditions(clause: BoundClause) -> dict[str, StepCondition]:
+    """Return the conditions of the variables of a clause."""
+    return {
+        name: StepCondition("", ())
+        if condition is None
+        else StepCondition(condition.text, tuple(_parts_of_row(condition)))
+        for name, condition in zip(clause.variables, clause.conditions, strict=True)
+    }
+
+
+def _parts_of_step(step: Step, names: Sequence[str], rule: Rule) -> Iterator[ConditionPart]:
+    if step.subtype is not None:
+        name = step.subtype.name.replace("'", "''")
+        expression = Expression.parse(f"`{step.subtype.field}` = '{name}'")
+        yield ConditionPart(f"{step.subtype.field} = '{name}'", expression.root)
+    if isinstance(step.where, Expression):
+        written = list(conjuncts(step.where.root))
+        read = list(conjuncts(resolve(step.where, names, rule.schema)))
+        for spelled, node in zip(written, read, strict=True):
+            yield ConditionPart(_text(step.where, spelled), node)
+
+
+def _parts_of_row(condition: BoundExpression) -> Iterator[ConditionPart]:
+    for node in conjuncts(condition.node):
+        reads_rows = bool(aggregates_of(node))
+        # Its references to other rows have no text of their own.
+        text = condition.text if reads_rows else told_sql(node)
+        yield ConditionPart(" ".join(text.split()), node, reads_rows=reads_rows)
+
+
+def _text(whole: Expression, node: Node) -> str:
+    """Return a part of a condition as it was written; spans may end before a closing bracket.
+
+    The values of parameters stand behind it.
+    """
+    begin, end = node.span
+    constants = dict(whole.parameters)
+    for text in (whole.text[begin : end + more] for more in range(_MOST_BRACKETS)):
+        with suppress(ExpressionError):
+            part = Expression.parse(text, constants)
+            if end > begin and part.root == node:
+                return " ".join(text.split()) + _values(part)
+    return told_sql(node)
+
+
+def _values(part: Expression) -> str:
+    """Return the values of the parameters that a part of a condition names."""
+    told = ", ".join(f":{name} = {shown(value)}" for name, value in part.parameters)
+    return f" ({told})" if told else ""

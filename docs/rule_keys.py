@@ -1,0 +1,234 @@
+"""docs/rule-keys.md, written from the models of documents: every key that a file of rules may have.
+
+    models of rules, streams and lists ──► JSON Schema ──► a table for each object
+
+`python docs/rule_keys.py` writes what stands below the beginning of the page, which is written by
+hand. The page is kept beside the others, to be read as they are; a test compares it.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+from pydantic import BaseModel
+
+ROOT: Final = Path(__file__).parents[1]
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
+
+from api.streams.schemas import StreamDocument  # noqa: E402 - found by then
+from cep.definition.document import ProcessorFile  # noqa: E402
+from cep.definition.list_documents import ListFile  # noqa: E402
+
+Schema = Mapping[str, Any]
+
+DOCUMENTS: Final[Mapping[str, type[BaseModel]]] = {
+    "Rule": ProcessorFile,
+    "Stream": StreamDocument,
+    "List": ListFile,
+}
+TITLES: Final = {
+    "PatternDocument": "Pattern",
+    "StepDocument": "Step",
+    "GroupDocument": "Group",
+    "SequenceDocument": "Steps of a group",
+    "TimesRangeDocument": "Range of repetitions",
+    "SubtypeDocument": "Subtype",
+    "AllOfDocument": "All of several conditions",
+    "AnyOfDocument": "One of several conditions",
+    "PythonDocument": "Condition in Python",
+    "SkipDocument": "After a match",
+    "RowPatternDocument": "Row pattern",
+    "ParameterDocument": "Parameter",
+    "ProcessorAlert": "Alert",
+    "AlertSuppression": "Suppression",
+    "AlertGroup": "Group of matches",
+    "AlertBudget": "Budget",
+    "ProcessorLimits": "Limits",
+    "SignedCode": "Signed code",
+    "CodePlace": "Place of code",
+    "Example": "Example",
+}
+"""The headings of objects within a rule, in the order of the page."""
+SAME_KEYS: Final = {"GroupDocument": "StepDocument"}
+"""Objects of which only those keys are shown that the other one does not have."""
+WORDS: Final = {
+    "string": "text",
+    "integer": "whole number",
+    "number": "number",
+    "boolean": "`true` or `false`",
+    "object": "object",
+}
+PAGE: Final = ROOT / "docs/rule-keys.md"
+
+
+def page() -> str:
+    """Return the whole page, with the beginning that it has."""
+    beginning, _, _ = PAGE.read_text(encoding="utf-8").partition("\n## Rule\n")
+    parts = [beginning.rstrip()]
+    for title, model in DOCUMENTS.items():
+        schema = model.model_json_schema()
+        parts += [f"## {title}", _table(schema, schema)]
+        if title == "Rule":
+            parts += [_object(name, schema) for name in _in_order(schema)]
+    return "\n\n".join(parts) + "\n"
+
+
+def objects(schema: Schema) -> set[str]:
+    """Return the names of all objects with keys that a schema refers to."""
+    return {name for name, each in schema.get("$defs", {}).items() if "properties" in each}
+
+
+def example_of(key: Schema, schema: Schema) -> Any:
+    """Return the example of a key: its own, or that of its type; `None` if there is none."""
+    for each in _alternatives(key):
+        if each.get("examples"):
+            return each["examples"][0]
+    words = [
+        word for each in _alternatives(key) for word in _resolved(each, schema).get("enum", ())
+    ]
+    others = [word for word in words if word != key.get("default")]
+    if others:
+        return others[0]
+    return not key["default"] if key.get("type") == "boolean" and "default" in key else None
+
+
+def _in_order(schema: Schema) -> list[str]:
+    missing = objects(schema) - TITLES.keys()
+    if missing:
+        raise ValueError(f"give these objects a heading in TITLES: {sorted(missing)}")
+    return [name for name in TITLES if name in schema["$defs"]]
+
+
+def _object(name: str, schema: Schema) -> str:
+    described = schema["$defs"][name]
+    told = " ".join(described["description"].split())
+    shown, same = described, SAME_KEYS.get(name)
+    if same is not None:
+        of_other = schema["$defs"][same]["properties"]
+        own = {k: v for k, v in described["properties"].items() if of_other.get(k) != v}
+        without = sorted(of_other.keys() - described["properties"].keys())
+        told += (
+            f" It has the keys of a {_link(same)} without "
+            f"{', '.join(f'`{key}`' for key in without)}, and:"
+        )
+        shown = {**described, "properties": own}
+    return f"### {TITLES[name]}\n\n{told}\n\n{_table(shown, schema)}"
+
+
+def _table(described: Schema, schema: Schema) -> str:
+    required = described.get("required", ())
+    lines = ["| key | type | default | meaning | example |", "|---|---|---|---|---|"]
+    keys = described["properties"].items()
+    for name, key in sorted(keys, key=lambda item: item[0] not in required):
+        cells = [
+            f"`{name}`",
+            _type(key, schema, tells_null=name in required),
+            _default(key, is_required=name in required),
+            _meaning(key, schema),
+            _example(name, key, schema),
+        ]
+        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    return "\n".join(lines)
+
+
+def _type(key: Schema, schema: Schema, *, tells_null: bool = False) -> str:
+    """Return a type in words; null is told only where the key cannot be left out."""
+    kinds = key.get("anyOf") or key.get("oneOf")
+    if kinds:
+        named = [_type(each, schema) for each in kinds if each.get("type") != "null"]
+        with_null = [*named, "`null`"] if tells_null and len(named) < len(kinds) else named
+        return " or ".join(with_null)
+    if "$ref" in key:
+        name = key["$ref"].rpartition("/")[2]
+        return _link(name) if name in TITLES else _type(_resolved(key, schema), schema)
+    if "enum" in key:
+        return ", ".join(f"`{word}`" for word in key["enum"])
+    if isinstance(key["type"], list):
+        return " or ".join(WORDS[kind] for kind in key["type"])
+    return _plain(key, schema)
+
+
+def _plain(key: Schema, schema: Schema) -> str:
+    match key["type"]:
+        case "array":
+            return f"list{_size(key, 'maxItems')}: {_type(key['items'], schema)}"
+        case "object":
+            return _mapping(key, schema)
+        case "string" if "format" in key:
+            return "date" if key["format"] == "date" else "time with zone (ISO 8601)"
+        case "string":
+            return f"text{_size(key, 'maxLength')}"
+        case kind:
+            return f"{WORDS[kind]}{_range(key)}"
+
+
+def _mapping(key: Schema, schema: Schema) -> str:
+    inner = key.get("additionalProperties")
+    for pattern in key.get("patternProperties", {}).values():
+        inner = pattern
+    if isinstance(inner, Mapping):
+        return f"by name{_size(key, 'maxProperties')}: {_type(inner, schema)}"
+    return "object"
+
+
+def _size(key: Schema, bound: str) -> str:
+    return f" (at most {key[bound]:,})" if bound in key else ""
+
+
+def _range(key: Schema) -> str:
+    low, high = key.get("minimum"), key.get("maximum")
+    if low is None:
+        return ""
+    if high is None or high > 10**15:
+        return f" from {low:,} on" if low > -(10**12) else ""
+    return f", {low:,} to {high:,}" if low > -(10**12) else " (milliseconds since 1970)"
+
+
+def _default(key: Schema, *, is_required: bool) -> str:
+    if is_required:
+        return "**required**"
+    default = key.get("default")
+    return "none" if default in (None, "", [], {}) else f"`{_flow(default)}`"
+
+
+def _meaning(key: Schema, schema: Schema) -> str:
+    told = key.get("description") or _resolved(key, schema)["description"]
+    return " ".join(told.split())
+
+
+def _example(name: str, key: Schema, schema: Schema) -> str:
+    example = example_of(key, schema)
+    if example is None:
+        return "[`client.publish`](client.md#keys) writes it"
+    return f"`{name}: {_flow(example)}`"
+
+
+def _flow(value: Any) -> str:
+    """Return a value as YAML on one line."""
+    text = yaml.safe_dump(
+        value, default_flow_style=True, sort_keys=False, width=10_000, allow_unicode=True
+    )
+    return text.removesuffix("...\n").strip()
+
+
+def _alternatives(key: Schema) -> Iterator[Schema]:
+    yield key
+    for each in [*key.get("anyOf", ()), *key.get("oneOf", ())]:
+        yield from _alternatives(each)
+
+
+def _resolved(key: Schema, schema: Schema) -> Schema:
+    found: Schema = schema["$defs"][key["$ref"].rpartition("/")[2]] if "$ref" in key else key
+    return found
+
+
+def _link(name: str) -> str:
+    title = TITLES[name]
+    return f"[{title[0].lower()}{title[1:]}](#{title.lower().replace(' ', '-')})"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

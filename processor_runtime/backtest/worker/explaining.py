@@ -1,0 +1,77 @@
+"""Why a rule found no match for a key in a span, told from the archive.
+
+KeyQuestion, files ──► events of the key ──the matcher, traced──► SpanReport that the service takes
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from cep.definition.given_lists import GivenList
+from cep.events.table import UnreadableEvents, iter_mappings
+from cep.trials.explanation import explained
+from cep.trials.key_history import KeySpan, ReadingLimits, key_history
+from cep.trials.lists import written_list
+from cep.trials.reports import SpanReport
+from cep.trials.rule import WrittenRule, read_rule
+from contract.backtests import REPORT_BYTES, BacktestTask, KeyQuestion
+from processor_runtime.backtest.given_lists import GivenLists
+
+
+def explanation(
+    task: BacktestTask,
+    question: KeyQuestion,
+    files: Sequence[Path],
+    lists: GivenLists,
+    most_events: int,
+) -> SpanReport:
+    """Return the answer to a question.
+
+    Args:
+        task: the rule, its stream and the span.
+        question: what is asked.
+        files: the archive.
+        lists: those that the rule names.
+        most_events: how many events that bear on the span may be read.
+
+    Raises:
+        UnreadableEvents: a file is none of events.
+        BadQuestion: the key is not one of the rule, or there is no span.
+        BeyondReading: there are too many events.
+        Unfit: the events do not fit the stream, or cannot be matched.
+    """
+    rule = read_rule(_written(task, lists))
+    span = KeySpan(question.key, task.from_ms or 0, task.until_ms or 0)
+    every = (_events(path) for path in files)
+    limits = ReadingLimits(read=most_events)
+    history = key_history(rule, every, span, limits, task.stream.order_by)
+    attempts = question.attempts
+    while True:
+        report = explained(rule, history, span, attempts)
+        if attempts == 1 or len(report.model_dump_json().encode()) <= REPORT_BYTES:
+            return report
+        attempts //= 2
+
+
+def _written(task: BacktestTask, lists: GivenLists) -> WrittenRule:
+    definition = {"pattern": task.document["pattern"]}
+    # The key of a clause is its PARTITION BY.
+    if "match_recognize" not in task.document["pattern"] and task.document.get("key_by"):
+        definition["key_by"] = task.document["key_by"]
+    given = (
+        GivenList(each.name, each.data_type, lists.contents[version.digest])
+        for each in lists.lists
+        for version in each.versions
+    )
+    column = task.stream.event_time_column
+    return WrittenRule(definition, task.stream.ddl, column, tuple(map(written_list, given)))
+
+
+def _events(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        events, _ = iter_mappings(path.read_bytes(), path.name)
+        yield from events
+    except OSError as error:
+        raise UnreadableEvents(f"cannot read {path}: {error.strerror}") from None
+    except UnreadableEvents as error:
+        raise UnreadableEvents(f"{path}: {error}") from None

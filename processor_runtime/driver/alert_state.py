@@ -1,0 +1,162 @@
+"""What is known of budgets and groups from one batch to the next, as it is kept in the checkpoint.
+
+    alerted ──► <checkpoint>/budgets/<batch id> ──► the batch after it, also in a replay
+            └─► <checkpoint>/groups/<batch id>
+
+The files of a batch are written before Spark takes the batch for done, so that one that is run
+again begins with what the batch before it left.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any, Final, Generic, TypeVar
+
+from pydantic_core import from_json, to_json
+
+from cep.nfa.codec import pack, unpack
+from processor_runtime.driver.batch_record import Files
+from processor_runtime.driver.pinning import RECORDS_KEPT
+from processor_runtime.stages.alerting import AlertState
+from processor_runtime.stages.budgets import Spent, Window
+from processor_runtime.stages.groups import Group
+
+Kept = TypeVar("Kept")
+
+_FORMAT: Final = 1
+_PLAIN: Final = [each.name for each in fields(Group)][:-1]
+"""All but the keys, which are many."""
+
+
+class AlertStates:
+    """The state after each batch; a job without budgets and groups has no such files.
+
+    Args:
+        files: the checkpoint.
+    """
+
+    def __init__(self, files: Files) -> None:
+        self._spent: _KeptByBatch[Mapping[Window, Spent]]
+        self._spent = _KeptByBatch(files, "budgets", write_spent, read_spent)
+        self._groups: _KeptByBatch[Mapping[str, Group]]
+        self._groups = _KeptByBatch(files, "groups", write_groups, read_groups)
+        self._newest: tuple[int, AlertState] | None = None
+
+    def before(self, batch_id: int) -> AlertState:
+        """Return what there was when a batch began.
+
+        Raises:
+            ValueError: it was written by a newer version.
+        """
+        if self._newest is not None and self._newest[0] == batch_id - 1:
+            return self._newest[1]
+        groups, spent = self._groups.of(batch_id - 1), self._spent.of(batch_id - 1)
+        return AlertState(groups or {}, spent or {})
+
+    def keep(self, batch_id: int, state: AlertState) -> None:
+        """Keep what there is after a batch."""
+        self._groups.keep(batch_id, state.groups)
+        self._spent.keep(batch_id, state.spent)
+        self._newest = (batch_id, state)
+
+
+class _KeptByBatch(Generic[Kept]):
+    """A file for each batch after which there is something to keep."""
+
+    def __init__(
+        self,
+        files: Files,
+        directory: str,
+        write: Callable[[Kept], bytes],
+        read: Callable[[bytes], Kept],
+    ) -> None:
+        self._files = files
+        self._directory = directory
+        self._write = write
+        self._read = read
+        self._there: set[int] | None = None
+
+    def of(self, batch_id: int) -> Kept | None:
+        data = self._files.read(f"{self._directory}/{batch_id}")
+        return None if data is None else self._read(data)
+
+    def keep(self, batch_id: int, kept: Kept) -> None:
+        there = self._batches_there()
+        # Of a batch that is run again there may be a file; else nothing is asked of the checkpoint.
+        if kept:
+            self._files.write(f"{self._directory}/{batch_id}", self._write(kept))
+            there.add(batch_id)
+        elif batch_id in there:
+            self._forget(batch_id)
+        if batch_id % RECORDS_KEPT == 0:
+            for old in [each for each in there if each < batch_id - RECORDS_KEPT]:
+                self._forget(old)
+
+    def _batches_there(self) -> set[int]:
+        """Return the batches that have a file; the directory is read once."""
+        if self._there is None:
+            names = self._files.names(self._directory)
+            self._there = {int(name) for name in names if name.isdecimal()}
+        return self._there
+
+    def _forget(self, batch_id: int) -> None:
+        self._files.delete(f"{self._directory}/{batch_id}")
+        self._batches_there().discard(batch_id)
+
+
+def write_spent(spent: Mapping[Window, Spent]) -> bytes:
+    """Return what is spent as JSON."""
+    windows = [[*window, each.out, each.throttled] for window, each in sorted(spent.items())]
+    return to_json({"format": _FORMAT, "windows": windows})
+
+
+def read_spent(data: bytes) -> dict[Window, Spent]:
+    """Return what `write_spent` wrote.
+
+    Raises:
+        ValueError: it is of a newer format.
+    """
+    content = from_json(data)
+    if (given := content["format"]) != _FORMAT:
+        raise ValueError(f"budgets of format {given}; this version of Percept reads {_FORMAT}")
+    return {Window(*window[:3]): Spent(*window[3:]) for window in content["windows"]}
+
+
+def write_groups(groups: Mapping[str, Group]) -> bytes:
+    """Return open groups as bytes; there may be many, with many keys."""
+    written = []
+    for _, group in sorted(groups.items()):
+        plain = [getattr(group, name) for name in _PLAIN]
+        written.append([*map(_plain, plain), bytes.fromhex("".join(group.keys))])
+    return pack([_FORMAT, written])
+
+
+def read_groups(data: bytes) -> dict[str, Group]:
+    """Return what `write_groups` wrote.
+
+    Raises:
+        ValueError: it is of a newer format.
+        StateEncodingError: the bytes are corrupt.
+    """
+    given, written = unpack(data)
+    if given != _FORMAT:
+        raise ValueError(f"groups of format {given}; this version of Percept reads {_FORMAT}")
+    groups = map(_group, written)
+    return {group.id: group for group in groups}
+
+
+def _group(written: list[Any]) -> Group:
+    *plain, keys = written
+    values = dict(zip(_PLAIN, map(_as_tuple, plain), strict=True))
+    return Group(**values, keys=_hashes(keys))
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _hashes(keys: bytes) -> tuple[str, ...]:
+    return tuple(keys.hex(":", 8).split(":")) if keys else ()

@@ -1,0 +1,75 @@
+"""Whether the parts of a job file that are about Kafka can be used by its library.
+
+    JobFile ──► is the library there? ──► does librdkafka know every setting, with its value?
+
+No broker is asked.
+"""
+
+from collections.abc import Iterator
+
+from cep.pattern import Problem
+from contract.problem_text import masked
+from processor_runtime.job_file.job import JobFile
+from processor_runtime.job_file.outputs import KafkaOutput
+from processor_runtime.job_file.source import Source
+from processor_runtime.kafka.settings import (
+    MISSING_LIBRARY,
+    KafkaOptionError,
+    client_settings,
+    is_installed,
+    secret_values,
+)
+
+
+def missing_library(job: JobFile) -> Problem | None:
+    """Return that the library of the extra `kafka` is missing, if the job needs it and it is."""
+    first = next(_own_parts(job), None)
+    if first is None or is_installed():
+        return None
+    path, _ = first
+    return Problem(path, f"{MISSING_LIBRARY}.", "")
+
+
+def kafka_problems(job: JobFile) -> Iterator[Problem]:
+    """Yield what prevents Percept's own connector from starting."""
+    if (missing := missing_library(job)) is not None:
+        yield missing
+    if not is_installed() or missing is not None:
+        return
+    from processor_runtime.kafka.producing import producer_of  # noqa: PLC0415 - of the extra
+    from processor_runtime.kafka.reading import check_consumer  # noqa: PLC0415
+    from processor_runtime.kafka.starting import check_starting_options  # noqa: PLC0415
+
+    for path, part in _own_parts(job):
+        try:
+            if isinstance(part, Source):
+                check_starting_options(part.options)
+                check_consumer(client_settings(part.options))
+                _check_schemas(part)
+            else:
+                producer_of(client_settings(part.options)).flush(0)
+        except KafkaOptionError as error:
+            secrets = secret_values(part.options | job.source.schema_registry)
+            told = masked(str(error), secrets)
+            key, _, rest = told.partition(": ")
+            is_key = key in {"schema_registry", "schema_file"}
+            place = f"{path}.{key}" if is_key else f"{path}.options"
+            yield Problem(place, f"{rest if is_key else told}.", "")
+
+
+def _check_schemas(source: Source) -> None:
+    if not source.has_schemas:
+        return
+    from processor_runtime.kafka.decoding import ValueForm, check_form  # noqa: PLC0415 - of the extra
+
+    registry = tuple(source.schema_registry.items())
+    schemas = source.written_schemas() or ""
+    check_form(ValueForm(str(source.value_format), registry, schemas))
+
+
+def _own_parts(job: JobFile) -> Iterator[tuple[str, Source | KafkaOutput]]:
+    if job.source.uses_own_kafka:
+        yield "source", job.source
+    for index, output in enumerate(job.outputs):
+        if isinstance(output, KafkaOutput) and output.connector == "percept":
+            yield f"outputs[{index}]", output

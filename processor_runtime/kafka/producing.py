@@ -1,0 +1,135 @@
+"""Records → a topic, each once while the process lives: librdkafka's idempotent producer.
+
+records of a batch ──BatchProducer.send──► acknowledged by all replicas in sync, or an error
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from processor_runtime.kafka.cluster import KafkaFailed, error_text
+from processor_runtime.kafka.settings import KafkaOptionError
+
+_USUAL: Final[Mapping[str, Any]] = {
+    "enable.idempotence": True,
+    # Kafka's Java client gives up after two minutes, librdkafka after five.
+    "delivery.timeout.ms": 120_000,
+    "linger.ms": 5,
+    "log_level": 0,
+}
+_POLL_SECONDS: Final = 0.5
+_AN_OTHER_NAME: Final = "message.timeout.ms"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What one row becomes; the partition follows from the key."""
+
+    key: bytes | None
+    value: bytes
+    headers: tuple[tuple[str, bytes], ...] = ()
+
+
+@dataclass(slots=True)
+class BatchProducer:
+    """Writes batches to a topic, one after the other.
+
+    Args:
+        settings: of librdkafka.
+        topic: where records go.
+    """
+
+    settings: Mapping[str, str] = field(repr=False)
+    topic: str
+    _producer: Producer | None = field(init=False, default=None, repr=False)
+    _failure: str = field(init=False, default="")
+    _trouble: str = field(init=False, default="")
+
+    def send(self, records: Iterable[Record]) -> None:
+        """Write records and wait until the brokers have all of them.
+
+        Raises:
+            KafkaOptionError: a setting is not known, or cannot be used.
+            KafkaFailed: a record could not be written; some may have been.
+        """
+        self._failure = self._trouble = ""
+        producer = self._started()
+        try:
+            for record in records:
+                self._produce(producer, record)
+                producer.poll(0)
+                self._check()
+            while len(producer):
+                producer.poll(_POLL_SECONDS)
+                self._check()
+            self._check()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the connections, and of records that have not been written."""
+        if self._producer is not None:
+            self._producer.purge()
+            self._producer.flush(0)
+            self._producer = None
+
+    def _started(self) -> Producer:
+        self._producer = self._producer or producer_of(self.settings, self._note)
+        return self._producer
+
+    def _produce(self, producer: Producer, record: Record) -> None:
+        while True:
+            try:
+                producer.produce(
+                    self.topic,
+                    record.value,
+                    record.key,
+                    headers=list(record.headers),
+                    on_delivery=self._delivered,
+                )
+            except BufferError:  # as much is under way as may be
+                producer.poll(_POLL_SECONDS)
+                self._check()
+            except KafkaException as error:
+                raise KafkaFailed(self._told(error_text(error))) from None
+            else:
+                return
+
+    def _delivered(self, error: KafkaError | None, _message: Message) -> None:
+        if error is not None and not self._failure:
+            self._failure = self._told(error.str())
+
+    def _note(self, error: KafkaError) -> None:
+        self._trouble = error.str()
+        if error.fatal() or "authentication" in error.str().lower():
+            self._failure = self._failure or self._told(error.str())
+
+    def _check(self) -> None:
+        if self._failure:
+            raise KafkaFailed(self._failure)
+
+    def _told(self, reason: str) -> str:
+        trouble = f" ({self._trouble})" if self._trouble not in {"", reason} else ""
+        return f"topic {self.topic}: {reason}{trouble}"
+
+
+def producer_of(settings: Mapping[str, str], note: Any = None) -> Producer:
+    """Return a producer; it connects when it has something to write.
+
+    Args:
+        settings: of librdkafka.
+        note: told of errors that it goes on after.
+
+    Raises:
+        KafkaOptionError: librdkafka does not know a setting, or cannot use its value.
+    """
+    usual = dict(_USUAL)
+    if _AN_OTHER_NAME in settings:
+        del usual["delivery.timeout.ms"]
+    try:
+        return Producer({**usual, **settings, **({"error_cb": note} if note else {})})
+    except KafkaException as error:
+        raise KafkaOptionError(error_text(error)) from None

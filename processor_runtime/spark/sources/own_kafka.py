@@ -1,0 +1,104 @@
+"""Percept's own Kafka connector, if its library is installed: where it begins, and what fails.
+
+source of a job file, checkpoint ──► first positions, once for all starts ──► `kafka_source`
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from pydantic_core import to_json
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T  # noqa: N812 - as all of Spark's documentation has it
+
+from processor_runtime.driver.batch_record import Files
+from processor_runtime.job_file.source import Source
+from processor_runtime.kafka.offsets import NO_POSITION, document_of
+from processor_runtime.kafka.settings import (
+    MISSING_LIBRARY,
+    KafkaOptionError,
+    client_settings,
+    is_installed,
+    secret_values,
+)
+from processor_runtime.spark.failure_text import without
+from processor_runtime.spark.sources.errors import SourceError
+
+_BEGINNING: Final = "sources/0/0"
+"""Where Spark's connector keeps in a checkpoint where the first batch began."""
+_BEFORE_BEGINNING: Final = b"\0v1\n"
+
+
+def own_kafka_rows(
+    spark: SparkSession, source: Source, schema: T.StructType, files: Files | None
+) -> DataFrame:
+    """Return the records of Kafka as they are, as a streaming frame.
+
+    Values in Avro or Protobuf have their JSON beside them, in `decoded`, or the reason why there is
+    none, in `unreadable`.
+
+    Args:
+        spark: the session.
+        source: what to read.
+        schema: the columns of the stream.
+        files: the checkpoint of the query, if it has one. What the first batch begins with is
+            written there, so that it begins there again if it is cut off.
+
+    Raises:
+        SourceError: the library is not installed, an option cannot be used, or brokers do not
+            answer.
+    """
+    if not is_installed():
+        raise SourceError(f"source: {MISSING_LIBRARY}")
+    from processor_runtime.kafka.cluster import KafkaFailed  # noqa: PLC0415 - of the extra
+
+    try:
+        return _rows(spark, source, schema, files)
+    except KafkaOptionError as error:
+        raise SourceError(f"source.options: {_clean(error, source)}") from None
+    except KafkaFailed as error:
+        raise SourceError(f"source: {_clean(error, source)}") from None
+
+
+def _rows(
+    spark: SparkSession, source: Source, schema: T.StructType, files: Files | None
+) -> DataFrame:
+    from processor_runtime.kafka.reading import check_consumer  # noqa: PLC0415 - of the extra
+    from processor_runtime.spark.kafka_source import FORMAT, TASKS, KafkaSource  # noqa: PLC0415
+
+    options = source.reader_options
+    check_consumer(client_settings(options))
+    if files is not None:
+        options["startingOffsets"] = _beginning(options, files)
+        for name in ("startingTimestamp", "startingOffsetsByTimestamp"):
+            options.pop(name, None)
+    if source.has_schemas:
+        from processor_runtime.kafka.decoding import check_form  # noqa: PLC0415 - of the extra
+        from processor_runtime.spark.kafka_source import value_form  # noqa: PLC0415
+        from processor_runtime.spark.sources.value_forms import form_options  # noqa: PLC0415
+
+        options |= form_options(source, schema)
+        check_form(value_form(options))
+    options[TASKS] = str(spark.sparkContext.defaultParallelism)
+    spark.dataSource.register(KafkaSource)
+    return spark.readStream.format(FORMAT).options(**options).load()
+
+
+def _beginning(options: Mapping[str, str], files: Files) -> str:
+    """Return where the first batch of a checkpoint begins, decided once for all its starts."""
+    from processor_runtime.kafka.starting import starting_positions  # noqa: PLC0415 - of the extra
+    from processor_runtime.spark.kafka_source import cluster_of  # noqa: PLC0415
+
+    written = files.read(_BEGINNING)
+    if written is not None:
+        if not written.startswith(_BEFORE_BEGINNING):
+            raise KafkaOptionError(NO_POSITION)
+        return written.removeprefix(_BEFORE_BEGINNING).decode()
+    if files.names("commits"):  # long past
+        return "earliest"
+    found = document_of(starting_positions(cluster_of(options), options))
+    files.write(_BEGINNING, _BEFORE_BEGINNING + to_json(found))
+    return to_json(found).decode()
+
+
+def _clean(error: Exception, source: Source) -> str:
+    return without(str(error), secret_values(source.options | source.schema_registry))

@@ -1,0 +1,360 @@
+"""Backtests are asked for, given to workers in turns, told of, ended, cancelled and forgotten."""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from api.access.authentication import Role
+from api.backtests.service import WORKER_SEEN_MS
+from api.backtests.turns import TURN_MS
+from tests.api.documents import PATTERN, STREAM, processor_document
+from tests.api.running import START_MS, Publish, ServiceUnderTest, running_service
+from tests.api.triage import bulk, found, post, selected
+
+PATH = "/v1/backtests"
+WIDER = PATTERN | {"within": "1 hour"}
+
+
+def request(service: ServiceUnderTest, status: int = 202, **body: Any) -> Any:
+    headers = service.as_role(Role.AUTHOR)
+    answer = service.client.post(PATH, json=body, headers=headers)
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+def read(service: ServiceUnderTest, path: str) -> Any:
+    answer = service.client.get(f"{PATH}{path}", headers=service.as_role(Role.VIEWER))
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def of_job(service: ServiceUnderTest, path: str, status: int = 200, **body: Any) -> Any:
+    headers = service.as_role(Role.JOB)
+    answer = service.client.post(f"{PATH}{path}", json=body, headers=headers)
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+def claim(
+    service: ServiceUnderTest, worker: str = "one", streams: tuple[str, ...] = ("logins",)
+) -> Any:
+    return of_job(service, "/workers/claim", worker=worker, streams=list(streams))["task"]
+
+
+def report(matches: int = 3, **of_rule: Any) -> dict[str, Any]:
+    rule = {
+        "rule": "failed-logins",
+        "matches": matches,
+        "timeouts": 0,
+        "suppressed": 0,
+        "left_out": 0,
+        "partial_matches_at_most": 2,
+        "partial_matches_at_the_end": 0,
+        "error": None,
+        "by_hour": {"2026-11-01T08:00:00.000Z": matches},
+        "keys": 1,
+        "top_keys": {"eve": matches},
+        "samples": [],
+    }
+    return {
+        "events": 10,
+        "unusable_events": 0,
+        "first_event": "2026-11-01T08:00:00.000Z",
+        "last_event": "2026-11-01T09:00:00.000Z",
+        "seconds": 0.5,
+        "events_per_second": 20,
+        "peak_state_bytes": 100,
+        "problems": [],
+        "rules": [rule | of_rule],
+    }
+
+
+def outcome(service: ServiceUnderTest, task: Any, status: int = 200, **ended: Any) -> Any:
+    its_turn = {"worker": ended.pop("worker", "one"), "attempt": task["attempt"]}
+    return of_job(service, f"/{task['number']}/outcome", status, **its_turn, **ended)
+
+
+# --- asked for
+
+
+def test_a_rule_is_run_as_it_is_or_as_a_document(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    publish(pattern=WIDER)
+    newest = request(with_stream, processor_id="failed-logins", against=1)
+    assert (newest["version"], newest["against_version"], newest["state"]) == (2, 1, "queued")
+    draft = request(with_stream, document=processor_document(key_by=None), against="published")
+    assert (draft["version"], draft["against_version"]) == (None, 2)
+    unknown = request(with_stream, document=processor_document(id="new"), against="published")
+    assert (unknown["processor_id"], unknown["against_version"]) == ("new", None)
+    tasks = [claim(with_stream) for _ in range(3)]
+    assert [task["number"] for task in tasks] == [
+        each["number"] for each in (newest, draft, unknown)
+    ]
+    assert tasks[0]["document"]["pattern"] == WIDER
+    assert tasks[0]["against"]["pattern"] == PATTERN
+    assert tasks[0]["stream"]["event_time_column"] == "ts"
+    assert (tasks[2]["against"], claim(with_stream)) == (None, None)
+    same = read(with_stream, f"?content_hash={newest['content_hash']}")["items"]
+    assert [each["number"] for each in same] == [newest["number"]]
+
+
+def test_a_proposal_says_which_backtests_are_of_what_it_proposes(
+    with_stream: ServiceUnderTest,
+) -> None:
+    example = {"events": [{"action": "fail", "ts": "2026-11-01T08:00:00Z"}], "matches": []}
+    for more in (
+        {},
+        {"effective_from": "2030-01-01T00:00:00Z", "description": "labels do not count"},
+        {"examples": [example], "severity": "high"},
+    ):
+        document = processor_document(**more)
+        proposal = with_stream.client.post("/v1/proposals", json={"document": document})
+        assert proposal.status_code == 201, proposal.text
+        backtest = request(with_stream, document=document)
+        assert proposal.json()["content_hash"] == backtest["content_hash"], more
+
+
+def test_what_cannot_be_run_is_refused(with_stream: ServiceUnderTest, publish: Publish) -> None:
+    publish()
+    request(with_stream, 422)
+    request(with_stream, 422, processor_id="failed-logins", document=processor_document())
+    request(with_stream, 422, document=processor_document(), version=1)
+    request(with_stream, 404, processor_id="nowhere")
+    request(with_stream, 404, processor_id="failed-logins", version=7)
+    request(with_stream, 404, processor_id="failed-logins", against=7)
+    request(with_stream, 404, document=processor_document(stream="nowhere"))
+    times: dict[str, Any] = {"since": "2026-11-02T00:00:00Z", "until": "2026-11-01T00:00:00Z"}
+    assert "/until" in str(request(with_stream, 422, processor_id="failed-logins", **times))
+    refused = request(with_stream, 422, document=processor_document(key_by=["nobody"]))
+    assert "nobody" in str(refused)
+    assert read(with_stream, "")["items"] == []
+    with_stream.client.delete("/v1/processors/failed-logins", headers={"If-Match": "*"})
+    request(with_stream, 404, processor_id="failed-logins")
+
+
+def test_so_many_may_wait(with_stream: ServiceUnderTest, publish: Publish) -> None:
+    publish()
+    for _ in range(20):
+        request(with_stream, processor_id="failed-logins")
+    assert "20 backtests" in request(with_stream, 409, processor_id="failed-logins")["detail"]
+    task = claim(with_stream)
+    outcome(with_stream, task, report=report())
+    request(with_stream, processor_id="failed-logins")
+
+
+def test_roles(with_stream: ServiceUnderTest, publish: Publish) -> None:
+    publish()
+    number = request(with_stream, processor_id="failed-logins")["number"]
+    body = {"processor_id": "failed-logins"}
+    asked: dict[str, tuple[dict[str, Any], set[Role]]] = {
+        "": (body, {Role.AUTHOR, Role.PUBLISHER, Role.ADMIN}),
+        f"/{number}/cancel": ({}, {Role.AUTHOR, Role.PUBLISHER, Role.ADMIN}),
+        "/workers/claim": ({"worker": "one", "streams": ["logins"]}, {Role.JOB, Role.ADMIN}),
+    }
+    for path, (content, allowed) in asked.items():
+        for role in Role:
+            answer = with_stream.client.post(
+                f"{PATH}{path}", json=content, headers=with_stream.as_role(role)
+            )
+            assert (answer.status_code != 403) == (role in allowed), (path, role)
+    for path in ("", f"/{number}", "/workers?stream=logins"):
+        assert (
+            with_stream.client.get(
+                f"{PATH}{path}", headers=with_stream.as_role(Role.JOB)
+            ).status_code
+            == 403
+        )
+        read(with_stream, path)
+
+
+# --- turns
+
+
+def test_progress_and_result_are_shown(with_stream: ServiceUnderTest, publish: Publish) -> None:
+    publish()
+    number = request(with_stream, processor_id="failed-logins", against="published")["number"]
+    task = claim(with_stream)
+    told: dict[str, Any] = {"worker": "one", "attempt": 1, "events_done": 5, "events_total": 20}
+    assert of_job(with_stream, f"/{number}/progress", **told) == {"goes_on": True}
+    running = read(with_stream, f"/{number}")
+    shown = [running[name] for name in ("state", "events_done", "events_total", "worker", "report")]
+    assert shown == ["running", 5, 20, "one", None]
+    compared = {"both": 2, "gained": 1, "lost": 4, "first_gained": [], "first_lost": []}
+    ended = outcome(with_stream, task, report=report(against=compared))
+    assert [ended[name] for name in ("state", "matches", "gained", "lost")] == ["done", 3, 1, 4]
+    whole = read(with_stream, f"/{number}")
+    assert whole["report"]["rules"][0]["by_hour"] == {"2026-11-01T08:00:00.000Z": 3}
+    assert whole["document"]["id"] == "failed-logins"
+    outcome(with_stream, task, 409, report=report())
+
+
+def test_a_backtest_that_failed_says_why(with_stream: ServiceUnderTest, publish: Publish) -> None:
+    publish()
+    number = request(with_stream, processor_id="failed-logins")["number"]
+    outcome(with_stream, claim(with_stream), error="row 7: no number")
+    failed = read(with_stream, f"/{number}")
+    assert (failed["state"], failed["error"]) == ("failed", "row 7: no number")
+    assert [each["number"] for each in read(with_stream, "?state=failed")["items"]] == [number]
+
+
+def test_a_cancelled_backtest_stops(with_stream: ServiceUnderTest, publish: Publish) -> None:
+    publish()
+    number = request(with_stream, processor_id="failed-logins")["number"]
+    task = claim(with_stream)
+    cancel = f"{PATH}/{number}/cancel"
+    headers = with_stream.as_role(Role.AUTHOR)
+    assert with_stream.client.post(cancel, headers=headers).json()["state"] == "cancelled"
+    assert with_stream.client.post(cancel, headers=headers).json()["state"] == "cancelled"
+    told: dict[str, Any] = {"worker": "one", "attempt": 1, "events_done": 5, "events_total": 20}
+    assert of_job(with_stream, f"/{number}/progress", **told) == {"goes_on": False}
+    outcome(with_stream, task, 409, report=report())
+    assert claim(with_stream) is None
+    log = with_stream.client.get("/v1/changes", params={"action": "backtest.cancel"}).json()[
+        "items"
+    ]
+    assert [each["subject"] for each in log] == [f"{number}"]
+
+
+def test_a_silent_worker_loses_its_turn_three_times(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    number = request(with_stream, processor_id="failed-logins")["number"]
+    first = claim(with_stream, "one")
+    with_stream.clock.time_ms += TURN_MS // 2
+    told: dict[str, Any] = {"worker": "one", "attempt": 1, "events_done": 5, "events_total": 20}
+    of_job(with_stream, f"/{number}/progress", **told)
+    with_stream.clock.time_ms += TURN_MS // 2 + 1
+    assert claim(with_stream, "two") is None  # it was told of in between
+    with_stream.clock.time_ms += TURN_MS
+    second = claim(with_stream, "two")
+    assert (second["number"], second["attempt"]) == (number, 2)
+    assert of_job(with_stream, f"/{number}/progress", **told) == {"goes_on": False}
+    outcome(with_stream, first, 409, report=report())
+    with_stream.clock.time_ms += TURN_MS + 1
+    assert claim(with_stream, "one")["attempt"] == 3
+    with_stream.clock.time_ms += TURN_MS + 1
+    assert claim(with_stream, "one") is None
+    failed = read(with_stream, f"/{number}")
+    assert (failed["state"], "3 workers" in failed["error"]) == ("failed", True)
+
+
+def test_a_worker_that_stops_gives_its_backtest_back(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    number = request(with_stream, processor_id="failed-logins")["number"]
+    for _ in range(5):
+        task = claim(with_stream, "one")
+        assert (task["number"], task["attempt"]) == (number, 1)
+        its_turn: dict[str, Any] = {"worker": "one", "attempt": 1}
+        of_job(with_stream, f"/{number}/release", 409, worker="two", attempt=1)
+        back = of_job(with_stream, f"/{number}/release", **its_turn)
+        assert (back["state"], back["started_at"], back["worker"]) == ("queued", None, "")
+        of_job(with_stream, f"/{number}/release", 409, **its_turn)
+        outcome(with_stream, task, 409, report=report())
+    outcome(with_stream, claim(with_stream, "two"), worker="two", report=report())
+    assert read(with_stream, f"/{number}")["state"] == "done"
+
+
+def test_each_backtest_goes_to_one_of_many_workers(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    numbers = {request(with_stream, processor_id="failed-logins")["number"] for _ in range(12)}
+    with ThreadPoolExecutor(6) as threads:
+        tasks = list(threads.map(lambda place: claim(with_stream, f"w{place % 4}"), range(18)))
+    given = [task["number"] for task in tasks if task is not None]
+    # One that asks while another one is given its turn may get nothing, and asks again.
+    given += [task["number"] for task in (claim(with_stream) for _ in range(12)) if task]
+    assert sorted(given) == sorted(numbers)
+
+
+def test_a_worker_gets_backtests_of_its_streams_alone(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    request(with_stream, processor_id="failed-logins")
+    assert claim(with_stream, streams=("payments",)) is None
+    assert read(with_stream, "/workers?stream=logins")["workers"] == []
+    assert claim(with_stream, streams=("payments", "logins")) is not None
+    (seen,) = read(with_stream, "/workers?stream=logins")["workers"]
+    assert seen["name"] == "one"
+    with_stream.clock.time_ms += WORKER_SEEN_MS + 1
+    assert read(with_stream, "/workers?stream=logins")["workers"] == []
+
+
+def test_what_people_decided_about_matches_goes_with_it(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    post(with_stream, found(1), found(2, version=2), found(3), found(4, kind="timeout"))
+    bulk(with_stream, {"status": "resolved", "matches": selected(1, 4)})
+    bulk(with_stream, {"status": "false_positive", "matches": selected(2)})
+    request(with_stream, processor_id="failed-logins")
+    request(with_stream, processor_id="failed-logins", takes_labels=False)
+    labels = claim(with_stream)["labels"]
+    assert [(each["is_true"], each["key"], each["end_ms"]) for each in labels] == [
+        (False, ["eve"], START_MS + 2),
+        (True, ["eve"], START_MS + 1),
+    ]
+    assert claim(with_stream)["labels"] == []
+
+
+def test_labels_are_of_the_time_of_a_backtest(
+    with_stream: ServiceUnderTest, publish: Publish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish()
+    places = (1, 1_000), (2_000, 3_000), (2_500, 4_000), (4_000, 5_000)
+    matches = [
+        found(number, start_ms=START_MS + start, end_ms=START_MS + end)
+        for number, (start, end) in enumerate(places, start=1)
+    ]
+    post(with_stream, *matches)
+    bulk(with_stream, {"status": "resolved", "matches": selected(1, 2, 3, 4)})
+
+    def labels(**times: int) -> tuple[list[int], bool]:
+        request(with_stream, processor_id="failed-logins", **times)
+        task = claim(with_stream)
+        ends = [each["end_ms"] - START_MS for each in task["labels"]]
+        return ends, task["labels_are_complete"]
+
+    assert labels() == ([5_000, 4_000, 3_000, 1_000], True)
+    assert labels(since=START_MS + 2_000, until=START_MS + 4_000) == ([3_000], True)
+    assert labels(since=START_MS + 2_500) == ([5_000, 4_000], True)
+    monkeypatch.setattr("api.backtests.turns._MOST_LABELS", 2)
+    assert labels() == ([5_000, 4_000], False)
+    assert labels(since=START_MS + 2_500) == ([5_000, 4_000], True)
+
+
+@pytest.mark.parametrize("size", [1_100_000, 3_000_000])
+def test_a_report_that_is_too_large_is_refused(
+    with_stream: ServiceUnderTest, publish: Publish, size: int
+) -> None:
+    publish()
+    request(with_stream, processor_id="failed-logins")
+    task = claim(with_stream)
+    status = 422 if size < 2_000_000 else 413
+    outcome(with_stream, task, status, report=report(top_keys={"x" * size: 1}))
+    outcome(with_stream, task, report=report())
+
+
+def test_old_ones_are_forgotten(sqlite_store: str) -> None:
+    with running_service(sqlite_store, backtests_per_stream=2) as service:
+        service.client.post("/v1/streams", json=STREAM)
+        service.client.post("/v1/processors", json=processor_document())
+        numbers = []
+        for _ in range(5):
+            numbers.append(request(service, processor_id="failed-logins")["number"])
+            outcome(service, claim(service), report=report())
+        waiting = request(service, processor_id="failed-logins")["number"]
+        kept = [each["number"] for each in read(service, "")["items"]]
+        assert kept == [waiting, *reversed(numbers[-2:])]
+        pages = read(service, "?limit=1")
+        assert [
+            each["number"]
+            for each in read(service, f"?limit=9&cursor={pages['next_cursor']}")["items"]
+        ] == kept[1:]

@@ -1,0 +1,84 @@
+"""docs/backtests.md: the commands give what the page shows, with a worker and the file it shows."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from api.access.authentication import Role
+from percept.command_line import app
+from processor_runtime.backtest.worker.archives import read_archives
+from processor_runtime.backtest.worker.turns import Worker, WorkLimits
+from processor_runtime.reporting.rule_service import RuleService
+from tests.api.documents import PATTERN, processor_document
+from tests.api.listening import ListeningService, listening_service
+from tests.api.test_command_line_page import told
+from tests.docs.fences import ROOT, fences, links
+from tests.docs.sessions import commands
+
+PAGE = "docs/backtests.md"
+EVENTS = (
+    ("eve", "fail", "2026-11-02T08:00:00Z"),
+    ("eve", "fail", "2026-11-02T08:00:10Z"),
+    ("eve", "login", "2026-11-02T08:00:30Z"),
+    ("ann", "fail", "2026-11-02T12:00:00Z"),
+    ("ann", "fail", "2026-11-02T12:04:00Z"),
+    ("ann", "login", "2026-11-02T12:08:00Z"),
+    ("bob", "fail", "2026-11-03T09:00:00Z"),
+    ("bob", "fail", "2026-11-03T09:00:10Z"),
+    ("bob", "login", "2026-11-03T09:00:30Z"),
+)
+
+
+@pytest.fixture
+def listening(migrated_store: Callable[[str], str]) -> Iterator[ListeningService]:
+    """A service whose rule takes ten minutes."""
+    steps = [PATTERN["steps"][0] | {"times": 2}, PATTERN["steps"][1]]
+    pattern = PATTERN | {"steps": steps}
+    with listening_service(migrated_store("sqlite")) as service:
+        with service.client() as client:
+            client.create(processor_document(pattern=pattern))
+        yield service
+
+
+@pytest.fixture
+def _working(listening: ListeningService, tmp_path: Path) -> Iterator[None]:
+    path = tmp_path / "history.jsonl"
+    events = [{"user": user, "action": action, "ts": ts} for user, action, ts in EVENTS]
+    path.write_text("\n".join(map(json.dumps, events)), encoding="utf-8")
+    service = RuleService(listening.url, lambda: listening.service.token_of[Role.JOB])
+    stop = threading.Event()
+    archives = read_archives([f"logins={path}"])
+    worker = Worker(service, "one", archives, WorkLimits(), None, stop)
+    options = {"until_idle": False, "pause_seconds": 0.1}
+    thread = threading.Thread(target=worker.run, kwargs=options)
+    thread.start()
+    yield
+    stop.set()
+    thread.join()
+    service.close()
+
+
+@pytest.mark.usefixtures("_working")
+def test_every_command_does_what_the_page_shows(
+    listening: ListeningService, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PERCEPT_URL", listening.url)
+    monkeypatch.setenv("PERCEPT_TOKEN", listening.service.token_of[Role.ADMIN])
+    (rule,) = (fence.text for fence in fences(PAGE) if fence.language == "yaml")
+    Path("stricter.yaml").write_text(rule, encoding="utf-8")
+    ran = 0
+    for (_percept, *words), shown in commands(PAGE):
+        assert told(CliRunner().invoke(app, words).output) == told(shown), words
+        ran += 1
+    assert ran == 2
+
+
+def test_the_page_links_only_to_what_exists() -> None:
+    targets = [link.partition("#")[0] for link in links(PAGE) if "://" not in link]
+    assert targets
+    assert all((ROOT / "docs" / target).exists() for target in targets)

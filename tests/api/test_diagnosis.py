@@ -1,0 +1,314 @@
+"""Why a rule has found nothing yet: how far its partial matches get, from what jobs report."""
+
+from typing import Any
+
+import pytest
+
+from api.access.authentication import Role
+from api.diagnosis.written_steps import WrittenStep, written_steps
+from tests.api.documents import ANY_STATE, PATTERN
+from tests.api.running import START_MS, Publish, ServiceUnderTest
+from tests.api.test_jobs import ReportingJob, running
+
+PATH = "/v1/processors/failed-logins"
+FAIL = {"name": "fail", "reached": 4, "events": 9, "timed_out": 1, "broken": 2, "pruned": 3}
+
+
+@pytest.fixture
+def job(with_stream: ServiceUnderTest) -> ReportingJob:
+    return ReportingJob(with_stream)
+
+
+def read(service: ServiceUnderTest, what: str) -> Any:
+    answer = service.client.get(f"{PATH}/{what}", headers=service.as_role(Role.VIEWER))
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+class TestFunnel:
+    def test_steps_are_told_in_the_order_of_the_pattern(
+        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
+    ) -> None:
+        publish()
+        login = {"name": "login", "reached": 1, "events": 1, "last_event_ms": START_MS}
+        job.beat(running(steps=[login, FAIL], partial_matches=2))
+        (in_job,) = read(with_stream, "funnel")["jobs"]
+        (version,) = in_job["versions"]
+        assert (in_job["job"]["name"], version["version"], version["state"]) == (
+            "main",
+            1,
+            "active",
+        )
+        assert (version["is_counted"], version["partial_matches"]) == (True, 2)
+        names = [step["name"] for step in PATTERN["steps"]]
+        assert [step["name"] for step in version["steps"]] == names == ["fail", "login"]
+        fail, login = version["steps"]
+        assert fail | FAIL == fail
+        assert (fail["condition"], fail["last_event"]) == ("action = 'fail'", None)
+        assert (login["reached"], login["timed_out"]) == (1, 0)
+        assert login["last_event"] == "2027-01-15T08:00:00.000Z"
+
+    def test_a_step_that_nothing_reached_is_told_too(
+        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
+    ) -> None:
+        publish()
+        job.beat(running())
+        (version,) = read(with_stream, "funnel")["jobs"][0]["versions"]
+        assert [(step["name"], step["reached"]) for step in version["steps"]] == [
+            ("fail", 0),
+            ("login", 0),
+        ]
+
+    def test_a_later_report_takes_the_place_of_the_one_before(
+        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
+    ) -> None:
+        publish()
+        job.beat(running(steps=[FAIL]))
+        job.beat(running(steps=[FAIL | {"reached": 5}], state="superseded"))
+        (version,) = read(with_stream, "funnel")["jobs"][0]["versions"]
+        assert (version["steps"][0]["reached"], version["state"]) == (5, "superseded")
+
+    def test_a_clause_that_is_searched_row_by_row_says_that_it_is_not_counted(
+        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
+    ) -> None:
+        clause = (
+            "MATCH_RECOGNIZE (PARTITION BY user ORDER BY ts MEASURES LAST(B.ts) AS until "
+            "PATTERN (A+ B) DEFINE A AS action = 'fail', B AS action > PREV(action))"
+        )
+        publish(pattern={"match_recognize": clause})
+        job.beat(running(counters={"events": 10}))
+        (version,) = read(with_stream, "funnel")["jobs"][0]["versions"]
+        assert version["is_counted"] is False
+        assert [step["name"] for step in version["steps"]] == ["A", "B"]
+
+    def test_what_a_job_runs_that_is_not_known_here_is_told_as_it_was_counted(
+        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
+    ) -> None:
+        publish()
+        job.beat(running(version=9, steps=[FAIL | {"name": "<b>x</b>"}]))
+        (version,) = read(with_stream, "funnel")["jobs"][0]["versions"]
+        assert [(step["name"], step["condition"]) for step in version["steps"]] == [
+            ("<b>x</b>", "")
+        ]
+
+    def test_there_is_none_of_a_rule_that_does_not_exist(
+        self, with_stream: ServiceUnderTest
+    ) -> None:
+        assert with_stream.client.get(f"{PATH}/funnel").status_code == 404
+
+
+def test_steps_are_read_as_they_are_written() -> None:
+    steps = written_steps(
+        {
+            "steps": [
+                {"name": "a", "where": "x  =\n 1"},
+                {"group": {"steps": [{"name": "b"}, {"name": "c", "where": {"python": {}}}]}},
+                {"name": "d", "contiguity": "not_followed_by", "where": "y"},
+                {"name": "e", "where": {"any_of": ["p", {"all_of": ["q", {"python": {}}]}]}},
+                {"name": "f", "where": "z" * 900},
+                {"name": "g", "times": {"from": 0, "to": 2}},
+                {"group": {"steps": [{"name": "h"}]}, "optional": True},
+            ]
+        }
+    )
+    python = "a condition in Python"
+    assert steps[:5] == [
+        WrittenStep("a", "x = 1"),
+        WrittenStep("b", ""),
+        WrittenStep("c", python),
+        WrittenStep("d", "y", is_forbidden=True),
+        WrittenStep("e", f"(p) OR ((q) AND ({python}))"),
+    ]
+    assert len(steps[5].condition) == 500
+    assert [step.name for step in steps if step.is_optional] == ["g", "h"]
+    clause = (
+        "MATCH_RECOGNIZE (ORDER BY ts MEASURES 1 AS x PATTERN (A (B | C) D* E{2}) DEFINE A AS y)"
+    )
+    variables = written_steps({"match_recognize": clause})
+    assert [step.name for step in variables if step.is_optional] == ["B", "C", "D"]
+    assert variables[0].condition == "y"
+
+
+def lines(service: ServiceUnderTest) -> dict[str, dict[str, Any]]:
+    """Return the link of each kind; of several jobs the last."""
+    return {line["link"]: line for line in read(service, "diagnosis")["lines"]}
+
+
+def wrong(service: ServiceUnderTest) -> list[str]:
+    """Return the links that need attention, and check that the first is given as the reason."""
+    told = read(service, "diagnosis")
+    found = [line for line in told["lines"] if line["state"] == "attention"]
+    assert told["reason"] == (found[0]["title"] if found else "")
+    assert all(line["title"] and line["remedy"] for line in found)
+    return [line["link"] for line in found]
+
+
+HEALTHY: dict[str, Any] = {
+    "epoch": 2,
+    "watermark_ms": START_MS - 6_000,
+    "newest_event_ms": START_MS - 1_000,
+    "counters": {"events": 100},
+    "events_per_second": 10.0,
+}
+LOGIN = {"name": "login", "reached": 1, "events": 1}
+
+
+class TestDiagnosis:
+    def test_a_rule_that_finds_matches_has_nothing_wrong(
+        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
+    ) -> None:
+        publish()
+        counters = {"events": 9, "matches": 2}
+        job.beat(running(counters=counters, steps=[FAIL, LOGIN]), **HEALTHY)
+        assert wrong(with_stream) == []
+        assert read(with_stream, "diagnosis")["matches"] == 2
+
+    def test_no_job(self, with_stream: ServiceUnderTest, publish: Publish) -> None:
+        publish()
+        assert wrong(with_stream) == ["job"]
+
+    def test_all_jobs_have_stopped(
+        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
+    ) -> None:
+        publish()
+        job.beat(running(), **HEALTHY)
+        job.stop()
+        assert wrong(with_stream) == ["job"]
+        assert lines(with_stream)["job"]["detail"] == "main: deployed"
+
+    def test_a_rule_that_is_paused_or_deleted(
+        self, with_stream: ServiceUnderTest, publish: Publish
+    ) -> None:
+        publish()
+        with_stream.client.post(f"{PATH}/pause", headers=ANY_STATE)
+        assert lines(with_stream)["rule"]["title"] == "The rule is paused"
+        with_stream.client.delete(PATH, headers=ANY_STATE)
+        assert lines(with_stream)["rule"]["title"] == "The rule is deleted"
+
+    def test_a_rule_that_begins_later_or_is_over(
+        self, with_stream: ServiceUnderTest, publish: Publish
+    ) -> None:
+        publish(effective_from="2027-02-01T00:00:00Z", effective_until="2027-03-01T00:00:00Z")
+        assert lines(with_stream)["rule"]["title"] == "It takes effect at 2027-02-01T00:00:00.000Z"
+        with_stream.clock.time_ms += 60 * 86_400_000
+        assert lines(with_stream)["rule"]["title"] == "It ended at 2027-03-01T00:00:00.000Z"
+
+    def test_a_job_that_does_not_report(
+        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
+    ) -> None:
+        publish()
+        job.beat(running(counters={"events": 9}, steps=[FAIL, LOGIN]), **HEALTHY)
+        with_stream.clock.time_ms += 600_000
+        assert wrong(with_stream) == ["heartbeat"]
+        assert lines(with_stream)["batches"]["state"] == "unknown"
+
+    def test_a_job_that_has_not_picked_the_rule_up(
+        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
+    ) -> None:
+        publish()
+        job.beat(**HEALTHY | {"epoch": 1})
+        assert wrong(with_stream) == ["version"]
+        job.beat(**HEALTHY)
+        assert lines(with_stream)["version"]["title"] == "The job does not run the rule"
+
+    @pytest.mark.parametrize("state", ["pending", "quarantined", "shadow", "paused", "superseded"])
+    def test_a_version_that_does_not_run(
+        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish, state: str
+    ) -> None:
+        publish()
+        counted: dict[str, Any] = {"counters": {"events": 9}, "steps": [FAIL, LOGIN]}
+        job.beat(running(state=state, error="boom", **counted), **HEALTHY)
+        assert wrong(with_stream) == ["version"]
+        if state == "quarantined":
+            assert lines(with_stream)["version"]["detail"] == "boom"
+
+    def test_a_source_that_is_empty_or_silent(
+        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
+    ) -> None:
+        publish()
+        job.beat(running(), epoch=2)
+        assert wrong(with_stream) == ["source"]
+        told = lines(with_stream)
+        assert {told[link]["state"] for link in ("watermark", "conditions", "steps")} == {"unknown"}
+        silent = {"silent_since_ms": START_MS - 90_000}
+        job.beat(running(counters={"events": 9}, steps=[FAIL, LOGIN]), **HEALTHY | silent)
+        assert wrong(with_stream) == ["source"]
+
+    def test_event_time_that_lags_and_events_that_are_late(
+        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
+    ) -> None:
+        publish()
+        rule = running(counters={"events": 9}, steps=[FAIL, LOGIN])
+        old = {"watermark_ms": START_MS - 3_600_000, "time_mode": "events"}
+        job.beat(rule, **HEALTHY | old)
+        assert wrong(with_stream) == ["watermark"]
+        assert "Only new events advance it" in lines(with_stream)["watermark"]["detail"]
+        job.beat(rule, **HEALTHY | {"counters": {"events": 100, "late": 40}})
+        assert lines(with_stream)["watermark"]["title"] == "40 of 100 events arrived too late"
+
+    def test_a_condition_that_no_event_meets(
+        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
+    ) -> None:
+        publish()
+        job.beat(running(), **HEALTHY)
+        assert wrong(with_stream) == ["conditions"]
+
+    def test_a_step_that_nothing_comes_to(
+        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
+    ) -> None:
+        publish()
+        job.beat(running(counters={"events": 9}, steps=[FAIL | {"timed_out": 90}]), **HEALTHY)
+        assert wrong(with_stream) == ["steps"]
+        told = lines(with_stream)["steps"]
+        assert told["title"] == "No partial match has reached the step login"
+        assert "90 timed out" in told["detail"]
+        assert "login requires: action = 'login'" in told["detail"]
+        assert "within" in told["remedy"]
+        job.beat(running(counters={"events": 9}, steps=[FAIL | {"broken": 91}]), **HEALTHY)
+        assert "next allows none" in lines(with_stream)["steps"]["remedy"]
+
+    def test_an_optional_step_is_not_missed(
+        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
+    ) -> None:
+        first, last = PATTERN["steps"]
+        maybe = {"name": "view", "contiguity": "followed_by", "optional": True}
+        publish(pattern=PATTERN | {"steps": [first, maybe, last]})
+        job.beat(running(counters={"events": 9}, steps=[FAIL, LOGIN]), **HEALTHY)
+        assert wrong(with_stream) == []
+        job.beat(running(counters={"events": 9}, steps=[FAIL]), **HEALTHY)
+        assert lines(with_stream)["steps"]["title"].endswith("the step login")
+        job.beat(running(counters={"events": 9, "matches": 1}, steps=[FAIL]), **HEALTHY)
+        assert wrong(with_stream) == []
+
+    def test_a_first_step_that_no_event_meets(
+        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
+    ) -> None:
+        publish()
+        job.beat(running(counters={"events": 9}), **HEALTHY)
+        told = lines(with_stream)["steps"]
+        assert (told["state"], told["title"]) == ("attention", "No partial match has started")
+        assert told["detail"] == "fail requires: action = 'fail'"
+
+    def test_matches_that_are_found_and_not_output(
+        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
+    ) -> None:
+        publish()
+        for counter in ("left_out", "suppressed"):
+            counters = {"events": 9, counter: 3}
+            job.beat(running(counters=counters, steps=[FAIL, LOGIN]), **HEALTHY)
+            assert wrong(with_stream) == ["output"]
+        spent = running(
+            counters={"events": 9, "matches": 9}, throttled_until_ms=START_MS, steps=[FAIL, LOGIN]
+        )
+        job.beat(spent, **HEALTHY)
+        assert wrong(with_stream) == ["output"]
+
+    def test_each_job_has_its_own_chain(
+        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
+    ) -> None:
+        publish()
+        job.beat(running(counters={"events": 9}, steps=[FAIL, LOGIN]), **HEALTHY)
+        ReportingJob(with_stream, "second").beat(running(), **HEALTHY)
+        found = read(with_stream, "diagnosis")["lines"]
+        bad = [(line["job"], line["link"]) for line in found if line["state"] == "attention"]
+        assert bad == [("second", "conditions")]

@@ -1,0 +1,325 @@
+"""Why no match for a key in a span: asked at the service, answered by workers with the archive."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner, Result
+
+from api.access.authentication import Role
+from api.backtests.service import WORKER_SEEN_MS
+from api.client import Client, NotExplained
+from percept.command_line import app
+from processor_runtime.backtest.worker.archives import read_archives
+from processor_runtime.backtest.worker.turns import Worker, WorkLimits
+from processor_runtime.reporting.rule_service import RuleService
+from tests.api.documents import PATTERN, processor_document
+from tests.api.listening import KEYS, ListeningService
+from tests.api.running import Publish, ServiceUnderTest
+from tests.api.test_backtest_worker import run
+from tests.api.test_backtests import claim, of_job, outcome, report, request
+from tests.patience import PATIENCE_SECONDS
+
+PATH = "/v1/processors/failed-logins/explanations"
+MINUTE = 60_000
+HOUR = 60 * MINUTE
+SPAN = {"since": 0, "until": HOUR}
+
+
+def ask(service: ServiceUnderTest, status: int = 202, path: str = PATH, **body: Any) -> Any:
+    headers = service.as_role(Role.AUTHOR)
+    answer = service.client.post(path, json={"key": "eve"} | SPAN | body, headers=headers)
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+def read(service: ServiceUnderTest, number: int, status: int = 200) -> Any:
+    headers = service.as_role(Role.VIEWER)
+    answer = service.client.get(f"{PATH}/{number}", headers=headers)
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+def span_report(**changes: Any) -> dict[str, Any]:
+    return {
+        "key": ["eve"],
+        "since": 0,
+        "until": HOUR,
+        "begun_at": None,
+        "ended_at": HOUR,
+        "is_exact": True,
+        "read": 9,
+        "unusable": 0,
+        "event_count": 0,
+        "fits": {"fail": 0},
+        "conditions": {"fail": "action = 'fail'"},
+        "columns": ["action"],
+        "match_count": 0,
+        "matches": [],
+        "attempts": [],
+        "left_out": 0,
+        "nearest_start": None,
+        "events": {},
+    } | changes
+
+
+# --- the queue
+
+
+def test_without_a_worker_it_says_how_to_give_the_archive(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    told = ask(with_stream, 409)["detail"]
+    assert "No worker has the archive of the stream 'logins'" in told
+    assert "percept work --archive logins=PATH" in told
+    claim(with_stream)
+    assert ask(with_stream)["state"] == "queued"
+    with_stream.clock.time_ms += WORKER_SEEN_MS + 1
+    ask(with_stream, 409)
+
+
+def test_a_worker_that_is_busy_counts(with_stream: ServiceUnderTest, publish: Publish) -> None:
+    publish()
+    request(with_stream, processor_id="failed-logins")
+    task = claim(with_stream)
+    for _ in range(3):
+        with_stream.clock.time_ms += WORKER_SEEN_MS // 2
+        progress: dict[str, Any] = {"attempt": 1, "events_done": 0, "events_total": 0}
+        of_job(with_stream, f"/{task['number']}/progress", worker="one", **progress)
+    assert ask(with_stream)["state"] == "queued"
+
+
+def test_a_question_goes_before_backtests_and_its_answer_is_shown_in_words(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    claim(with_stream)
+    request(with_stream, processor_id="failed-logins")
+    number = ask(with_stream, attempts=5)["number"]
+    task = claim(with_stream)
+    assert (task["number"], task["question"]) == (number, {"key": '["eve"]', "attempts": 5})
+    assert (task["from_ms"], task["until_ms"]) == (0, HOUR)
+    told = read(with_stream, number)
+    assert (told["state"], told["worker"], told["lines"]) == ("running", "one", [])
+    outcome(with_stream, task, report=span_report())
+    told = read(with_stream, number)
+    assert (told["state"], told["report"]["read"]) == ("done", 9)
+    assert told["lines"][0] == {"text": "failed-logins, key eve: no match", "style": "bold"}
+
+
+def test_it_is_no_backtest(with_stream: ServiceUnderTest, publish: Publish) -> None:
+    publish()
+    claim(with_stream)
+    number = ask(with_stream)["number"]
+    headers = with_stream.as_role(Role.AUTHOR)
+    listed = with_stream.client.get("/v1/backtests", headers=headers).json()
+    assert listed["items"] == []
+    assert with_stream.client.get(f"/v1/backtests/{number}", headers=headers).status_code == 404
+    cancelled = with_stream.client.post(f"/v1/backtests/{number}/cancel", headers=headers)
+    assert cancelled.status_code == 404
+    backtest = request(with_stream, processor_id="failed-logins")["number"]
+    read(with_stream, backtest, 404)
+    publish(id="other")
+    other = with_stream.client.get(f"/v1/processors/other/explanations/{number}", headers=headers)
+    assert other.status_code == 404
+
+
+def test_a_worker_that_answers_something_else_is_of_another_release(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    claim(with_stream)
+    number = ask(with_stream)["number"]
+    outcome(with_stream, claim(with_stream), report=report())
+    told = read(with_stream, number)
+    assert (told["state"], told["report"]) == ("failed", None)
+    assert "another release" in told["error"]
+
+
+def test_a_question_that_nobody_begins_fails_and_so_many_may_wait(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    claim(with_stream)
+    first = ask(with_stream)["number"]
+    for _ in range(19):
+        ask(with_stream)
+    assert "20 questions" in ask(with_stream, 409)["detail"]
+    with_stream.clock.time_ms += 10 * MINUTE + 1
+    ask(with_stream, 409)  # no worker any more
+    claim(with_stream, "two")  # takes the first of them
+    ask(with_stream)
+    assert read(with_stream, first)["state"] == "running"
+    assert "within ten minutes" in read(with_stream, first + 1)["error"]
+
+
+def test_roles(with_stream: ServiceUnderTest, publish: Publish) -> None:
+    publish()
+    claim(with_stream)
+    number = ask(with_stream)["number"]
+    client = with_stream.client
+    body = {"key": "eve"} | SPAN
+    for role in (Role.VIEWER, Role.JOB):
+        headers = with_stream.as_role(role)
+        assert client.post(PATH, json=body, headers=headers).status_code == 403
+    assert client.get(f"{PATH}/{number}", headers=with_stream.as_role(Role.JOB)).status_code == 403
+    assert read(with_stream, number)["created_by"]
+
+
+def test_what_cannot_be_asked_is_refused(with_stream: ServiceUnderTest, publish: Publish) -> None:
+    publish()
+    claim(with_stream)
+    assert "does not come after" in json.dumps(ask(with_stream, 422, since=HOUR))
+    ask(with_stream, 422, attempts=51)
+    ask(with_stream, 422, attempts=0)
+    ask(with_stream, 422, since=None)
+    ask(with_stream, 422, unknown=1)
+    ask(with_stream, 422, key="x" * 2_001)
+    assert "instead of 1 values" in ask(with_stream, 422, key='["a", "b"]')["detail"]
+    assert "begins like a JSON array" in ask(with_stream, 422, key="[1")["detail"]
+    assert "Version '7'" in ask(with_stream, 404, version=7)["detail"]
+    ask(with_stream, 404, path="/v1/processors/none/explanations")
+
+
+# --- the worker
+
+
+@pytest.fixture
+def client(listening: ListeningService) -> Iterator[Client]:
+    with listening.client() as connected:
+        connected.create(processor_document(pattern=PATTERN | {"within": "1 minute"}))
+        yield connected
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    folder = tmp_path / "archive"
+    folder.mkdir()
+    actions = ("fail", "fail", "fail", "login")
+    for user, step_ms in (("eve", 1_000), ("bob", MINUTE)):
+        events = {
+            "user": [user] * 4,
+            "action": list(actions),
+            "amount": [1.5] * 4,
+            "ts": [place * step_ms for place in range(4)],
+        }
+        frame = pl.DataFrame(events).with_columns(pl.col("ts").cast(pl.Datetime("ms", "UTC")))
+        frame.write_parquet(folder / f"{user}.parquet")
+    return folder
+
+
+Told = Callable[..., Any]
+
+
+@pytest.fixture
+def explained(listening: ListeningService, archive: Path) -> Told:
+    def told(key: str, **limits: Any) -> Any:
+        claim(listening.service)
+        number = ask(listening.service, key=key)["number"]
+        assert run(listening, archive, **limits) == 1
+        return read(listening.service, number)
+
+    return told
+
+
+@pytest.mark.usefixtures("client")
+def test_it_is_told_from_the_archive_of_a_worker(explained: Told) -> None:
+    told = explained("bob")
+    assert (told["state"], told["error"]) == ("done", "")
+    assert (told["report"]["match_count"], told["report"]["event_count"]) == (0, 4)
+    (attempt, *_) = told["report"]["attempts"]
+    assert (attempt["outcome"], attempt["counts"]) == ("timed_out", {"fail": 1})
+    words = "\n".join(line["text"] for line in told["lines"])
+    assert "until its window closed at 1970-01-01T00:01:00.000Z" in words
+    found = explained("eve")
+    assert found["report"]["match_count"] == 1
+    assert any("match 1, found at" in line["text"] for line in found["lines"])
+
+
+@pytest.mark.usefixtures("client")
+def test_more_events_than_a_worker_may_read_are_refused(explained: Told) -> None:
+    told = explained("bob", most_events=3)
+    assert (told["state"], told["report"]) == ("failed", None)
+    assert "there are more than 3 events in the time that bears on the span" in told["error"]
+
+
+def test_lists_and_clauses_are_answered_too(client: Client, explained: Told) -> None:
+    lists = client.lists("logins")
+    lists.create("vip")
+    lists.change("vip", add=["bob"])
+    clause = (
+        "MATCH_RECOGNIZE (PARTITION BY user ORDER BY ts PATTERN (f l) WITHIN INTERVAL '1' HOUR "
+        "DEFINE f AS action = 'fail' AND user IN LIST('vip'), l AS action = 'login')"
+    )
+    document = processor_document(pattern={"match_recognize": clause}, key_by=None)
+    client.replace(document, if_match="*")
+    assert explained("bob")["report"]["match_count"] == 1
+    assert explained("eve")["report"]["match_count"] == 0
+
+
+# --- client and command line
+
+
+@pytest.fixture
+def worker(listening: ListeningService, archive: Path) -> Iterator[None]:
+    """A worker that runs meanwhile, as `percept work` does."""
+    service = RuleService(listening.url, lambda: listening.service.token_of[Role.JOB])
+    stop = threading.Event()
+    archives = read_archives([f"logins={archive}"])
+    working = Worker(service, "one", archives, WorkLimits(), KEYS, stop)
+    thread = threading.Thread(target=partial(working.run, until_idle=False, pause_seconds=0.1))
+    claim(listening.service)
+    thread.start()
+    yield
+    stop.set()
+    thread.join()
+    service.close()
+
+
+@pytest.mark.usefixtures("worker")
+def test_client_and_command_line_wait_for_the_answer(
+    listening: ListeningService, client: Client
+) -> None:
+    told = client.why_no_match(
+        "failed-logins", "bob", since=0, until=HOUR, attempts=1, timeout_seconds=PATIENCE_SECONDS
+    )
+    assert told.report is not None
+    assert [attempt.outcome for attempt in told.report.attempts] == ["timed_out"]
+    said = why(listening, "bob")
+    assert said.exit_code == 0, said.output
+    assert "failed-logins, key bob: no match" in said.stdout
+    assert "until its window closed at 1970-01-01T00:01:00.000Z" in said.stdout
+    shown = json.loads(why(listening, "eve", "--json").stdout)
+    assert shown["report"]["match_count"] == 1
+    unknown = why(listening, "eve", rule="failed-login")
+    assert unknown.exit_code == 1
+    assert "failed-logins" in unknown.stderr
+
+
+@pytest.mark.usefixtures("client")
+def test_the_command_line_says_how_to_give_an_archive(listening: ListeningService) -> None:
+    said = why(listening, "eve")
+    assert said.exit_code == 1
+    assert "percept work --archive logins=PATH" in said.stderr
+
+
+@pytest.mark.usefixtures("client")
+def test_a_worker_that_is_gone_is_not_waited_for_without_end(
+    listening: ListeningService, client: Client
+) -> None:
+    claim(listening.service)
+    with pytest.raises(NotExplained, match=r"is queued after 0\.1 s"):
+        client.why_no_match("failed-logins", "eve", since=0, until=1, timeout_seconds=0.1)
+
+
+def why(listening: ListeningService, key: str, *more: str, rule: str = "failed-logins") -> Result:
+    token = listening.service.token_of[Role.AUTHOR]
+    asked = ["--from", "0", "--to", f"{HOUR}", "--only", key, "--seconds", f"{PATIENCE_SECONDS}"]
+    words = ["why", rule, *asked, "--url", listening.url, "--token", token, *more]
+    return CliRunner().invoke(app, words)

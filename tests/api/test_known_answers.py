@@ -1,0 +1,64 @@
+"""Whoever has an answer already is told so: 304, without its body."""
+
+import pytest
+
+from api.app import create_app
+from api.settings import Settings
+from tests.api.running import Publish, ServiceUnderTest
+
+PATHS = create_app(Settings(database_url="sqlite:///unused.db")).openapi()["paths"]
+READ = sorted(
+    path
+    for path, methods in PATHS.items()
+    if "{" not in path
+    and "304" in methods.get("get", {}).get("responses", {})
+    and not any(each["required"] for each in methods["get"]["parameters"])
+)
+"""Addresses that answer JSON and need nothing to be asked for."""
+
+
+def test_health_lists_and_figures_are_among_them() -> None:
+    assert {"/healthz", "/v1/changes", "/v1/processors", "/v1/streams", "/v1/tokens"} <= {*READ}
+
+
+def test_every_read_of_json_has_a_tag(publish: Publish, with_stream: ServiceUnderTest) -> None:
+    publish()
+    for path in READ:
+        answer = with_stream.client.get(path)
+        assert "ETag" in answer.headers, path
+        again = with_stream.client.get(path, headers={"If-None-Match": '"of-something-else", *'})
+        assert again.status_code == 304, path
+
+
+def test_a_list_is_sent_again_once_it_has_changed(
+    publish: Publish, with_stream: ServiceUnderTest
+) -> None:
+    client = with_stream.client
+    publish()
+    first = client.get("/v1/processors")
+    assert first.headers["ETag"].startswith('W/"')
+    assert first.headers["Cache-Control"] == "no-store"
+    known = {"If-None-Match": first.headers["ETag"]}
+    for method in ("GET", "HEAD"):
+        again = client.request(method, "/v1/processors", headers=known)
+        assert (again.status_code, again.content) == (304, b"")
+        assert again.headers["ETag"] == first.headers["ETag"]
+        assert "Content-Type" not in again.headers
+    publish(id="another")
+    changed = client.get("/v1/processors", headers=known)
+    assert changed.status_code == 200
+    assert changed.headers["ETag"] != first.headers["ETag"]
+
+
+@pytest.mark.parametrize("path", ["/v1/streams/none", "/v1/processors?limit=0", "/metrics"])
+def test_refusals_and_other_formats_have_none(path: str, with_stream: ServiceUnderTest) -> None:
+    answer = with_stream.client.get(path, headers={"If-None-Match": "*"})
+    assert answer.status_code != 304
+    assert "ETag" not in answer.headers
+
+
+def test_only_who_may_read_it_is_told(publish: Publish, with_stream: ServiceUnderTest) -> None:
+    publish()
+    tag = with_stream.client.get("/v1/processors").headers["ETag"]
+    headers = {"If-None-Match": tag, "Authorization": "Bearer unknown"}
+    assert with_stream.client.get("/v1/processors", headers=headers).status_code == 401

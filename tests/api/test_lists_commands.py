@@ -1,0 +1,125 @@
+"""`Client.lists` and `percept lists`, against a service that listens."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from api.access.authentication import Role
+from api.client import Client, Conflict, Invalid, NotAllowed, NotFound, Outdated
+from percept.command_line import app
+from tests.api.documents import STREAM, processor_document
+from tests.api.listening import ListeningService
+
+PATTERN = {"steps": [{"name": "a", "where": "user IN LIST('vip')"}]}
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def client(listening: ListeningService) -> Iterator[Client]:
+    with listening.client() as connected:
+        yield connected
+
+
+@pytest.fixture
+def run(listening: ListeningService, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a sub-command with the token of a role; returns its result."""
+    monkeypatch.setenv("PERCEPT_URL", listening.url)
+
+    def with_role(*words: object, role: Role = Role.ADMIN, given: str | None = None) -> Result:
+        token = listening.service.token_of[role]
+        command = ["lists", *map(str, words)]
+        return CliRunner().invoke(app, command, input=given, env={"PERCEPT_TOKEN": token})
+
+    return with_role
+
+
+def test_a_list_from_python(client: Client) -> None:
+    lists = client.lists("logins")
+    assert lists.create("vip", description="First.").version == 1
+    assert lists.put("vip", ["eve", "ana"]).added == 2
+    seen = lists.read("vip")
+    changed = lists.change("vip", add=["bob"], remove=["eve"], if_match=seen.etag)
+    assert (changed.first_added, changed.first_removed, changed.count) == (["bob"], ["eve"], 2)
+    assert list(lists.values("vip")) == ["ana", "bob"]
+    assert list(lists.values("vip", prefix="b")) == ["bob"]
+    assert list(lists.values("vip", version=2)) == ["ana", "eve"]
+    with lists.csv("vip") as pieces:
+        assert b"".join(pieces) == b"ana\r\nbob\r\n"
+    with pytest.raises(Outdated):
+        lists.put("vip", [], if_match=seen.etag)
+    with pytest.raises(Invalid) as wrong:
+        lists.put("vip", b'ana\n""\n')
+    assert "(line 2): An empty text" in str(wrong.value)
+    assert lists.put("vip", b"name\nana\n", has_header=True, dry_run=True).new_count == 1
+    scheduled = lists.put("vip", ["x"], effective_from="2099-01-01T00:00:00Z", comment="later")
+    assert [each.version for each in scheduled.published] == [3, 4]
+    assert [each.version for each in lists.cancel("vip", 4).published] == [3]
+    assert lists.roll_back("vip", 2).first_added == ["eve"]
+    assert lists.describe("vip", "Last.").description == "Last."
+    assert [each.comment for each in lists.versions("vip")] == ["", "later", "", "", ""]
+    client.create(processor_document(pattern=PATTERN))
+    assert [each.rule_count for each in lists.all()] == [1]
+    with pytest.raises(Conflict, match="failed-logins"):
+        lists.delete("vip")
+    with pytest.raises(NotFound):
+        lists.read("none")
+
+
+def test_many_values_come_page_after_page(client: Client) -> None:
+    lists = client.lists("logins")
+    lists.create("numbers", "BIGINT")
+    lists.put("numbers", range(1_200))
+    assert list(lists.values("numbers")) == [str(number) for number in range(1_200)]
+
+
+def test_a_list_on_the_command_line(run: Run, client: Client, tmp_path: Path) -> None:
+    file = tmp_path / "vip.csv"
+    file.write_text("user\nana\neve\n", encoding="utf-8")
+    told = run("put", "vip", file, "--header", "--create", "string").stdout
+    assert told == ("vip: created with type STRING\nvip: version 2: 2 added, 0 removed, 2 values\n")
+    assert run("add", "vip", "bob", "ana").stdout.endswith("1 added, 0 removed, 3 values\n")
+    tried = run("remove", "vip", "eve", "--dry-run").stdout
+    assert tried == "vip: nothing is changed; it would be: 0 added, 1 removed, 2 values\n- eve\n"
+    assert run("get", "vip").stdout.split() == ["ana", "bob", "eve"]
+    assert run("remove", "vip", "nobody").stdout == (
+        "vip: nothing to do, version 3 has these values\n"
+    )
+    assert run("put", "vip", "-", given="zoe\n", role=Role.PUBLISHER).exit_code == 0
+    assert run("rollback", "vip", "--to", 3, "--comment", "back").exit_code == 0
+    assert run("get", "vip", "--version", 4).stdout.split() == ["zoe"]
+    assert "back" in run("log", "vip").stdout
+    assert "STRING" in run("list").stdout
+    assert "3 values of type STRING, version 5" in run("show", "vip").stdout
+    assert '"restored_version": 3' in run("log", "vip", "--json").stdout.splitlines()[0]
+    assert "3 values" in run("delete", "vip", "--dry-run").stdout
+    assert run("delete", "vip").stdout == "vip: deleted, with 3 values\n"
+    assert list(client.lists("logins").all()) == []
+    assert "no lists" in run("list").stderr
+
+
+def test_what_is_wrong_is_told(run: Run, client: Client, tmp_path: Path) -> None:
+    client.lists("logins").create("vip", "BIGINT")
+    near = run("show", "vop")
+    assert (near.exit_code, "Did you mean 'vip'?" in near.stderr) == (1, True)
+    file = tmp_path / "numbers.csv"
+    file.write_text("1\nx\n", encoding="utf-8")
+    wrong = run("put", "vip", file)
+    assert (wrong.exit_code, "line 2): 'x' is no BIGINT" in wrong.stderr) == (2, True)
+    assert run("put", "vip", tmp_path / "none.csv").exit_code == 2
+    assert run("put", "vip", file, "--create", "DOUBLE").exit_code == 2
+    assert run("add", "vip", "1", role=Role.AUTHOR).exit_code == 1
+    assert run("list", "--stream", "none").exit_code == 1
+    client.register_stream(STREAM | {"name": "other"})
+    several = run("list")
+    assert (several.exit_code, "logins, other" in several.stderr) == (2, True)
+    assert run("list", "--stream", "logins").exit_code == 0
+
+
+def test_a_viewer_reads_and_changes_nothing(listening: ListeningService, client: Client) -> None:
+    client.lists("logins").create("vip")
+    with listening.client(Role.VIEWER) as viewer:
+        assert viewer.lists("logins").read("vip").count == 0
+        with pytest.raises(NotAllowed):
+            viewer.lists("logins").change("vip", add=["eve"])

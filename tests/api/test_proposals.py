@@ -1,0 +1,582 @@
+"""Changes are proposed, approved by others, and published; without that they are refused."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from api.access.authentication import Role
+from api.proposals import schemas
+from tests.api.documents import ANY_STATE, PATTERN, STREAM, processor_document
+from tests.api.people import PROPOSALS, Person, ask_for, token_of
+from tests.api.running import Publish, ServiceUnderTest, running_service
+
+PATH = "/v1/processors/failed-logins"
+ROLLOUT = f"{PATH}/rollout"
+WIDER = PATTERN | {"within": "1 hour"}
+WIDEST = PATTERN | {"within": "2 hours"}
+WIDER_RULE = processor_document(pattern=WIDER)
+
+
+@pytest.fixture
+def ana(with_stream: ServiceUnderTest) -> Person:
+    return token_of(with_stream, "ana", person="ana")
+
+
+@pytest.fixture
+def bob(with_stream: ServiceUnderTest) -> Person:
+    return token_of(with_stream, "bob", person="bob")
+
+
+@pytest.fixture
+def eve(with_stream: ServiceUnderTest) -> Person:
+    return token_of(with_stream, "eve", person="eve")
+
+
+def runs(service: ServiceUnderTest) -> dict[str, Any]:
+    """Return the published versions, and those that are tried with their shares."""
+    shown = service.client.get("/v1/streams/logins/snapshot").json()
+    published = [
+        (version["version"], each["paused"])
+        for each in shown["processors"]
+        for version in each["versions"]
+    ]
+    tried = [(each["version"]["version"], each["share"]) for each in shown.get("rollouts", [])]
+    return {"published": published, "tried": tried}
+
+
+def newest_change(service: ServiceUnderTest, action: str) -> Any:
+    return service.client.get(f"/v1/changes?action={action}").json()["items"][0]
+
+
+class TestTheWayOfAProposal:
+    def test_two_others_approve_and_it_is_published(
+        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person, bob: Person, eve: Person
+    ) -> None:
+        publish()
+        ask_for(with_stream, 2)
+        proposal = ana.propose(document=WIDER_RULE, comment="slow attacks")
+        assert (proposal["state"], proposal["base_version"]) == ("open", 1)
+        assert proposal["differences"] == [
+            {
+                "pointer": "/pattern/within",
+                "change": "changed",
+                "old": "10 minutes",
+                "new": "1 hour",
+            }
+        ]
+        number = proposal["id"]
+        assert ana.act(number, "publish").status_code == 409
+        assert bob.act(number, "approve").json()["approval_count"] == 1
+        refused = eve.act(number, "publish")
+        assert refused.status_code == 409
+        assert "1 of the 2 approvals" in refused.json()["detail"]
+        assert runs(with_stream)["published"] == [(1, False)]
+        assert eve.act(number, "approve").json()["approval_count"] == 2
+        published = ana.act(number, "publish")
+        assert published.status_code == 200, published.text
+        assert published.json()["state"] == "published"
+        assert published.json()["published_version"] == 2
+        assert [each["person"] for each in published.json()["approvals"]] == ["bob", "eve"]
+        assert runs(with_stream)["published"] == [(2, False)]
+        change = newest_change(with_stream, "processor.publish")
+        assert change["subject"] == f"proposal {number} by ana, approved by bob, eve"
+        assert (change["actor"], change["comment"]) == ("ana", "slow attacks")
+        assert change["epoch"] == published.json()["published_epoch"]
+        actions = [each["action"] for each in with_stream.client.get("/v1/changes").json()["items"]]
+        assert actions[:5] == [
+            "proposal.publish",
+            "processor.publish",
+            "proposal.approve",
+            "proposal.approve",
+            "proposal.create",
+        ]
+
+    def test_a_rule_can_be_new(
+        self, with_stream: ServiceUnderTest, ana: Person, bob: Person
+    ) -> None:
+        ask_for(with_stream, 1)
+        proposal = ana.propose(document=processor_document(tags=["new"]))
+        assert (proposal["base_version"], proposal["differences"]) == (None, [])
+        assert with_stream.client.get(PATH).status_code == 404
+        bob.act(proposal["id"], "approve")
+        assert bob.act(proposal["id"], "publish").status_code == 200
+        assert with_stream.client.get(PATH).json()["tags"] == ["new"]
+
+    def test_what_is_wrong_is_told_with_its_place(self, ana: Person) -> None:
+        steps = [{"name": "a", "where": "acton = 1"}]
+        document = processor_document(pattern={"steps": steps})
+        answer = ana.send("POST", PROPOSALS, json={"document": document})
+        assert answer.status_code == 422
+        (flaw,) = answer.json()["errors"]
+        assert flaw["pointer"] == "/document/pattern/steps/0/where"
+        assert flaw["remedy"] == "Did you mean action?"
+
+    @pytest.mark.parametrize(
+        ("change", "pointers"),
+        [
+            ({}, ["/document"]),
+            ({"kind": "rollback", "processor_id": "failed-logins"}, ["/version"]),
+            ({"kind": "resume", "processor_id": "a", "version": 1}, ["/version"]),
+            ({"kind": "delete", "document": WIDER_RULE}, ["/document", "/processor_id"]),
+        ],
+    )
+    def test_each_kind_takes_its_fields(
+        self, ana: Person, change: dict[str, Any], pointers: list[str]
+    ) -> None:
+        answer = ana.send("POST", PROPOSALS, json=change)
+        assert answer.status_code == 422
+        assert [flaw["pointer"] for flaw in answer.json()["errors"]] == pointers
+
+    def test_what_would_be_refused_is_refused_at_once(
+        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person
+    ) -> None:
+        publish()
+        for change in (
+            {"kind": "resume", "processor_id": "failed-logins"},
+            {"kind": "cancel", "processor_id": "failed-logins", "version": 1},
+            {"document": processor_document()},
+        ):
+            answer = ana.send("POST", PROPOSALS, json=change)
+            assert answer.status_code == 409, answer.text
+        for change in (
+            {"kind": "rollback", "processor_id": "failed-logins", "version": 7},
+            {"kind": "promote", "processor_id": "failed-logins"},
+            {"kind": "delete", "processor_id": "unknown"},
+        ):
+            answer = ana.send("POST", PROPOSALS, json=change)
+            assert answer.status_code == 404, answer.text
+        assert ana.send("GET", PROPOSALS).json()["items"] == []
+        assert runs(with_stream)["published"] == [(1, False)]
+        assert with_stream.client.get("/v1/streams/logins").json()["epoch"] == 2
+
+    def test_comments_are_kept_in_order(self, publish: Publish, ana: Person, bob: Person) -> None:
+        publish()
+        number = ana.propose(document=WIDER_RULE)["id"]
+        for said in ("why?", "for slow ones", "<script>alert(1)</script>"):
+            assert bob.act(number, "comments", json={"text": said}).status_code == 201
+        path = f"{PROPOSALS}/{number}/comments"
+        first = bob.send("GET", f"{path}?limit=2").json()
+        rest = bob.send("GET", f"{path}?cursor={first['next_cursor']}").json()
+        texts = [each["text"] for each in [*first["items"], *rest["items"]]]
+        assert texts == ["why?", "for slow ones", "<script>alert(1)</script>"]
+        assert bob.act(number, "comments", json={"text": " \n"}).status_code == 422
+
+    def test_without_any_approval_asked_for_a_proposal_is_published_by_whoever_may(
+        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person
+    ) -> None:
+        publish()
+        author = token_of(with_stream, "an author", Role.AUTHOR)
+        number = author.propose(document=WIDER_RULE)["id"]
+        assert author.act(number, "publish").status_code == 403
+        assert ana.act(number, "publish").status_code == 200
+        assert runs(with_stream)["published"] == [(2, False)]
+
+
+class TestWhoCounts:
+    def test_nobody_approves_their_own_under_whatever_token(
+        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person
+    ) -> None:
+        publish()
+        ask_for(with_stream, 1)
+        number = ana.propose(document=WIDER_RULE)["id"]
+        again = token_of(with_stream, "phone", person="Ana")
+        admin = token_of(with_stream, "root", Role.ADMIN, person="ANA")
+        for own in (ana, again, admin):
+            answer = own.act(number, "approve")
+            assert answer.status_code == 403, answer.text
+            assert "your own proposal" in answer.json()["detail"]
+            assert own.act(number, "reject", json={"reason": "no"}).status_code == 403
+            assert own.act(number, "publish").status_code == 409
+
+    def test_two_tokens_of_one_person_are_one_approval(
+        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person, bob: Person
+    ) -> None:
+        publish()
+        ask_for(with_stream, 2)
+        number = ana.propose(document=WIDER_RULE)["id"]
+        phone = token_of(with_stream, "phone", person="BOB")
+        for own in (bob, phone, bob):
+            assert own.act(number, "approve").json()["approval_count"] == 1
+        assert phone.act(number, "publish").status_code == 409
+
+    def test_a_token_of_nobody_cannot_approve(
+        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person
+    ) -> None:
+        publish()
+        ask_for(with_stream, 1)
+        number = ana.propose(document=WIDER_RULE)["id"]
+        answer = with_stream.client.post(f"{PROPOSALS}/{number}/approve", headers=ANY_STATE)
+        assert answer.status_code == 403
+        assert "--person" in answer.json()["detail"]
+
+    def test_the_name_of_a_token_of_nobody_is_its_authors_identity(
+        self, with_stream: ServiceUnderTest, publish: Publish, bob: Person
+    ) -> None:
+        publish()
+        nameless = token_of(with_stream, "Bob")
+        number = nameless.propose(document=WIDER_RULE)["id"]
+        assert bob.act(number, "approve").status_code == 403
+
+    @pytest.mark.parametrize("role", [Role.VIEWER, Role.JOB, Role.AUTHOR])
+    def test_roles_below_publisher_decide_nothing(
+        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person, role: Role
+    ) -> None:
+        publish()
+        number = ana.propose(document=WIDER_RULE)["id"]
+        other = token_of(with_stream, "other", role, person="other")
+        for verb, body in (("approve", None), ("publish", None), ("reject", {"reason": "no"})):
+            assert other.act(number, verb, json=body).status_code == 403
+
+    def test_only_its_author_edits_renews_and_withdraws_it(
+        self, publish: Publish, ana: Person, bob: Person
+    ) -> None:
+        publish()
+        number = ana.propose(document=WIDER_RULE)["id"]
+        path = f"{PROPOSALS}/{number}"
+        edited = {"document": processor_document(pattern=WIDEST)}
+        assert bob.send("PUT", path, json=edited).status_code == 403
+        assert bob.act(number, "renew").status_code == 403
+        assert bob.act(number, "withdraw").status_code == 403
+        assert ana.act(number, "withdraw").json()["state"] == "withdrawn"
+        assert ana.act(number, "withdraw").status_code == 409
+
+
+class TestWhatIsApproved:
+    def test_an_edit_loses_the_approvals(
+        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person, bob: Person
+    ) -> None:
+        publish()
+        ask_for(with_stream, 1)
+        proposal = ana.propose(document=WIDER_RULE)
+        path = f"{PROPOSALS}/{proposal['id']}"
+        bob.act(proposal["id"], "approve")
+        same = ana.send("PUT", path, json={"document": WIDER_RULE})
+        assert (same.json()["approval_count"], same.json()["revision"]) == (1, 1)
+        # The log keeps the comment as the reason for what others have approved.
+        said = ana.send("PUT", path, json={"document": WIDER_RULE, "comment": "bob wants it"})
+        assert (said.json()["approval_count"], said.json()["revision"]) == (0, 2)
+        edited = ana.send("PUT", path, json={"document": processor_document(pattern=WIDEST)})
+        assert (edited.json()["approval_count"], edited.json()["revision"]) == (0, 3)
+        assert ana.act(proposal["id"], "publish").status_code == 409
+        seen = {"If-Match": f'"{proposal["revision"]}"'}
+        assert bob.act(proposal["id"], "approve", headers=seen).status_code == 412
+        assert bob.act(proposal["id"], "approve").status_code == 200
+        assert ana.act(proposal["id"], "publish").status_code == 200
+        assert with_stream.client.get(PATH).json()["document"]["pattern"] == WIDEST
+
+    def test_it_stays_of_its_kind_and_rule(self, publish: Publish, ana: Person) -> None:
+        publish()
+        number = ana.propose(document=WIDER_RULE)["id"]
+        for change in (
+            {"document": processor_document(id="another")},
+            {"kind": "delete", "processor_id": "failed-logins"},
+        ):
+            assert ana.send("PUT", f"{PROPOSALS}/{number}", json=change).status_code == 409
+
+    def test_a_rule_that_has_changed_makes_it_stale_until_it_is_renewed(
+        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person, bob: Person
+    ) -> None:
+        publish()
+        number = ana.propose(document=WIDER_RULE)["id"]
+        bob.act(number, "approve")
+        publish(pattern=WIDEST)
+        ask_for(with_stream, 1)
+        assert bob.send("GET", f"{PROPOSALS}/{number}").json()["is_stale"]
+        for verb in ("approve", "publish"):
+            answer = bob.act(number, verb)
+            assert answer.status_code == 409
+            assert "renew" in answer.json()["detail"]
+        renewed = ana.act(number, "renew").json()
+        assert (renewed["is_stale"], renewed["approval_count"]) == (False, 0)
+        assert renewed["base_version"] == 2
+        assert ana.act(number, "renew").status_code == 409
+        bob.act(number, "approve")
+        assert ana.act(number, "publish").json()["published_version"] == 3
+
+    def test_labels_do_not_make_it_stale(
+        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person
+    ) -> None:
+        publish()
+        number = ana.propose(document=WIDER_RULE)["id"]
+        with_stream.client.patch(PATH, json={"owner": "fraud"}, headers=ANY_STATE)
+        assert not ana.send("GET", f"{PROPOSALS}/{number}").json()["is_stale"]
+
+    def test_a_document_that_does_not_fit_its_stream_any_more_is_not_published(
+        self, with_stream: ServiceUnderTest, ana: Person, bob: Person
+    ) -> None:
+        document = processor_document(select={"money": "login.amount"})
+        number = ana.propose(document=document)["id"]
+        bob.act(number, "approve")
+        narrower = STREAM | {"schema": "user STRING, action STRING, ts TIMESTAMP"}
+        redefined = with_stream.client.put("/v1/streams/logins", json=narrower, headers=ANY_STATE)
+        assert redefined.status_code == 200
+        answer = ana.act(number, "publish")
+        assert answer.status_code == 422
+        assert answer.json()["errors"][0]["pointer"].startswith("/document/select")
+
+    def test_a_rejected_one_is_closed_with_its_reason(
+        self, publish: Publish, ana: Person, bob: Person
+    ) -> None:
+        publish()
+        number = ana.propose(document=WIDER_RULE)["id"]
+        rejected = bob.act(number, "reject", json={"reason": "too noisy"}).json()
+        assert (rejected["state"], rejected["reason"]) == ("rejected", "too noisy")
+        for verb in ("approve", "publish", "withdraw", "renew"):
+            own = ana if verb in {"withdraw", "renew"} else bob
+            answer = own.act(number, verb)
+            assert answer.status_code == 409, verb
+            assert "rejected by bob" in answer.json()["detail"]
+
+    def test_the_definition_that_ran_last_is_compared_with_what_a_resume_would_run(
+        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person, bob: Person
+    ) -> None:
+        publish()
+        ask_for(with_stream, 1)
+        assert ana.send("POST", f"{PATH}/pause").status_code == 200
+        assert ana.send("PUT", PATH, json=WIDER_RULE).status_code == 200
+        proposal = bob.propose(kind="resume", processor_id="failed-logins")
+        assert (proposal["versions"], proposal["base_version"]) == ([2], 1)
+        assert [each["pointer"] for each in proposal["differences"]] == ["/pattern/within"]
+
+
+class TestEveryWayIn:
+    """Each change that lets something run, for every role; and those that are free."""
+
+    @pytest.fixture
+    def gated(self, with_stream: ServiceUnderTest, publish: Publish) -> ServiceUnderTest:
+        publish()
+        publish(pattern=WIDER)
+        publish(id="paused-rule")
+        steps = [{"name": "large", "where": "amount > :limit"}]
+        limit = {"type": "DOUBLE", "value": 100}
+        publish(id="with-limit", pattern={"steps": steps, "parameters": {"limit": limit}})
+        answer = with_stream.client.post("/v1/processors/paused-rule/pause", headers=ANY_STATE)
+        assert answer.status_code == 200
+        ask_for(with_stream, 1)
+        return with_stream
+
+    @pytest.mark.parametrize("role", [Role.AUTHOR, Role.PUBLISHER, Role.ADMIN])
+    @pytest.mark.parametrize(
+        ("method", "path", "body"),
+        [
+            ("POST", "/v1/processors", processor_document(id="another")),
+            ("PUT", PATH, processor_document(pattern=WIDEST)),
+            (
+                "PUT",
+                PATH,
+                processor_document(pattern=WIDEST, effective_from="2031-01-01T00:00:00Z"),
+            ),
+            ("PATCH", "/v1/processors/with-limit/parameters", {"limit": 120}),
+            ("POST", f"{PATH}/rollback", {"version": 1}),
+            ("DELETE", PATH, None),
+            ("DELETE", "/v1/processors/paused-rule", None),
+            ("POST", "/v1/processors/paused-rule/resume", None),
+            ("POST", "/v1/streams/logins/rules/resume", {"ids": ["paused-rule"]}),
+            ("POST", f"{ROLLOUT}?share_percent=5", processor_document(pattern=WIDEST)),
+        ],
+    )
+    def test_is_refused_without_a_proposal(
+        self, gated: ServiceUnderTest, role: Role, method: str, path: str, body: Any
+    ) -> None:
+        before = gated.client.get("/v1/streams/logins/snapshot").content
+        headers = ANY_STATE | gated.as_role(role)
+        answer = gated.client.request(method, path, json=body, headers=headers)
+        assert answer.status_code == 403, answer.text
+        if role is not Role.AUTHOR:
+            assert "must be approved by 1 person other than" in answer.json()["detail"]
+        assert gated.client.get("/v1/streams/logins/snapshot").content == before
+        assert gated.client.get(PATH).json()["version"] == 2
+
+    def test_so_are_changes_of_what_is_tried_or_scheduled(
+        self, gated: ServiceUnderTest, ana: Person
+    ) -> None:
+        ask_for(gated, 0)
+        later = processor_document(pattern=WIDEST, effective_from="2031-01-01T00:00:00Z")
+        assert ana.send("PUT", PATH, json=later).status_code == 200
+        ask_for(gated, 1)
+        assert ana.send("POST", f"{PATH}/versions/3/cancel").status_code == 403
+        assert ana.send("POST", ROLLOUT, json=processor_document()).status_code == 200
+        assert ana.send("PATCH", ROLLOUT, json={"share_percent": 5}).status_code == 403
+        assert ana.send("POST", f"{ROLLOUT}/promote").status_code == 403
+        assert ana.send("PUT", PATH, json=processor_document()).status_code == 403
+        ask_for(gated, 0)
+        assert ana.send("PATCH", ROLLOUT, json={"share_percent": 5}).status_code == 200
+        ask_for(gated, 1)
+        assert ana.send("PATCH", ROLLOUT, json={"share_percent": 6}).status_code == 403
+        another = processor_document(pattern=PATTERN | {"within": "3 hours"})
+        assert ana.send("POST", f"{ROLLOUT}?share_percent=5", json=another).status_code == 403
+        assert ana.send("PATCH", ROLLOUT, json={"share_percent": 4}).status_code == 200
+        assert ana.send("DELETE", ROLLOUT).status_code == 200
+
+    def test_a_rule_cannot_be_brought_back_or_promoted_by_a_create(
+        self, gated: ServiceUnderTest, ana: Person
+    ) -> None:
+        ask_for(gated, 0)
+        assert ana.send("DELETE", PATH).status_code == 204
+        ask_for(gated, 1)
+        assert ana.send("POST", "/v1/processors", json=processor_document()).status_code == 403
+        assert ana.send("POST", f"{PATH}/rollback", json={"version": 1}).status_code == 403
+        shadow = "/v1/processors?shadow=true"
+        assert ana.send("POST", shadow, json=processor_document()).status_code == 201
+        assert ana.send("PUT", PATH, json=processor_document()).status_code == 403
+
+    def test_what_stops_something_or_runs_nothing_is_free(
+        self, gated: ServiceUnderTest, ana: Person
+    ) -> None:
+        paused = "/v1/processors?paused=true"
+        for method, path, body in (
+            ("POST", f"{PATH}/pause", None),
+            ("PUT", PATH, processor_document(pattern=WIDEST)),
+            ("PATCH", PATH, {"owner": "fraud"}),
+            ("POST", paused, processor_document(id="another")),
+            ("POST", "/v1/streams/logins/rules/pause", {"ids": ["another"]}),
+        ):
+            answer = ana.send(method, path, json=body)
+            assert answer.is_success, answer.text
+        assert [is_paused for _, is_paused in runs(gated)["published"]].count(False) == 1
+
+    def test_the_number_is_the_admins_and_a_stream_document_does_not_touch_it(
+        self, gated: ServiceUnderTest, ana: Person
+    ) -> None:
+        path = "/v1/streams/logins/approvals"
+        assert ana.send("PUT", path, json={"required": 0}).status_code == 403
+        assert gated.client.put(path, json={"required": 0}).status_code == 428
+        assert gated.client.put(path, json={"required": 11}, headers=ANY_STATE).status_code == 422
+        described = STREAM | {"description": "who signs in"}
+        answer = gated.client.put("/v1/streams/logins", json=described, headers=ANY_STATE)
+        assert answer.json()["required_approvals"] == 1
+        change = newest_change(gated, "stream.approvals")
+        assert change["subject"] == "1, before 0"
+
+    def test_a_stream_document_cannot_say_it(self, gated: ServiceUnderTest) -> None:
+        document = STREAM | {"required_approvals": 0}
+        answer = gated.client.put("/v1/streams/logins", json=document, headers=ANY_STATE)
+        assert answer.status_code == 422
+
+
+class TestEveryKind:
+    """Each kind of change can be proposed, and does what it says once it is published."""
+
+    @pytest.fixture
+    def publish_proposal(
+        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person, bob: Person
+    ) -> Callable[..., Any]:
+        publish()
+        ask_for(with_stream, 1)
+
+        def published(**change: Any) -> Any:
+            number = ana.propose(**change)["id"]
+            assert bob.act(number, "approve").status_code == 200
+            answer = bob.act(number, "publish")
+            assert answer.status_code == 200, answer.text
+            return answer.json()
+
+        return published
+
+    def test_does_what_it_says(
+        self, with_stream: ServiceUnderTest, publish_proposal: Callable[..., Any], ana: Person
+    ) -> None:
+        name = {"processor_id": "failed-logins"}
+        tried = publish_proposal(kind="canary", document=WIDER_RULE, share_percent=5)
+        assert tried["published_version"] == 2
+        assert runs(with_stream) == {"published": [(1, False)], "tried": [(2, 500)]}
+        publish_proposal(kind="share", share_percent=20, **name)
+        assert runs(with_stream)["tried"] == [(2, 2_000)]
+        assert publish_proposal(kind="promote", **name)["published_version"] == 2
+        assert runs(with_stream) == {"published": [(2, False)], "tried": []}
+        assert publish_proposal(kind="rollback", version=1, **name)["published_version"] == 3
+        later = processor_document(pattern=WIDEST, effective_from="2031-01-01T00:00:00Z")
+        publish_proposal(document=later)
+        assert runs(with_stream)["published"] == [(3, False), (4, False)]
+        publish_proposal(kind="cancel", version=4, **name)
+        assert runs(with_stream)["published"] == [(3, False)]
+        ana.send("POST", f"{PATH}/pause")
+        publish_proposal(kind="resume", **name)
+        assert runs(with_stream)["published"] == [(3, False)]
+        publish_proposal(kind="delete", **name)
+        assert runs(with_stream)["published"] == []
+        publish_proposal(kind="rollback", version=2, **name)
+        assert with_stream.client.get(PATH).json()["document"]["pattern"] == WIDER
+
+
+class TestListsAndBounds:
+    def test_lists_are_filtered_and_paged(
+        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person, bob: Person
+    ) -> None:
+        publish()
+        numbers = [ana.propose(document=WIDER_RULE)["id"] for _ in range(3)]
+        other = bob.propose(document=processor_document(id="another"))["id"]
+        ana.act(numbers[0], "withdraw")
+
+        def listed(query: str) -> list[int]:
+            items = ana.send("GET", f"{PROPOSALS}?{query}").json()["items"]
+            return [each["id"] for each in items]
+
+        assert listed("") == [other, *reversed(numbers)]
+        assert listed("state=open&processor=failed-logins") == [numbers[2], numbers[1]]
+        assert listed("mine=false") == listed("author=bob") == [other]
+        assert listed("stream=nothing") == []
+        first = ana.send("GET", f"{PROPOSALS}?limit=2").json()
+        rest = ana.send("GET", f"{PROPOSALS}?limit=2&cursor={first['next_cursor']}").json()
+        assert [each["id"] for each in [*first["items"], *rest["items"]]] == listed("")
+        assert rest["next_cursor"] is None
+        text = with_stream.client.get("/metrics").text
+        assert 'percept_open_proposals{stream="logins"} 3.0' in text
+
+    def test_only_so_many_are_open(
+        self, publish: Publish, ana: Person, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        publish()
+        monkeypatch.setattr("api.proposals.service.MOST_OPEN", 1)
+        number = ana.propose(document=WIDER_RULE)["id"]
+        answer = ana.send("POST", PROPOSALS, json={"document": WIDER_RULE})
+        assert answer.status_code == 409
+        ana.act(number, "withdraw")
+        ana.propose(document=WIDER_RULE)
+        assert schemas.MOST_OPEN == 200
+
+    def test_of_closed_ones_the_newest_are_kept(self, database_url: str) -> None:
+        with running_service(database_url, proposals_per_stream=2) as service:
+            assert service.client.post("/v1/streams", json=STREAM).status_code == 201
+            ana = token_of(service, "ana")
+            numbers = [ana.propose(document=WIDER_RULE)["id"] for _ in range(5)]
+            ana.act(numbers[3], "comments", json={"text": "goes with it"})
+            for number in (numbers[4], *numbers[1:4]):
+                assert ana.act(number, "withdraw").status_code == 200
+            kept = [each["id"] for each in ana.send("GET", PROPOSALS).json()["items"]]
+            assert kept == [numbers[4], numbers[3], numbers[0]]
+            assert ana.send("GET", f"{PROPOSALS}/{numbers[1]}").status_code == 404
+
+
+class TestRaces:
+    def test_of_many_who_publish_at_once_one_does(
+        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person, bob: Person
+    ) -> None:
+        publish()
+        ask_for(with_stream, 1)
+        number = ana.propose(document=WIDER_RULE)["id"]
+        bob.act(number, "approve")
+        with ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(lambda _: bob.act(number, "publish"), range(8)))
+        assert sorted(each.status_code for each in answers) == [200, *[409] * 7]
+        assert with_stream.client.get(PATH).json()["version"] == 2
+        assert runs(with_stream)["published"] == [(2, False)]
+
+    def test_what_is_approved_while_it_is_edited_is_never_the_edited_one(
+        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person, bob: Person
+    ) -> None:
+        publish()
+        ask_for(with_stream, 1)
+        edited = {"document": processor_document(pattern=WIDEST)}
+        for _ in range(10):
+            proposal = ana.propose(document=WIDER_RULE)
+            path = f"{PROPOSALS}/{proposal['id']}"
+            seen = {"If-Match": f'"{proposal["revision"]}"'}
+            with ThreadPoolExecutor(2) as pool:
+                edit = pool.submit(ana.send, "PUT", path, json=edited)
+                approval = pool.submit(bob.act, proposal["id"], "approve", headers=seen)
+                assert edit.result().status_code == 200
+                assert approval.result().status_code in {200, 412}
+            assert ana.send("GET", path).json()["approval_count"] == 0

@@ -1,0 +1,94 @@
+"""`percept snooze`, `snoozes`, `unsnooze` and `webhooks` against a service that listens."""
+
+import json
+import re
+from collections.abc import Callable
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from api.access.authentication import Role
+from percept.command_line import app
+from tests.api.documents import processor_document
+from tests.api.listening import ListeningService
+
+ID = "failed-logins"
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(listening: ListeningService, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command with the token of a role; returns its result."""
+    monkeypatch.setenv("PERCEPT_URL", listening.url)
+
+    def with_role(*words: object, role: Role = Role.ADMIN) -> Result:
+        token = listening.service.token_of[role]
+        return CliRunner().invoke(app, [*map(str, words)], env={"PERCEPT_TOKEN": token})
+
+    with listening.client() as client:
+        client.create(processor_document())
+    return with_role
+
+
+def test_a_rule_is_snoozed_listed_and_woken(run: Run) -> None:
+    every = run("snooze", ID, "--for", "1h")
+    assert every.stdout == f"{ID}: snoozed for all keys until 2027-01-15T09:00:00.000Z\n"
+    until = "2027-01-16T00:00Z"
+    one = run("snooze", ID, "--key", "eve", "--until", until, "--comment", "drill")
+    assert one.stdout == f"{ID}: snoozed for key eve until 2027-01-16T00:00:00.000Z\n"
+    for words in (["snoozes"], ["snoozes", ID]):
+        lines = run(*words).stdout.splitlines()
+        assert [re.split(r"\s{2,}", line.strip())[:3] for line in lines[1:]] == [
+            [ID, "all keys", "2027-01-15T09:00:00.000Z"],
+            [ID, "eve", "2027-01-16T00:00:00.000Z"],
+        ]
+    (first, second) = map(json.loads, run("snoozes", "--json").stdout.splitlines())
+    assert (first["key"], second["key"], second["comment"]) == (None, "eve", "drill")
+    assert run("unsnooze", ID).stdout == f"{ID}: no longer snoozed for all keys\n"
+    again = run("unsnooze", ID)
+    assert (again.exit_code, "is not snoozed so" in again.output) == (1, True)
+    assert run("unsnooze", ID, "--all").stdout == f"{ID}: no longer snoozed for key eve\n"
+    assert "nothing is snoozed" in run("snoozes").output
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["snooze", ID], 2, "until when?"),
+        (["snooze", ID, "--for", "1h", "--until", "2027-01-16T00:00Z"], 2, "until when?"),
+        (["snooze", "failed-login", "--for", "1h"], 1, "failed-logins"),
+        (["snooze", ID, "--for", "soon"], 2, "/for"),
+        (["unsnooze", ID, "--all", "--key", "eve"], 2, "--key and --all"),
+        (["webhooks", "test", "on call"], 1, "there is no webhook on call"),
+        (["webhooks", "create", "a", "ftp://x"], 2, "/url"),
+        (["webhooks", "create", "a", "https://x.example", "--event", "b"], 2, "/events/0"),
+    ],
+)
+def test_what_cannot_be_is_told(run: Run, words: list[str], code: int, told: str) -> None:
+    result = run(*words)
+    assert (result.exit_code, told in result.output) == (code, True), result.output
+
+
+def test_roles(run: Run) -> None:
+    assert run("snooze", ID, "--for", "1h", role=Role.AUTHOR).exit_code == 1
+    assert run("snoozes", role=Role.VIEWER).exit_code == 0
+    assert run("webhooks", "list", role=Role.PUBLISHER).exit_code == 1
+
+
+def test_a_webhook_is_made_tested_and_removed(run: Run) -> None:
+    assert "there are no webhooks" in run("webhooks", "list").output
+    made = run("webhooks", "create", "on call", "https://127.0.0.1/x", "--event", "job.stale")
+    secret = made.stdout.splitlines()[-1].strip()
+    assert secret.startswith("whsec_")
+    renewed = run("webhooks", "new-secret", "on call").stdout.splitlines()[-1].strip()
+    assert renewed.startswith("whsec_")
+    assert renewed != secret
+    assert "is on its way" in run("webhooks", "test", "on call").stdout
+    assert "webhook.test" in run("webhooks", "deliveries", "on call").stdout
+    assert run("webhooks", "disable", "on call").stdout == "on call: disabled\n"
+    listed = run("webhooks", "list").stdout
+    assert "disabled" in listed
+    assert "job.stale" in listed
+    assert run("webhooks", "enable", "on call").stdout == "on call: enabled\n"
+    assert run("webhooks", "delete", "on call").stdout == "on call: deleted\n"
+    assert "there are no webhooks" in run("webhooks", "list").output

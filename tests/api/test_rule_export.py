@@ -1,0 +1,158 @@
+"""Rules read as documents over REST: `percept apply` finds them unchanged, a set imports them."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from api.access.authentication import Role
+from api.client import Client, RuleChange, ServiceError
+from api.gitops import commands
+from api.rules import exporting
+from cep.definition.text import json_text
+from tests.api.documents import ANY_STATE, PATTERN, processor_document
+from tests.api.listening import ListeningService, listening_service
+from tests.api.running import Publish, ServiceUnderTest
+
+EXPORT = "/v1/streams/logins/export"
+CLAUSE = (
+    "MATCH_RECOGNIZE (PARTITION BY user ORDER BY ts MEASURES A.user AS who "
+    "PATTERN (A B) DEFINE A AS action = 'fail', B AS action = 'login')"
+)
+APP = typer.Typer()
+APP.command()(commands.apply)
+
+
+def fill(client: Client) -> None:
+    """Publish rules of every kind: labelled, paused, scheduled, clauses, tried, deleted."""
+    labels = {"owner": "fraud", "tags": ["b", "a"], "description": "Three failures"}
+    examples = [{"events": [{"ts": 1, "user": "a", "action": "x"}], "matches": []}]
+    client.create(processor_document(id="labelled", examples=examples, **labels))
+    client.create(processor_document(id="paused"), paused=True)
+    client.create(processor_document(id="scheduled"))
+    for year in (2030, 2031):
+        later = {"effective_from": f"{year}-01-01T00:00:00.000Z", "severity": "high"}
+        pattern = PATTERN | {"within": f"{year} seconds"}
+        document = processor_document(id="scheduled", pattern=pattern, **later)
+        client.replace(document, if_match="*")
+    client.create({"id": "clause", "stream": "logins", "pattern": {"match_recognize": CLAUSE}})
+    client.create(processor_document(id="tried"), shadow=True)
+    client.create(processor_document(id="gone"))
+    client.delete("gone")
+
+
+def changes_of(documents: list[dict[str, Any]]) -> Iterator[RuleChange]:
+    """Yield what publishes exported documents where none of these rules is."""
+    seen = set()
+    for document in documents:
+        paused = document.get("paused", False)
+        change: RuleChange = {
+            "action": "publish",
+            "document": {name: value for name, value in document.items() if name != "paused"},
+        }
+        if document["id"] not in seen and paused:
+            change["paused"] = True
+        seen.add(document["id"])
+        yield change
+
+
+def test_apply_finds_what_is_exported_unchanged(
+    listening: ListeningService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with listening.client() as client:
+        fill(client)
+        documents = list(client.export_rules("logins"))
+    file = tmp_path / "rules.json"
+    file.write_text(json_text(documents), encoding="utf-8")
+    monkeypatch.setenv("PERCEPT_URL", listening.url)
+    monkeypatch.setenv("PERCEPT_TOKEN", listening.service.token_of[Role.ADMIN])
+    planned = CliRunner().invoke(APP, ["-f", str(file), "--dry-run"])
+    assert planned.output == "Plan: 4 unchanged\n"
+
+
+def test_what_is_exported_is_imported_by_a_change_set(
+    listening: ListeningService, migrated_store: Callable[[str], str]
+) -> None:
+    with listening.client() as client:
+        fill(client)
+        documents = list(client.export_rules("logins"))
+    assert [document["id"] for document in documents] == [
+        "clause",
+        "labelled",
+        "paused",
+        *["scheduled"] * 3,
+    ]
+    with listening_service(migrated_store("sqlite")) as other, other.client() as client:
+        made = client.change_rules("logins", changes_of(documents), comment="imported")
+        assert made.epoch == 2
+        assert list(client.export_rules("logins")) == documents
+        assert {rule.id: rule.state for rule in client.processors("logins")} == {
+            "clause": "published",
+            "labelled": "published",
+            "paused": "paused",
+            "scheduled": "scheduled",
+        }
+        with pytest.raises(ServiceError) as refused:
+            client.change_rules("logins", changes_of(documents))
+        assert (refused.value.status, refused.value.flaws[0].pointer) == (
+            428,
+            "/changes/0/based_on",
+        )
+
+
+def test_the_client_waits_longer_for_a_set_than_for_other_answers() -> None:
+    waited = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        waited.append(request.extensions["timeout"]["read"])
+        body = {"stream": "logins", "is_dry_run": False, "epoch": None, "changes": []}
+        return httpx2.Response(200, json=body | {"items": [], "next_cursor": None})
+
+    for seconds in (30.0, 300.0):
+        transport = httpx2.MockTransport(answer)
+        with Client(
+            "http://127.0.0.1", "token", timeout_seconds=seconds, transport=transport
+        ) as it:
+            it.change_rules("logins", [])
+            assert list(it.export_rules("logins")) == []
+    assert waited == [120.0, 30.0, 300.0, 300.0]
+
+
+def test_pages_end_between_rules_and_where_they_become_too_long(
+    with_stream: ServiceUnderTest, publish: Publish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for rule in ("a", "b", "c"):
+        publish(id=rule)
+    publish(id="b", pattern=PATTERN | {"within": "1 minute"}, effective_from="2030-01-01T00:00:00Z")
+
+    def pages(limit: int) -> list[list[str]]:
+        found, cursor = [], ""
+        while cursor is not None:
+            query = {"limit": limit} | ({"cursor": cursor} if cursor else {})
+            answer = with_stream.client.get(EXPORT, params=query)
+            assert answer.status_code == 200, answer.text
+            assert answer.json()["epoch"] == 5
+            cursor = answer.json()["next_cursor"]
+            found.append([document["id"] for document in answer.json()["items"]])
+        return found
+
+    assert pages(100) == [["a", "b", "b", "c"]]
+    assert pages(2) == [["a", "b", "b"], ["c"]]
+    monkeypatch.setattr(exporting, "MOST_CHARACTERS", 10)
+    assert pages(100) == [["a"], ["b", "b"], ["c"]]
+
+
+def test_what_is_not_there_and_what_is_asked_wrongly(with_stream: ServiceUnderTest) -> None:
+    client = with_stream.client
+    empty = client.get(EXPORT).json()
+    assert empty == {"items": [], "next_cursor": None, "epoch": 1}
+    assert client.get(EXPORT.replace("logins", "none")).status_code == 404
+    for query in ("limit=0", "limit=501", "cursor=x", "page=1"):
+        assert client.get(f"{EXPORT}?{query}").status_code in {400, 422}, query
+    client.post("/v1/processors", json=processor_document())
+    client.delete("/v1/processors/failed-logins", headers=ANY_STATE)
+    assert client.get(EXPORT).json()["items"] == []

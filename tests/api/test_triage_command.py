@@ -1,0 +1,153 @@
+"""`percept triage`: matches named, piped or found by a filter; told before, changed all or none."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from api.access.authentication import Role
+from api.client import Client
+from api.remote import triage_command
+from tests.api.documents import PATTERN
+from tests.api.listening import ListeningService
+from tests.api.triage import found, match_id, post
+
+APP = typer.Typer()
+APP.command()(triage_command.triage)
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def client(listening: ListeningService) -> Iterator[Client]:
+    with listening.client() as connected:
+        connected.publish("logins", "failed-logins", pattern=PATTERN)
+        post(
+            listening.service,
+            *(found(number, key=["eve" if number % 2 else "bob"]) for number in range(6)),
+        )
+        yield connected
+
+
+@pytest.fixture
+def run(listening: ListeningService, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("PERCEPT_URL", listening.url)
+    monkeypatch.setenv("PERCEPT_TOKEN", listening.service.token_of[Role.AUTHOR])
+
+    def run(*words: object, stdin: str = "") -> Result:
+        return CliRunner().invoke(APP, [str(each) for each in words], input=stdin)
+
+    return run
+
+
+def states(client: Client) -> dict[str, tuple[str, str]]:
+    """Return status and assignee of all matches that are not open."""
+    listed = client.matches("logins")
+    told = {each.match_id: (each.triage.status, each.triage.assignee) for each in listed}
+    return {name: state for name, state in told.items() if state != ("open", "")}
+
+
+def lines(result: Result) -> list[dict[str, Any]]:
+    assert result.exit_code == 0, result.output
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_named_matches_are_changed_and_what_is_so_already_is_told(run: Run, client: Client) -> None:
+    words = [match_id(1), match_id(2), "--status", "false-positive", "--assignee", "ana"]
+    dry = run(*words, "--dry-run")
+    assert "2 would be changed" in dry.output
+    assert states(client) == {}
+    result = run(*words, "--note", "A test account.", "--comment", "why")
+    assert f"{match_id(1)}  failed-logins  eve  open → false_positive; nobody → ana; a note" in (
+        result.output
+    )
+    assert states(client) == dict.fromkeys([match_id(1), match_id(2)], ("false_positive", "ana"))
+    assert [each.text for each in client.notes("logins", match_id(2))] == ["A test account."]
+    assert "0 changed, 2 are so already" in run(*words).output
+    assert "1 changed" in run(match_id(1), "--assignee", "").output
+    assert states(client)[match_id(1)] == ("false_positive", "")
+
+
+def test_one_that_is_not_known_leaves_all_as_they_are(run: Run, client: Client) -> None:
+    result = run(match_id(1), match_id(99), "--status", "resolved")
+    assert result.exit_code == 1
+    assert f"has no match {match_id(99)}; nothing was changed" in result.output
+    assert states(client) == {}
+
+
+def test_one_that_somebody_changes_meanwhile_leaves_all_as_they_are(
+    run: Run, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change = Client.triage_matches
+
+    def overtaken(self: Client, *arguments: Any, **more: Any) -> Any:
+        client.triage_match("logins", match_id(2), status="acknowledged", assignee="bob")
+        return change(self, *arguments, **more)
+
+    monkeypatch.setattr(Client, "triage_matches", overtaken)
+    result = run(match_id(1), match_id(2), "--status", "resolved")
+    assert result.exit_code == 1
+    assert "nothing was changed" in result.output
+    assert states(client) == {match_id(2): ("acknowledged", "bob")}
+
+
+def test_all_that_fit_are_changed_and_told_to_programs(run: Run, client: Client) -> None:
+    words = ["--rule", "failed-logins", "--key", "eve", "--now", "open", "--status", "resolved"]
+    told = lines(run(*words, "--dry-run", "--json"))
+    assert [each["match_id"] for each in told] == [match_id(5), match_id(3), match_id(1)]
+    assert told[0]["before"] == {"status": "open", "assignee": ""}
+    assert told[0]["after"] == {"status": "resolved", "assignee": ""}
+    assert (told[0]["is_changed"], told[0]["is_made"]) == (True, False)
+    assert states(client) == {}
+    assert "3 changed" in run(*words).output
+    assert set(states(client)) == {match_id(1), match_id(3), match_id(5)}
+    assert run(*words).output == "0 changed\n"
+    assert lines(run(*words, "--json")) == []
+    few = ["--key-prefix", "b", "--unassigned", "--assignee", "bob"]
+    assert len(lines(run(*few, "--json"))) == 3
+    assert "3 changed" in run("--assigned-to", "bob", "--status", "acknowledged").output
+
+
+def test_matches_come_from_a_pipe(run: Run, client: Client) -> None:
+    piped = f"{match_id(1)}\n\n" + json.dumps({"match_id": match_id(2), "number": 3}) + "\n"
+    assert "2 changed" in run("-", "--status", "acknowledged", stdin=piped).output
+    assert set(states(client)) == {match_id(1), match_id(2)}
+    for wrong, told in (
+        ("", "names no match"),
+        ('{"id": 1}\n', "line 1: no JSON object with match_id"),
+        ("".join(f"{match_id(number)}\n" for number in range(501)), "501 matches; 500 are"),
+    ):
+        result = run("-", "--status", "resolved", stdin=wrong)
+        assert (result.exit_code, told in result.output) == (2, True), result.output
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((match_id(1),), "nothing to change"),
+        (("--status", "resolved"), "name matches, or say which"),
+        ((match_id(1), "--key", "eve", "--status", "resolved"), "name matches, or say which"),
+        ((match_id(1), "--status", "false"), "'false' is not one of"),
+        (("--since", "soon", "--status", "resolved"), "'soon' is no time"),
+    ],
+)
+def test_what_cannot_be_meant_is_told(
+    run: Run, client: Client, words: tuple[str, ...], told: str
+) -> None:
+    result = run(*words)
+    assert result.exit_code == 2
+    assert told in " ".join(result.output.split())
+    assert states(client) == {}
+
+
+def test_matches_that_come_later_are_left_as_they_are(
+    listening: ListeningService, client: Client
+) -> None:
+    newest = next(client.matches("logins")).number
+    post(listening.service, found(7))
+    done = client.triage_found("logins", {"kind": "match"}, status="resolved", up_to=newest)
+    assert done.changed == 6
+    assert match_id(7) not in states(client)

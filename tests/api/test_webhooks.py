@@ -1,0 +1,568 @@
+"""Webhooks: told once of what needs attention, signed, tried again, never to private addresses."""
+
+import base64
+import hashlib
+import hmac
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from api.access.authentication import Role
+from api.settings import Settings
+from api.webhooks import rounds as rounds_module
+from api.webhooks import sending, service
+from api.webhooks.addresses import AddressRefused, checked_addresses, checked_url, is_public
+from api.webhooks.rounds import PAUSES_SECONDS, WebhookRounds
+from api.webhooks.sending import Answer, send
+from api.webhooks.signing import new_secret, signed_headers
+from tests.api.documents import ANY_STATE, processor_document
+from tests.api.running import START_MS, ServiceUnderTest, running_service
+from tests.api.test_jobs import ReportingJob, running
+from tests.docs.fences import fences
+
+WEBHOOKS = "/v1/webhooks"
+EVENTS = ["rule.quarantined", "rule.throttled", "job.stale", "discovery.failing", "approval.asked"]
+
+
+@dataclass
+class Receiver:
+    """A receiver on this machine: what came, and what it answers."""
+
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    came: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
+    on_request: Callable[[], object] = lambda: None
+    port: int = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/hook?team=fraud"
+
+    @property
+    def told(self) -> list[str]:
+        return [json.loads(body)["type"] for _, body in self.came]
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    found = Receiver()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            assert self.path == "/hook?team=fraud"
+            found.came.append(({k.lower(): v for k, v in self.headers.items()}, body))
+            found.on_request()
+            self.send_response(found.status)
+            for name, value in found.headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+
+        def log_message(self, *_args: Any) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    found.port = server.server_port
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    yield found
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def hooked(database_url: str) -> Iterator[ServiceUnderTest]:
+    """A service that may send to this machine; its rounds come when a test wants them."""
+    settings: dict[str, Any] = {"webhook_private_addresses": True, "webhook_seconds": 3_600}
+    with running_service(database_url, **settings) as service:
+        assert service.client.post("/v1/streams", json=STREAM_DOCUMENT).status_code == 201
+        yield service
+
+
+STREAM_DOCUMENT = {
+    "name": "logins",
+    "schema": "user STRING, action STRING, amount DECIMAL(10,2), ts TIMESTAMP",
+    "event_time_column": "ts",
+}
+
+
+def rounds_of(service: ServiceUnderTest, **settings: Any) -> WebhookRounds:
+    chosen = {"webhook_private_addresses": True} | settings
+    return WebhookRounds(
+        service.database, service.clock, Settings(database_url=service.url, **chosen)
+    )
+
+
+def create(service: ServiceUnderTest, url: str, **more: Any) -> Any:
+    body = {"name": "on call", "url": url, "events": EVENTS} | more
+    answer = service.client.post(WEBHOOKS, json=body)
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def deliveries(service: ServiceUnderTest, webhook: Any) -> Any:
+    answer = service.client.get(f"{WEBHOOKS}/{webhook['id']}/deliveries")
+    assert answer.status_code == 200, answer.text
+    return answer.json()["items"]
+
+
+def published(service: ServiceUnderTest) -> ReportingJob:
+    answer = service.client.post("/v1/processors", json=processor_document())
+    assert answer.status_code == 201, answer.text
+    return ReportingJob(service)
+
+
+class TestEvents:
+    def test_each_concern_is_told_once_and_again_after_it_was_over(
+        self, hooked: ServiceUnderTest, receiver: Receiver
+    ) -> None:
+        job = published(hooked)
+        create(hooked, receiver.url)
+        rounds = rounds_of(hooked)
+        rounds.once()
+        assert receiver.told == []
+        broken = running(state="quarantined", error="boom")
+        job.beat(broken, discovery={"status": "failing", "error": "no route"})
+        for _ in range(3):
+            rounds.once()
+        assert sorted(receiver.told) == ["discovery.failing", "rule.quarantined"]
+        bodies = {json.loads(body)["type"]: json.loads(body) for _, body in receiver.came}
+        assert bodies["rule.quarantined"] == {
+            "type": "rule.quarantined",
+            "timestamp": "2027-01-15T08:00:00.000Z",
+            "data": {
+                "stream": "logins",
+                "job": "main",
+                "rule": "failed-logins",
+                "version": 1,
+                "error": "boom",
+            },
+        }
+        job.beat(running(), discovery={"status": "ok"})
+        rounds.once()
+        job.beat(running(throttled_until_ms=START_MS), running(version=2, state="quarantined"))
+        rounds.once()
+        assert sorted(receiver.told[2:]) == ["rule.quarantined", "rule.throttled"]
+        hooked.clock.time_ms += 3_600_000
+        rounds.once()
+        rounds.once()
+        assert receiver.told[4:] == ["job.stale"]
+        job.beat(running())
+        rounds.once()
+        job.beat(broken)
+        rounds.once()
+        assert receiver.told[5:] == ["rule.quarantined"]
+
+    def test_approvals_are_asked_for_until_there_are_enough(
+        self, hooked: ServiceUnderTest, receiver: Receiver
+    ) -> None:
+        published(hooked)
+        path = "/v1/streams/logins/approvals"
+        assert hooked.client.put(path, json={"required": 1}, headers=ANY_STATE).is_success
+        create(hooked, receiver.url)
+        document = processor_document(severity="low")
+        asked = hooked.client.post("/v1/proposals", json={"document": document})
+        assert asked.is_success, asked.text
+        rounds = rounds_of(hooked)
+        rounds.once()
+        rounds.once()
+        assert receiver.told == ["approval.asked"]
+        data = json.loads(receiver.came[0][1])["data"]
+        assert (data["rule"], data["approvals_missing"]) == ("failed-logins", 1)
+
+    def test_only_what_it_is_for(self, hooked: ServiceUnderTest, receiver: Receiver) -> None:
+        job = published(hooked)
+        other = STREAM_DOCUMENT | {"name": "payments"}
+        assert hooked.client.post("/v1/streams", json=other).status_code == 201
+        create(hooked, receiver.url, events=["job.stale"])
+        create(hooked, receiver.url, name="payments", stream="payments")
+        job.beat(running(state="quarantined", error="boom"))
+        rounds_of(hooked).once()
+        assert receiver.told == []
+
+
+class TestDelivery:
+    def test_a_message_is_signed_and_its_secret_shown_once(
+        self, hooked: ServiceUnderTest, receiver: Receiver, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        webhook = create(hooked, receiver.url)
+        path = f"{WEBHOOKS}/{webhook['id']}"
+        assert hooked.client.post(f"{path}/test").status_code == 202
+        rounds_of(hooked).once()
+        ((headers, body),) = receiver.came
+        sent = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
+        key = base64.b64decode(webhook["secret"].removeprefix("whsec_"))
+        digest = base64.b64encode(hmac.new(key, sent, hashlib.sha256).digest()).decode()
+        assert headers["webhook-signature"] == f"v1,{digest}"
+        assert headers["webhook-timestamp"] == str(START_MS // 1_000)
+        (delivered,) = deliveries(hooked, webhook)
+        assert (delivered["state"], delivered["status"], delivered["attempts"]) == (
+            "delivered",
+            200,
+            1,
+        )
+        assert delivered["body"].encode() == body
+        renewed = hooked.client.post(f"{path}/secret").json()["secret"]
+        assert renewed != webhook["secret"]
+        texts = [
+            hooked.client.get(each).text
+            for each in (WEBHOOKS, path, f"{path}/deliveries", "/v1/changes", "/metrics")
+        ]
+        told = "".join([*texts, *capfd.readouterr()])
+        for secret in (webhook["secret"], renewed):
+            assert secret not in told
+        assert "team=fraud" not in hooked.client.get("/v1/changes").text
+
+    def test_it_is_tried_again_with_growing_pauses_and_given_up(
+        self, hooked: ServiceUnderTest, receiver: Receiver
+    ) -> None:
+        webhook = create(hooked, receiver.url)
+        hooked.client.post(f"{WEBHOOKS}/{webhook['id']}/test")
+        receiver.status = 500
+        for attempt, pause in enumerate([*PAUSES_SECONDS, 0], start=1):
+            rounds_of(hooked).once()
+            rounds_of(hooked).once()
+            (found,) = deliveries(hooked, webhook)
+            assert (found["attempts"], len(receiver.came)) == (attempt, attempt)
+            hooked.clock.time_ms += pause * 1_000
+        assert (found["state"], found["error"]) == ("failed", "it answered 500")
+        assert len({headers["webhook-id"] for headers, _ in receiver.came}) == 1
+        hooked.clock.time_ms += 10**9
+        rounds_of(hooked).once()
+        assert len(receiver.came) == len(PAUSES_SECONDS) + 1
+
+    def test_nobody_sends_what_somebody_else_sends(
+        self, hooked: ServiceUnderTest, receiver: Receiver
+    ) -> None:
+        job = published(hooked)
+        webhook = create(hooked, receiver.url)
+        for _ in range(20):
+            hooked.client.post(f"{WEBHOOKS}/{webhook['id']}/test")
+        job.beat(running(state="quarantined", error="boom"))
+        # While one message is on its way another instance looks for what is due.
+        another = rounds_of(hooked)
+        receiver.on_request = lambda: another._send(set()) if len(receiver.came) == 1 else 0
+        with ThreadPoolExecutor(4) as threads:
+            for done in [threads.submit(rounds_of(hooked).once) for _ in range(4)]:
+                done.result()
+        assert len(receiver.came) == 21
+        assert len({headers["webhook-id"] for headers, _ in receiver.came}) == 21
+
+    def test_one_that_never_answers_delays_no_other_and_nothing_new(
+        self, hooked: ServiceUnderTest, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        job, is_first = published(hooked), threading.Lock()
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+
+            def soon_given_up(to: str, *args: Any, **more: Any) -> Answer:
+                return send(to, *args, **more, seconds=1.0 if to == url else 60.0)
+
+            monkeypatch.setattr(rounds_module, "send", soon_given_up)
+            never = create(hooked, url, name="never", events=["job.stale"])
+            healthy = create(hooked, receiver.url)
+            for webhook, count in ((never, 20), (healthy, 3)):
+                for _ in range(count):
+                    hooked.client.post(f"{WEBHOOKS}/{webhook['id']}/test")
+                hooked.clock.time_ms += 1
+            breaks = running(state="quarantined", error="boom")
+            receiver.on_request = lambda: (
+                job.beat(breaks) if is_first.acquire(blocking=False) else None
+            )
+            rounds_of(hooked).once()
+        assert sorted(receiver.told) == ["rule.quarantined", *["webhook.test"] * 3]
+        tried = [each["attempts"] for each in deliveries(hooked, never)]
+        assert sorted(tried) == [0] * 18 + [1] * 2
+
+    def test_one_whose_sender_has_died_is_sent_again_later(
+        self, hooked: ServiceUnderTest, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        webhook = create(hooked, receiver.url)
+        hooked.client.post(f"{WEBHOOKS}/{webhook['id']}/test")
+
+        def dies(*_args: object, **_more: object) -> Answer:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as dying:
+            dying.setattr(rounds_module, "send", dies)
+            with pytest.raises(KeyboardInterrupt):
+                rounds_of(hooked).once()
+        rounds_of(hooked).once()
+        assert receiver.came == []
+        hooked.clock.time_ms += rounds_module.CLAIM_MS
+        rounds_of(hooked).once()
+        (found,) = deliveries(hooked, webhook)
+        assert (found["state"], found["attempts"], len(receiver.came)) == ("delivered", 2, 1)
+
+    def test_what_is_kept_is_bounded(
+        self, hooked: ServiceUnderTest, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(rounds_module, "MAXIMUM_PENDING", 1)
+        job = published(hooked)
+        webhook = create(hooked, receiver.url)
+        receiver.status = 503
+        versions = [running(version=n, state="quarantined", error="x") for n in (1, 2, 3)]
+        job.beat(*versions)
+        rounds_of(hooked).once()
+        assert len(deliveries(hooked, webhook)) == 1
+        receiver.status = 200
+        for _ in range(4):
+            hooked.clock.time_ms += 6_000
+            job.beat()
+            rounds_of(hooked, webhook_deliveries=2).once()
+        assert len(set(receiver.told)) == 1
+        assert len({headers["webhook-id"] for headers, _ in receiver.came}) == 3
+        assert len(deliveries(hooked, webhook)) == 2
+
+    def test_metrics_tell_no_names(self, hooked: ServiceUnderTest, receiver: Receiver) -> None:
+        webhook = create(hooked, receiver.url, name="fraud team of the bank")
+        hooked.client.post(f"{WEBHOOKS}/{webhook['id']}/test")
+        told = hooked.client.get("/metrics", headers=hooked.as_role(Role.VIEWER)).text
+        assert f'state="pending",webhook="{webhook["id"]}"' in told
+        assert "fraud team" not in told
+
+    def test_gone_means_gone(self, hooked: ServiceUnderTest, receiver: Receiver) -> None:
+        webhook = create(hooked, receiver.url)
+        hooked.client.post(f"{WEBHOOKS}/{webhook['id']}/test")
+        receiver.status = 410
+        rounds_of(hooked).once()
+        shown = hooked.client.get(f"{WEBHOOKS}/{webhook['id']}").json()
+        assert (shown["enabled"], deliveries(hooked, webhook)[0]["state"]) == (False, "failed")
+        assert hooked.client.post(f"{WEBHOOKS}/{webhook['id']}/test").status_code == 409
+
+    def test_messages_wait_while_it_is_disabled_and_go_with_it(
+        self, hooked: ServiceUnderTest, receiver: Receiver
+    ) -> None:
+        webhook = create(hooked, receiver.url)
+        path = f"{WEBHOOKS}/{webhook['id']}"
+        hooked.client.post(f"{path}/test")
+        assert hooked.client.patch(path, json={"enabled": False}).json()["pending"] == 1
+        rounds_of(hooked).once()
+        assert receiver.came == []
+        assert hooked.client.patch(path, json={"enabled": True, "name": "night"}).is_success
+        assert hooked.client.delete(path).status_code == 204
+        rounds_of(hooked).once()
+        assert receiver.came == []
+        assert hooked.client.get(path).status_code == 404
+
+    def test_the_service_does_it_by_itself(self, database_url: str, receiver: Receiver) -> None:
+        arrived = threading.Event()
+        receiver.on_request = arrived.set
+        settings: dict[str, Any] = {
+            "webhook_private_addresses": True,
+            "webhook_seconds": 0.02,
+        }
+        with running_service(database_url, **settings) as served:
+            webhook = create(served, receiver.url)
+            served.client.post(f"{WEBHOOKS}/{webhook['id']}/test")
+            assert arrived.wait(30)
+
+
+class TestWhereTo:
+    @pytest.mark.parametrize(
+        "address",
+        [
+            *("127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.0.1", "169.254.169.254"),
+            *("0.0.0.0", "0.0.0.1"),  # noqa: S104 - nothing is bound
+            *("100.64.0.1", "224.0.0.1", "255.255.255.255", "192.0.2.1", "240.0.0.1"),
+            *("::1", "::", "fe80::1%eth0", "fc00::1", "ff02::1", "::ffff:127.0.0.1"),
+            *("64:ff9b::7f00:1", "2002:7f00:1::", "2001:0:7f00:1::", "::7f00:1"),
+            *("fec0::1", "fec0::1%2", "feff::1", "3fff::1", "3fff:fff::1", "2001:db8::1"),
+            *("168.63.129.16", "::ffff:168.63.129.16", "192.0.0.192", "100.100.100.200"),
+            *("198.51.100.1", "203.0.113.1", "161.26.0.10", "166.8.0.1", "fd00:ec2::254"),
+        ],
+    )
+    def test_private_addresses(self, address: str) -> None:
+        assert not is_public(address)
+
+    @pytest.mark.parametrize(
+        "address",
+        ["8.8.8.8", "168.63.129.17", "2606:4700::1111", "2a00:1450:4001::1", "::ffff:8.8.8.8"],
+    )
+    def test_public_addresses(self, address: str) -> None:
+        assert is_public(address)
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            *("http://example.com/", "ftp://example.com/", "https:///path", "example.com", ""),
+            *("https://ana:pw@example.com/", "https://example.com/#a", "https://example.com:0/"),
+            *("https://example.com/ä", "https://example.com/\r\nX: y", "https://exa mple.com/"),
+            *("https://example.com:99999/", "https://[::1/"),
+        ],
+    )
+    def test_what_is_no_url_for_it(self, url: str) -> None:
+        with pytest.raises(AddressRefused):
+            checked_url(url, allows_private=False)
+
+    def test_every_address_of_a_name_is_looked_at(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        found = ["8.8.8.8", "10.0.0.1"]
+        monkeypatch.setattr(
+            socket, "getaddrinfo", lambda *_a, **_m: [(0, 0, 0, "", (each, 443)) for each in found]
+        )
+        with pytest.raises(AddressRefused, match="not public"):
+            checked_addresses("rebound.example", 443, allows_private=False)
+        assert checked_addresses("rebound.example", 443, allows_private=True) == found
+
+    @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "[::1]"])
+    def test_nothing_is_sent_to_this_machine(
+        self, host: str, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def connects(*_args: object, **_more: object) -> None:
+            raise AssertionError("a connection")
+
+        monkeypatch.setattr(socket, "create_connection", connects)
+        answer = send(f"https://{host}:{receiver.port}/", {}, b"{}", allows_private=False)
+        assert answer.status is None
+        assert "not public" in answer.error or "resolved" in answer.error
+
+    def test_it_connects_to_what_was_looked_at(
+        self, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        asked = []
+        local = [(0, 0, 0, "", ("127.0.0.1", receiver.port))]
+
+        def resolved_once(host: str, *_args: Any, **_more: Any) -> Any:
+            asked.append(host)
+            if host != "127.0.0.1":
+                return local
+            return real(host, *_args, **_more)
+
+        real = socket.getaddrinfo
+        monkeypatch.setattr(socket, "getaddrinfo", resolved_once)
+        url = f"http://receiver.example:{receiver.port}/hook?team=fraud"
+        assert send(url, {}, b"{}", allows_private=True) == Answer(200)
+        assert asked.count("receiver.example") == 1
+        assert receiver.came[0][0]["host"] == f"receiver.example:{receiver.port}"
+
+    def test_redirects_are_not_followed(self, receiver: Receiver) -> None:
+        receiver.status, receiver.headers = 302, {"Location": receiver.url}
+        answer = send(receiver.url, {}, b"{}", allows_private=True)
+        assert answer == Answer(302, "it answered 302; redirects are not followed")
+        assert len(receiver.came) == 1
+
+    def test_one_that_does_not_end_is_left(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+            answer = send(url, {}, b"{}", allows_private=True, seconds=0.2)
+        assert answer == Answer(None, "it did not answer in time")
+
+    def test_one_that_is_not_there(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as gone:
+            url = f"http://127.0.0.1:{gone.getsockname()[1]}/"
+        answer = send(url, {}, b"{}", allows_private=True)
+        assert answer.status is None
+        assert answer.error.startswith("no connection")
+
+    def test_a_line_that_drips_is_cut(self) -> None:
+        """Each byte comes in time, the whole never would."""
+        stop = threading.Event()
+        server = socket.create_server(("127.0.0.1", 0))
+
+        def drips() -> None:
+            connection, _ = server.accept()
+            with connection:
+                while not stop.wait(0.02):
+                    try:
+                        connection.sendall(b"H")
+                    except OSError:
+                        return
+
+        thread = threading.Thread(target=drips, daemon=True)
+        thread.start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        answer = send(url, {}, b"{}", allows_private=True, seconds=0.3)
+        stop.set()
+        thread.join()
+        server.close()
+        assert answer.status is None
+        assert sending.SEND_SECONDS > 1
+
+
+class TestManaging:
+    def test_it_takes_an_admin(self, hooked: ServiceUnderTest, receiver: Receiver) -> None:
+        webhook = create(hooked, receiver.url)
+        path = f"{WEBHOOKS}/{webhook['id']}"
+        for role in (Role.VIEWER, Role.AUTHOR, Role.PUBLISHER, Role.JOB):
+            headers = hooked.as_role(role)
+            for method, each in (
+                ("GET", WEBHOOKS),
+                ("POST", WEBHOOKS),
+                ("GET", path),
+                ("PATCH", path),
+                ("DELETE", path),
+                ("POST", f"{path}/secret"),
+                ("POST", f"{path}/test"),
+                ("GET", f"{path}/deliveries"),
+            ):
+                answer = hooked.client.request(method, each, headers=headers, json={})
+                assert answer.status_code == 403, (role, method, each)
+
+    @pytest.mark.parametrize(
+        ("changes", "pointer"),
+        [
+            ({"url": "ftp://example.com"}, "/url"),
+            ({"events": []}, "/events"),
+            ({"events": ["rule.broken"]}, "/events/0"),
+            ({"name": ""}, "/name"),
+            ({"secret": "mine"}, "/secret"),
+        ],
+    )
+    def test_what_cannot_be_is_refused(
+        self, hooked: ServiceUnderTest, changes: Any, pointer: str
+    ) -> None:
+        body = {"name": "on call", "url": "https://example.com/", "events": EVENTS} | changes
+        answer = hooked.client.post(WEBHOOKS, json=body)
+        assert answer.status_code == 422
+        assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
+
+    def test_names_and_numbers(
+        self, hooked: ServiceUnderTest, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        webhook = create(hooked, receiver.url)
+        body = {"name": "on call", "url": receiver.url, "events": EVENTS}
+        assert hooked.client.post(WEBHOOKS, json=body).status_code == 409
+        monkeypatch.setattr(service, "MAXIMUM_WEBHOOKS", 1)
+        assert hooked.client.post(WEBHOOKS, json=body | {"name": "b"}).status_code == 409
+        absent = hooked.client.post(WEBHOOKS, json=body | {"name": "b", "stream": "none"})
+        assert absent.status_code == 404
+        path = f"{WEBHOOKS}/{webhook['id']}"
+        patched = hooked.client.patch(path, json={"url": "ftp://x"})
+        assert patched.status_code == 422
+        actions = [each["action"] for each in hooked.client.get("/v1/changes").json()["items"]]
+        assert actions[0] == "webhook.create"
+
+    def test_deliveries_have_pages(self, hooked: ServiceUnderTest, receiver: Receiver) -> None:
+        webhook = create(hooked, receiver.url)
+        path = f"{WEBHOOKS}/{webhook['id']}"
+        for _ in range(3):
+            hooked.client.post(f"{path}/test")
+        first = hooked.client.get(f"{path}/deliveries?limit=2").json()
+        rest = hooked.client.get(f"{path}/deliveries?limit=2&cursor={first['next_cursor']}").json()
+        numbers = [each["number"] for each in first["items"] + rest["items"]]
+        assert (len(numbers), rest["next_cursor"]) == (3, None)
+        assert numbers == sorted(numbers, reverse=True)
+
+
+def test_a_signature_is_that_of_the_standard() -> None:
+    """Checked with the example of the specification's own libraries."""
+    secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"  # noqa: S105 - of the example
+    body = b'{"test": 2432232314}'
+    headers = signed_headers(secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, body)
+    assert headers["webhook-signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+    (block,) = [fence.text for fence in fences("docs/webhooks.md") if fence.language == "python"]
+    page: dict[str, Any] = {}
+    exec(block, page)  # noqa: S102 - of our own page
+    is_genuine = page["is_genuine"]
+    assert is_genuine(secret, headers, body, now=1614265330 + 299)
+    assert not is_genuine(secret, headers, body, now=1614265330 + 301)
+    assert not is_genuine(secret, headers, body + b" ", now=1614265330)
+    assert not is_genuine(new_secret(), headers, body, now=1614265330)
+    assert len(base64.b64decode(new_secret().removeprefix("whsec_"))) == 32

@@ -1,0 +1,110 @@
+"""One word for one state, on every page that shows it; what a silent job said last was so once."""
+
+from collections.abc import Callable
+
+from playwright.sync_api import Locator, Page, expect
+
+from contract.reports import Counters
+from tests.api.documents import PATTERN, processor_document
+from tests.dashboard.reporting_job import ReportingJob
+from tests.dashboard.serving import ServedDashboard
+
+RULES = "/streams/logins/rules"
+MINUTE_MS = 60_000
+
+
+def badge(page: Page, processor_id: str) -> Locator:
+    link = page.get_by_role("link", name=processor_id, exact=True)
+    return page.get_by_role("row").filter(has=link).locator(".state-cell [data-state]")
+
+
+def test_a_state_has_the_same_word_in_the_table_in_the_head_and_in_the_job(
+    admin_page: Page, dashboard: ServedDashboard, reporting_job: ReportingJob
+) -> None:
+    rules = ("active", "throttled", "snoozed", "paused")
+    for rule in rules:
+        dashboard.publish(processor_document(id=rule))
+    dashboard.post("/v1/processors/snoozed/snoozes", {"for": "4 hours"})
+    dashboard.post("/v1/processors/active/snoozes", {"for": "4 hours", "key": "eve"})
+    dashboard.post("/v1/processors/paused/pause")
+    tried = processor_document(id="active", pattern=PATTERN | {"within": "1 hour"})
+    dashboard.post("/v1/processors/active/rollout", tried, share_percent=5)
+    reporting_job.run_batch()
+    until_ms = dashboard.clock() + 30 * MINUTE_MS
+    reporting_job.change("throttled", 1, throttled_until_ms=until_ms)
+    reporting_job.beat()
+
+    admin_page.goto(RULES)
+    for rule in rules:
+        expect(badge(admin_page, rule).first).to_have_text(rule)
+    canary = admin_page.locator("[data-state=canary]")
+    expect(canary).to_have_text("v2 canary")
+    admin_page.goto(f"{RULES}/active")
+    for place in ("header", "tbody"):
+        tried_there = admin_page.locator(f"main {place}").locator(canary).first
+        expect(tried_there).to_have_text("v2 canary")
+    for rule in rules:
+        admin_page.goto(f"{RULES}/{rule}")
+        expect(admin_page.locator("header [data-state]").first).to_have_text(rule)
+        in_the_job = admin_page.get_by_role("table", name="This rule in each job")
+        expect(in_the_job.locator("tbody [data-state]").first).to_have_text(rule)
+
+
+def test_nothing_of_a_silent_job_is_shown_as_if_it_were_so_now(
+    admin_page: Page, dashboard: ServedDashboard, reporting_job: ReportingJob
+) -> None:
+    dashboard.publish(processor_document())
+    reporting_job.run_batch(partial_matches=41)
+    reporting_job.find("failed-logins", 1)
+    reporting_job.beat(partial_matches=41)
+    admin_page.goto("/streams/logins/jobs/main")
+    partial = admin_page.get_by_role("figure", name="Partial matches. ").locator("strong")
+    state = admin_page.get_by_role("row").filter(has_text="failed-logins").locator("[data-state]")
+    expect(partial).to_have_text("41")
+    expect(state).to_have_text("active")
+
+    dashboard.clock.shift_ms += 20 * MINUTE_MS
+    admin_page.reload()
+    held = admin_page.get_by_role("row").filter(has_text="failed-logins")
+    expect(held).to_contain_text("was active")
+    expect(state).to_have_count(0)
+    expect(partial).to_have_text("\N{EN DASH}")
+    admin_page.goto("/")
+    behind = admin_page.get_by_role("figure", name="Watermark behind newest event")
+    expect(behind.locator("strong")).to_have_text("\N{EN DASH}")
+    admin_page.goto(f"{RULES}/failed-logins?tab=versions")
+    expect(admin_page.locator(".activations")).to_contain_text("was active")
+    expect(admin_page.locator(".activations [data-state]")).to_have_count(0)
+    admin_page.goto(f"{RULES}/failed-logins")
+    found = admin_page.get_by_role("figure", name="Matches per five minutes")
+    expect(found.locator("strong")).to_have_text("\N{EN DASH}")
+
+
+def test_what_a_version_before_found_within_the_hour_is_not_called_nothing(
+    admin_page: Page, dashboard: ServedDashboard, reporting_job: ReportingJob
+) -> None:
+    dashboard.publish(processor_document())
+    reporting_job.run_batch()
+    reporting_job.change("failed-logins", 1, counters=Counters(matches=82))
+    reporting_job.beat()
+    admin_page.goto(f"{RULES}/failed-logins")
+    row = admin_page.get_by_role("table", name="This rule in each job").locator("tbody")
+    expect(row).to_contain_text("82")
+    expect(row).to_contain_text("in the last hour")
+    expect(row).not_to_contain_text("none yet")
+
+
+def test_the_figure_of_quarantined_versions_counts_all_of_them(
+    admin_page: Page, dashboard: ServedDashboard, start_job: Callable[..., ReportingJob]
+) -> None:
+    for number in range(11):
+        dashboard.publish(processor_document(id=f"rule-{number}"))
+    for number in range(10):
+        job = start_job(f"job-{number}")
+        job.run_batch()
+        for processor_id, version in job.running:
+            job.quarantine(processor_id, version, "division by zero")
+        job.beat()
+    admin_page.goto("/")
+    figure = admin_page.locator(".figure").filter(has_text="Quarantined")
+    expect(figure).to_contain_text("110")

@@ -1,0 +1,82 @@
+"""examples/monitoring: alerts and dashboard ask for metrics that the service has, with labels."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import promql_parser
+import pytest
+import yaml
+from promql_parser import Expr, VectorSelector
+
+from tests.docs.fences import ROOT, rows
+
+FOLDER = ROOT / "examples/monitoring"
+ALERTS: list[dict[str, Any]] = [
+    rule
+    for group in yaml.safe_load((FOLDER / "prometheus-alerts.yaml").read_text("utf-8"))["groups"]
+    for rule in group["rules"]
+]
+BOARD: dict[str, Any] = json.loads((FOLDER / "grafana-dashboard.json").read_text("utf-8"))
+METRICS = {
+    row["metric"].strip("`"): {label.strip(" `") for label in row["labels"].split(",")} - {""}
+    for row in rows("docs/operations.md", "metric", "labels", "meaning")
+}
+# What Prometheus makes of a histogram.
+for suffix, more in (("_bucket", {"le"}), ("_count", set()), ("_sum", set())):
+    METRICS[f"percept_http_request_seconds{suffix}"] = (
+        METRICS["percept_http_request_seconds"] | more
+    )
+QUERIES = {
+    **{rule["alert"]: rule["expr"] for rule in ALERTS},
+    **{
+        f"{panel['title']} {target['refId']}": target["expr"]
+        for panel in BOARD["panels"]
+        for target in panel.get("targets", ())
+    },
+    **{each["name"]: each["expr"] for each in BOARD["annotations"]["list"]},
+}
+
+
+def selectors(expression: Expr) -> Iterator[VectorSelector]:
+    """Yield the metrics that a query selects, with what it wants of their labels."""
+    if isinstance(expression, VectorSelector):
+        yield expression
+    for name in ("expr", "lhs", "rhs", "vector_selector", "args"):
+        part = getattr(expression, name, None)
+        for each in part if isinstance(part, list | tuple) else [part]:
+            if each is not None:
+                yield from selectors(each)
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_query_is_promql_about_metrics_that_are_there(name: str) -> None:
+    asked = list(selectors(promql_parser.parse(QUERIES[name].replace("$__rate_interval", "5m"))))
+    assert asked
+    for one in asked:
+        assert {matcher.name for matcher in one.matchers.matchers} <= METRICS[str(one.name)]
+
+
+@pytest.mark.parametrize("rule", ALERTS, ids=lambda rule: rule["alert"])
+def test_an_alert_says_what_it_is_about_by_labels_that_it_has(rule: dict[str, Any]) -> None:
+    told = rule["annotations"]
+    assert told.keys() == {"summary", "description"}
+    assert rule["labels"]["severity"] in {"warning", "critical"}
+    for label in ("stream", "job", "webhook"):
+        if f"$labels.{label}" in told["summary"] + told["description"]:
+            assert label in rule["expr"].partition(" (percept")[0]
+
+
+def test_panels_do_not_overlap() -> None:
+    taken: set[tuple[int, int]] = set()
+    for panel in BOARD["panels"]:
+        at = panel["gridPos"]
+        cells = {
+            (x, y)
+            for x in range(at["x"], at["x"] + at["w"])
+            for y in range(at["y"], at["y"] + at["h"])
+        }
+        assert not cells & taken, panel["title"]
+        assert at["x"] + at["w"] <= 24
+        taken |= cells
+    assert len({panel["id"] for panel in BOARD["panels"]}) == len(BOARD["panels"])

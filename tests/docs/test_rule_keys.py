@@ -1,0 +1,88 @@
+"""docs/rule-keys.md: it is written from the models, complete, and its examples are valid."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from typer.testing import CliRunner
+
+from docs.rule_keys import DOCUMENTS, PAGE, SAME_KEYS, TITLES, example_of, objects, page
+from percept.command_line import app
+from tests.docs.fences import ROOT, fences, links, rows
+
+NAME = "docs/rule-keys.md"
+COLUMNS = ("key", "type", "default", "meaning", "example")
+WITHOUT_EXAMPLE = {"function", "python", "signature", "payload", "place"}
+"""Those that nobody writes by hand."""
+
+
+def described(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the objects of a schema with keys, the schema itself first."""
+    yield "", schema
+    for name in sorted(objects(schema)):
+        yield name, schema["$defs"][name]
+
+
+def test_the_page_is_what_the_models_say() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "run: python docs/rule_keys.py"
+
+
+def test_every_key_of_every_document_has_its_line() -> None:
+    shown = [row["key"].strip("`") for row in rows(NAME, *COLUMNS)]
+    wanted = []
+    for model in DOCUMENTS.values():
+        schema = model.model_json_schema()
+        for name, each in described(schema):
+            other = schema["$defs"][SAME_KEYS[name]]["properties"] if name in SAME_KEYS else {}
+            wanted += [key for key, value in each["properties"].items() if other.get(key) != value]
+    assert sorted(shown) == sorted(wanted)
+    assert len(shown) > 80
+
+
+def test_no_heading_is_left_over() -> None:
+    there = {name for model in DOCUMENTS.values() for name in objects(model.model_json_schema())}
+    assert there == TITLES.keys()
+
+
+@pytest.mark.parametrize("title", DOCUMENTS)
+def test_every_key_has_an_example_that_is_valid(title: str) -> None:
+    schema = DOCUMENTS[title].model_json_schema()
+    lacking = set()
+    for name, each in described(schema):
+        for key, value in each["properties"].items():
+            example = example_of(value, schema)
+            if example is None:
+                lacking.add(key)
+                continue
+            validator = jsonschema_rs.validator_for({**value, "$defs": schema.get("$defs", {})})
+            assert validator.is_valid(example), (name, key, example)
+    assert lacking <= WITHOUT_EXAMPLE
+
+
+def test_every_cell_says_something() -> None:
+    for row in rows(NAME, *COLUMNS):
+        assert all(row.values()), row
+
+
+def test_the_rule_of_the_page_passes_its_examples(tmp_path: Path) -> None:
+    (text,) = (each.text for each in fences(NAME) if each.language == "yaml")
+    (tmp_path / "rules.yaml").write_text(text, encoding="utf-8")
+    result = CliRunner().invoke(app, ["test", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert "2 examples run" in result.output
+    schema = json.loads(CliRunner().invoke(app, ["schema", "rule"]).stdout)
+    shown = {line.partition(":")[0] for line in text.partition("---")[0].splitlines()}
+    assert schema["properties"].keys() - shown == {"function", "effective_until", "paused"}
+
+
+def test_its_links_lead_somewhere() -> None:
+    headings = re.findall(r"^#+ (.*)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    anchors = {heading.lower().replace(" ", "-") for heading in headings}
+    for link in links(NAME):
+        file, _, anchor = link.partition("#")
+        assert (ROOT / "docs" / file).exists(), link
+        assert file or anchor in anchors, link

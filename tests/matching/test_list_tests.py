@@ -1,0 +1,93 @@
+"""Tests of lists within many tests: made once, and with the outcome of one test after the other."""
+
+from random import Random
+
+import polars as pl
+import pytest
+
+from cep.expression import EvaluationError, Expression, Schema, resolve
+from cep.expression.lists import ListContent, ValueList
+from cep.expression.types import STRING
+from cep.matching.predicate_index import Concerned, PredicateIndex
+
+NAMES = "abcdef"
+ASKED: list[str] = []
+
+
+class Asked(ListContent):
+    def among(self, column: pl.Series) -> pl.Series:
+        ASKED.append(self.digest)
+        return super().among(column)
+
+
+def schema() -> Schema:
+    early = Asked("early", STRING, lambda: ["a", "b"])
+    late = Asked("late", STRING, lambda: ["b", "c"])
+    lists = (
+        ValueList("good", STRING, ((0, early), (50, late)), "_time_ms"),
+        ValueList("one", STRING, ((0, late),)),
+    )
+    return Schema.from_ddl("_time_ms BIGINT, name STRING, n BIGINT", lists)
+
+
+def by_row(concerned: Concerned[tuple[int, ...]]) -> dict[int, tuple[int, ...]]:
+    """Return the kind of each row that has one."""
+    rows, kinds, numbers = concerned
+    assert rows.is_sorted()
+    return dict(zip(rows.to_list(), (kinds[number] for number in numbers), strict=True))
+
+
+@pytest.mark.parametrize("count", [3, 200])
+def test_many_tests_of_few_lists_look_each_value_up_once(count: int) -> None:
+    random, known = Random(count), schema()  # noqa: S311 - a test
+    texts = [
+        random.choice(
+            [
+                f"name IN LIST('good') AND n = {n}",
+                f"n = {n} AND (name NOT IN LIST('good') OR name IN LIST('one'))",
+                f"n > {n} OR UPPER(name) IN LIST('one')",
+                f"name = 'a' AND n <> {n}",
+            ]
+        )
+        for n in range(count)
+    ]
+    index = PredicateIndex([resolve(Expression.parse(t), (), known) for t in texts], known)
+    frame = pl.DataFrame(
+        {
+            "_time_ms": range(100),
+            "name": [random.choice([*NAMES, None]) for _ in range(100)],
+            "n": [random.randrange(count) for _ in range(100)],
+        },
+        schema=known.to_polars(),
+    )
+    ASKED.clear()
+    together = by_row(index.classify(frame, lambda tests: tests))
+    assert len(ASKED) <= 4  # two versions of one list; one of the other, of two operands
+    assert together == by_row(index.classify(frame, lambda tests: tests, without=()))
+    assert together
+
+
+def test_an_operand_that_fails_is_found_and_left_out() -> None:
+    known = schema()
+    texts = ["CAST(n AS STRING) IN LIST('one')", "name IN LIST('one')"]
+    index = PredicateIndex([resolve(Expression.parse(t), (), known) for t in texts], known)
+
+    class Broken(ListContent):
+        def among(self, column: pl.Series) -> pl.Series:
+            raise pl.exceptions.ComputeError(f"broken at {column.name}")
+
+    broken = ValueList("one", STRING, ((0, Broken("broken", STRING, list)),))
+    failing = PredicateIndex(
+        [
+            resolve(Expression.parse(texts[0]), (), Schema(known.columns, (broken,))),
+            *index.tests[1:],
+        ],
+        known,
+    )
+    frame = pl.DataFrame({"_time_ms": [1], "name": ["b"], "n": [1]}, schema=known.to_polars())
+    with pytest.raises(EvaluationError):
+        failing.classify(frame, lambda tests: tests)
+    found = failing.first_failure(frame, ())
+    assert found is not None
+    assert list(found[1]) == [0]
+    assert by_row(failing.classify(frame, lambda tests: tests, without=[0])) == {0: (1,)}

@@ -1,0 +1,152 @@
+"""Kills change neither what lists decide nor what suppression and groups hold back.
+
+files of the source ──► job, killed ──► rows of every kind, compared with a few lines of Python
+"""
+
+import os
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from secrets import randbelow
+from typing import Any, Final
+
+import polars as pl
+import pytest
+
+from processor_runtime.schedule.listed import ListInterval
+from processor_runtime.schedule.timeline_document import read_timeline
+from tests.processor_runtime.resilience.job_process import numbers
+from tests.processor_runtime.resilience.killed_job import KilledJob
+from tests.processor_runtime.resilience.pinned_batches import record
+from tests.processor_runtime.resilience.ssh_auth_stream import Change, Document, frame
+from tests.processor_runtime.written_rows import KINDS, Row, written
+
+pytestmark = [pytest.mark.spark, pytest.mark.faults]
+
+SEED = int(os.environ.get("PERCEPT_SEED") or randbelow(1_000_000))
+KILLS: Final = 2
+FOR_MS: Final = 600_000
+WINDOW_MS: Final = 3_600_000
+PROBES: Final = frame().filter(
+    pl.col("event_type") == "invalid_user", pl.col("src_ip").is_not_null()
+)
+ADDRESSES: Final = sorted(PROBES["src_ip"].unique())
+
+
+def rule(name: str, where: str = "", **keys: Any) -> Document:
+    """Return a rule that finds each probe of a name that does not exist."""
+    step = {"name": "probe", "where": f"event_type = 'invalid_user'{where}"}
+    return {
+        "id": name,
+        "stream": "ssh_auth",
+        "key_by": ["src_ip"],
+        "pattern": {"steps": [step]},
+        "select": {"event_id": "probe.event_id", "ip": "probe.src_ip"},
+    } | keys
+
+
+def watched(*addresses: str) -> Document:
+    """Return the list of watched addresses."""
+    return {"list": "watched", "stream": "ssh_auth", "values": list(addresses)}
+
+
+AT_FIRST: Final = {
+    "watched": watched(*ADDRESSES[::2]),
+    "listed": rule("listed", " AND src_ip IN LIST('watched')"),
+    "quiet": rule("quiet", alert={"suppress": {"by": ["ip"], "for": "10 minutes"}}),
+    "grouped": rule("grouped", key_by=["user"], alert={"group": {"by": ["ip"], "for": "1 hour"}}),
+}
+CHANGES: Final = (
+    Change(15, {"watched": watched(*ADDRESSES[1::2])}),
+    Change(35, {"watched": watched(*ADDRESSES[::3])}),
+)
+
+
+def test_lists_and_alerts_are_the_same_under_kills(tmp_path: Path) -> None:
+    print(f"PERCEPT_SEED={SEED}")  # noqa: T201 - shown if the test fails
+    kinds = [*KINDS, "suppressed", "grouped", "group"]
+    random = Random(SEED)  # noqa: S311 - no secret
+    job = KilledJob(tmp_path, random, KILLS, AT_FIRST, CHANGES, kinds)
+    for number, moment in enumerate(job.moments()):
+        print(job.until_killed(moment, KILLS - number))  # noqa: T201 - as above
+    assert job.to_the_end() == 0
+    assert job.batches_run_again >= 1
+    rows = written(job.folder)
+    assert not {row["kind"] for row in rows} & {"late", "error"}
+
+    versions = list_versions(job.checkpoint)
+    assert len(versions) == 1 + len(CHANGES)
+    assert ids(rows, "listed", "match") == Counter(expected_of_list(versions))
+    assert ids(rows, "listed", "match").keys() != set(PROBES["event_id"])
+    out, held = expected_of_suppression()
+    assert ids(rows, "quiet", "match") == Counter(out)
+    assert ids(rows, "quiet", "suppressed") == Counter(held)
+    check_groups([row for row in rows if row["processor_id"] == "grouped"])
+
+
+def list_versions(checkpoint: Path) -> list[ListInterval]:
+    """Return the versions of the list by when they began to count, as the job has pinned them."""
+    found: dict[int, ListInterval] = {}
+    for number in numbers(checkpoint / "epochs"):
+        timeline, _ = read_timeline((checkpoint / record(checkpoint, number).timeline).read_bytes())
+        found |= {interval.from_ms: interval for interval in timeline.lists}
+    return [found[from_ms] for from_ms in sorted(found)]
+
+
+def expected_of_list(versions: list[ListInterval]) -> Iterator[int]:
+    """Yield the probes whose address was on the list at their time."""
+    begins = [version.from_ms for version in versions]
+    values = [AT_FIRST["watched"], *(change.rules["watched"] for change in CHANGES)]
+    contents = [set(one["values"]) for one in values if one is not None]
+    for event in PROBES.iter_rows(named=True):
+        if event["src_ip"] in contents[bisect_right(begins, event["time_ms"]) - 1]:
+            yield event["event_id"]
+
+
+def expected_of_suppression() -> tuple[list[int], list[int]]:
+    """Return the probes that go out, and those that are held back."""
+    until_ms: dict[str, int] = {}
+    out: list[int] = []
+    held: list[int] = []
+    for event in PROBES.iter_rows(named=True):
+        if event["time_ms"] < until_ms.get(event["src_ip"], event["time_ms"]):
+            held.append(event["event_id"])
+        else:
+            out.append(event["event_id"])
+            until_ms[event["src_ip"]] = event["time_ms"] + FOR_MS
+    return out, held
+
+
+def check_groups(rows: list[Row]) -> None:
+    """Each group has one match, the others grouped, and one row that says how many there were."""
+    of = {event["event_id"]: event for event in PROBES.iter_rows(named=True)}
+    sizes = Counter(
+        (event["src_ip"], event["time_ms"] // WINDOW_MS * WINDOW_MS) for event in of.values()
+    )
+
+    def group_of(row: Row) -> tuple[str, int]:
+        event = of[row["output"]["event_id"]]
+        return event["src_ip"], event["time_ms"] // WINDOW_MS * WINDOW_MS
+
+    by_kind = {
+        kind: Counter(group_of(row) for row in rows if row["kind"] == kind)
+        for kind in ("match", "grouped")
+    }
+    assert by_kind["match"] == Counter(sizes.keys())
+    assert by_kind["grouped"] == sizes - Counter(sizes.keys())
+    told = [row["output"] for row in rows if row["kind"] == "group"]
+    assert Counter((one["group"]["ip"], one["from_ms"], one["matches"]) for one in told) == Counter(
+        (ip, from_ms, size) for (ip, from_ms), size in sizes.items() if size > 1
+    )
+    seen = {row["output"]["event_id"] for row in rows if row["kind"] in by_kind}
+    assert seen == of.keys()
+
+
+def ids(rows: list[Row], rule_id: str, kind: str) -> Counter[int]:
+    return Counter(
+        row["output"]["event_id"]
+        for row in rows
+        if (row["processor_id"], row["kind"]) == (rule_id, kind)
+    )

@@ -1,0 +1,275 @@
+"""Groups and budgets on rows in Spark: as on rows in a list, whatever is found where."""
+
+import json
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+import yaml
+from pyspark.sql import SparkSession
+
+from api.access.authentication import Role
+from cep.instants import iso_text
+from processor_runtime.rows.output_rows import OutputRow
+from processor_runtime.rules.alerts import Grouping
+from processor_runtime.spark.batch_frame import BatchFrame
+from processor_runtime.spark.micro_batches import BatchDone
+from processor_runtime.spark.plan.stages import OUTPUT_DDL
+from processor_runtime.stages import groups
+from processor_runtime.stages.alerting import ListedRows
+from processor_runtime.stages.budgets import Cutoff, Overrun, candidates_in, settled_rows
+from processor_runtime.stages.groups import Gathering
+from processor_runtime.stages.match_tags import tagged
+from tests.discoverers.rule_service import RuleService
+from tests.patience import eventually
+from tests.processor_runtime.spark.finished_job import job
+from tests.processor_runtime.written_rows import written
+
+pytestmark = pytest.mark.spark
+
+
+def found_rows(random: Random) -> list[OutputRow]:
+    rows = []
+    for number in range(400):
+        name, end_ms = random.choice("pqr"), random.randrange(-20, 40)
+        first = OutputRow("match", None, name, random.randint(1, 2), 1, "[]", f"{number:032x}")
+        first = first._replace(start_ms=end_ms, end_ms=end_ms)
+        rows += [
+            first,
+            first._replace(match_id=f"{random.getrandbits(128):032x}", tag=f":{first.match_id}::"),
+        ]
+        rows.append(first._replace(kind=random.choice(["side", "shadow", "suppressed"]), tag="t"))
+    return [*rows, OutputRow("late", start_ms=3), OutputRow("error", error="{}")]
+
+
+def test_spark_holds_back_the_same_rows(spark: SparkSession) -> None:
+    random = Random(7)  # noqa: S311 - for a test
+    rows = found_rows(random)
+    frame = spark.createDataFrame(rows, OUTPUT_DDL).repartition(3)
+    overruns = [
+        Overrun("p", 1, -10, 0, 3),
+        Overrun("p", 1, 0, 10, 0),
+        Overrun("p", 2, 0, 10, 500),
+        Overrun("q", 2, 10, 20, 4),
+    ]
+    in_list: dict[Overrun, list[tuple[int, str]]] = {each: [] for each in overruns}
+    in_frame: dict[Overrun, list[tuple[int, str]]] = {each: [] for each in overruns}
+    for found, into in (
+        (candidates_in(rows, overruns), in_list),
+        (BatchFrame(frame).candidates(overruns), in_frame),
+    ):
+        for each in found:
+            (of,) = (
+                overrun
+                for overrun in overruns
+                if overrun[:2] == each[:2] and overrun.from_ms <= each.end_ms < overrun.until_ms
+            )
+            into[of].append((each.end_ms, each.match_id))
+    for overrun, matches in in_list.items():
+        assert sorted(in_frame[overrun]) == sorted(matches)[: overrun.left + 1]
+        assert len(in_frame[overrun]) > 0
+    cutoffs = [
+        Cutoff(*overrun[:4], *sorted(matches)[overrun.left])
+        for overrun, matches in in_list.items()
+        if len(matches) > overrun.left
+    ]
+    cutoffs.append(Cutoff("r", 1, -10, 0, -10, ""))
+    expected = list(settled_rows(rows, cutoffs))
+    settled = BatchFrame(frame)
+    held_back = settled.settle(cutoffs)
+    written = settled.frame
+    assert written.columns == frame.columns
+    assert sorted(map(repr, written.collect())) == sorted(
+        map(repr, spark.createDataFrame(expected, OUTPUT_DDL).collect())
+    )
+    assert held_back == sum(
+        before.kind != after.kind for before, after in zip(rows, expected, strict=True)
+    )
+    assert held_back > 0
+    untouched = BatchFrame(frame)
+    assert untouched.settle([]) == 0
+    assert sorted(map(repr, untouched.frame.collect())) == sorted(
+        map(repr, spark.createDataFrame(list(settled_rows(rows, [])), OUTPUT_DDL).collect())
+    )
+
+
+def test_spark_gathers_the_same_groups(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In several parts, and where not all groups have a place."""
+    monkeypatch.setattr(groups, "MOST_GROUPS", 3)
+    random = Random(11)  # noqa: S311 - for a test
+    groupings = {f"{name}@{number}@x": Grouping(("a",), 10) for name in "pq" for number in (1, 2)}
+    rows: list[OutputRow] = []
+    for number in range(300):
+        first = OutputRow("match", None, random.choice("pqr"), random.randint(1, 2), 1)
+        end_ms, key = random.randrange(40), f"[{random.randrange(20)}]"
+        first = first._replace(end_ms=end_ms, key=key, output=f'{{"a":{random.randrange(6)}}}')
+        of_match = [
+            first._replace(match_id=f"{random.getrandbits(100):030x}{number % 7:02x}")
+            for _ in range(random.randint(1, 2))
+        ]
+        of_match.append(first._replace(kind="side", tag="a:b::[]"))
+        rows += of_match if first.processor_id == "r" else tagged(of_match, Grouping(("a",), 10))
+    listed = ListedRows(rows)
+    in_spark = BatchFrame(spark.createDataFrame(rows, OUTPUT_DDL).repartition(3))
+    found = []
+    for each, most in ((listed, 1_000), (in_spark, 70)):
+        gathering = Gathering(groupings, {}, {}, 30)
+        for part in each.tagged(240, most):
+            gathering.add(part)
+        found.append(gathering.done())
+        each.gather(found[-1])
+    assert found[0].crowded
+    assert len(found[0].open) > 2
+    assert (found[0].open, found[0].done) == (found[1].open, found[1].done)
+    assert found[0].grouped == found[1].grouped
+    assert found[0].grouped_rows == found[1].grouped_rows > 0
+    assert in_spark.settle([]) == listed.settle([]) == 0
+    expected = spark.createDataFrame(listed.rows, OUTPUT_DDL)
+    assert sorted(map(repr, in_spark.frame.collect())) == sorted(map(repr, expected.collect()))
+    assert Counter(row.kind for row in listed.rows)["grouped"] == found[0].grouped_rows
+
+
+STREAM = {
+    "name": "logins",
+    "schema": "user STRING, place STRING, ts BIGINT",
+    "event_time_column": "ts",
+}
+RULE = {
+    "id": "p",
+    "stream": "logins",
+    "pattern": {"steps": [{"name": "a"}]},
+    "key_by": ["user"],
+    "alert": {"budget": {"at_most": 5, "for": "1 second"}},
+}
+GROUPED = {
+    "id": "q",
+    "stream": "logins",
+    "pattern": {"steps": [{"name": "a"}]},
+    "key_by": ["user"],
+    "select": {"place": "a.place"},
+    "alert": {"group": {"by": ["place"], "for": "1 second"}},
+}
+CLOSES = {"available_now": True, "close_at_end": True}
+
+
+class _Crash(Exception):
+    """The job dies after a batch was written, before Spark knows that it is done."""
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[RuleService]:
+    """A rule service that runs and has the stream."""
+    service = RuleService(tmp_path)
+    service.start()
+    service.request("POST", "/v1/streams", json=STREAM)
+    yield service
+    service.stop()
+
+
+@pytest.mark.long
+def test_a_job_tells_once_whatever_dies(
+    spark: SparkSession, tmp_path: Path, served: RuleService
+) -> None:
+    """Twelve matches a second, of many keys in two shards; a second is in two batches.
+
+    One rule has a budget and another groups. Files and the service are told the same.
+    """
+    for name in ("rules", "in"):
+        (tmp_path / name).mkdir()
+    rules = yaml.safe_dump([STREAM, RULE, GROUPED])
+    (tmp_path / "rules/rules.yaml").write_text(rules, encoding="utf-8")
+    times = [1_000_000 + place * 250 // 3 for place in range(32)]
+    events = [
+        {"user": f"user {place % 7}", "place": "xy"[place % 2], "ts": ts}
+        for place, ts in enumerate(times)
+    ]
+    for number in range(2):
+        lines = map(json.dumps, events[number * 16 : (number + 1) * 16])
+        path = tmp_path / f"in/{number}.json"
+        path.write_text("\n".join(lines), encoding="utf-8")
+        os.utime(path, (1_000 + number, 1_000 + number))
+    done: list[BatchDone] = []
+
+    def on_batch(batch: BatchDone) -> None:
+        done.append(batch)
+        if len(done) == 2:
+            raise _Crash
+
+    output = {
+        "type": "json",
+        "path": str(tmp_path / "out"),
+        "kinds": ["match", "suppressed", "grouped", "group"],
+    }
+    (tmp_path / "token").write_text(served.token_of[Role.JOB], encoding="utf-8")
+    keys = {
+        "stream": "logins",
+        "trigger": CLOSES,
+        "outputs": [output, {"type": "service", "kinds": ["match", "grouped", "group"]}],
+        "service": {"url": served.url, "token_file": str(tmp_path / "token")},
+        "time": {"delay": 0},
+    }
+    with pytest.raises(_Crash):
+        job(spark, tmp_path, on_batch, **keys).run()
+    job(spark, tmp_path, on_batch, **keys).run()
+    rows = written(tmp_path)
+    out = Counter[int]()
+    budgeted = [row for row in rows if row["processor_id"] == "p"]
+    for row in sorted(budgeted, key=lambda row: (row["end_ms"], row["match_id"])):
+        window = row["end_ms"] // 1_000
+        assert row["kind"] == ("match" if out[window] < 5 else "suppressed"), row
+        assert row.get("tag") is None
+        out[window] += 1
+    assert out == {1_000 + second: 12 for second in range(2)} | {1_002: 8}
+    assert max(batch.status.totals.suppressed for batch in done) > 0
+    held = {each.processor_id: each for each in done[-2].status.versions}
+    assert held["p"].throttled_until_ms is not None
+    assert held["q"].throttled_until_ms is None
+    assert list((tmp_path / "checkpoint/budgets").iterdir())
+    grouped = [row for row in rows if row["processor_id"] == "q"]
+    by_group = defaultdict(list)
+    for row in sorted(grouped, key=lambda row: (row["end_ms"], row["match_id"])):
+        by_group[row["tag"]].append(row)
+    assert len(by_group) == 6
+    for of_group in by_group.values():
+        *found, told = sorted(of_group, key=lambda row: row["kind"] == "group")
+        assert [row["kind"] for row in found] == ["match"] + ["grouped"] * (len(found) - 1)
+        assert told["output"]["matches"] == len(found)
+        assert told["output"]["keys"] == len({row["key"][0] for row in found})
+        assert told["output"]["group"] == found[0]["output"]
+        assert told["output"]["match_ids"] == [row["match_id"] for row in found[:5]]
+        assert (told["start_ms"], told["end_ms"]) == (found[0]["end_ms"], found[-1]["end_ms"])
+    assert list((tmp_path / "checkpoint/groups").iterdir())
+    check_service(served, by_group)
+
+
+def check_service(served: RuleService, by_group: dict[str, list[dict[str, Any]]]) -> None:
+    """Check that the service has the matches of groups, and what those that went out stand for."""
+
+    def kept(kind: str) -> dict[str, Any]:
+        path = f"/v1/streams/logins/matches?processor=q&kind={kind}&limit=500"
+        items = served.request("GET", path).json()["items"]
+        return {each["match_id"]: each for each in items}
+
+    def stand_for() -> int:
+        return sum(each["stands_for"] is not None for each in kept("match").values())
+
+    eventually(lambda: stand_for() == len(by_group))
+    assert len(kept("match")) == len(by_group)
+    for match_id, each in kept("match").items():
+        (told,) = (row["output"] for row in by_group[each["group_id"]] if row["kind"] == "group")
+        assert told["match_ids"][0] == match_id
+        stands_for = each["stands_for"]
+        for name in ("matches", "keys", "group"):
+            assert stands_for[name] == told[name]
+        assert stands_for["since"] == iso_text(told["from_ms"])
+        assert stands_for["until"] == iso_text(told["until_ms"])
+    rows = [row for of_group in by_group.values() for row in of_group]
+    assert {name: each["group_id"] for name, each in kept("grouped").items()} == {
+        row["match_id"]: row["tag"] for row in rows if row["kind"] == "grouped"
+    }

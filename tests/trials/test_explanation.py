@@ -1,0 +1,398 @@
+"""Why no match for a key and a span: each reason is told, matches are those of all history."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cep import Pattern, find_matches
+from cep.trials.explanation import explained
+from cep.trials.key_history import (
+    BadQuestion,
+    BeyondReading,
+    KeySpan,
+    ReadingLimits,
+    key_history,
+)
+from cep.trials.reports import SpanReport
+from cep.trials.rule import Rule, WrittenRule, read_rule
+from cep.trials.words import span_lines
+
+MINUTE = 60_000
+SCHEMA = "ts TIMESTAMP, id BIGINT, user STRING, action STRING, amount DOUBLE"
+FAIL = {"name": "fail", "where": "action = 'fail'"}
+LOGIN = {"name": "login", "contiguity": "followed_by", "where": "action = 'login'"}
+
+
+def rule_of(pattern: dict[str, Any] | str, key_by: Sequence[str] = ("user",)) -> Rule:
+    if isinstance(pattern, str):
+        definition: dict[str, Any] = {"pattern": {"match_recognize": pattern}}
+    else:
+        definition = {"pattern": pattern, "key_by": list(key_by)}
+    return read_rule(WrittenRule(definition, SCHEMA, "ts"))
+
+
+def event(at_ms: int, action: str, user: str = "eve", **more: Any) -> dict[str, Any]:
+    return {"ts": at_ms, "user": user, "action": action, **more}
+
+
+def told(
+    rule: Rule,
+    events: list[dict[str, Any]],
+    span: tuple[int, int] = (0, 60 * MINUTE),
+    key: str = "eve",
+    attempts: int = 3,
+) -> SpanReport:
+    asked = KeySpan(key, *span)
+    return explained(rule, key_history(rule, [events], asked), asked, attempts)
+
+
+def words(report: SpanReport) -> str:
+    return "\n".join(line for line, _ in span_lines("a-rule", report))
+
+
+def steps(*items: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"steps": list(items), "within": "10 minutes", **more}
+
+
+# --- the reasons
+
+
+def test_a_match_is_told_with_its_events() -> None:
+    report = told(rule_of(steps(FAIL, LOGIN)), [event(1, "fail"), event(2, "login")])
+    assert (report.match_count, report.matches[0].steps) == (1, {"fail": [0], "login": [1]})
+    assert "a-rule, key eve: 1 match" in words(report)
+    assert "login  event 2  1970-01-01T00:00:00.002Z" in words(report)
+
+
+def test_a_window_that_was_over_is_told_with_the_event_that_came_too_late() -> None:
+    late = [event(1, "fail"), event(11 * MINUTE, "login")]
+    report = told(rule_of(steps(FAIL, LOGIN)), late)
+    (attempt,) = report.attempts
+    assert (attempt.outcome, attempt.ended_at) == ("timed_out", 10 * MINUTE + 1)
+    assert "until its window closed at 1970-01-01T00:10:00.001Z" in words(report)
+    assert "too late for login: event 2  1970-01-01T00:11:00.000Z" in words(report)
+
+
+def test_an_event_that_broke_a_strict_step_is_named() -> None:
+    rule = rule_of(steps(FAIL, LOGIN | {"contiguity": "next"}))
+    report = told(rule, [event(1, "fail"), event(2, "view"), event(3, "login")])
+    assert (report.attempts[0].outcome, report.attempts[0].ended_by) == ("broken", 1)
+    assert "event 2 came instead, and nothing may stand there" in words(report)
+
+
+def test_a_condition_that_was_false_is_told_with_the_values_it_compared() -> None:
+    high = {"name": "high", "contiguity": "followed_by", "where": "amount > 2 * SUM(fail.amount)"}
+    rule = rule_of(steps(FAIL, high))
+    report = told(rule, [event(1, "fail", amount=10.0), event(2, "x", amount=15.0)])
+    assert "not high: event 2" in words(report)
+    assert (
+        "not so: amount > 2 * SUM(fail.amount), with amount = 15.0, SUM(fail.amount) = 10.0"
+        in words(report)
+    )
+
+
+def test_an_absence_that_was_violated_is_told_with_the_event() -> None:
+    reset = {"name": "reset", "contiguity": "not_followed_by", "where": "action = 'reset'"}
+    rule = rule_of(steps(FAIL, reset, LOGIN))
+    report = told(rule, [event(1, "fail"), event(2, "reset"), event(3, "login")])
+    assert (report.attempts[0].outcome, report.attempts[0].ended_by) == ("forbidden", 1)
+    assert "event 2 fits reset, which must not come" in words(report)
+
+
+def test_a_trailing_absence_that_was_violated_is_told_with_the_event() -> None:
+    reset = {"name": "reset", "contiguity": "not_followed_by", "where": "action = 'reset'"}
+    report = told(rule_of(steps(FAIL, reset)), [event(1, "fail"), event(2, "reset")])
+    assert "event 2 fits reset, which must not come" in words(report)
+    assert "ended by event 2  1970-01-01T00:00:00.002Z" in words(report)
+
+
+def test_an_attempt_that_a_match_dropped_is_told_as_such() -> None:
+    rule = rule_of(
+        steps(FAIL, LOGIN, after_match_skip={"strategy": "skip_past_last_event"}),
+    )
+    report = told(rule, [event(1, "fail"), event(2, "fail"), event(3, "login")])
+    assert (report.match_count, report.attempts[0].outcome) == (1, "skipped")
+    assert "a match dropped it at 1970-01-01T00:00:00.003Z, as after_match_skip says" in words(
+        report
+    )
+
+
+def test_a_complete_match_that_was_held_back_and_dropped_is_told_as_such() -> None:
+    """The second `a` is complete while the first one waits; the match of the first drops it."""
+    long = {"name": "x", "contiguity": "followed_by", "where": "action = 'x'", "optional": True}
+    end = {"name": "z", "contiguity": "followed_by", "where": "amount > LAST(fail.amount)"}
+    skip = {"strategy": "skip_past_last_event"}
+    rule = rule_of(steps(FAIL, long, end, after_match_skip=skip))
+    events = [event(1, "fail", amount=5.0), event(2, "fail", amount=1.0)]
+    events += [event(3, "z", amount=2.0), event(4, "z", amount=9.0)]
+    report = told(rule, events)
+    assert [match.steps for match in report.matches] == [{"fail": [0], "z": [3]}]
+    (attempt,) = [each for each in report.attempts if not each.awaited]
+    assert (attempt.outcome, attempt.steps, attempt.ended_by) == (
+        "skipped",
+        {"fail": [1], "z": [2]},
+        3,
+    )
+    assert "it was complete and held back; another match dropped it at" in words(report)
+
+
+def test_what_is_open_at_the_end_of_the_archive_is_told() -> None:
+    report = told(rule_of(steps(FAIL, LOGIN)), [event(1, "fail")])
+    assert report.attempts[0].outcome == "open"
+    assert "is open at 1970-01-01T00:00:00.001Z, where the time looked at ends" in words(report)
+    assert "the events end at 1970-01-01T00:00:00.001Z, before the span does" in words(report)
+
+
+def test_where_nothing_began_the_nearest_event_is_told() -> None:
+    report = told(rule_of(steps(FAIL, LOGIN)), [event(1, "view")])
+    assert "nothing began: no event fits fail; the nearest:" in words(report)
+    assert "not so: action = 'fail', with action = \"view\"" in words(report)
+
+
+def test_a_key_without_events_is_told_as_such() -> None:
+    report = told(rule_of(steps(FAIL, LOGIN)), [event(1, "fail", "bob")])
+    assert (report.event_count, report.read) == (0, 1)
+    assert "no event of this key" in words(report)
+
+
+def test_attempts_come_farthest_first_and_the_rest_is_counted() -> None:
+    rule = rule_of(steps(FAIL | {"times": 3}, LOGIN))
+    events = [event(at, "fail") for at in (1, 2, 3)] + [event(20 * MINUTE, "x")]
+    report = told(rule, events, attempts=2)
+    counts = [attempt.counts for attempt in report.attempts]
+    assert (counts, report.left_out) == ([{"fail": 3}, {"fail": 2}], 1)
+
+
+def test_a_clause_is_told_by_its_variables() -> None:
+    rule = rule_of(
+        "MATCH_RECOGNIZE (PARTITION BY user ORDER BY ts PATTERN (f l) WITHIN INTERVAL '10' MINUTE "
+        "DEFINE f AS action = 'fail', l AS action = 'login')"
+    )
+    report = told(rule, [event(1, "fail"), event(2, "view")])
+    assert "event 2 came instead" in words(report)
+    assert "not so: action = 'login', with action = \"view\"" in words(report)
+
+
+# --- the span
+
+
+def test_what_began_before_the_span_is_seen_and_what_was_over_is_not() -> None:
+    rule = rule_of(steps(FAIL, LOGIN))
+    events = [
+        event(1, "fail"),
+        event(2, "login"),
+        event(28 * MINUTE, "fail"),
+        event(31 * MINUTE, "login"),
+        event(50 * MINUTE, "fail"),
+    ]
+    report = told(rule, events, (30 * MINUTE, 40 * MINUTE))
+    assert (report.event_count, report.match_count, report.attempts) == (1, 1, [])
+    assert report.begun_at == 28 * MINUTE
+
+
+def test_what_comes_behind_the_span_decides_what_began_in_it() -> None:
+    rule = rule_of(steps(FAIL, LOGIN))
+    events = [event(39 * MINUTE, "fail"), event(45 * MINUTE, "login"), event(99 * MINUTE, "x")]
+    assert told(rule, events, (30 * MINUTE, 40 * MINUTE)).match_count == 1
+    late = [event(39 * MINUTE, "fail"), event(50 * MINUTE, "login")]
+    (attempt,) = told(rule, late, (30 * MINUTE, 40 * MINUTE)).attempts
+    assert attempt.outcome == "timed_out"
+
+
+def test_a_key_that_never_pauses_is_told_from_its_newest_events_and_it_says_so() -> None:
+    rule = rule_of(steps(FAIL, LOGIN, after_match_skip={"strategy": "skip_past_last_event"}))
+    events = [event(at * MINUTE, "fail") for at in range(500)]
+    report = told(rule, events, (450 * MINUTE, 460 * MINUTE))
+    assert (report.is_exact, report.begun_at) == (False, 250 * MINUTE)
+    assert "events of the key before 1970-01-01T04:10:00.000Z were not looked at" in words(report)
+    assert told(rule, [*events[:400], *events[430:]], (450 * MINUTE, 460 * MINUTE)).is_exact
+
+
+PATTERNS = st.builds(
+    lambda first, middle, last, skip, within: (
+        {
+            "steps": [first, *middle, last],
+            "after_match_skip": {"strategy": skip},
+        }
+        | ({} if within is None else {"within": f"{within} minutes"})
+    ),
+    st.sampled_from([{"name": "a", "where": "action = 'a'"}])
+    | st.builds(
+        lambda times: {"name": "a", "where": "action = 'a'", "times": times},
+        st.sampled_from([2, {"from": 1, "to": None}, {"from": 1, "to": 3}]),
+    ),
+    st.lists(
+        st.builds(
+            lambda contiguity, is_optional: (
+                {
+                    "name": "b",
+                    "where": "action = 'b' AND amount >= LAST(a.amount)",
+                    "contiguity": contiguity,
+                }
+                | ({"optional": True} if is_optional else {})
+            ),
+            st.sampled_from(["next", "followed_by", "followed_by_any"]),
+            st.booleans(),
+        )
+        | st.sampled_from(
+            [
+                {"name": "n", "where": "action = 'c'", "contiguity": "not_followed_by"},
+                {"name": "n", "where": "action = 'c'", "contiguity": "not_next"},
+            ]
+        ),
+        max_size=1,
+    ),
+    st.builds(
+        lambda contiguity: {"name": "z", "where": "action = 'z'", "contiguity": contiguity},
+        st.sampled_from(["next", "followed_by", "followed_by_any"]),
+    ),
+    st.sampled_from(["no_skip", "skip_to_next", "skip_past_last_event"]),
+    st.none() | st.integers(2, 8),
+)
+CLAUSES = st.builds(
+    "MATCH_RECOGNIZE (PARTITION BY user ORDER BY ts {} PATTERN ({}){} "
+    "DEFINE a AS action = 'a', b AS action = 'b' AND amount >= PREV(amount), "
+    "z AS action = 'z')".format,
+    st.sampled_from(["AFTER MATCH SKIP PAST LAST ROW", "AFTER MATCH SKIP TO NEXT ROW"]),
+    st.sampled_from(["a b* z", "a+ b{0,1} z", "a b? z | b z", "b a z?"]),
+    st.sampled_from([" WITHIN INTERVAL '4' MINUTE", ""]),
+)
+EVENTS = st.lists(
+    st.tuples(
+        st.sampled_from([1, 0, 1, 1, 2, 12]),
+        st.sampled_from("abzabzc"),
+        st.integers(0, 1),
+        st.sampled_from([True, True, True, False]),
+    ),
+    min_size=12,
+    max_size=40,
+)
+
+
+@given(
+    pattern=PATTERNS | CLAUSES,
+    drawn=EVENTS,
+    begin=st.integers(0, 40),
+    length=st.integers(1, 40),
+    parts=st.integers(1, 3),
+)
+def test_the_matches_are_those_of_all_history_in_the_span(
+    pattern: dict[str, Any] | str,
+    drawn: list[tuple[int, str, int, bool]],
+    begin: int,
+    length: int,
+    parts: int,
+) -> None:
+    rule = rule_of(pattern)
+    events, at_ms = [], 0
+    for number, (gap, action, amount, is_eve) in enumerate(drawn):
+        at_ms += gap * MINUTE
+        who = "eve" if is_eve else "bob"
+        events.append(event(at_ms, action, who, id=number, amount=float(amount)))
+    span = begin * MINUTE, (begin + length) * MINUTE
+    files = (
+        [events[part::parts] for part in range(parts)]
+        if len({e["ts"] for e in events}) == len(events)
+        else [events]
+    )
+    asked = KeySpan("eve", *span)
+    history = key_history(rule, files, asked)
+    assert history.is_exact
+    report = explained(rule, history, asked, 3)
+    expected = _of_all_history(rule.pattern, events, span)
+    assert report.match_count == len(expected)
+    ids = [
+        {step: [history.events[place]["id"] for place in places] for step, places in each.items()}
+        for each in (match.steps for match in report.matches)
+    ]
+    shortened = [
+        {
+            step: found if len(found) <= 4 else [*found[:3], found[-1]]
+            for step, found in each.items()
+        }
+        for each in expected
+    ]
+    assert ids == shortened[:20]
+
+
+def _of_all_history(
+    pattern: Pattern, events: list[dict[str, Any]], span: tuple[int, int]
+) -> list[dict[str, list[int]]]:
+    is_endless = "within" not in f"{pattern.to_document()}".lower()
+    if is_endless:  # what began in it may go on for ever; what comes behind it is not looked at
+        events = [each for each in events if each["ts"] < span[1]]
+    found = find_matches(pattern, events, key_by="user", warn=False).matches
+    return [
+        {step: [each["id"] for each in taken] for step, taken in match.steps.items()}
+        for match in found
+        if match.key == "eve"
+        and min(each["ts"] for taken in match.steps.values() for each in taken) < span[1]
+        and max(each["ts"] for taken in match.steps.values() for each in taken) >= span[0]
+    ]
+
+
+# --- what is refused
+
+
+def test_too_many_events_are_refused() -> None:
+    rule = rule_of(steps(FAIL, LOGIN))
+    events = [event(at, "fail") for at in range(30)]
+    asked = KeySpan("eve", 0, MINUTE)
+    with pytest.raises(BeyondReading, match="more than 29 events in the time that bears on"):
+        key_history(rule, [events], asked, ReadingLimits(read=29))
+    with pytest.raises(BeyondReading, match="the key eve has more than 29 events"):
+        key_history(rule, [events], asked, ReadingLimits(of_key=29))
+    assert len(key_history(rule, [events], asked, ReadingLimits(30, 30)).events) == 30
+    others = [event(at + 99 * MINUTE, "fail") for at in range(30)]
+    assert key_history(rule, [others], asked, ReadingLimits(read=1)).read == 0
+
+
+@pytest.mark.parametrize(
+    ("key", "told_of"),
+    [("[1", "like a JSON array and is none"), ('["a", "b"]', "the key of the rule is user")],
+)
+def test_a_key_that_is_none_is_refused(key: str, told_of: str) -> None:
+    with pytest.raises(BadQuestion, match=told_of):
+        key_history(rule_of(steps(FAIL)), [[]], KeySpan(key, 0, 1))
+
+
+def test_an_empty_span_is_refused() -> None:
+    with pytest.raises(BadQuestion, match="must come after its beginning"):
+        KeySpan("eve", 1, 1)
+
+
+def test_two_keys_that_are_written_alike_are_not_mixed() -> None:
+    rule = rule_of(steps(FAIL, LOGIN), ["user", "action"])
+    events = [event(1, "c", "a, b"), event(2, "b, c", "a")]
+    with pytest.raises(BadQuestion, match="write the values of one as a JSON array"):
+        key_history(rule, [events], KeySpan("a, b, c", 0, 9))
+    found = key_history(rule, [events], KeySpan('["a", "b, c"]', 0, 9))
+    assert [each["ts"] for each in found.events] == [2]
+
+
+def test_events_without_a_time_are_counted() -> None:
+    rule = rule_of(steps(FAIL, LOGIN))
+    events = [event(1, "fail"), {"user": "eve"}, event(1, "x") | {"ts": "soon"}]
+    report = told(rule, events)
+    assert (report.event_count, report.unusable) == (1, 2)
+
+
+def test_what_is_told_of_long_events_is_bounded() -> None:
+    loop = FAIL | {"times": {"from": 1, "to": None}}
+    events = [event(at, "fail", note="x" * 50_000) for at in range(60)]
+    report = told(rule_of(steps(loop, LOGIN)), events, attempts=50)
+    assert report.attempts[0].counts == {"fail": 60}
+    assert len(report.model_dump_json()) < 300_000
+    assert "… 58 more in between" in words(report)
+
+
+def test_columns_order_events_of_one_millisecond() -> None:
+    rule = rule_of(steps(FAIL, LOGIN))
+    events = [event(1, "login", amount=2.0), event(1, "fail", amount=1.0)]
+    asked = KeySpan("eve", 0, 9)
+    for order_by, count in (((), 0), (("amount",), 1)):
+        history = key_history(rule, [events], asked, order_by=order_by)
+        assert explained(rule, history, asked, 3).match_count == count
