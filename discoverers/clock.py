@@ -25,6 +25,9 @@ class Clock:
 
 SYSTEM_CLOCK: Final = Clock()
 
+# Not the generator of the module `random`: a program may have seeded that one alike everywhere.
+_JITTER: Final = random.SystemRandom()
+
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
@@ -38,7 +41,7 @@ class Backoff:
 
     first_seconds: float = 0.5
     limit_seconds: float = 30.0
-    jitter: Callable[[], float] = random.random
+    jitter: Callable[[], float] = _JITTER.random
 
     def seconds(self, consecutive_failures: int) -> float:
         """Return how long to wait after this number of consecutive failures, one or more."""
