@@ -123,7 +123,7 @@ def batch_seconds(
         folder = Path(directory, "snapshot")
         write_snapshot(folder, rules, values)
         discoverer = {"type": f"{FolderFactory.__module__}:FolderFactory", "path": str(folder)}
-        place = Workplace(Path(directory, "job"), shards, discoverer)
+        place = Workplace(Path(directory, "job"), shards, discoverer=discoverer)
         for number, events in enumerate(files):
             place.put(number, events)
         moments: list[float] = []

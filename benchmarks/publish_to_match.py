@@ -76,7 +76,7 @@ def publish_to_match(spark: SparkSession, shards: int, publishes: int = 22) -> N
             publish(client, 0)
             (root / "token").write_text(token)
             discoverer = {"type": "http", "url": url, "token_file": str(root / "token")}
-            place = Workplace(root / "job", shards, discoverer)
+            place = Workplace(root / "job", shards, discoverer=discoverer)
             seconds = _with_job(spark, place, client, publishes)
     print(
         f"  publish to first match  median {median(seconds):.2f} s, "

@@ -2,8 +2,8 @@
 
 The workload is that of `core.py`: payment events of 10,000 users, rules of three steps in 600 s.
 Events are in Parquet files, one file per batch, read as fast as the job can. Rates are those of
-whole batches after the first few, when JVM and workers are warm; the ratio is to Spark reading the
-same files through an Arrow function that does nothing.
+whole batches after the first few, when JVM and workers are warm; the ratio is to Spark alone, which
+hands the same files to a Python function that drops them.
 
     python -m benchmarks.streaming_job                    # everything
     python -m benchmarks.streaming_job throughput --rules 1 10
@@ -13,19 +13,19 @@ same files through an Arrow function that does nothing.
 import argparse
 import tempfile
 import time
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import polars as pl
-import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from benchmarks.core import SHOPS, payments, rule
+from benchmarks.floor import floor_seconds
 from benchmarks.publish_to_match import publish_to_match
-from benchmarks.workplace import DDL, Workplace, stop
+from benchmarks.recording import record
+from benchmarks.workplace import Workplace, stop
 from cep import Pattern
 from processor_runtime.spark.job import StreamingJob
 from processor_runtime.spark.micro_batches import BatchDone
@@ -46,34 +46,8 @@ def rules_of(count: int) -> dict[str, Pattern]:
     }
 
 
-def passed_through(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Pass Arrow batches through unchanged."""
-    yield from batches
-
-
-def pass_through_seconds(spark: SparkSession, root: Path, batches: int) -> float:
-    """Return the median seconds of a batch that only goes through an Arrow function."""
-    moments: list[float] = []
-
-    def count(frame: DataFrame, _batch_id: int) -> None:
-        frame.write.format("noop").mode("overwrite").save()
-        moments.append(time.perf_counter())
-
-    frame = spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).parquet(str(root / "in"))
-    query = (
-        frame.mapInArrow(passed_through, DDL)
-        .writeStream.foreachBatch(count)
-        .option("checkpointLocation", str(root / "pass-through"))
-        .start()
-    )
-    while len(moments) < batches:
-        time.sleep(0.05)
-    query.stop()
-    return median(later - earlier for earlier, later in pairwise(moments[WARM_UP_BATCHES:]))
-
-
 def throughput(spark: SparkSession, rules: int, rows: int, batches: int, shards: int) -> None:
-    """Print events per second for a number of rules, and the ratio to the pass-through."""
+    """Print events per second for a number of rules, and in parts of what Spark alone does."""
     with tempfile.TemporaryDirectory(prefix="percept-bench-") as directory:
         place = Workplace(Path(directory, "job"), shards)
         place.publish(rules_of(rules))
@@ -91,13 +65,13 @@ def throughput(spark: SparkSession, rules: int, rows: int, batches: int, shards:
                 stop(job)
 
         place.run(spark, on_batch)
-        plain = pass_through_seconds(spark, place.root, batches)
+        floor = median(floor_seconds(spark, place, batches)[WARM_UP_BATCHES:])
         seconds = [later - earlier for earlier, later in pairwise(moments[WARM_UP_BATCHES:])]
         status = last[0].status
         print(
             f"{rules:>6} rules  {rows / median(seconds):>9,.0f} events/s  "
             f"{median(seconds):>6.2f} s a batch of {rows:,}  "
-            f"{median(seconds) / plain:>5.1f} x pass-through ({plain:.2f} s)  "
+            f"{floor / median(seconds):>5.0%} of what Spark alone does ({floor:.2f} s)  "
             f"{status.totals.matches:,} matches  {status.state_bytes / 1e6:.1f} MB of state",
             flush=True,
         )
@@ -129,7 +103,7 @@ def idle(spark: SparkSession, shards: int, batches: int = 12) -> None:
         )
 
 
-def live_keys(spark: SparkSession, shards: int, keys: int, rows: int) -> None:
+def live_keys(spark: SparkSession, shards: int, keys: int, rows: int, results: Path | None) -> None:
     """Print batch time and state with many live keys: each has begun one partial match."""
     with tempfile.TemporaryDirectory(prefix="percept-bench-") as directory:
         pattern = Pattern.begin("fail").where("action = 'fail'").followed_by("login")
@@ -175,6 +149,7 @@ def live_keys(spark: SparkSession, shards: int, keys: int, rows: int) -> None:
             f"{median(durations[-probes + 2 :]):,.0f} ms",
             flush=True,
         )
+        record(results, part="keys", keys=keys, batch_ms=median(durations[-probes + 2 :]))
 
 
 def main() -> None:
@@ -185,8 +160,9 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=400_000, help="events of a batch")
     parser.add_argument("--batches", type=int, default=9)
     parser.add_argument("--shards", type=int, default=2)
-    parser.add_argument("--keys", type=int, default=1_000_000)
+    parser.add_argument("--keys", type=int, nargs="+", default=[1_000_000])
     parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--record", type=Path, help="a file of JSON lines, for the plots")
     options = parser.parse_args()
     parts = options.parts or ["throughput", "idle", "publish", "keys"]
     settings: dict[str, Any] = {"spark.master": f"local[{options.cores}]"}
@@ -200,7 +176,8 @@ def main() -> None:
     if "publish" in parts:
         publish_to_match(spark, options.shards)
     if "keys" in parts:
-        live_keys(spark, options.shards, options.keys, options.rows)
+        for keys in options.keys:
+            live_keys(spark, options.shards, keys, options.rows, options.record)
     spark.stop()
 
 

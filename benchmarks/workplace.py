@@ -36,14 +36,25 @@ class Source:
     delay_ms: int = 0
     format: Literal["parquet", "csv"] = "parquet"
 
+    def ddl(self) -> str:
+        """Return the columns as Spark writes a schema."""
+        return ", ".join(f"{name} {sql_type}" for name, sql_type in self.columns.items())
+
     def stream(self) -> dict[str, Any]:
         """Return the definition of the stream; events of one time are ordered by `id`, if any."""
-        ddl = ", ".join(f"{name} {sql_type}" for name, sql_type in self.columns.items())
         return STREAM | {
-            "schema": ddl,
+            "schema": self.ddl(),
             "allowed_delay_ms": self.delay_ms,
             "order_by": [name for name in ("id",) if name in self.columns],
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Batches:
+    """When batches begin, as in a job file, and how many files one reads at most."""
+
+    trigger: str = "0 ms"
+    files: int = 1
 
 
 class Workplace:
@@ -53,11 +64,14 @@ class Workplace:
         self,
         root: Path,
         shards: int,
+        *,
         discoverer: Mapping[str, Any] | None = None,
         source: Source | None = None,
+        batches: Batches | None = None,
     ) -> None:
         self.root = root
         self.source = source or Source()
+        batches = batches or Batches()
         for name in ("in", "rules"):
             (root / name).mkdir(parents=True)
         directory = {"type": "directory", "path": str(root / "rules"), "interval_seconds": 0.2}
@@ -69,13 +83,13 @@ class Workplace:
                     "source": {
                         "format": self.source.format,
                         "path": str(root / "in"),
-                        "max_files_per_batch": 1,
+                        "max_files_per_batch": batches.files,
                     },
                     "discoverer": dict(discoverer or directory),
                     "outputs": [{"type": "json", "path": str(root / "out"), "kinds": ["match"]}],
                     "checkpoint": str(root / "checkpoint"),
                     "shards": shards,
-                    "trigger": {"processing_time": "0 ms"},
+                    "trigger": {"processing_time": batches.trigger},
                 }
             )
         )

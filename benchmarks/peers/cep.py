@@ -2,10 +2,11 @@
 
 Both read the same CSV files with two tasks; rounds alternate. The numbers of matches over the
 events that both got must agree. Percept writes its matches to files and commits its state with
-every batch; Flink counts its matches and commits nothing.
+every batch; Flink counts its matches and commits nothing. A batch is a file: what it costs whatever
+is in it is shared by its events, and how long it takes, the price in latency, is shown.
 
     python -m benchmarks.peers.cep --rounds 3
-    python -m benchmarks.peers.cep --workloads A1 D2 --rows 200000
+    python -m benchmarks.peers.cep --workloads A1 D2 --rows 400000
 
 Downloads Flink (330 MB) from PyPI at first, into `--flink`.
 """
@@ -25,11 +26,13 @@ from typing import Final
 import polars as pl
 from pyspark.sql import SparkSession
 
+from benchmarks.floor import floor_seconds
 from benchmarks.peers.cpu_time import cpu_seconds
 from benchmarks.peers.flink import CACHE, HARNESSES, Flink, Measured
 from benchmarks.peers.java_rules import event_class, rules_class
 from benchmarks.peers.real_events import real_workloads
 from benchmarks.peers.workloads import SYNTHETIC, Workload
+from benchmarks.recording import record
 from benchmarks.workplace import BEGIN_MS, Source, Workplace, stop
 from cep.compiling import is_available, is_ready
 from processor_runtime.spark.job import StreamingJob
@@ -88,7 +91,16 @@ class Batch:
     matches: int
 
 
-def on_percept(spark: SparkSession, workload: Workload, files: Files, rows: int) -> Measured:
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What the job counted, and the seconds of a full file, in it and in Spark alone."""
+
+    measured: Measured
+    batch_seconds: float
+    floor_seconds: float
+
+
+def on_percept(spark: SparkSession, workload: Workload, files: Files, rows: int) -> Job:
     """Run the job over all files; return the matches in those of Flink, and time a full file."""
     with tempfile.TemporaryDirectory(prefix="percept-bench-") as directory:
         source = Source(workload.columns, workload.delay_ms, "csv")
@@ -107,14 +119,22 @@ def on_percept(spark: SparkSession, workload: Workload, files: Files, rows: int)
                 stop(job)
 
         place.run(spark, on_batch)
+        alone = floor_seconds(spark, place, len(everything))
     full = [
         (later.at_seconds - earlier.at_seconds, later.cpu_seconds - earlier.cpu_seconds)
         for number, (earlier, later) in enumerate(pairwise(done), start=1)
         if number >= WARM_UP_BATCHES and len(everything[number]) == rows
     ]
-    seconds, of_cpu = (median(column) / rows for column in zip(*full, strict=True))
-    count = files.events_of_flink()
-    return Measured(done[len(files.of_flink) - 1].matches, seconds * count, of_cpu * count)
+    seconds, of_cpu = (median(column) for column in zip(*full, strict=True))
+    floor = median(
+        passed
+        for number, passed in enumerate(alone, start=1)
+        if number >= WARM_UP_BATCHES and len(everything[number]) == rows
+    )
+    files_of_flink = files.events_of_flink() / rows
+    matches = done[len(files.of_flink) - 1].matches
+    measured = Measured(matches, seconds * files_of_flink, of_cpu * files_of_flink)
+    return Job(measured, seconds, floor)
 
 
 def on_flink(flink: Flink, directory: Path) -> Measured:
@@ -146,7 +166,27 @@ def compare(
                 )
                 for _ in range(options.rounds)
             ]
-    report(name, workload, files.events_of_flink(), rounds)
+    jobs = [job for _flink, job in rounds]
+    report(name, workload, files.events_of_flink(), [(each, job.measured) for each, job in rounds])
+    seconds, floor = (
+        median(job.batch_seconds for job in jobs),
+        median(job.floor_seconds for job in jobs),
+    )
+    print(
+        f"       a batch of {options.rows:,} takes {seconds:.1f} s, Spark alone {floor:.1f} s:"
+        f" {floor / seconds:.0%}",
+        flush=True,
+    )
+    record(
+        options.record,
+        part="rules",
+        workload=name,
+        title=workload.title,
+        rules=len(workload.rules),
+        flink_per_second=median(each.per_second(files.events_of_flink()) for each, _job in rounds),
+        percept_per_second=options.rows / seconds,
+        floor_per_second=options.rows / floor,
+    )
 
 
 def report(
@@ -174,9 +214,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--workloads", nargs="+", metavar="NAME", help="all by default")
     parser.add_argument("--data", type=Path, help="a directory with real events, for C1 to C3")
-    parser.add_argument("--rows", type=int, default=400_000, help="events of a file and batch")
-    parser.add_argument("--batches", type=int, default=9)
+    parser.add_argument("--rows", type=int, default=1_600_000, help="events of a file and batch")
+    parser.add_argument("--batches", type=int, default=6)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--record", type=Path, help="a file of JSON lines, for the plots")
     parser.add_argument("--flink", type=Path, default=CACHE, help="where Flink is kept")
     options = parser.parse_args()
     workloads = SYNTHETIC | (real_workloads(options.data) if options.data else {})

@@ -161,7 +161,7 @@ def real_workloads(data: Path) -> dict[str, Workload]:
             columns,
             lambda count: copied(read(data), columns, key, count),
             [KeyedRule(rule, (key,)) for rule in rules],
-            flink_share=1 / 9,
+            flink_share=1 / 24,
         )
 
     return {

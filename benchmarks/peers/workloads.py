@@ -146,25 +146,25 @@ _ITERATIVE: Final = [
 
 SYNTHETIC: Final = {
     "A1": Workload("1 rule", PAYMENTS, _payments, _one_shape(1)),
-    "A10": Workload("10 rules of one shape", PAYMENTS, _payments, _one_shape(10), 1 / 9),
-    "A10d": Workload("10 rules that differ", PAYMENTS, _payments, _differing(10), 1 / 9),
+    "A10": Workload("10 rules of one shape", PAYMENTS, _payments, _one_shape(10), 1 / 24),
+    "A10d": Workload("10 rules that differ", PAYMENTS, _payments, _differing(10), 1 / 24),
     "A100": Workload(
-        "100 rules of one shape, many matches", PAYMENTS, _payments, _one_shape(100), 1 / 80
+        "100 rules of one shape, many matches", PAYMENTS, _payments, _one_shape(100), 1 / 200
     ),
     "A100r": Workload(
         "100 rules of one shape, few matches",
         PAYMENTS,
         _payments,
         _by_user([rule(494)] * 100),
-        1 / 80,
+        1 / 200,
     ),
-    "B": Workload("1,000 narrow rules on three keys", PAYMENTS, _payments, _narrow(), 1 / 360),
+    "B": Workload("1,000 narrow rules on three keys", PAYMENTS, _payments, _narrow(), 1 / 960),
     "A1000d": Workload(
         "1,000 rules that differ, of which an event wakes one",
         PAYMENTS,
         _payments,
         _differing_narrow(SHOPS),
-        1 / 360,
+        1 / 960,
     ),
     "D1": Workload("strict contiguity", PAYMENTS, _payments, _by_user(_STRICT)),
     "D2": Workload("absence", PAYMENTS, _payments, _by_user(_ABSENCE)),
