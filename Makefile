@@ -61,6 +61,7 @@ bench: setup ## Benchmarks; prints ratios measured in one run
 	$(BIN)/python benchmarks/rule_service.py
 	$(BIN)/python benchmarks/rule_update.py
 	$(BIN)/python -m benchmarks.lists_and_shadows
+	$(BIN)/python -m benchmarks.heap
 	$(BIN)/python -m benchmarks.latency
 	$(BIN)/python -m benchmarks.match_recognize
 	$(BIN)/python -m benchmarks.streaming_job
