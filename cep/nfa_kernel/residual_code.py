@@ -33,6 +33,9 @@ _PLAIN: Final = frozenset(
         Kind.DOUBLE,
         Kind.BOOLEAN,
         Kind.STRING,
+        Kind.DATE,
+        Kind.TIMESTAMP,
+        Kind.TIMESTAMP_NTZ,
     }
 )
 """The columns of events that come back from what is kept of keys as they went there."""

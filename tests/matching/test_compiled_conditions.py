@@ -5,6 +5,7 @@ More examples: PERCEPT_EXAMPLES=10000 pytest tests/matching/test_compiled_condit
 
 import math
 import os
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import polars as pl
@@ -14,19 +15,27 @@ from hypothesis import strategies as st
 
 from cep import AfterMatchSkip, BatchMatcher, Pattern, PatternError, Schema
 from cep.matching.compiled_shapes import compiled_shape
+from cep.matching.matcher_state import encode_matcher, restore_matcher
 from cep.nfa.errors import ConditionFailed
-from cep.nfa.written_runs import PAYLOAD_EVENTS
+from cep.nfa.written_runs import PAYLOAD_EVENTS, WrittenRuns
 from cep.pattern.tree import SkipStrategy
 from tests.matching.compiled_machine import machines_of
-from tests.matching.test_compiled_shapes import outcome
+from tests.matching.test_compiled_shapes import outcome, told
 
 EXAMPLES = int(os.environ.get("PERCEPT_EXAMPLES", "100"))
 SCHEMA = Schema.from_ddl(
     "ts BIGINT, user BIGINT, price DOUBLE, size BIGINT, small INT, rate FLOAT, is_new BOOLEAN, "
-    "shop STRING, total DECIMAL(10, 2), at TIMESTAMP"
+    "shop STRING, at TIMESTAMP, day DATE, total DECIMAL(10, 2)"
 )
 STEPS = ("a", "b", "c")
 FLOATS = [None, math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, 1.5, 2.5, 1e308, 2.0**53]
+MOMENTS = [
+    datetime(1, 1, 1, tzinfo=UTC),
+    datetime(1969, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC),
+    datetime(2026, 11, 25, 1, tzinfo=UTC),
+    datetime(2026, 11, 25, 1, 0, 0, 1, tzinfo=UTC),
+    datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC),
+]
 INTS = [None, 0, 1, 2, 3, -1, 2**31, 2**53, 2**53 + 1, 2**63 - 1, -(2**63)]
 
 values = st.tuples(
@@ -37,6 +46,8 @@ values = st.tuples(
     st.sampled_from([None, 0.5, 0.1, 2.0]),
     st.sampled_from([None, True, False]),
     st.sampled_from([None, "", "x", "y", "é", "😀"]),
+    st.sampled_from([None, *MOMENTS]),
+    st.sampled_from([None, *(moment.date() for moment in MOMENTS)]),
 )
 COLUMNS = ["{0}price", "{0}size", "{0}small", "{0}rate", "{0}size + 1", "{0}size - {0}small"]
 columns = st.sampled_from([column.format("") for column in COLUMNS])
@@ -66,6 +77,9 @@ conditions = st.recursive(
         st.builds("{} {} {}".format, numbers, relations, numbers),
         st.builds("{} {} {}".format, aggregates, relations, columns),
         st.builds("shop {} LAST({}.shop)".format, relations, st.sampled_from(STEPS)),
+        st.builds("at {} LAST({}.at)".format, relations, st.sampled_from(STEPS)),
+        st.builds("day {} FIRST({}.day)".format, relations, st.sampled_from(STEPS)),
+        st.builds("at - {}.at {} INTERVAL 1 HOUR".format, st.sampled_from(STEPS), relations),
         st.builds("FIRST({}.shop) IN ('x', 'é')".format, st.sampled_from(STEPS)),
         st.builds("LAST({}.is_new) IS NOT TRUE".format, st.sampled_from(STEPS)),
         st.builds("{} IS NULL".format, aggregates),
@@ -119,7 +133,7 @@ def pattern_of(shape: str, a: str, b: str, c: str) -> Pattern:
 
 
 def frame_of(rows: list[tuple[Any, ...]]) -> pl.DataFrame:
-    filled = [(at // 2, *row, None, None) for at, row in enumerate(rows)]
+    filled = [(at // 2, *row, None) for at, row in enumerate(rows)]
     return pl.DataFrame(filled, schema=SCHEMA.to_polars(), orient="row")
 
 
@@ -173,11 +187,11 @@ COMPILED = [
     "price / FIRST(a.size) >= 0.5",
     "size - a.size > 2 AND COUNT(a.*) = 1",
     "shop = LAST(a.shop) OR a.is_new",
+    "at > LAST(a.at) AND day = FIRST(a.day) AND at - a.at < INTERVAL 1 HOUR",
     "size > MIN(a.size + a.small) OR SUM(a.rate) IS NULL",
 ]
 LEFT_TO_PYTHON = [
     "total > LAST(a.total)",
-    "at > LAST(a.at)",
     "size > 1.5 * LAST(a.size)",
     "shop > MAX(a.shop)",
     "UPPER(LAST(a.shop)) = 'X'",
@@ -204,7 +218,9 @@ def test_conditions_in_python_are_not_compiled() -> None:
 
 
 def sized(*sizes: int) -> pl.DataFrame:
-    return frame_of([(0, float(at), size, 0, 0.5, True, "x") for at, size in enumerate(sizes)])
+    return frame_of(
+        [(0, float(at), size, 0, 0.5, True, "x", None, None) for at, size in enumerate(sizes)]
+    )
 
 
 def test_sums_and_averages_that_integers_of_64_bits_cannot_hold() -> None:
@@ -257,3 +273,34 @@ def test_a_value_of_another_type_fails_at_the_same_event(kind: str) -> None:
         with pytest.raises(ConditionFailed, match=r"price is DOUBLE, LAST\(a.price\) is STRING"):
             matcher.process(rows[1:])
         assert shape.machine.payload(shape.keys[0]) == before
+
+
+def test_events_that_come_back_from_bytes_are_read_as_before() -> None:
+    condition = (
+        "at > LAST(a.at) AND day = FIRST(a.day) AND at - a.at < INTERVAL 1 HOUR "
+        "AND shop = a.shop AND price > a.price AND rate = a.rate AND is_new = a.is_new"
+    )
+    start, day = MOMENTS[2], MOMENTS[2].date()
+    rows = frame_of(
+        [
+            (0, float(at), 1, 0, 0.1, True, "é", start + timedelta(minutes=at), day)
+            for at in range(4)
+        ]
+    )
+    found = {}
+    for kind in ("compiled", "interpreted"):
+        with machines_of(kind):
+            one, other = (
+                BatchMatcher(two_steps(condition), schema=SCHEMA, key_by=["user"]) for _ in range(2)
+            )
+            one.process(rows[:2])
+            restore_matcher(other.matcher, encode_matcher(one.matcher))
+            part = [told(each) for each in other.process(rows[2:])]
+            (shape,) = other.matcher.shapes
+            (state,) = shape.keys.values()
+            assert isinstance(state, WrittenRuns)
+            is_compiled = state.payload is not None  # Python opens it
+            assert is_compiled == (kind == "compiled")
+            found[kind] = part, shape.machine.payload(state)
+    assert found["compiled"] == found["interpreted"]
+    assert len(found["compiled"][0]) == 2
