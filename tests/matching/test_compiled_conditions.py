@@ -6,6 +6,7 @@ More examples: PERCEPT_EXAMPLES=10000 pytest tests/matching/test_compiled_condit
 import math
 import os
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from typing import Any
 
 import polars as pl
@@ -230,6 +231,42 @@ def test_sums_and_averages_that_integers_of_64_bits_cannot_hold() -> None:
     for condition in ("SUM(a.size) > 9223372036854775807", "size < AVG(a.size)"):
         found = both_are_alike({"r": pattern.where(condition)}, rows, [1, 3])
         assert any("'b'" in text for part in found for text in part)
+
+
+PAIRS = [
+    ("price", "LAST(a.price)"),
+    ("price", "LAST(a.size)"),
+    ("size", "FIRST(a.price)"),
+    ("size", "FIRST(a.size)"),
+]
+
+
+@pytest.mark.parametrize("operator", ["+", "-", "*", "/"])
+def test_arithmetic_on_all_pairs_of_odd_values(operator: str) -> None:
+    wholes = ["IS NULL", "> 1", "<= 1", "= 0", "< -1", "IS DISTINCT FROM 1"]
+    computed = [f"{left} {operator} {right}" for left, right in PAIRS]
+    on_all_pairs([f"({value}) {test}" for value in computed for test in wholes])
+
+
+def test_comparisons_of_all_pairs_of_odd_values() -> None:
+    relations = ["<", "<=", ">", ">=", "=", "<>", "IS DISTINCT FROM"]
+    compared = [f"{left} {relation} {right}" for left, right in PAIRS for relation in relations]
+    on_all_pairs([*compared, *(f"NOT {condition}" for condition in compared)])
+
+
+def on_all_pairs(conditions: list[str]) -> None:
+    """Look for what comes behind what, each pair of values under a key of its own."""
+    pairs = list(product(zip(FLOATS, INTS, strict=True), repeat=2))
+    rows = [
+        (user, *pair[turn], 0, 0.5, True, "x", None, None)
+        for turn in range(2)
+        for user, pair in enumerate(pairs)
+    ]
+    rules = {each: Pattern.begin("a").next("b").where(each) for each in conditions}
+    (shape,) = BatchMatcher(rules, schema=SCHEMA).matcher.shapes
+    assert compiled_shape(shape) is not None
+    found = both_are_alike(rules, frame_of(rows), [len(pairs), 60])
+    assert any("'b'" in text for part in found for text in part)
 
 
 def test_rules_whose_conditions_differ_part_and_go_on_together() -> None:
