@@ -34,6 +34,8 @@ class FrameColumns:
             for number, column in enumerate(self._columns)
         ]
         self._int_count = len(operands.int_columns)
+        self.names = sorted({name for each in self._expressions for name in each.meta.root_names()})
+        """The columns of frames that are read."""
 
     def of(self, frame: pl.DataFrame) -> tuple[Columns, dict[int, int]]:
         """Return the columns of a call, and the rank of each constant text by its place in `ints`.

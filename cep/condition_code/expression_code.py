@@ -237,6 +237,8 @@ def _absolute(operand: Fragment) -> Fragment:
 
 
 def _computed(function: str, left: Fragment, right: Fragment) -> Fragment:
+    if function == "/":
+        return _quotient(left, right)
     codes = _ARITHMETIC.get(function)
     if codes is None:
         raise NotCompilable(function)
@@ -250,6 +252,13 @@ def _computed(function: str, left: Fragment, right: Fragment) -> Fragment:
         raise NotCompilable(function)
     kind = Kind.DOUBLE if is_float else Kind.INTERVAL if is_span else Kind.BIGINT
     return _then(code, operation, kind=kind)
+
+
+def _quotient(left: Fragment, right: Fragment) -> Fragment:
+    kinds = {left.kind, right.kind} - {Kind.NULL}
+    if not kinds <= _NUMBERS or (Kind.DECIMAL in kinds and Kind.DOUBLE not in kinds):
+        raise NotCompilable("/")
+    return _then(left.as_float() + right.as_float(), op.QUOTIENT, kind=Kind.DOUBLE)
 
 
 def _common(values: Sequence[Fragment]) -> Kind:

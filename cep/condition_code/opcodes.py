@@ -54,6 +54,8 @@ DISTINCT_INT: Final = 33
 DISTINCT_FLOAT: Final = 34
 ABSOLUTE_INT: Final = 35
 ABSOLUTE_FLOAT: Final = 36
+QUOTIENT: Final = 37
+"""Divide floats; NULL by zero."""
 
 EQUAL: Final = 0
 NOT_EQUAL: Final = 1

@@ -255,6 +255,11 @@ def holds(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one branch per op
             ints[top] = abs(ints[top])
         elif operation == op.ABSOLUTE_FLOAT:
             floats[top] = abs(floats[top])
+        elif operation == op.QUOTIENT:
+            top -= 1
+            nulls[top] = nulls[top] or nulls[top + 1] or floats[top + 1] == 0
+            if not nulls[top]:
+                floats[top] /= floats[top + 1]
         elif operation == op.JUMP:
             place += argument
         elif operation == op.JUMP_UNLESS_TRUE:

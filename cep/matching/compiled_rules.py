@@ -14,12 +14,14 @@ from typing import Any, Final
 from cep.compiling import MOST_BITS, is_available
 from cep.expression import FieldReader, Node, Schema
 from cep.matching.clause_programs import ClauseMember, clause_program
+from cep.matching.machines import KeyMachine
 from cep.matching.shapes import Member, Shape
 from cep.nfa.compiler.compile import CompiledPattern, compile_pattern
 from cep.nfa.conditions import Aggregates, CodeGuard, ConditionBinder, EventTests
 from cep.nfa.limits import Limits
 from cep.nfa.machine import Machine
 from cep.nfa.program import Program
+from cep.nfa_kernel.residual_code import residual_code
 from cep.pattern import Pattern
 from cep.row_pattern.analysis.analyse import analyse
 from cep.row_pattern.clause import Query
@@ -129,10 +131,8 @@ class _Builder:
         Python takes any number in one machine. A few machines that are compiled are faster.
         """
         whole = self._shape(program, members, limits)
-        machine = whole.machine
-        can_be_compiled = isinstance(machine, Machine) and machine.decides_by_event
         is_whole = len(members) <= MOST_BITS or len(members) > _MOST_MACHINES * MOST_BITS
-        if is_whole or not can_be_compiled or not is_available():
+        if is_whole or not is_available() or not _can_be_compiled(whole.machine):
             yield whole
             return
         for begin in range(0, len(members), MOST_BITS):
@@ -157,6 +157,10 @@ class _Builder:
         ]
         machine = Machine(program, conditions, aggregate_count=len(aggregates), limits=limits)
         return Shape(machine, tuple(each.member for each in members), {})
+
+
+def _can_be_compiled(machine: KeyMachine) -> bool:
+    return isinstance(machine, Machine) and residual_code(machine) is not None
 
 
 def _digest(text: str) -> str:

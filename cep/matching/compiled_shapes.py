@@ -14,9 +14,11 @@ from typing import Any, Final, cast
 
 import numpy as np
 
-from cep.compiling import Ints
+from cep.compiling import MOST_BITS, Ints
+from cep.expression import EvaluationError
 from cep.matching.event_columns import EventColumns, Told
 from cep.matching.keyed import KeyedMatcher
+from cep.matching.residual_columns import ResidualColumns
 from cep.matching.shape_events import Concerning, ShapeEvents
 from cep.matching.shapes import EventKind, Shape
 from cep.nfa.machine import Machine
@@ -27,7 +29,8 @@ from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel import counting
 from cep.nfa_kernel.chains import Chains
 from cep.nfa_kernel.key_arrays import loaded, written
-from cep.nfa_kernel.tables import MachineTables, is_compilable
+from cep.nfa_kernel.residual_code import residual_code
+from cep.nfa_kernel.tables import MachineTables
 from cep.nfa_kernel.walk import walk
 
 _AT_ONCE: Final = 4_096
@@ -43,11 +46,7 @@ class CompiledShapes:
 
     def __init__(self, matcher: KeyedMatcher) -> None:
         self._matcher = matcher
-        self._tables = [
-            (shape, shape.machine, MachineTables(shape.machine))
-            for shape in matcher.shapes
-            if is_compilable(shape.machine)
-        ]
+        self._shapes = list(filter(None, map(compiled_shape, matcher.shapes)))
 
     def process(self, events: EventColumns[EventKind], fewest_events: int) -> "list[FoundByShape]":
         """Move the keys of these shapes by events, to the time of the last; return what was found.
@@ -58,22 +57,21 @@ class CompiledShapes:
         by_shape = _transitions_by_shape(events.kinds)
         of_shape = ShapeEvents(events)
         found = []
-        for shape, machine, tables in self._tables:
+        for compiled in self._shapes:
+            shape, tables = compiled.shape, compiled.tables
             transitions = by_shape.get(id(shape), ())
             if of_shape.count([kind for kind, _ in transitions]) < max(1, fewest_events):
                 continue
             tables.make_room(len(transitions))
             kinds = [(kind, tables.number(each)) for kind, each in transitions]
-            walked = self._walk(shape, machine, tables, events, of_shape.concerning(kinds))
+            walked = self._walk(compiled, events, of_shape.concerning(kinds))
             if walked is not None:
                 found.append(FoundByShape(shape, events, walked))
         return found
 
     def _walk(
         self,
-        shape: Shape,
-        machine: Machine,
-        tables: MachineTables,
+        compiled: "CompiledShape",
         events: EventColumns[EventKind],
         concerning: Concerning,
     ) -> "_Walk | None":
@@ -82,6 +80,7 @@ class CompiledShapes:
         What keys hold goes into arrays and back, which takes as long as it takes Python to move as
         many partial matches by an event each.
         """
+        shape, machine = compiled.shape, compiled.machine
         keys = [events.keys[number] for number in concerning.keys]
         states = cast("list[KeyRuns | None]", [shape.keys.get(key) for key in keys])
         if not is_worth_it(len(concerning.events.order), states):
@@ -89,18 +88,24 @@ class CompiledShapes:
         before = loaded(states, len(events))
         if before is None:
             return None
+        try:
+            columns, ranks = compiled.columns.of(events, concerning.events.order, before.events)
+        except EvaluationError:
+            return None
+        tables = compiled.tables.ranked(ranks)
         walked = walk(
-            tables.tables,
+            tables,
             concerning.events,
+            columns,
             before.arrays,
             machine.stopped,
             int(events.times_ms[-1]),
         )
         if walked.status == at.GAVE_UP:
             return None
-        _count(machine, walked.counts, tables.tables.step_count)
+        _count(machine, walked.counts, tables.step_count)
         known = _KnownEvents(events, before.events)
-        after = written(walked.keys, known.lists, known.count)
+        after = written(walked.keys, known.lists, known.count, machine.aggregate_count)
         for key, state, runs in zip(keys, states, after, strict=True):
             if state is None and runs.is_idle:
                 continue
@@ -126,6 +131,27 @@ class CompiledShapes:
         told[is_timeout, at.FOUND_RULES] &= ~counted
         left: Ints = told[told[:, at.FOUND_RULES] != 0]
         return left
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledShape:
+    """A shape that compiled code can run: what its machine does, and what its conditions read."""
+
+    shape: Shape
+    machine: Machine
+    tables: MachineTables
+    columns: ResidualColumns
+
+
+def compiled_shape(shape: Shape) -> CompiledShape | None:
+    """Return a shape with its tables; `None` if compiled code cannot run it."""
+    machine = shape.machine
+    if not isinstance(machine, Machine) or machine.all_rules.bit_length() > MOST_BITS:
+        return None
+    code = residual_code(machine)
+    if code is None:
+        return None
+    return CompiledShape(shape, machine, MachineTables(machine, code), ResidualColumns(code))
 
 
 def _count(machine: Machine, counts: Ints, step_count: int) -> None:

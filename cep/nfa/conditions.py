@@ -22,7 +22,7 @@ from cep.expression import (
 from cep.nfa.compiler.compile import CompiledPattern
 from cep.nfa.errors import CodeNotLoaded, ConditionFailed
 from cep.nfa.runs import CELL_AGGREGATES, CELL_PREVIOUS, UNFOLDED, Cell, events_of_step
-from cep.nfa.transition_table import Residual, RuleCondition
+from cep.nfa.transition_table import Residual, ResidualSource, RuleCondition
 from cep.pattern.tree import AllOf, AnyOf, Condition, PythonCondition, SignedCondition
 
 
@@ -169,17 +169,21 @@ class ConditionBinder:
         return [RuleCondition(self._tests.number(test), None) for test in tests]
 
     def _bind(self, condition: Condition, pattern: CompiledPattern, rule: str) -> RuleCondition:
+        source = None
         if isinstance(condition, Expression):
             parts = split(resolve(condition, pattern.step_names, self._schema))
             test = None if parts.event is None else self._tests.number(parts.event)
-            residual = None if parts.residual is None else self._residual(parts.residual, pattern)
+            residual = None
+            if parts.residual is not None:
+                residual = self._residual(parts.residual, pattern)
+                source = ResidualSource(parts.residual, tuple(pattern.step_names), self._schema)
         else:
             test, residual = None, self._full(condition, pattern)
         if residual is not None:
             residual = _naming_failure(residual, rule, str(condition))
             if self._guard is not None and _runs_code(condition):
                 residual = self._guard(rule, str(condition), residual)
-        return RuleCondition(test, residual)
+        return RuleCondition(test, residual, source)
 
     def _full(self, condition: Condition, pattern: CompiledPattern) -> Residual:
         """The whole of a condition as a test for one partial match."""

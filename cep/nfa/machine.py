@@ -140,18 +140,13 @@ class Machine:
         self.stopped = 0
         self.tally = StepTally()
         self._events_checkpoint = self.limits.events + self.limits.events // 10
-        self._table = TransitionTable(program, rules)
-        self.all_rules = self._table.all_rules
+        self.table = TransitionTable(program, rules)
+        self.all_rules = self.table.all_rules
 
     @property
     def can_hold_back(self) -> bool:
         """Whether a finished match may have to wait for a partial match."""
         return self.program.skip.kind is not SkipKind.NO_SKIP
-
-    @property
-    def decides_by_event(self) -> bool:
-        """Whether all conditions look at the event alone."""
-        return not self.aggregate_count and self._table.decides_by_event
 
     def new_key(self) -> KeyRuns:
         """Return the state of a key without partial matches."""
@@ -193,7 +188,7 @@ class Machine:
             starting: the rules that may begin partial matches; all by default.
             going_on: the rules that may have some; all by default.
         """
-        return self._table.transitions(
+        return self.table.transitions(
             true_tests,
             self.all_rules if starting is None else starting,
             self.all_rules if going_on is None else going_on,
@@ -201,7 +196,7 @@ class Machine:
 
     def rules_with(self, test: int) -> int:
         """Return the rules with a condition that a test on the event alone is part of."""
-        return self._table.rules_with(test)
+        return self.table.rules_with(test)
 
     def process(
         self, key: KeyRuns, transitions: EventTransitions, event: Any, time_ms: int
@@ -272,7 +267,7 @@ class Machine:
             if branch.outcome is not None:
                 step.follow(branch.outcome, concerned, run)
             else:
-                outcomes = self._table.test_residuals(
+                outcomes = self.table.test_residuals(
                     branch, concerned, run, step.event, step.time_ms
                 )
                 for outcome, agreeing in outcomes:

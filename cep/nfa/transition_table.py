@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from cep.bounded_cache import BoundedCache
+from cep.expression import Node, Schema
 from cep.nfa.decision import NO_EVENT, DecisionTable, RunOutcome
 from cep.nfa.program import Program
 from cep.nfa.runs import RUN_CELL, RUN_RULES, RUN_STATE, Cell, KeyRuns, Run
@@ -21,15 +22,26 @@ Residual = Callable[[Any, Cell | None, int], bool]
 
 
 @dataclass(frozen=True, slots=True)
+class ResidualSource:
+    """What a residual tests: an expression, the steps it names, and the columns of an event."""
+
+    node: Node
+    step_names: tuple[str, ...]
+    schema: Schema | None
+
+
+@dataclass(frozen=True, slots=True)
 class RuleCondition:
     """One condition of one rule, in two parts that must both hold.
 
     `event_test` names a test on the event alone, which the caller evaluates (once for all rules
-    that use it); `None` if there is none. `residual` is `None` if the event alone decides.
+    that use it); `None` if there is none. `residual` is `None` if the event alone decides; `source`
+    is there if it is an expression.
     """
 
     event_test: int | None
     residual: Residual | None
+    source: ResidualSource | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +135,7 @@ class TransitionTable:
 
     def __init__(self, program: Program, rules: Sequence[Sequence[RuleCondition]]) -> None:
         self.program = program
-        self._rules = tuple(tuple(conditions) for conditions in rules)
+        self.rules = tuple(tuple(conditions) for conditions in rules)
         self.all_rules = (1 << len(rules)) - 1
         self._decisions = DecisionTable(program)
         self._residual_rules = [0] * program.condition_count
@@ -142,9 +154,21 @@ class TransitionTable:
         )
 
     @property
-    def decides_by_event(self) -> bool:
-        """Whether no rule has a condition that looks at more than the event."""
-        return not any(self._residual_rules)
+    def most_residuals(self) -> int:
+        """On how many conditions that look at more than the event a state depends at most."""
+        residual = sum(1 << number for number, rules in enumerate(self._residual_rules) if rules)
+        return max(
+            (self._decisions.relevant(state) & residual).bit_count()
+            for state in range(len(self.program.states))
+        )
+
+    def outcomes(self, state: int, branch: Branch) -> list[RunOutcome]:
+        """Return what an event does, by which of the residuals of a branch are TRUE, as bits."""
+        found = []
+        for choice in range(1 << len(branch.residuals)):
+            true = sum(1 << one for bit, one in enumerate(branch.residuals) if choice >> bit & 1)
+            found.append(self._decisions.outcome(state, branch.truth | true))
+        return found
 
     def transitions(
         self, true_tests: Iterable[int], starting: int, going_on: int
@@ -219,7 +243,7 @@ class TransitionTable:
         while concerned:
             bit = concerned & -concerned
             concerned ^= bit
-            conditions = self._rules[bit.bit_length() - 1]
+            conditions = self.rules[bit.bit_length() - 1]
             truth = branch.truth
             for condition in branch.residuals:
                 residual = conditions[condition].residual

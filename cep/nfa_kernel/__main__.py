@@ -5,8 +5,12 @@ import os
 import numpy as np
 
 from cep import compiling
+from cep.condition_code.arrays import Columns
+from cep.condition_code.operands import Operands
+from cep.condition_code.tables import code_tables
+from cep.expression import Schema
 from cep.nfa_kernel import arrays as at
-from cep.nfa_kernel.arrays import KeyEvents, Tables
+from cep.nfa_kernel.arrays import KeyEvents, Tables, Uncertain
 from cep.nfa_kernel.chains import reachable
 from cep.nfa_kernel.compacting import compacted
 from cep.nfa_kernel.key_arrays import loaded
@@ -18,12 +22,17 @@ def compile_all() -> None:
     none = np.zeros(1, np.int64)
     no_rows = np.zeros((0, 5), np.int64)
     pairs = np.zeros((1, 2), np.int64)
+    no_flags = np.zeros((0, 0), np.bool_)
+    tests = code_tables(Operands(Schema(())), [])
+    uncertain = Uncertain(no_rows, none, none, no_rows, no_rows, tests)
+    skip = at.NO_SKIP, 0, False
     tables = Tables(
-        none, no_rows, pairs, none, none, pairs, pairs, 0, 0, (at.NO_SKIP, 0, False), 1, 1, 1, 1
+        none, no_rows, pairs, none, none, pairs, pairs, 0, 0, skip, 1, 1, 1, 1, uncertain
     )
+    columns = Columns(no_rows, no_flags, np.zeros((0, 0)), no_flags)
     before = loaded([], 0)
     if before is not None:  # as it is without events
-        walked = walk(tables, KeyEvents(none, none[:0], none, none), before.arrays, 0, 0)
+        walked = walk(tables, KeyEvents(none, none[:0], none, none), columns, before.arrays, 0, 0)
         reachable(walked.keys.cells, none[:0], none, 1)
         compacted(walked.keys, 1)
     compiling.now_ready("cep.nfa_kernel")

@@ -8,6 +8,7 @@ is kept for as long as the sources of this package are the same.
 from typing import Final, NamedTuple
 
 from cep.compiling import Ints
+from cep.condition_code.arrays import CodeTables
 
 RUN_STATE: Final = 0
 RUN_RULES: Final = 1
@@ -28,6 +29,7 @@ NO_CELL: Final = -1
 NO_STEP: Final = -1
 NO_WINDOW: Final = -1
 NO_EVENT: Final = -1
+NOT_UNCERTAIN: Final = -1
 
 FOUND_KEY: Final = 0
 FOUND_RULES: Final = 1
@@ -51,12 +53,33 @@ GAVE_UP: Final = 1
 """The machine in Python has to do it all: a limit was met, a skip failed, or there is too much."""
 
 
+class Uncertain(NamedTuple):
+    """The branches whose outcome depends on earlier events, and the conditions that decide.
+
+    Args:
+        branches: where their conditions begin and end, where their choices begin.
+        conditions: numbers of conditions.
+        choices: by which of the conditions of a branch are true, as bits, the outcome.
+        outcomes: where the successors begin and end, where the finished begin and end.
+        numbers: by rule and condition, its code.
+        tests: the code.
+    """
+
+    branches: Ints
+    conditions: Ints
+    choices: Ints
+    outcomes: Ints
+    numbers: Ints
+    tests: CodeTables
+
+
 class Tables(NamedTuple):
     """What kinds of events do to a machine, and what else it knows.
 
     Args:
         branch_begin: by kind and state, where their branches begin; one more at the end.
-        branches: rules, where the successors begin and end, where the finished begin and end.
+        branches: rules, where the successors begin and end, where the finished begin and end, which
+            of the uncertain it is or `NOT_UNCERTAIN`.
         successors: state, step or `NO_STEP`.
         finished: step or `NO_STEP`.
         concerned: by kind and state, the rules for which anything changes.
@@ -70,6 +93,7 @@ class Tables(NamedTuple):
         most_events: how many events a key may have kept, counted roughly.
         rule_count: how many rules the machine has.
         step_count: how many steps.
+        uncertain: what depends on earlier events.
     """
 
     branch_begin: Ints
@@ -86,6 +110,7 @@ class Tables(NamedTuple):
     most_events: int
     rule_count: int
     step_count: int
+    uncertain: Uncertain
 
 
 class KeyEvents(NamedTuple):

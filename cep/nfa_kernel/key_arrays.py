@@ -85,7 +85,10 @@ def loaded(keys: Sequence[KeyRuns | None], event_count: int) -> LoadedKeys | Non
 
 
 def written(
-    keys: KeyArrays, events_of: Callable[[Ints], Sequence[list[Any]]], event_count: int
+    keys: KeyArrays,
+    events_of: Callable[[Ints], Sequence[list[Any]]],
+    event_count: int,
+    aggregate_count: int,
 ) -> Iterator[WrittenRuns]:
     """Yield the state of each key.
 
@@ -93,6 +96,7 @@ def written(
         keys: the keys after a walk.
         events_of: from numbers of events, each once, to the lists of their values.
         event_count: how many events there may be, those of the call and those that keys held.
+        aggregate_count: how many aggregate states a cell has room for (see `Machine`).
     """
     kept = compacted(keys, event_count)
     events = events_of(kept.events)
@@ -115,7 +119,7 @@ def written(
             [rules, held_back[2 * begin : 2 * end]] for rules, begin, end in queues[queue:last]
         ]
         held = events[event:event_end], cells[cell:cell_end], runs[run:run_end]
-        state = WrittenRuns([sequence, True, *held, waiting])
+        state = WrittenRuns([sequence, True, *held, waiting], aggregate_count)
         state.events_bound = event_bound
         yield state
 

@@ -3,17 +3,25 @@
 Machine, EventTransitions ──MachineTables──► Tables
 """
 
-from typing import Final, TypeGuard
+from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 
-from cep.compiling import MOST_BITS, table
+from cep.compiling import table
+from cep.condition_code.tables import with_ranks
 from cep.nfa.decision import NO_EVENT, RunOutcome
 from cep.nfa.machine import Machine
 from cep.nfa.program import StateKind
-from cep.nfa.transition_table import TRANSITION_BRANCHES, TRANSITION_RULES, EventTransitions
+from cep.nfa.transition_table import (
+    TRANSITION_BRANCHES,
+    TRANSITION_RULES,
+    Branch,
+    EventTransitions,
+)
 from cep.nfa_kernel import arrays as at
-from cep.nfa_kernel.arrays import Tables
+from cep.nfa_kernel.arrays import Tables, Uncertain
+from cep.nfa_kernel.residual_code import ResidualCode
 from cep.pattern.tree import SkipKind
 
 _MOST_KINDS: Final = 4_096
@@ -26,22 +34,17 @@ _SKIPS: Final = {
 }
 
 
-def is_compilable(machine: object) -> TypeGuard[Machine]:
-    """Return whether compiled code can do what a machine, of whichever language, does."""
-    if not isinstance(machine, Machine):
-        return False
-    return machine.decides_by_event and machine.all_rules.bit_length() <= MOST_BITS
-
-
 class MachineTables:
     """The tables of a machine, which grow as kinds of events come.
 
     Args:
-        machine: one that `is_compilable`.
+        machine: one of no more rules than an integer has bits.
+        code: what its conditions ask of partial matches.
     """
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, code: ResidualCode) -> None:
         self._machine = machine
+        self._code = code
         self._program = machine.program
         self._tables: Tables | None = None
         self._clear()
@@ -51,7 +54,11 @@ class MachineTables:
         self._kinds: list[EventTransitions] = []
         """Kept, so that no other object gets the place in memory by which one is known."""
         self._begin: list[int] = []
-        self._branches: list[tuple[int, int, int, int, int]] = []
+        self._branches: list[tuple[int, int, int, int, int, int]] = []
+        self._uncertain: list[tuple[int, int, int]] = []
+        self._conditions: list[int] = []
+        self._choices: list[int] = []
+        self._outcomes: list[tuple[int, int, int, int]] = []
         self._successors: list[tuple[int, int]] = []
         self._finished: list[int] = []
         self._concerned: list[int] = []
@@ -85,15 +92,37 @@ class MachineTables:
             transition = kind[state]
             self._concerned.append(transition[TRANSITION_RULES])
             for branch in transition[TRANSITION_BRANCHES]:
-                if branch.outcome is not None:
-                    self._add_branch(branch.rules, branch.outcome)
+                self._add_branch(state, branch)
 
-    def _add_branch(self, rules: int, outcome: RunOutcome) -> None:
+    def _add_branch(self, state: int, branch: Branch) -> None:
+        if branch.outcome is not None:
+            of_outcome = self._outcome(branch.outcome)
+            self._branches.append((branch.rules, *of_outcome, at.NOT_UNCERTAIN))
+            return
+        self._branches.append((branch.rules, 0, 0, 0, 0, len(self._uncertain)))
+        begin = len(self._conditions)
+        self._conditions += branch.residuals
+        self._uncertain.append((begin, len(self._conditions), len(self._choices)))
+        known: dict[RunOutcome, int] = {}
+        for outcome in self._machine.table.outcomes(state, branch):
+            if outcome not in known:
+                known[outcome] = len(self._outcomes)
+                self._outcomes.append(self._outcome(outcome))
+            self._choices.append(known[outcome])
+
+    def _outcome(self, outcome: RunOutcome) -> tuple[int, int, int, int]:
         first, first_end = len(self._successors), len(self._finished)
         self._successors += [(state, _step(step)) for state, step in outcome.successors]
         self._finished += [_step(step) for step in outcome.finished]
-        ends = len(self._successors), len(self._finished)
-        self._branches.append((rules, first, ends[0], first_end, ends[1]))
+        return first, len(self._successors), first_end, len(self._finished)
+
+    def ranked(self, ranks: Mapping[int, int]) -> Tables:
+        """Return the tables with the ranks of constant texts in a call; see `with_ranks`."""
+        tables = self.tables
+        if not ranks:
+            return tables
+        ranked = tables.uncertain._replace(tests=with_ranks(tables.uncertain.tests, ranks))
+        return tables._replace(uncertain=ranked)
 
     @property
     def tables(self) -> Tables:
@@ -103,7 +132,7 @@ class MachineTables:
             target = -1 if skip.target_step is None else skip.target_step
             self._tables = Tables(
                 branch_begin=np.array([*self._begin, len(self._branches)], np.int64),
-                branches=table(self._branches, 5),
+                branches=table(self._branches, 6),
                 successors=table(self._successors, 2),
                 finished=np.array(self._finished, np.int64),
                 concerned=np.array(self._concerned, np.int64),
@@ -122,6 +151,14 @@ class MachineTables:
                 most_events=limits.events,
                 rule_count=self._machine.all_rules.bit_length(),
                 step_count=1 + max(state.step for state in self._program.states),
+                uncertain=Uncertain(
+                    branches=table(self._uncertain, 3),
+                    conditions=np.array(self._conditions, np.int64),
+                    choices=np.array(self._choices, np.int64),
+                    outcomes=table(self._outcomes, 4),
+                    numbers=self._code.numbers,
+                    tests=self._code.tests,
+                ),
             )
         return self._tables
 

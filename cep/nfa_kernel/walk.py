@@ -12,10 +12,13 @@ import numpy as np
 
 from cep.compiling import Ints, compiled, inlined
 from cep.compiling.growing import with_room
+from cep.condition_code.arrays import Columns
+from cep.condition_code.memory import new_memory
 from cep.nfa_kernel import arrays as at
-from cep.nfa_kernel import counting
+from cep.nfa_kernel import counting, residuals
 from cep.nfa_kernel.arrays import KeyArrays, KeyEvents, Tables, Walked
 from cep.nfa_kernel.emitting import emit
+from cep.nfa_kernel.residuals import remember_cells, split_by_tests
 
 _MOST_RUNS: Final = 1_000_000
 _MOST_CELLS: Final = 8_000_000
@@ -25,14 +28,20 @@ _AFTER_ALL: Final = 2**62
 
 
 @compiled
-def walk(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one call for all events, so that nothing is passed on
-    tables: Tables, events: KeyEvents, keys: KeyArrays, stopped: int, until_ms: int
+def walk(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one call for all events, so that nothing is passed on
+    tables: Tables,
+    events: KeyEvents,
+    columns: Columns,
+    keys: KeyArrays,
+    stopped: int,
+    until_ms: int,
 ) -> Walked:
     """Move the keys by their events and close their windows up to a time.
 
     Args:
         tables: the machine.
         events: what comes.
+        columns: what conditions read of the events, those that keys have held being the last.
         keys: what the keys hold.
         stopped: the rules that start nothing any more, as bits.
         until_ms: how far time goes after the last event.
@@ -43,6 +52,9 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one call for all events, so
     skip_kind, skip_step, throws = tables.skip
     most_held, most_events = tables.most_held, tables.most_events
     step_count = tables.step_count
+    uncertain, conditions, choices, outcomes, numbers, tests = tables.uncertain
+    (row_items, folds), values, begins_of_code, code, int_constants, float_constants = tests
+    ints, int_nulls, floats, float_nulls = columns
     begins, order, times_ms, kinds = events.begin, events.order, events.times_ms, events.kinds
     state_count = len(states)
     has_previous_windows = False
@@ -61,6 +73,10 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one call for all events, so
     cell_count = len(keys.cells)
     cells = np.empty((cell_count + len(order) + 64, at.CELL_WIDTH), np.int64)
     cells[:cell_count] = keys.cells
+    remembers = len(row_items) + len(folds) > 0
+    memory, reals = new_memory(1, len(row_items), len(folds))
+    int_stack, float_stack = np.zeros(len(code) + 1, np.int64), np.zeros(len(code) + 1)
+    null_stack, agreeing = np.zeros(len(code) + 1, np.bool_), np.zeros((64, 2), np.int64)
     found, found_count = np.empty((1_024, at.FOUND_WIDTH), np.int64), 0
     out_sequences = np.zeros(key_count, np.int64)
     out_event_counts = np.zeros(key_count, np.int64)
@@ -74,6 +90,13 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one call for all events, so
     counts[:, counting.NEWEST_MS] = counting.NO_TIME
     pending = np.zeros((step_count * counting.KINDS, counting.PENDING_WIDTH), np.int64)
     pending[:, 2] = counting.NO_TIME
+    if remembers:
+        memory, reals, could = remember_cells(
+            row_items, folds, ints, int_nulls, floats, float_nulls, memory, reals, cells, 0,
+            cell_count,
+        )  # fmt: skip
+        if not could:
+            return Walked(at.GAVE_UP, keys, found, counts)
 
     for key in range(key_count):
         # What the key holds.
@@ -170,7 +193,7 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one call for all events, so
             event_count += 1
             if event_count > most_events:
                 return Walked(at.GAVE_UP, keys, found, counts)
-            moved_count, finished_count = 0, 0
+            moved_count, finished_count, known_count = 0, 0, cell_count
             starting = starts[kind, 1] & ~stopped
             for place in range(unmoved, run_count + 1):
                 if place < run_count:
@@ -188,53 +211,69 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one call for all events, so
                     if not goes:
                         continue
                     rules ^= goes
-                    taken = at.NO_CELL
                     first, last = branches[branch, 1], branches[branch, 2]
                     first_end, last_end = branches[branch, 3], branches[branch, 4]
-                    if (
-                        moved_count + last - first >= room
-                        or finished_count + last_end - first_end > room
-                        or cell_count > _MOST_CELLS
-                    ):
-                        return Walked(at.GAVE_UP, keys, found, counts)
-                    cells = with_room(cells, cell_count + last - first + last_end - first_end)
-                    if first == last and first_end == last_end and cell != at.NO_CELL:
-                        counting.count(
-                            pending, counts, step_count, counting.BROKEN,
-                            cells[cell, at.CELL_STEP], goes, counting.NO_TIME,
+                    outcome_count = 1
+                    if branches[branch, 5] != at.NOT_UNCERTAIN:
+                        outcome_count = split_by_tests(
+                            uncertain, conditions, choices, numbers, begins_of_code, code,
+                            int_constants, float_constants, values, row_items, folds, ints,
+                            int_nulls, floats, float_nulls, memory, reals, int_stack, float_stack,
+                            null_stack, branches[branch, 5], goes, event, cell, agreeing,
                         )  # fmt: skip
-                    for number in range(first, last):
-                        step = successors[number, 1]
-                        if step == at.NO_STEP and cell == at.NO_CELL:
-                            continue
-                        if step != at.NO_STEP:
-                            taken, cell_count = _taken(
-                                cells, cell_count, taken, cell, step, sequence, event,
-                                pending, counts, step_count, goes, time_ms,
+                        if outcome_count == residuals.GAVE_UP:
+                            return Walked(at.GAVE_UP, keys, found, counts)
+                    for number_of_outcome in range(outcome_count):
+                        if branches[branch, 5] != at.NOT_UNCERTAIN:
+                            outcome = agreeing[number_of_outcome, 0]
+                            goes = agreeing[number_of_outcome, 1]
+                            first, last = outcomes[outcome, 0], outcomes[outcome, 1]
+                            first_end, last_end = outcomes[outcome, 2], outcomes[outcome, 3]
+                        taken = at.NO_CELL
+                        if (
+                            moved_count + last - first >= room
+                            or finished_count + last_end - first_end > room
+                            or cell_count > _MOST_CELLS
+                        ):
+                            return Walked(at.GAVE_UP, keys, found, counts)
+                        cells = with_room(cells, cell_count + last - first + last_end - first_end)
+                        if first == last and first_end == last_end and cell != at.NO_CELL:
+                            counting.count(
+                                pending, counts, step_count, counting.BROKEN,
+                                cells[cell, at.CELL_STEP], goes, counting.NO_TIME,
                             )  # fmt: skip
-                        moved[moved_count, at.RUN_STATE] = successors[number, 0]
-                        moved[moved_count, at.RUN_RULES] = goes
-                        moved[moved_count, at.RUN_START] = start
-                        moved[moved_count, at.RUN_START_MS] = start_ms
-                        if step == at.NO_STEP:
-                            moved[moved_count, at.RUN_PREVIOUS_MS] = previous_ms
-                            moved[moved_count, at.RUN_CELL] = cell
-                        else:
-                            moved[moved_count, at.RUN_PREVIOUS_MS] = time_ms
-                            moved[moved_count, at.RUN_CELL] = taken
-                        moved_count += 1
-                    for number in range(first_end, last_end):
-                        step = finishes[number]
-                        if step == at.NO_STEP and cell == at.NO_CELL:
-                            continue
-                        if step != at.NO_STEP:
-                            taken, cell_count = _taken(
-                                cells, cell_count, taken, cell, step, sequence, event,
-                                pending, counts, step_count, goes, time_ms,
-                            )  # fmt: skip
-                        finished[finished_count, 0], finished[finished_count, 1] = goes, start
-                        finished[finished_count, 2] = cell if step == at.NO_STEP else taken
-                        finished_count += 1
+                        for number in range(first, last):
+                            step = successors[number, 1]
+                            if step == at.NO_STEP and cell == at.NO_CELL:
+                                continue
+                            if step != at.NO_STEP:
+                                taken, cell_count = _taken(
+                                    cells, cell_count, taken, cell, step, sequence, event,
+                                    pending, counts, step_count, goes, time_ms,
+                                )  # fmt: skip
+                            moved[moved_count, at.RUN_STATE] = successors[number, 0]
+                            moved[moved_count, at.RUN_RULES] = goes
+                            moved[moved_count, at.RUN_START] = start
+                            moved[moved_count, at.RUN_START_MS] = start_ms
+                            if step == at.NO_STEP:
+                                moved[moved_count, at.RUN_PREVIOUS_MS] = previous_ms
+                                moved[moved_count, at.RUN_CELL] = cell
+                            else:
+                                moved[moved_count, at.RUN_PREVIOUS_MS] = time_ms
+                                moved[moved_count, at.RUN_CELL] = taken
+                            moved_count += 1
+                        for number in range(first_end, last_end):
+                            step = finishes[number]
+                            if step == at.NO_STEP and cell == at.NO_CELL:
+                                continue
+                            if step != at.NO_STEP:
+                                taken, cell_count = _taken(
+                                    cells, cell_count, taken, cell, step, sequence, event,
+                                    pending, counts, step_count, goes, time_ms,
+                                )  # fmt: skip
+                            finished[finished_count, 0], finished[finished_count, 1] = goes, start
+                            finished[finished_count, 2] = cell if step == at.NO_STEP else taken
+                            finished_count += 1
                 if rules and cell != at.NO_CELL:
                     if moved_count == room:
                         return Walked(at.GAVE_UP, keys, found, counts)
@@ -247,6 +286,13 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0915 - one call for all events, so
                     moved[moved_count, at.RUN_PREVIOUS_MS] = previous_ms
                     moved[moved_count, at.RUN_CELL] = cell
                     moved_count += 1
+            if remembers:
+                memory, reals, could = remember_cells(
+                    row_items, folds, ints, int_nulls, floats, float_nulls, memory, reals, cells,
+                    known_count, cell_count,
+                )  # fmt: skip
+                if not could:
+                    return Walked(at.GAVE_UP, keys, found, counts)
             held = unmoved + moved_count
             for number in range(queue_count):
                 held += queues[number, 2]

@@ -45,7 +45,7 @@ def detections(matcher: BatchMatcher, frame: pl.DataFrame) -> list[tuple[str, ob
 
 def caches(matcher: BatchMatcher) -> list[BoundedCache[object, object]]:
     """What grows with the kinds of events."""
-    tables = [cast("Machine", shape.machine)._table for shape in matcher.matcher.shapes]
+    tables = [cast("Machine", shape.machine).table for shape in matcher.matcher.shapes]
     return [matcher._kinds, *(table._transitions for table in tables)]  # type: ignore[list-item]
 
 

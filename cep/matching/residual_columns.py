@@ -1,0 +1,80 @@
+"""What conditions on earlier events read, as columns: of the events of a call, and of those held.
+
+    EventColumns, events of partial matches ──ResidualColumns──► Columns by number of the event
+
+An event that a key has held comes back as the list of its values, and is put under the columns of
+the call, so that the same expressions are worked out for both.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cep.compiling import Ints
+from cep.condition_code.arrays import Columns
+from cep.condition_code.columns import FrameColumns
+from cep.expression import evaluating
+from cep.matching.event_columns import EventColumns
+from cep.nfa_kernel.residual_code import ResidualCode
+
+
+class ResidualColumns:
+    """Works out the columns of a machine.
+
+    Args:
+        code: what its conditions ask of partial matches.
+    """
+
+    def __init__(self, code: ResidualCode) -> None:
+        self._columns = FrameColumns(code.operands)
+
+    def of(
+        self, events: EventColumns[Any], places: Ints, held: Sequence[list[Any]]
+    ) -> tuple[Columns, Mapping[int, int]]:
+        """Return the columns, and the ranks of constant texts; see `FrameColumns.of`.
+
+        Args:
+            events: the events of the call; they have the first numbers.
+            places: which of them concern the machine; no others are worked out.
+            held: the events that keys have held; they have the numbers behind.
+
+        Raises:
+            EvaluationError: they cannot be worked out, or a value is not of the type of its column.
+        """
+        names = self._columns.names
+        if not names:
+            return _NO_COLUMNS, {}
+        with evaluating():
+            frame = events.frame.select(names)
+            read, ranks = self._columns.of(
+                pl.concat([frame[places], _frame_of(held, frame.schema, events.frame.columns)])
+            )
+        count = len(events) + len(held)
+        numbers = np.concatenate([places, np.arange(len(events), count)])
+        return Columns(*(_by_number(values, numbers, count) for values in read)), ranks
+
+
+_NO_COLUMNS = Columns(
+    np.empty((0, 0), np.int64),
+    np.empty((0, 0), np.bool_),
+    np.empty((0, 0), np.float64),
+    np.empty((0, 0), np.bool_),
+)
+
+
+def _frame_of(held: Sequence[list[Any]], schema: pl.Schema, order: Sequence[str]) -> pl.DataFrame:
+    """Return some columns of events, given in which order they have their values."""
+    columns = []
+    for name, data_type in schema.items():
+        place = order.index(name)
+        columns.append(pl.Series(name, [event[place] for event in held], data_type, strict=True))
+    return pl.DataFrame(columns)
+
+
+def _by_number(values: Any, numbers: Ints, count: int) -> Any:
+    """Return columns with a place for each event; what is in those of other events is not read."""
+    spread = np.empty((len(values), count), values.dtype)
+    spread[:, numbers] = values
+    return spread
