@@ -1,5 +1,7 @@
 """What holds for all tests: markers, Hypothesis times nothing, conformance totals are printed."""
 
+import atexit
+import gc
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -65,6 +67,22 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneSparkSche
 def pytest_configure(config: pytest.Config) -> None:
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Look for garbage neither while tests are collected nor, later, among what was collected.
+
+    Sixteen thousand tests and all modules stay to the end; to look through them again and again
+    takes as long as collecting them does.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+        atexit.register(gc.unfreeze)  # some libraries tell what is still held when a process ends
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

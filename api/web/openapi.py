@@ -51,10 +51,10 @@ def describe(
         documents: models of bodies that the service checks itself, which FastAPI describes anew
             wherever they are taken. The document names them once.
     """
-    names = {each.model_json_schema()["description"]: each.__name__ for each in documents}
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
+            names = {each.model_json_schema()["description"]: each.__name__ for each in documents}
             app.openapi_schema = _described(app, examples)
             _name_bodies(app.openapi_schema, names)
         return app.openapi_schema

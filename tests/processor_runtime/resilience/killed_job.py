@@ -64,6 +64,9 @@ MOMENTS: Final = (
     Moment("a batch had begun", "checkpoint/offsets/[0-9]*", seconds=2.0),
 )
 _FILES_AHEAD: Final = 2
+# To look takes a good part of a processor that the job needs: often only when the moment is near.
+_FAR_SECONDS: Final = 0.02
+_NEAR_SECONDS: Final = 0.001
 
 
 @dataclass
@@ -126,15 +129,15 @@ class KilledJob:
         limit = self._given + ceil((len(self._files) - 1 - self._given) / (kills_left + 1))
         began, what = time.monotonic(), moment.what
         with JobProcess(self.folder, self._document()) as job:
-            has_come = self._watch(moment, limit)
-            while not has_come():
+            look = self._watch(moment, limit)
+            while (pause := look()) is not None:
                 assert job.is_running, f"the job has ended:\n{job.text}"
                 assert time.monotonic() < began + PATIENCE_SECONDS, f"it hangs:\n{job.text}"
                 self._go_on(limit)
                 if moment.files and self._given == limit and has_finished(self.checkpoint, limit):
                     what = "nothing was left to do"
                     break
-                time.sleep(0.001)
+                time.sleep(pause)
             job.kill()
         self._observe()
         return (
@@ -161,21 +164,27 @@ class KilledJob:
         outputs = [{"type": "json", "path": "out", "kinds": list(self.kinds)}]
         return job_document(stream="ssh_auth", outputs=outputs)
 
-    def _watch(self, moment: Moment, limit: int) -> Callable[[], bool]:
-        """Return what tells whether a moment has come, once most of this run has been read."""
+    def _watch(self, moment: Moment, limit: int) -> Callable[[], float | None]:
+        """Return what tells in how many seconds to look again, `None` once a moment has come.
+
+        It is looked out for once most of this run has been read.
+        """
         seconds = self.random.uniform(0, moment.seconds)
         due = None if moment.files else time.monotonic() + seconds
         before: set[Path] | None = None
 
-        def has_come() -> bool:
+        def look() -> float | None:
             nonlocal before, due
             if due is None and files_read(self.checkpoint) >= limit - _FILES_AHEAD:
                 now = set(self.folder.glob(moment.files))
                 before = now if before is None else before
                 due = time.monotonic() + seconds if now - before else None
-            return due is not None and time.monotonic() >= due
+            if due is None:
+                return _FAR_SECONDS if before is None else _NEAR_SECONDS
+            left = due - time.monotonic()
+            return min(left, _FAR_SECONDS) if left > 0 else None
 
-        return has_come
+        return look
 
     def _go_on(self, limit: int) -> None:
         """Give the source another file, and change rules, if the time for it has come."""
