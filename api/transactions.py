@@ -32,12 +32,14 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True)
 class ApprovedChange:
-    """A change of one processor that as many people have approved as its stream asks for.
+    """A change of one processor or list that as many have approved as its stream asks for.
 
     Made by `api.proposals` alone, once it has counted them; `told` says in the log who they were.
+    One of `processor_id` and `list_name` is "".
     """
 
     processor_id: str
+    list_name: str
     told: str
 
 

@@ -53,7 +53,13 @@ from api.client.match_views import (
     TriageResult,
 )
 from api.client.partial_matches import PartialMatch, PartialMatches, PartialMatchesInJob
-from api.client.proposals import Approval, Proposal, ProposalComment, ProposalLine
+from api.client.proposals import (
+    Approval,
+    Proposal,
+    ProposalComment,
+    ProposalLine,
+    ProposedValues,
+)
 from api.client.rollouts import Rollout, RolloutClient, RolloutInJob
 from api.client.views import (
     Processor,
@@ -109,6 +115,7 @@ __all__ = [
     "Proposal",
     "ProposalComment",
     "ProposalLine",
+    "ProposedValues",
     "PublishedVersion",
     "Rollout",
     "RolloutClient",

@@ -3,7 +3,7 @@
 client.propose(document) ──► somebody else: client.approve(7) ──► client.publish_proposal(7)
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
 from api.client.connection import Connection
@@ -15,13 +15,24 @@ from cep.instants import Instant
 class ProposedChange(TypedDict, total=False):
     """What a proposal of another kind than `publish` is about.
 
-    `kind` is publish, canary, share, promote, rollback, cancel, resume or delete.
+    `kind` is publish, canary, share, promote, rollback, cancel, resume or delete; of a list it is
+    list_create, list_put, list_change, list_rollback, list_cancel or list_delete, with `stream` and
+    `list_name`.
     """
 
     kind: str
     processor_id: str
     version: int
     share_percent: float
+    stream: str
+    list_name: str
+    list_type: str
+    description: str
+    values: Sequence[str | int]
+    csv: str
+    add: Sequence[str | int]
+    remove: Sequence[str | int]
+    effective_from: int | str
 
 
 class ProposalFilter(TypedDict, total=False):
@@ -32,6 +43,7 @@ class ProposalFilter(TypedDict, total=False):
 
     stream: str
     processor: str
+    list: str
     state: str
     author: str
     mine: bool
@@ -53,12 +65,26 @@ class ProposalComment(View):
     text: str
 
 
+class ProposedValues(View):
+    """What a proposal does to the values of a list, see docs/approvals.md."""
+
+    list_type: str
+    description: str
+    count: int
+    added: int
+    removed: int
+    added_values: list[str]
+    removed_values: list[str]
+    withdrawn: list[int]
+
+
 class ProposalLine(View):
     """One line of a list of proposals."""
 
     id: int
     stream: str
     processor_id: str
+    list_name: str
     kind: str
     state: str
     revision: int
@@ -68,10 +94,16 @@ class ProposalLine(View):
     approval_count: int
     required_approvals: int
     comment_count: int
+    effective_from: Instant | None
     created_at: Instant
     edited_at: Instant
     closed_at: Instant | None
     closed_by: str
+
+    @property
+    def name(self) -> str:
+        """The rule or list that it is about."""
+        return self.list_name or self.processor_id
 
     @property
     def etag(self) -> str:
@@ -90,6 +122,7 @@ class Proposal(ProposalLine):
     content_hash: str | None
     base_version: int | None
     base_content: dict[str, Any] | None
+    values: ProposedValues | None
     differences: list[Difference]
     warnings: list[Flaw]
     example_count: int

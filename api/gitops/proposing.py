@@ -2,8 +2,8 @@
 
 Plan ──► for each rule its first step that needs approvals ──► proposal, made or brought up to date
 
-Of a rule that takes several such steps only the first is proposed: once it is published the others
-would be stale. Steps that need no approvals are left to `percept apply`.
+Of a list its values are proposed. Of a rule that takes several such steps only the first is, since
+the others would be stale once it is published. What needs no approvals is left to `percept apply`.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from api.client import Client, Proposal, ProposalLine, ServiceError
+from api.client.proposals import ProposalFilter
 from api.gitops.changes import (
     FREE,
     Action,
@@ -23,6 +24,8 @@ from api.gitops.changes import (
     ProcessorChange,
     StreamChange,
 )
+from cep.definition.given_lists import UnreadableList
+from cep.list_content import list_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,17 +85,21 @@ def _proposed(client: Client, change: Change, comment: str) -> ProposalOutcome:
     if isinstance(change, StreamChange):
         return ProposalOutcome(change, told="an admin applies streams; it is not proposed")
     if isinstance(change, ListChange | ListDeletion):
-        return ProposalOutcome(change, told="lists are not proposed; apply them without --propose")
-    steps = _steps(change)
-    if not steps:
+        try:
+            wanted, left = _wanted_of_list(change), 0
+        except UnreadableList as error:
+            return ProposalOutcome(change, told=f"{error}")
+    else:
+        steps = _steps(change)
+        wanted, left = (_wanted(change, steps[0]) if steps else None), len(steps) - 1
+    if wanted is None:
         told = "it needs no approval; apply it without --propose"
         return ProposalOutcome(change, told=told)
-    wanted = _wanted(change, steps[0])
     try:
         proposal, told = _made(client, change, wanted, comment)
     except ServiceError as error:
         return ProposalOutcome(change, error=error)
-    return ProposalOutcome(change, proposal, told, len(steps) - 1)
+    return ProposalOutcome(change, proposal, told, left)
 
 
 def _changes_values(change: Change) -> bool:
@@ -137,6 +144,25 @@ def _wanted(change: ProcessorChange | Deletion, step: PlannedRequest) -> dict[st
             return {"kind": "delete", **name}
 
 
+def _wanted_of_list(change: ListChange | ListDeletion) -> dict[str, Any] | None:
+    """Return the body of a proposal, beside its comment; `None` if it changes no values."""
+    if not _changes_values(change):
+        return None
+    about = {"stream": change.stream, "list_name": _list_name(change)}
+    given = None if isinstance(change, ListDeletion) else change.wanted.given()
+    if given is None or isinstance(change, ListDeletion):
+        return {"kind": "list_delete", **about}
+    values = [str(each) for each in list_values(given.data_type, given.content)]
+    if change.current is not None:
+        return {"kind": "list_put", "values": values, **about}
+    new = {"list_type": given.data_type, "description": change.wanted.document.description}
+    return {"kind": "list_create", "values": values, **new, **about}
+
+
+def _list_name(change: ListChange | ListDeletion) -> str:
+    return change.current.name if isinstance(change, ListDeletion) else change.wanted.name
+
+
 def _made(
     client: Client, change: Change, wanted: Mapping[str, Any], comment: str
 ) -> tuple[Proposal, str]:
@@ -150,5 +176,10 @@ def _made(
 
 def _known(client: Client, change: Change, wanted: Mapping[str, Any]) -> ProposalLine | None:
     kind = wanted.get("kind", "publish")
-    own = client.proposals(stream=change.stream, processor=change.name, state="open", mine=True)
+    about = ProposalFilter(stream=change.stream, state="open", mine=True)
+    if isinstance(change, ListChange | ListDeletion):
+        about["list"] = _list_name(change)
+    else:
+        about["processor"] = change.name
+    own = client.proposals(**about)
     return next((each for each in own if each.kind == kind), None)

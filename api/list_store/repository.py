@@ -101,6 +101,15 @@ def version_in_effect(session: Session, stream: str, name: str, time_ms: int) ->
     return in_effect[-1] if in_effect else None
 
 
+def changed_epoch(session: Session, stream: str, name: str) -> int:
+    """Return the epoch of the newest change of the values of a list; 0 = there was none yet."""
+    query = select(func.max(ListVersion.from_epoch), func.max(ListVersion.until_epoch)).where(
+        *_of(stream, name)
+    )
+    begun, ended = session.execute(query).one()
+    return max(begun or 0, ended or 0)
+
+
 def versions_at(session: Session, stream: str, epoch: int) -> Sequence[ListVersion]:
     """Return the versions of all lists of a stream at an epoch, by name and version."""
     query = (

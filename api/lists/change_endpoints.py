@@ -14,7 +14,6 @@ from api.access.authentication import Publisher
 from api.list_store.contents import DecodedContents
 from api.lists import service, views
 from api.lists.changes import (
-    Edit,
     ListChange,
     PreparedVersion,
     Replacement,
@@ -26,18 +25,17 @@ from api.lists.endpoints import Change, ChangeOfList, Decoded, NameInPath, Strea
 from api.lists.schemas import (
     UPLOAD,
     EffectiveFrom,
-    GivenValue,
     ListChanges,
     ListChangeView,
     ListRollback,
     ListView,
 )
-from api.lists.uploads import Placed, checked_values, media_type_of, read_values, uploaded_body
+from api.lists.uploads import given_edit, media_type_of, read_values, uploaded_body
 from api.routing import slice_router
 from api.runtime import CurrentRuntime
 from api.web.preconditions import TAGGED, IfMatch, require_match, tagged
-from api.web.problems import Flaw, documented, invalid
-from cep.list_content import ListType, ListValue
+from api.web.problems import documented
+from cep.list_content import ListType
 
 router = slice_router("/v1/streams/{stream}/lists/{name}", "lists", for_confined=True)
 
@@ -133,18 +131,7 @@ async def given_changes(
         Overloaded: too many uploads are under way.
     """
     data_type = await run_in_threadpool(which.data_type, "*")
-    if not changes.add and not changes.remove:
-        raise invalid("change", [Flaw(pointer="", detail="It names no value.")])
-    placed: list[Placed] = [
-        (f"/{key}/{index}", None, value)
-        for key, given in (("add", changes.add), ("remove", changes.remove))
-        for index, value in enumerate(given)
-    ]
-    checked_values(data_type, placed, "change")
-    edit = Edit(_values(data_type, changes.add), _values(data_type, changes.remove))
-    if both := sorted(map(str, edit.add & edit.remove)):
-        detail = f"'{both[0]}' is to be added and removed."
-        raise invalid("change", [Flaw(pointer="/remove", detail=detail)])
+    edit = given_edit(data_type, changes.add, changes.remove)
     return await which.runtime.parsers.run(partial(which.ready, edit))
 
 
@@ -228,8 +215,3 @@ def _changed(
     view = views.change_view(change.write.session, done)
     tagged(change.response, service.etag(stored))
     return view
-
-
-def _values(data_type: ListType, given: list[GivenValue]) -> frozenset[ListValue]:
-    placed: list[Placed] = [("", None, value) for value in given]
-    return frozenset(checked_values(data_type, placed, "change"))

@@ -57,11 +57,21 @@ class PreparedVersion:
 
     base_version: int
     content: PackedContent
-    added: int
-    removed: int
+    added_values: frozenset[ListValue]
+    removed_values: frozenset[ListValue]
     first_added: Sequence[ListValue]
     first_removed: Sequence[ListValue]
     restored_version: int | None = None
+
+    @property
+    def added(self) -> int:
+        """How many values it has more."""
+        return len(self.added_values)
+
+    @property
+    def removed(self) -> int:
+        """How many of those before it has not."""
+        return len(self.removed_values)
 
 
 def base_of(
@@ -111,8 +121,8 @@ def prepared(
     return PreparedVersion(
         base.version,
         content,
-        len(added),
-        len(removed),
+        added,
+        removed,
         nsmallest(_SHOWN, added),
         nsmallest(_SHOWN, removed),
         restored,

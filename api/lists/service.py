@@ -19,7 +19,7 @@ from api.list_store.tables import ListVersion, StoredList
 from api.lists.changes import Edit, ListChange, PreparedVersion, Restoration, base_of, prepared
 from api.lists.schemas import MOST_LISTS, MOST_SCHEDULED, ListDocument
 from api.processors import repository as processors
-from api.processors.approvals import require_no_approvals
+from api.processors.approvals import require_approval_of_list
 from api.streams.epochs import record_epoch
 from api.streams.service import locked_stream
 from api.transactions import Writing
@@ -154,7 +154,7 @@ def change_values(  # noqa: PLR0913, PLR0917 - what is changed, how, when, and w
         return changed
     action: Action = "list.rollback" if isinstance(change, Restoration) else "list.change"
     told = f": {ready.added:,} added, {ready.removed:,} removed"
-    require_no_approvals(writing, stored.stream, stored.name)
+    told += _approval(writing, stored)
     _touch(writing, stored)
     epoch = _epoch(writing, stored, action, told, published[-1].version)
     if is_at_once:
@@ -176,9 +176,9 @@ def cancel(writing: Writing, stored: StoredList, version: int) -> StoredList:
     scheduled = [each for each in published if each.version == version]
     if not scheduled or scheduled[0].effective_from_ms is None:
         raise Refusal(HTTPStatus.CONFLICT, f"Version {version} is not scheduled.")
-    require_no_approvals(writing, stored.stream, stored.name)
+    approved = _approval(writing, stored)
     _touch(writing, stored)
-    _end(scheduled, _epoch(writing, stored, "list.cancel", "", version))
+    _end(scheduled, _epoch(writing, stored, "list.cancel", approved, version))
     repository.forget_old_contents(writing.session, stored)
     return stored
 
@@ -198,10 +198,10 @@ def delete(writing: Writing, stored: StoredList) -> None:
             "them first; their versions that are scheduled, paused or tried count, too."
         )
         raise Refusal(HTTPStatus.CONFLICT, detail)
-    require_no_approvals(writing, stored.stream, stored.name)
+    approved = _approval(writing, stored)
     published = repository.open_versions(session, stored.stream, stored.name)
     _touch(writing, stored)
-    _end(published, _epoch(writing, stored, "list.delete", "", stored.latest_version))
+    _end(published, _epoch(writing, stored, "list.delete", approved, stored.latest_version))
     stored.is_deleted = True
     repository.forget_old_contents(session, stored)
 
@@ -209,6 +209,12 @@ def delete(writing: Writing, stored: StoredList) -> None:
 def etag(stored: StoredList) -> str:
     """Return the tag of a list's state: its revision."""
     return str(stored.revision)
+
+
+def _approval(writing: Writing, stored: StoredList) -> str:
+    """Return who has approved a change, for the log; without approvals it may be refused (403)."""
+    approved = require_approval_of_list(writing, stored.stream, stored.name)
+    return f"; {approved}" if approved else ""
 
 
 def _is_nothing_new(

@@ -9,16 +9,17 @@ Files", and Python's `csv`, which reads what spreadsheets write.
 import csv
 import email.message
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from http import HTTPStatus
 from itertools import islice
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from fastapi import Request
 from pydantic_core import from_json
 from starlette.requests import ClientDisconnect
 
 from api.idempotency.requests import HEADER
+from api.lists.changes import Edit
 from api.runtime import Runtime
 from api.web.bodies import read_body
 from api.web.problems import Flaw, Refusal, invalid
@@ -126,6 +127,34 @@ def checked_values(
     raise refusal
 
 
+def placed_values(pointer: str, given: Sequence[ListValue]) -> Iterator[Placed]:
+    """Yield the values of an array, each with its place in the body."""
+    for index, value in enumerate(given):
+        yield f"{pointer}/{index}", None, value
+
+
+def given_edit(data_type: ListType, add: Sequence[ListValue], remove: Sequence[ListValue]) -> Edit:
+    """Return values to be added and removed.
+
+    Raises:
+        Refusal: there are none, some are wrong, or some are to be both (422).
+    """
+    if not add and not remove:
+        raise invalid("change", [Flaw(pointer="", detail="It names no value.")])
+    both_placed = (*placed_values("/add", add), *placed_values("/remove", remove))
+    checked_values(data_type, both_placed, "change")
+    edit = Edit(
+        *(
+            frozenset(checked_values(data_type, placed_values("", each), "change"))
+            for each in (add, remove)
+        )
+    )
+    if both := sorted(map(str, edit.add & edit.remove)):
+        detail = f"'{both[0]}' is to be added and removed."
+        raise invalid("change", [Flaw(pointer="/remove", detail=detail)])
+    return edit
+
+
 def _value(data_type: ListType, given: ListValue | None) -> ListValue:
     if isinstance(given, bool) or not isinstance(given, str | int):
         raise ValueError("it is no text and no whole number")  # noqa: TRY004 - told as others are
@@ -174,8 +203,7 @@ def _elements(body: bytes) -> Iterator[Placed]:
     if not isinstance(found, list):
         flaw = Flaw(pointer="", detail="It is no array.", remedy='Send ["ana", "eve"].')
         raise invalid("list", [flaw])
-    for index, each in enumerate(found):
-        yield f"/{index}", None, cast(ListValue | None, each)
+    yield from placed_values("", found)
 
 
 def _sentence(error: ValueError) -> str:

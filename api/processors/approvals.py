@@ -1,6 +1,7 @@
 """What every change of what runs must have, where its stream asks for approvals.
 
-publications.record_change ─► require_approval ─► change log
+publications.record_change ─► require_approval ─────────► change log
+lists.service ──────────────► require_approval_of_list ──► change log
 
 It fails closed: a way to change what runs that is added later needs approvals, too, until it says
 otherwise. `docs/decisions/0044` says which changes need none, and why.
@@ -26,33 +27,32 @@ def require_approval(writing: Writing, processor: Processor, *, needs_approval: 
     if approved is not None and approved.processor_id == processor.id:
         return approved.told
     if needs_approval:
-        remedy = "Propose it: POST /v1/proposals, `percept proposals`, or the dashboard."
-        _refuse_unapproved(writing, processor.stream, remedy)
+        _refuse_unapproved(writing, processor.stream)
     return ""
 
 
-def require_no_approvals(writing: Writing, stream: str, name: str) -> None:
-    """Let a change of a list pass where the stream asks for none for lists.
+def require_approval_of_list(writing: Writing, stream: str, name: str) -> str:
+    """Let a change of a list pass, likewise, or where the stream leaves lists to publishers.
 
     Raises:
-        Refusal: it asks for some (403).
+        Refusal: the stream asks for approvals of lists, and the change has none (403).
     """
-    remedy = (
-        f"Lists cannot be proposed: an admin may leave '{name}' and the others to publishers "
-        f'(PUT /v1/streams/{stream}/approvals, "lists": false), which the log shows.'
-    )
-    if not lists_need_approvals(writing.session, stream):
-        return
-    _refuse_unapproved(writing, stream, remedy)
+    approved = writing.approved
+    if approved is not None and approved.list_name == name:
+        return approved.told
+    if lists_need_approvals(writing.session, stream):
+        _refuse_unapproved(writing, stream)
+    return ""
 
 
-def _refuse_unapproved(writing: Writing, stream: str, remedy: str) -> None:
+def _refuse_unapproved(writing: Writing, stream: str) -> None:
     required = required_approvals(writing.session, stream)
     if not required:
         return
     people = "1 person" if required == 1 else f"{required} people"
     detail = (
         f"Changes of what runs on stream '{stream}' must be approved by {people} "
-        f"other than their author. {remedy}"
+        "other than their author. Propose it: POST /v1/proposals, `percept proposals`, or the "
+        "dashboard."
     )
     raise Refusal(HTTPStatus.FORBIDDEN, detail)

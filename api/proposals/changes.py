@@ -1,11 +1,14 @@
 """What a proposal does to its rule once it is published, and what it would do before.
 
 carry_out ──► the services of processors and rollouts, as if it had been sent to them
-rehearse ───► the same, and back: what would be refused then is refused at once
+           └► of lists, see list_changes
+rehearsal ──► the same, and back: what would be refused then is refused at once
 """
 
 import dataclasses
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import assert_never, cast
@@ -18,7 +21,10 @@ from api.processors import service as processor_service
 from api.processors.checks import CheckedDocument
 from api.processors.schemas import DELETED, PAUSED
 from api.processors.tables import Processor
-from api.proposals.schemas import Kind
+from api.proposals import list_changes
+from api.proposals.checking import Checked
+from api.proposals.list_checking import CheckedList
+from api.proposals.schemas import RuleKind
 from api.proposals.tables import Proposal
 from api.rollouts import service as rollouts
 from api.transactions import ApprovedChange, Writing
@@ -34,42 +40,53 @@ class WouldRun:
     versions: tuple[int, ...]
 
 
-def carry_out(
-    writing: Writing, proposal: Proposal, checked: CheckedDocument | None, told: str
-) -> Processor:
-    """Make the change of a proposal and return the changed processor.
+def carry_out(writing: Writing, proposal: Proposal, checked: Checked, told: str) -> int | None:
+    """Make the change of a proposal; return the version that runs by it, if it names or makes one.
 
     The caller has locked the stream, and counted the approvals.
 
     Args:
         writing: the transaction.
         proposal: what is published.
-        checked: its document, if it has one.
+        checked: its document or list, if it has one.
         told: who approved it, for the log.
 
     Raises:
         Refusal: as the change itself would be refused.
     """
-    writing.approved = ApprovedChange(proposal.processor_id, told)
-    try:
-        return _made(writing, proposal, checked)
-    finally:
-        writing.approved = None
+    with _approved(writing, proposal, told):
+        if isinstance(checked, CheckedList):
+            stored, _changed = list_changes.carry_out(writing, checked)
+            makes_none = checked.change.kind in {"list_cancel", "list_delete"}
+            return None if makes_none else stored.latest_version
+        processor = make(writing, proposal, checked)
+        writing.session.flush()
+    if proposal.kind == "canary":
+        return processor.latest_version
+    is_published = proposal.kind in {"publish", "promote", "rollback"}
+    return processor.current_version if is_published else None
 
 
-def rehearse(writing: Writing, proposal: Proposal, checked: CheckedDocument | None) -> None:
-    """Make the change of a proposal as if all had approved it, and take it back.
-
-    Raises:
-        Refusal: as the change itself would be refused.
-    """
+@contextmanager
+def rehearsal(writing: Writing, proposal: Proposal) -> Iterator[Writing]:
+    """Let the change of a proposal be made as if all had approved it, and take it back."""
     # A copy with nothing to tell: no metric counts it, and no reader is woken.
     alone = dataclasses.replace(writing, new_epochs={}, actions=[])
     savepoint = writing.session.begin_nested()
     try:
-        carry_out(alone, proposal, checked, "")
+        with _approved(alone, proposal, ""):
+            yield alone
     finally:
         savepoint.rollback()
+
+
+@contextmanager
+def _approved(writing: Writing, proposal: Proposal, told: str) -> Iterator[None]:
+    writing.approved = ApprovedChange(proposal.processor_id, proposal.list_name, told)
+    try:
+        yield
+    finally:
+        writing.approved = None
 
 
 def would_run(
@@ -106,8 +123,13 @@ def would_run(
     return WouldRun(canonical_json(shown.document), versions)
 
 
-def _made(writing: Writing, proposal: Proposal, checked: CheckedDocument | None) -> Processor:
-    kind, share = cast(Kind, proposal.kind), proposal.share or 0
+def make(writing: Writing, proposal: Proposal, checked: CheckedDocument | None) -> Processor:
+    """Make the change of a rule, which the transaction has the approvals of.
+
+    Raises:
+        Refusal: as the change itself would be refused.
+    """
+    kind, share = cast(RuleKind, proposal.kind), proposal.share or 0
     if kind == "publish":
         assert checked is not None  # noqa: S101 - its kind has a document
         return _published(writing, checked)

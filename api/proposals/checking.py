@@ -1,6 +1,7 @@
 """From the body of a request to a checked change, before any transaction for writing begins.
 
 body ──► fields of its kind ──► document: checked as a publish would ──► CheckedChange
+                              └► values of a list, see list_checking ──┘
 stored proposal ──────────────► the same again, when it is published ──► CheckedProposal
 """
 
@@ -14,9 +15,12 @@ from fastapi import Path
 from starlette.concurrency import run_in_threadpool
 
 from api.access.authentication import Author, Principal, Publisher
+from api.list_store.contents import DecodedContents
+from api.lists.endpoints import Decoded
 from api.processors.checks import CheckedDocument
 from api.processors.publishing import checked_document, verify_version
 from api.proposals import repository
+from api.proposals.list_checking import CheckedList, checked_list
 from api.proposals.schemas import ProposedChange
 from api.proposals.tables import Proposal
 from api.runtime import CurrentRuntime, Runtime
@@ -24,6 +28,7 @@ from api.web.problems import Flaw, Refusal, invalid, not_found
 
 ProposalIdInPath = Annotated[int, Path(ge=1, lt=2**53)]
 
+_OF_LIST: Final = ("stream", "list_name")
 _TAKEN: Final[Mapping[str, tuple[str, ...]]] = {
     "publish": ("document",),
     "canary": ("document", "share_percent"),
@@ -33,17 +38,33 @@ _TAKEN: Final[Mapping[str, tuple[str, ...]]] = {
     "cancel": ("processor_id", "version"),
     "resume": ("processor_id",),
     "delete": ("processor_id",),
+    "list_create": _OF_LIST,
+    "list_put": _OF_LIST,
+    "list_change": _OF_LIST,
+    "list_rollback": (*_OF_LIST, "version"),
+    "list_cancel": (*_OF_LIST, "version"),
+    "list_delete": _OF_LIST,
 }
-_FIELDS: Final = ("document", "processor_id", "version", "share_percent")
+_MAY_TAKE: Final[Mapping[str, tuple[str, ...]]] = {
+    "list_create": ("list_type", "description", "values", "csv"),
+    "list_put": ("values", "csv", "effective_from"),
+    "list_change": ("add", "remove", "effective_from"),
+    "list_rollback": ("effective_from",),
+}
+_FIELDS: Final = tuple(
+    name for name in ProposedChange.model_fields if name not in {"kind", "comment"}
+)
+
+Checked = CheckedDocument | CheckedList | None
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedChange:
-    """A change with the fields of its kind; `checked` is its document, if the kind has one."""
+    """A change with the fields of its kind; `checked` is its document or list, if it has one."""
 
     change: ProposedChange
     processor_id: str
-    checked: CheckedDocument | None
+    checked: Checked
 
     @property
     def share(self) -> int | None:
@@ -54,24 +75,26 @@ class CheckedChange:
 
 @dataclass(frozen=True, slots=True)
 class CheckedProposal:
-    """A stored proposal whose document has been checked again; `revision` is which one it was."""
+    """A stored proposal that has been checked again; `revision` is which one it was."""
 
     id: int
     revision: int
-    checked: CheckedDocument | None
+    checked: Checked
 
 
 async def checked_change(
-    change: ProposedChange, principal: Author, runtime: CurrentRuntime
+    change: ProposedChange, principal: Author, runtime: CurrentRuntime, contents: Decoded
 ) -> CheckedChange:
-    """Return the body, its document checked as a publish would check it.
+    """Return the body, its document or values checked as a publish would check them.
 
     Raises:
-        Refusal: a field of its kind is missing, or it has one too many (422); no such stream (404),
-            a wrong document (422), or code not allowed (403).
-        Overloaded: it has examples, and there was no turn to run them.
+        Refusal: a field of its kind is missing, or it has one too many (422); no such stream or
+            list (404), a wrong document or value (422), or code not allowed (403).
+        Overloaded: it has examples or values, and there was no turn for them.
     """
     _require_fields(change)
+    if change.list_name is not None:
+        return CheckedChange(change, "", await checked_list(change, contents, runtime))
     if change.document is None:
         processor_id = change.processor_id or ""
         if change.kind == "rollback" and change.version is not None:
@@ -82,31 +105,34 @@ async def checked_change(
 
 
 async def proposal_to_renew(
-    proposal_id: ProposalIdInPath, principal: Author, runtime: CurrentRuntime
+    proposal_id: ProposalIdInPath, principal: Author, runtime: CurrentRuntime, contents: Decoded
 ) -> CheckedProposal:
     """Return a stored proposal for its author, see `_checked_again`."""
-    return await _checked_again(proposal_id, principal, runtime)
+    return await _checked_again(proposal_id, principal, runtime, contents)
 
 
 async def proposal_to_publish(
-    proposal_id: ProposalIdInPath, principal: Publisher, runtime: CurrentRuntime
+    proposal_id: ProposalIdInPath, principal: Publisher, runtime: CurrentRuntime, contents: Decoded
 ) -> CheckedProposal:
     """Return a stored proposal for whoever publishes it, see `_checked_again`."""
-    return await _checked_again(proposal_id, principal, runtime)
+    return await _checked_again(proposal_id, principal, runtime, contents)
 
 
 async def _checked_again(
-    proposal_id: int, principal: Principal, runtime: Runtime
+    proposal_id: int, principal: Principal, runtime: Runtime, contents: DecodedContents
 ) -> CheckedProposal:
-    """Return a stored proposal, its document checked against its stream as it is now.
+    """Return a stored proposal, checked against its stream and list as they are now.
 
     Raises:
-        Refusal: there is no such proposal (404), or its document does not pass any more (422).
-        Overloaded: it has examples, and there was no turn to run them.
+        Refusal: there is no such proposal (404), or it does not pass any more (404, 409, 422).
+        Overloaded: it has examples or values, and there was no turn for them.
     """
     proposal = await run_in_threadpool(_stored, proposal_id, runtime)
-    checked = None
-    if proposal.document:
+    checked: Checked = None
+    if proposal.list_name:
+        change = ProposedChange.model_validate_json(proposal.document)
+        checked = await checked_list(change, contents, runtime)
+    elif proposal.document:
         checked = await _checked(json.loads(proposal.document), principal, runtime)
     elif proposal.kind == "rollback":
         (version,) = json.loads(proposal.versions)
@@ -142,10 +168,11 @@ async def _checked(
 
 def _require_fields(change: ProposedChange) -> None:
     flaws = []
+    taken, allowed = _TAKEN[change.kind], _MAY_TAKE.get(change.kind, ())
     for name in _FIELDS:
-        is_taken, is_given = name in _TAKEN[change.kind], getattr(change, name) is not None
-        if is_taken != is_given:
-            takes = ", ".join(_TAKEN[change.kind])
+        is_taken, is_given = name in taken, getattr(change, name) is not None
+        if is_taken != is_given and name not in allowed:
+            takes = ", ".join((*taken, *allowed))
             detail = "is missing" if is_taken else "is not used"
             flaws.append(
                 Flaw(
@@ -154,5 +181,13 @@ def _require_fields(change: ProposedChange) -> None:
                     remedy="Add it." if is_taken else "Leave it out, or choose another kind.",
                 )
             )
+    has_values = sum(given is not None for given in (change.values, change.csv))
+    if change.kind == "list_put" and not has_values:
+        remedy = "Add an array of values, or csv."
+        flaws.append(Flaw(pointer="/values", detail="It is missing.", remedy=remedy))
+    if has_values > 1:
+        flaws.append(
+            Flaw(pointer="/csv", detail="There are values already.", remedy="Leave it out.")
+        )
     if flaws:
         raise invalid("proposal", flaws)

@@ -9,7 +9,6 @@ of nobody's is none. The caller has locked the proposal.
 from http import HTTPStatus
 
 from api.access.authentication import Principal
-from api.processors.tables import Processor
 from api.proposals import repository
 from api.proposals.changes import carry_out
 from api.proposals.checking import CheckedProposal
@@ -28,8 +27,8 @@ def approve(writing: Writing, proposal: Proposal, principal: Principal) -> None:
     """Add the approval of whoever asks; a second one of the same person changes nothing.
 
     Raises:
-        Refusal: it is their own, or their token names no person (403); the rule has been changed
-            since it was proposed (409).
+        Refusal: it is their own, or their token names no person (403); the rule or list has been
+            changed since it was proposed (409).
     """
     if not principal.person:
         detail = (
@@ -76,11 +75,11 @@ def reject(
 
 def publish(
     writing: Writing, proposal: Proposal, checked: CheckedProposal, settings: Settings
-) -> Processor:
-    """Make the change of a proposal and close it; return the changed processor.
+) -> None:
+    """Make the change of a proposal and close it.
 
     Raises:
-        Refusal: too few people have approved it, the rule has been changed since it was proposed,
+        Refusal: too few people have approved it, the rule or list has been changed since,
             it was edited during the check (409), or the change itself is refused.
     """
     require_same(proposal, checked)
@@ -97,21 +96,12 @@ def publish(
     writing.comment = writing.comment or proposal.comment[:_LONGEST_COMMENT]
     approved = f", approved by {', '.join(people)}" if people else ""
     told = f"proposal {proposal.id} by {proposal.author}{approved}"
-    processor = carry_out(writing, proposal, checked.checked, told)
+    version = carry_out(writing, proposal, checked.checked, told)
     writing.session.flush()
-    proposal.published_version = _version_of(proposal, processor)
+    proposal.published_version = version
     proposal.published_epoch = writing.new_epochs.get(proposal.stream)
     log(writing, proposal, "proposal.publish", approved)
     close(writing, proposal, PUBLISHED, settings)
-    return processor
-
-
-def _version_of(proposal: Proposal, processor: Processor) -> int | None:
-    """Return the version that runs by a proposal, if it is one that it named or made."""
-    if proposal.kind == "canary":
-        return processor.latest_version
-    is_published = proposal.kind in {"publish", "promote", "rollback"}
-    return processor.current_version if is_published else None
 
 
 def _require_another(proposal: Proposal, principal: Principal, verb: str) -> None:
@@ -122,9 +112,12 @@ def _require_another(proposal: Proposal, principal: Principal, verb: str) -> Non
 
 
 def _require_current(writing: Writing, proposal: Proposal) -> None:
-    if is_stale(writing.session, proposal):
+    if is_stale(writing.session, proposal, writing.now_ms):
+        about = f"What runs of rule '{proposal.processor_id}' has"
+        if proposal.list_name:
+            about = f"The values of list '{proposal.list_name}' have"
         detail = (
-            f"What runs of rule '{proposal.processor_id}' has been changed since proposal "
-            f"{proposal.id} was made. Its author can renew it; it needs new approvals then."
+            f"{about} been changed since proposal {proposal.id} was made. Its author can renew it; "
+            "it needs new approvals then."
         )
         raise Refusal(HTTPStatus.CONFLICT, detail)

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Response
-from sqlalchemy.orm import Session
 
 from api.access.authentication import Author, Principal, Publisher, Viewer, authenticated
 from api.proposals import decisions, repository, service, views
@@ -27,7 +26,7 @@ from api.proposals.schemas import (
 from api.proposals.tables import Proposal
 from api.routing import slice_router
 from api.runtime import CurrentRuntime
-from api.transactions import Read, Write
+from api.transactions import Read, Write, Writing
 from api.web.paging import NEWEST, Cursor, Limit, Page, cursor_behind, place_in
 from api.web.preconditions import CREATED, TAGGED, IfMatch, tagged
 from api.web.problems import documented
@@ -69,7 +68,7 @@ class ProposalChange:
 
     def shown(self, proposal: Proposal) -> ProposalView:
         """Return what the proposal has become, its ETag set in the answer."""
-        return _shown(self.write.session, proposal, self.principal, self.response)
+        return _shown_after(self.write, proposal, self.principal, self.response)
 
 
 Change = Annotated[ProposalChange, Depends()]
@@ -85,13 +84,14 @@ def propose_change(
     """Propose a change. It is checked, and tried against the rule as it is; nothing runs by it."""
     proposal = service.propose(write, change, principal)
     response.headers["Location"] = f"/v1/proposals/{proposal.id}"
-    return _shown(write.session, proposal, principal, response)
+    return _shown_after(write, proposal, principal, response)
 
 
 @router.get("")
-def list_proposals(
+def list_proposals(  # noqa: PLR0913, PLR0917 - what a list is asked by
     principal: Viewer,
     session: Read,
+    runtime: CurrentRuntime,
     wanted: Annotated[ProposalFilter, Depends()],
     cursor: Cursor = None,
     limit: Limit = 50,
@@ -100,16 +100,22 @@ def list_proposals(
     below = place_in(cursor, NEWEST)
     found = repository.proposals_below(session, wanted, principal.identity, below, limit + 1)
     next_cursor = cursor_behind(found, limit, lambda last: (last.id,))
-    return Page(items=views.summaries(session, found[:limit]), next_cursor=next_cursor)
+    items = views.summaries(session, found[:limit], runtime.now_ms())
+    return Page(items=items, next_cursor=next_cursor)
 
 
 @router.get("/{proposal_id}", responses={200: TAGGED, **documented(404)})
 def read_proposal(
-    proposal_id: ProposalIdInPath, principal: Viewer, session: Read, response: Response
+    proposal_id: ProposalIdInPath,
+    principal: Viewer,
+    session: Read,
+    runtime: CurrentRuntime,
+    response: Response,
 ) -> ProposalView:
     """Return a proposal: what would change, what the check said, who approved it."""
     proposal = service.existing_proposal(session, proposal_id)
-    return _shown(session, proposal, principal, response)
+    tagged(response, service.etag(proposal))
+    return views.proposal_view(session, proposal, principal.identity, runtime.now_ms())
 
 
 @router.put("/{proposal_id}", responses=_ANSWERS)
@@ -196,10 +202,10 @@ def add_comment(
     return views.comment_view(service.add_comment(write, proposal, comment.text))
 
 
-def _shown(
-    session: Session, proposal: Proposal, principal: Principal, response: Response
+def _shown_after(
+    writing: Writing, proposal: Proposal, principal: Principal, response: Response
 ) -> ProposalView:
-    """Return the view of a proposal, its ETag set in the answer."""
-    session.flush()
+    """Return the view of a proposal after a change, its ETag set in the answer."""
+    writing.session.flush()
     tagged(response, service.etag(proposal))
-    return views.proposal_view(session, proposal, principal.identity)
+    return views.proposal_view(writing.session, proposal, principal.identity, writing.now_ms)

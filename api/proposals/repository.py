@@ -36,6 +36,7 @@ def proposals_below(
     columns = (
         (Proposal.stream, wanted.stream),
         (Proposal.processor_id, wanted.processor),
+        (Proposal.list_name, wanted.list_name),
         (Proposal.state, wanted.state),
         (Proposal.author, wanted.author),
     )

@@ -6,12 +6,15 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 
+from api.lists.schemas import MOST_CHANGED, Description, GivenValue
 from api.processors.publishing import ProcessorBody
 from api.processors.schemas import Difference
 from api.rollouts.schemas import SharePercent
 from api.web.problems import Flaw
 from cep.definition.document import ProcessorId, StreamName
+from cep.definition.list_documents import ListName
 from cep.instants import Instant
+from cep.list_content import ListType
 
 OPEN: Final = "open"
 PUBLISHED: Final = "published"
@@ -19,11 +22,21 @@ REJECTED: Final = "rejected"
 WITHDRAWN: Final = "withdrawn"
 State = Literal["open", "published", "rejected", "withdrawn"]
 
-Kind = Literal["publish", "canary", "share", "promote", "rollback", "cancel", "resume", "delete"]
+RuleKind = Literal[
+    "publish", "canary", "share", "promote", "rollback", "cancel", "resume", "delete"
+]
+ListKind = Literal[
+    "list_create", "list_put", "list_change", "list_rollback", "list_cancel", "list_delete"
+]
+Kind = RuleKind | ListKind
 
 MOST_OPEN: Final = 200
 """So many proposals may wait on one stream."""
 MOST_COMMENTS: Final = 200
+MOST_SHOWN: Final = 10_000
+"""So many values a proposal adds to a list, and removes: what people can look through."""
+MOST_SHOWN_CHARACTERS: Final = 2_000_000
+"""In so many characters, of each."""
 
 _Text = Annotated[str, Field(max_length=10_000, pattern=r"^[^\x00]*$")]
 _Name = Annotated[str, Field(max_length=100, pattern=r"^[^\x00]*$")]
@@ -42,6 +55,15 @@ class ProposedChange(BaseModel):
     | `cancel` | takes back a scheduled version | `processor_id`, `version` |
     | `resume` | lets a paused rule run | `processor_id` |
     | `delete` | takes the rule out of what runs | `processor_id` |
+    | `list_create` | adds a list | `stream`, `list_name`, and may take `list_type`, `values` |
+    | `list_put` | gives a list these values instead of those it has | `values` |
+    | `list_change` | adds values to a list and removes some | `add`, `remove` |
+    | `list_rollback` | gives a list the values of an old version | `version` |
+    | `list_cancel` | takes back a scheduled version of a list | `version` |
+    | `list_delete` | takes a list and its values away | |
+
+    What is about a list takes `stream` and `list_name`. Instead of `values` it may take `csv`; what
+    changes values of a list that is there may take `effective_from`.
     """
 
     model_config = ConfigDict(
@@ -58,6 +80,19 @@ class ProposedChange(BaseModel):
     processor_id: ProcessorId | None = None
     version: Annotated[int, Field(ge=1, lt=2**31, strict=True)] | None = None
     share_percent: SharePercent | None = None
+    stream: StreamName | None = Field(default=None, description="Whose list it is.")
+    list_name: ListName | None = None
+    list_type: ListType | None = Field(default=None, description="Of a new list; STRING.")
+    description: Description | None = Field(default=None, description="Of a new list.")
+    values: list[GivenValue] | None = None
+    csv: str | None = Field(
+        default=None, description="Values as CSV of one column, one on each line."
+    )
+    add: Annotated[list[GivenValue], Field(max_length=MOST_CHANGED)] | None = None
+    remove: Annotated[list[GivenValue], Field(max_length=MOST_CHANGED)] | None = None
+    effective_from: Instant | None = Field(
+        default=None, description="First event time the new version of the list is for; null = now."
+    )
     comment: _Text = Field(default="", description="What it is for; kept in the log as it is made.")
 
 
@@ -97,23 +132,44 @@ class ApprovalView(BaseModel):
     at: Instant
 
 
+class ProposedValues(BaseModel):
+    """What a proposal does to the values of a list, beside the version that it is compared with."""
+
+    list_type: ListType
+    description: str = Field(description="Of a list to be created.")
+    count: int = Field(description="How many values the list would have.")
+    added: int
+    removed: int
+    added_values: list[str] = Field(
+        description=f"In order; all of them, but for a rollback of more than {MOST_SHOWN:,}."
+    )
+    removed_values: list[str] = Field(
+        description="Likewise; none are shown where the list is to be deleted."
+    )
+    withdrawn: list[int] = Field(description="Scheduled versions whose place it takes.")
+
+
 class ProposalSummary(BaseModel):
     """One line of a list of proposals."""
 
     id: int
     stream: str
-    processor_id: str
+    processor_id: str = Field(description="The rule it is about; empty if it is about a list.")
+    list_name: str = Field(description="The list it is about; empty if it is about a rule.")
     kind: Kind
     state: State
     revision: int = Field(description="Counts every edit; the ETag.")
     is_stale: bool = Field(
-        description="Open, and the rule has been changed since: it must be renewed first."
+        description="Open, and what it is about has been changed since: it must be renewed first."
     )
     author: str
     comment: str
     approval_count: int = Field(description="How many people have approved it as it is.")
     required_approvals: int = Field(description="How many its stream asks for now.")
     comment_count: int
+    effective_from: Instant | None = Field(
+        description="Of a version of a list; of one of a rule it is in the content."
+    )
     created_at: Instant
     edited_at: Instant
     closed_at: Instant | None
@@ -126,7 +182,7 @@ class ProposalView(ProposalSummary):
     version: int | None = Field(description="The version it is about, if it is about one.")
     versions: list[int] = Field(description="All it is about; of a paused rule, what would run.")
     share_percent: float | None
-    document: dict[str, Any] | None = Field(description="As it was sent, if the kind has one.")
+    document: dict[str, Any] | None = Field(description="Of the rule, as it was sent, if any.")
     content: dict[str, Any] | None = Field(description="What would run, without the labels.")
     content_hash: str | None = Field(
         description="Of the content; that of its backtests, if it has been run over past events."
@@ -136,6 +192,7 @@ class ProposalView(ProposalSummary):
         "or, if none did, the one that ran last."
     )
     base_content: dict[str, Any] | None
+    values: ProposedValues | None = Field(description="Of a list; null for rules.")
     differences: list[Difference]
     warnings: list[Flaw]
     example_count: int = Field(description="How many examples it has; all of them were met.")
@@ -153,6 +210,7 @@ class ProposalFilter:
 
     stream: Annotated[StreamName | None, Query(description="Of this stream.")] = None
     processor: Annotated[ProcessorId | None, Query(description="Of this rule.")] = None
+    list_name: Annotated[ListName | None, Query(alias="list", description="Of this list.")] = None
     state: Annotated[State | None, Query(description="In this state.")] = None
     author: Annotated[_Name | None, Query(description="By a token of this name.")] = None
     mine: Annotated[

@@ -15,12 +15,12 @@ from api.access.authentication import Principal
 from api.audit.actions import ProposalAction
 from api.audit.log import record
 from api.processors import repository as processors
-from api.processors.checks import CheckedDocument
 from api.processors.schemas import DELETED
 from api.processors.tables import Processor
-from api.proposals import repository
-from api.proposals.changes import rehearse, would_run
+from api.proposals import list_changes, repository
 from api.proposals.checking import CheckedChange, CheckedProposal, unknown_proposal
+from api.proposals.fitting import fit
+from api.proposals.list_checking import CheckedList
 from api.proposals.schemas import MOST_COMMENTS, MOST_OPEN, OPEN, WITHDRAWN
 from api.proposals.tables import Proposal, ProposalComment
 from api.settings import Settings
@@ -45,6 +45,7 @@ def propose(writing: Writing, change: CheckedChange, principal: Principal) -> Pr
     proposal = Proposal(
         stream=stream.name,
         processor_id=change.processor_id,
+        list_name=change.change.list_name or "",
         kind=change.change.kind,
         state=OPEN,
         revision=1,
@@ -59,7 +60,7 @@ def propose(writing: Writing, change: CheckedChange, principal: Principal) -> Pr
         published_epoch=None,
     )
     _take_over(proposal, change)
-    _fit(writing, proposal, change.checked, change.change.version, stream.version)
+    fit(writing, proposal, change.checked, change.change.version, stream.version)
     session.add(proposal)
     session.flush()
     log(writing, proposal, "proposal.create")
@@ -73,19 +74,21 @@ def edit(writing: Writing, proposal: Proposal, change: CheckedChange) -> Proposa
     changed since, keeps the approvals.
 
     Raises:
-        Refusal: it is of another kind or rule (409), or the change would be refused.
+        Refusal: it is of another kind, rule or list (409), or the change would be refused.
     """
-    kind, processor_id = change.change.kind, change.processor_id
-    if (kind, processor_id) != (proposal.kind, proposal.processor_id):
+    given = (change.change.kind, change.processor_id, change.change.list_name or "")
+    is_of_stream = change.change.stream in {None, proposal.stream}
+    if given != (proposal.kind, proposal.processor_id, proposal.list_name) or not is_of_stream:
+        of = "list" if proposal.list_name else "rule"
         detail = (
-            f"Proposal {proposal.id} is of kind '{proposal.kind}' for rule "
-            f"'{proposal.processor_id}', and stays so. Make another one."
+            f"Proposal {proposal.id} is of kind '{proposal.kind}' for {of} "
+            f"'{proposal.processor_id or proposal.list_name}', and stays so. Make another one."
         )
         raise Refusal(HTTPStatus.CONFLICT, detail)
     before = _said(proposal), proposal.base_epoch
     _take_over(proposal, change)
     stream = locked_stream(writing, proposal.stream)
-    _fit(writing, proposal, change.checked, change.change.version, stream.version)
+    fit(writing, proposal, change.checked, change.change.version, stream.version)
     if before != (_said(proposal), proposal.base_epoch):
         _lose_approvals(writing, proposal, "proposal.edit")
     return proposal
@@ -98,12 +101,14 @@ def renew(writing: Writing, proposal: Proposal, checked: CheckedProposal) -> Pro
         Refusal: nothing has changed since (409), or the change would be refused now.
     """
     require_same(proposal, checked)
-    if not is_stale(writing.session, proposal):
-        raise Refusal(HTTPStatus.CONFLICT, "The rule has not been changed since. Nothing to do.")
+    if not is_stale(writing.session, proposal, writing.now_ms):
+        of = "list" if proposal.list_name else "rule"
+        detail = f"The {of} has not been changed since. Nothing to do."
+        raise Refusal(HTTPStatus.CONFLICT, detail)
     versions = json.loads(proposal.versions)
     stream = locked_stream(writing, proposal.stream)
     named = versions[0] if proposal.kind in {"rollback", "cancel"} else None
-    _fit(writing, proposal, checked.checked, named, stream.version)
+    fit(writing, proposal, checked.checked, named, stream.version)
     _lose_approvals(writing, proposal, "proposal.renew")
     return proposal
 
@@ -200,8 +205,10 @@ def require_same(proposal: Proposal, checked: CheckedProposal) -> None:
         raise Refusal(HTTPStatus.CONFLICT, detail)
 
 
-def is_stale(session: Session, proposal: Proposal) -> bool:
-    """Return whether what runs of the rule has been changed since it was proposed."""
+def is_stale(session: Session, proposal: Proposal, now_ms: int) -> bool:
+    """Return whether what runs of the rule, or the list, has been changed since it was proposed."""
+    if proposal.list_name:
+        return list_changes.is_stale(session, proposal, now_ms)
     epochs = processors.changed_epochs(session, [proposal.processor_id])
     return epochs[proposal.processor_id] != proposal.base_epoch
 
@@ -228,13 +235,16 @@ def log(writing: Writing, proposal: Proposal, action: ProposalAction, more: str 
         writing,
         action,
         stream=proposal.stream,
-        processor_id=proposal.processor_id,
-        subject=f"{proposal.id} {proposal.kind}{more}",
+        processor_id=proposal.processor_id or None,
+        subject=" ".join(filter(None, (str(proposal.id), proposal.kind, proposal.list_name)))
+        + more,
     )
 
 
 def _stream_of(session: Session, change: CheckedChange) -> str:
     """Return the stream of a change; an id belongs to one stream for ever."""
+    if isinstance(change.checked, CheckedList):
+        return change.change.stream or ""
     processor = session.get(Processor, change.processor_id)
     if change.checked is not None:
         return change.checked.document.stream
@@ -248,40 +258,12 @@ def _take_over(proposal: Proposal, given: CheckedChange) -> None:
     """Let a proposal say what was sent."""
     change = given.change
     proposal.document = "" if change.document is None else canonical_json(change.document)
+    if change.list_name is not None:
+        sent = change.model_dump(mode="json", exclude_none=True, exclude={"comment"})
+        proposal.document = canonical_json(sent)
+    proposal.effective_from_ms = change.effective_from
     proposal.share = given.share
     proposal.comment = change.comment
-
-
-def _fit(
-    writing: Writing,
-    proposal: Proposal,
-    checked: CheckedDocument | None,
-    version: int | None,
-    stream_version: int,
-) -> None:
-    """Let a proposal be of the rule as it is now; what would be refused now is refused.
-
-    Args:
-        writing: the transaction; the stream is locked.
-        proposal: what was sent is in it.
-        checked: its document, if it has one.
-        version: the version that was named, if its kind has one.
-        stream_version: of the stream's definition.
-    """
-    session, processor_id = writing.session, proposal.processor_id
-    warnings = () if checked is None else checked.warnings
-    with session.no_autoflush:
-        found = would_run(session, proposal, checked, version)
-        epochs = processors.changed_epochs(session, [processor_id])
-        proposal.base_version = repository.version_to_compare(session, processor_id)
-    proposal.content = found.content
-    proposal.versions = canonical_json(list(found.versions))
-    proposal.base_epoch = epochs[processor_id]
-    proposal.stream_version = stream_version
-    proposal.example_count = 0 if checked is None else len(checked.document.examples)
-    proposal.warnings = canonical_json([each.model_dump(exclude_none=True) for each in warnings])
-    proposal.edited_at_ms = writing.now_ms
-    rehearse(writing, proposal, checked)
 
 
 def _said(proposal: Proposal) -> tuple[str, str, tuple[int, ...], int | None, str]:

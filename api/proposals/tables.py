@@ -9,13 +9,15 @@ _Id = BigInteger().with_variant(Integer, "sqlite")
 
 
 class Proposal(Record):
-    """One change that is proposed.
+    """One change that is proposed, of a rule or of a list; the id or name of the other is "".
 
     `revision` counts every edit, and is what approvals are of. `document` is what was sent, "" if
     the kind has none; `content` is what would run, in the form of a version; `versions` are those
     that the change is about, a list in JSON. `base_epoch` is the epoch of the newest change of what
     runs of the rule when it was proposed, 0 if there was none, and `base_version` what the content
-    is compared with: the version that ran then or, if none did, the one that ran last.
+    is compared with: the version that ran then or, if none did, the one that ran last. Of a list,
+    `document` is the change as it was sent, `content` how its values would differ, and
+    `base_version` the version that it is compared with.
     """
 
     __tablename__ = "proposals"
@@ -24,6 +26,8 @@ class Proposal(Record):
     id: Mapped[int] = mapped_column(_Id, primary_key=True, autoincrement=True)
     stream: Mapped[str] = mapped_column(Name, ForeignKey("streams.name"))
     processor_id: Mapped[str] = mapped_column(Name)
+    list_name: Mapped[str] = mapped_column(Name, server_default="")
+    effective_from_ms: Mapped[int | None] = mapped_column(BigInteger)
     kind: Mapped[str] = mapped_column(String(16))
     state: Mapped[str] = mapped_column(String(16))
     revision: Mapped[int]

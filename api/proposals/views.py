@@ -10,30 +10,34 @@ from api.processors import repository as processors
 from api.processors.checks import hash_of_content, normalised
 from api.processors.comparison import differences
 from api.processors.views import version_document
-from api.proposals import repository
+from api.proposals import list_changes, repository
 from api.proposals.schemas import (
     OPEN,
     ApprovalView,
     CommentView,
     ProposalSummary,
     ProposalView,
+    ProposedValues,
 )
 from api.proposals.tables import Proposal, ProposalApproval, ProposalComment
 from api.streams.repository import required_approvals
 from api.web.problems import Flaw
 
 
-def summaries(session: Session, proposals: Sequence[Proposal]) -> list[ProposalSummary]:
+def summaries(
+    session: Session, proposals: Sequence[Proposal], now_ms: int
+) -> list[ProposalSummary]:
     """Return the lines of a list."""
-    return _summaries(session, proposals, repository.approvals_of(session, proposals))
+    return _summaries(session, proposals, repository.approvals_of(session, proposals), now_ms)
 
 
 def _summaries(
     session: Session,
     proposals: Sequence[Proposal],
     approvals: Mapping[int, Sequence[ProposalApproval]],
+    now_ms: int,
 ) -> list[ProposalSummary]:
-    epochs = processors.changed_epochs(session, {each.processor_id for each in proposals})
+    stale = _stale_ones(session, [each for each in proposals if each.state == OPEN], now_ms)
     required = {
         stream: required_approvals(session, stream)
         for stream in {each.stream for each in proposals}
@@ -44,15 +48,17 @@ def _summaries(
                 "id": each.id,
                 "stream": each.stream,
                 "processor_id": each.processor_id,
+                "list_name": each.list_name,
                 "kind": each.kind,
                 "state": each.state,
                 "revision": each.revision,
-                "is_stale": each.state == OPEN and epochs[each.processor_id] != each.base_epoch,
+                "is_stale": each.id in stale,
                 "author": each.author,
                 "comment": each.comment,
                 "approval_count": len(approvals[each.id]),
                 "required_approvals": required[each.stream],
                 "comment_count": each.comment_count,
+                "effective_from": each.effective_from_ms,
                 "created_at": each.created_at_ms,
                 "edited_at": each.edited_at_ms,
                 "closed_at": each.closed_at_ms,
@@ -63,29 +69,45 @@ def _summaries(
     ]
 
 
-def proposal_view(session: Session, proposal: Proposal, identity: str) -> ProposalView:
+def _stale_ones(session: Session, proposals: Sequence[Proposal], now_ms: int) -> set[int]:
+    epochs = processors.changed_epochs(session, {each.processor_id for each in proposals})
+    return {
+        each.id
+        for each in proposals
+        if (
+            list_changes.is_stale(session, each, now_ms)
+            if each.list_name
+            else epochs[each.processor_id] != each.base_epoch
+        )
+    }
+
+
+def proposal_view(session: Session, proposal: Proposal, identity: str, now_ms: int) -> ProposalView:
     """Return a proposal, whole.
 
     Args:
         session: the transaction.
         proposal: which one.
         identity: who asks, see `Principal.identity`.
+        now_ms: the clock; a scheduled version of a list may have taken effect since.
     """
     approvals = repository.approvals_of(session, [proposal])
-    (summary,) = _summaries(session, [proposal], approvals)
+    (summary,) = _summaries(session, [proposal], approvals, now_ms)
     versions = json.loads(proposal.versions)
-    content = json.loads(proposal.content) if proposal.content else None
+    is_of_list = bool(proposal.list_name)
+    content = json.loads(proposal.content) if proposal.content and not is_of_list else None
     base = _base_content(session, proposal)
     return ProposalView(
         **summary.model_dump(),
         version=versions[-1] if versions else None,
         versions=versions,
         share_percent=None if proposal.share is None else proposal.share / 100,
-        document=json.loads(proposal.document) if proposal.document else None,
+        document=json.loads(proposal.document) if proposal.document and not is_of_list else None,
         content=content,
         content_hash=None if content is None else hash_of_content(content),
         base_version=proposal.base_version,
         base_content=base,
+        values=ProposedValues.model_validate_json(proposal.content) if is_of_list else None,
         differences=list(differences(_normal(base), _normal(content))) if base and content else [],
         warnings=[Flaw.model_validate(warning) for warning in json.loads(proposal.warnings)],
         example_count=proposal.example_count,
@@ -108,7 +130,7 @@ def comment_view(comment: ProposalComment) -> CommentView:
 
 
 def _base_content(session: Session, proposal: Proposal) -> dict[str, Any] | None:
-    if proposal.base_version is None:
+    if proposal.base_version is None or proposal.list_name:
         return None
     version = processors.version_of(session, proposal.processor_id, proposal.base_version)
     return None if version is None else version_document(version)

@@ -4,7 +4,7 @@
 it has been edited meanwhile, the command ends and says so.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Annotated
 
@@ -13,10 +13,9 @@ import typer
 from api.client import Client, Outdated, Proposal, ProposalLine
 from api.client.proposals import ProposalFilter, ProposedChange
 from api.connected import DEFAULT_URL, PlainHttp, Token, Url, connected, end
-from api.gitops.comparison import text_diff
 from api.remote.printing import AsJson, say, say_json
+from api.remote.proposal_texts import approvals_in_words, lines_of, state_of
 from api.remote.tables import print_table
-from cep.definition.text import in_usual_order
 from cep.instants import iso_text
 
 proposals_app = typer.Typer(
@@ -77,7 +76,16 @@ def list_proposals(  # noqa: PLR0913 - the options of one command
             for line in found:
                 say_json(line)
             return
-        columns = ("number", "rule", "change", "state", "approvals", "author", "since", "comment")
+        columns = (
+            "number",
+            "rule or list",
+            "change",
+            "state",
+            "approvals",
+            "author",
+            "since",
+            "comment",
+        )
         if not print_table(columns, (_row(line) for line in found)):
             say("no proposals")
 
@@ -113,7 +121,7 @@ def new(  # noqa: PLR0913 - the options of one command
         if share is not None:
             change["share_percent"] = share
         proposal = client.propose(comment=comment, **change)
-        say(f"proposal {proposal.id}: {_approvals(proposal)}")
+        say(f"proposal {proposal.id}: {approvals_in_words(proposal)}")
 
 
 @proposals_app.command("show")
@@ -135,7 +143,7 @@ def show(
         if as_json:
             say_json(proposal)
             return
-        for line in _lines(proposal):
+        for line in lines_of(proposal):
             say(line, _DIFF_STYLES.get(line.strip()[:1], "") if line.startswith("    ") else "")
         for comment in client.proposal_comments(number):
             say(f"  {iso_text(comment.at)} {comment.author}: {comment.text}")
@@ -152,7 +160,7 @@ def approve(
     """
     with connected(url, token, allow_plain_http=allow_plain_http) as client:
         proposal = _changed(client, number, client.approve)
-        say(f"proposal {number}: {_approvals(proposal)}")
+        say(f"proposal {number}: {approvals_in_words(proposal)}")
 
 
 @proposals_app.command("reject")
@@ -201,7 +209,7 @@ def renew(
     """
     with connected(url, token, allow_plain_http=allow_plain_http) as client:
         proposal = _changed(client, number, client.renew)
-        say(f"proposal {number}: {_approvals(proposal)}")
+        say(f"proposal {number}: {approvals_in_words(proposal)}")
 
 
 @proposals_app.command("comment")
@@ -247,7 +255,7 @@ def publish(
         )
         version = proposal.published_version
         told = f"version {version} is published" if version else f"done: {proposal.kind}"
-        say(f"{proposal.processor_id}: {told} by proposal {number}")
+        say(f"{proposal.name}: {told} by proposal {number}")
 
 
 def _changed(client: Client, number: int, change: Callable[..., Proposal]) -> Proposal:
@@ -261,45 +269,11 @@ def _changed(client: Client, number: int, change: Callable[..., Proposal]) -> Pr
 def _row(line: ProposalLine) -> tuple[str, ...]:
     return (
         str(line.id),
-        line.processor_id,
+        line.name,
         line.kind,
-        _state(line),
+        state_of(line),
         f"{line.approval_count} of {line.required_approvals}",
         line.author,
         iso_text(line.edited_at),
         line.comment,
     )
-
-
-def _state(line: ProposalLine) -> str:
-    return "stale" if line.is_stale else line.state
-
-
-def _approvals(proposal: Proposal) -> str:
-    who = ", ".join(each.person for each in proposal.approvals)
-    count = f"{proposal.approval_count} of {proposal.required_approvals} approvals"
-    return f"{count} ({who})" if who else count
-
-
-def _lines(proposal: Proposal) -> Iterator[str]:
-    about = f" version {proposal.version}" if proposal.version else ""
-    share = "" if proposal.share_percent is None else f" at {proposal.share_percent:g}%"
-    what = f"{proposal.kind}{about}{share} of {proposal.processor_id}"
-    yield f"proposal {proposal.id} by {proposal.author}: {what} ({_state(proposal)})"
-    if proposal.comment:
-        yield f"  {proposal.comment}"
-    yield f"  {_approvals(proposal)}"
-    if proposal.reason:
-        yield f"  rejected by {proposal.closed_by}: {proposal.reason}"
-    if proposal.is_stale:
-        yield "  the rule has been changed since; its author can renew it"
-    if proposal.example_count:
-        yield f"  examples: {proposal.example_count}, all met"
-    for flaw in proposal.warnings:
-        yield f"  warning: {flaw}"
-    if proposal.content is not None:
-        base = "nothing" if proposal.base_version is None else f"version {proposal.base_version}"
-        yield f"  compared with {base}:"
-        before = [] if proposal.base_content is None else [in_usual_order(proposal.base_content)]
-        for line in text_diff(before, [in_usual_order(proposal.content)]):
-            yield f"    {line}"

@@ -102,6 +102,7 @@ def _of_proposals(session: Session) -> Iterator[Concern]:
             Proposal.revision,
             Proposal.stream,
             Proposal.processor_id,
+            Proposal.list_name,
             Proposal.kind,
             Proposal.author,
             approvals.label("approvals"),
@@ -115,7 +116,7 @@ def _of_proposals(session: Session) -> Iterator[Concern]:
         data = {
             "stream": found.stream,
             "proposal": found.id,
-            "rule": found.processor_id,
+            **({"list": found.list_name} if found.list_name else {"rule": found.processor_id}),
             "change": found.kind,
             "author": found.author,
             "approvals_missing": found.required_approvals - found.approvals,

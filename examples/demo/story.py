@@ -91,6 +91,8 @@ class Act:
                 yield from team.approved(
                     kind="promote", processor_id=self.rule.id, comment=self.headline
                 )
+                # A description is of the rule, not of its versions: a trial leaves it as it was.
+                team.ana.label(self.rule.id, description=self.rule.description)
             case Deed.LIST:
                 watched = team.ana.lists(str(STREAM["name"])).put(
                     rules.WATCH_LIST, self.rule.listed, comment=self.headline

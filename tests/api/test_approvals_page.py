@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from api.access.authentication import Role
-from tests.api.documents import processor_document
+from tests.api.documents import ANY_STATE, processor_document
 from tests.api.people import token_of
 from tests.api.running import Publish, ServiceUnderTest
 from tests.api.test_serve import shows
@@ -29,8 +29,11 @@ def test_every_request_is_answered_as_shown(
         "$ANA": token_of(with_stream, "ana", person="ana").token,
         "$BOB": token_of(with_stream, "bob", person="bob").token,
     }
+    lists = "/v1/streams/logins/lists"
+    with_stream.client.post(lists, json={"name": "vip"})
+    with_stream.client.put(f"{lists}/vip/values", json=["ana", "bob"], headers=ANY_STATE)
     exchanges = EXCHANGE.findall(text)
-    assert len(exchanges) == text.count("```http") == 10
+    assert len(exchanges) == text.count("```http") == 11
     for method, path, lines, body, shown in exchanges:
         headers = dict(line.split(": ", 1) for line in lines.splitlines())
         scheme, who = headers["Authorization"].split()

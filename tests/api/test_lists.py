@@ -472,7 +472,7 @@ def test_changes_are_refused_where_the_stream_asks_for_approvals(
     ):
         assert answer.status_code == 403
         assert "approved by 1 person" in answer.json()["detail"]
-        assert "Lists cannot be proposed" in answer.json()["detail"]
+        assert "POST /v1/proposals" in answer.json()["detail"]
     assert put(with_stream, ["eve"], dry_run=True).json()["added"] == 1
     assert len(versions(with_stream)) == 3
 

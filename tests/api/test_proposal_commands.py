@@ -111,6 +111,42 @@ def test_to_propose_again_brings_the_same_proposal_up_to_date(
     assert [each.id for each in gated.proposals(state="open")] == [2, 1]
 
 
+def test_lists_in_a_repository_are_proposed(
+    gated: Client, run: Run, ana: Person, bob: Person, tmp_path: Path
+) -> None:
+    lists = gated.lists("logins")
+    lists.create("gone")
+    of_stream = {"stream": "logins"}
+    vip = {"list": "vip", "values": ["eve", "a\n+ b"], **of_stream}
+    file = write(tmp_path / "lists.yaml", vip, {"list": "empty", **of_stream})
+    proposed = run(ana, "apply", "-f", file, "--propose", "--prune")
+    told = proposed.output.splitlines()[-4:]
+    assert told[0] == "proposed: logins/vip: proposal 1, 0 of 1 approvals"
+    assert told[1] == "left out: logins/empty: it needs no approval; apply it without --propose"
+    assert told[3] == "proposed: logins/gone: proposal 3, 0 of 1 approvals"
+    shown = run(bob, "proposals", "show", 1).output.splitlines()
+    assert shown[0] == "proposal 1 by ana: list_create of vip (open)"
+    assert shown[2:] == [
+        "  2 added, 0 removed, compared with nothing:",
+        r"    + 'a\n+ b'",
+        "    + 'eve'",
+    ]
+    run(bob, "proposals", "approve", 1)
+    published = run(ana, "proposals", "publish", 1)
+    assert published.output == "vip: version 2 is published by proposal 1\n"
+    write(file, vip | {"values": ["eve"]})
+    again = [run(ana, "apply", "-f", file, "--propose").output.splitlines()[-1] for _ in "ab"]
+    assert again == [
+        "proposed: logins/vip: proposal 4, 0 of 1 approvals",
+        "proposed already: logins/vip: proposal 4, 0 of 1 approvals",
+    ]
+    (line,) = gated.proposals(list="vip", state="open")
+    assert (line.kind, line.name, line.processor_id) == ("list_put", "vip", "")
+    values = gated.proposal(4).values
+    assert values is not None
+    assert (values.added_values, values.removed_values) == ([], ["a\n+ b"])
+
+
 def test_each_step_that_needs_approvals_is_proposed_and_no_other_is_made(
     gated: Client, run: Run, ana: Person, tmp_path: Path
 ) -> None:

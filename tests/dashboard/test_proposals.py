@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, FilePayload, Page, expect
 
 from api.access.authentication import Role
 from tests.api.documents import ANY_STATE, PATTERN, processor_document
@@ -13,6 +13,7 @@ from tests.dashboard.accessibility import violations
 from tests.dashboard.browsing import guarded_page, have_signed_in
 from tests.dashboard.serving import ServedDashboard
 
+LIST = "/streams/logins/lists/vip"
 RULE = "/streams/logins/rules/failed-logins"
 MARKUP = "<img src=x onerror=\"window.hit='yes'\">"
 WIDER = processor_document(pattern=PATTERN | {"within": "1 hour"})
@@ -220,3 +221,148 @@ def test_proposals_are_listed_and_an_admin_says_how_many_approvals_are_asked_for
     expect(rows.first).to_contain_text("0 of 2")
     assert dashboard.client.get("/v1/streams/logins").json()["required_approvals"] == 2
     assert not violations(admin_page)
+
+
+@pytest.fixture
+def with_list(gated: ServedDashboard) -> ServedDashboard:
+    """A list with values of which one is markup; changes of it must be approved."""
+    lists = "/v1/streams/logins/lists"
+    gated.post(lists, {"name": "vip", "description": "Who is called first."})
+    change = {"kind": "list_change", "stream": "logins", "list_name": "vip"}
+    number = propose(gated, "zoe", **change, add=["ana", "bob", MARKUP])["id"]
+    act(gated, "kim", number, "approve")
+    act(gated, "kim", number, "publish")
+    return gated
+
+
+def act(dashboard: ServedDashboard, name: str, number: int, verb: str) -> None:
+    headers = ANY_STATE | {"Authorization": f"Bearer {token_of(dashboard, name)}"}
+    answer = dashboard.client.post(f"/v1/proposals/{number}/{verb}", headers=headers)
+    assert answer.status_code == 200, answer.text
+
+
+def list_values(dashboard: ServedDashboard) -> Any:
+    return dashboard.client.get("/v1/streams/logins/lists/vip/values").json()["items"]
+
+
+def confirm(page: Page, verb: str) -> None:
+    page.get_by_role("dialog").get_by_role("button", name=verb, exact=True).click()
+
+
+def test_values_of_a_list_are_proposed_on_its_page_looked_through_and_approved(
+    with_list: ServedDashboard, as_person: As
+) -> None:
+    ana, bob = as_person("ana"), as_person("bob")
+    ana.goto(LIST)
+    expect(ana.get_by_text("must be approved by 1 other person")).to_be_visible()
+    ana.get_by_role("button", name="Add or remove…").click()
+    dialog = ana.get_by_role("dialog")
+    dialog.get_by_label("Values, one per line").fill("eve\neve \n\u202elive\n<b>mallory</b>")
+    expect(dialog).to_contain_text("nothing changes until it is published")
+    dialog.get_by_label("Reason").fill("from sales")
+    assert not violations(ana)
+    confirm(ana, "Propose")
+    expect(ana.get_by_role("heading", name="Proposal 2")).to_be_visible()
+    expect(ana.get_by_text("Change values of list vip")).to_be_visible()
+    expect(ana.get_by_role("button", name="Approve…")).to_have_count(0)
+    assert len(list_values(with_list)) == 3
+
+    bob.goto(LIST)
+    bob.get_by_role("link", name="Proposal 2").click()
+    expect(bob.get_by_role("list", name="Added").get_by_role("listitem")).to_have_text(
+        ["+ <b>mallory</b>", "+ eve", "+ eve⟨U+0020⟩", "+ ⟨U+202E⟩live"]
+    )
+    assert not violations(bob)
+    bob.get_by_role("button", name="Approve…").click()
+    confirm(bob, "Approve")
+    bob.get_by_role("button", name="Publish…").click()
+    confirm(bob, "Publish")
+    expect(bob.locator("[data-state=published]")).to_be_visible()
+    assert list_values(with_list) == [
+        "<b>mallory</b>",
+        MARKUP,
+        "ana",
+        "bob",
+        "eve",
+        "eve ",
+        "\u202elive",
+    ]
+    bob.goto("/activity")
+    changes = bob.locator(".changes")
+    expect(changes).to_contain_text("proposal 2 by ana, approved by bob")
+    expect(changes.get_by_role("link", name="proposal 2", exact=True).first).to_be_visible()
+
+
+def test_every_change_of_a_list_is_proposed_and_an_outdated_one_renewed(
+    with_list: ServedDashboard, as_person: As
+) -> None:
+    ana = as_person("ana")
+    ana.goto(LIST)
+    ana.get_by_role("button", name="Remove ana").click()
+    confirm(ana, "Propose")
+    removed = ana.get_by_role("list", name="Removed")
+    expect(removed).to_contain_text("ana")
+    ana.goto(f"{LIST}?tab=versions")
+    ana.get_by_role("button", name="Roll back to version 1").click()
+    expect(ana.get_by_role("dialog")).to_contain_text("3 values removed")
+    confirm(ana, "Propose")
+    expect(removed).to_contain_text(MARKUP)
+    ana.goto(LIST)
+    ana.get_by_role("button", name="More actions").click()
+    ana.get_by_role("button", name="Delete…").click()
+    confirm(ana, "Propose")
+    expect(ana.get_by_text("The list and its 3 values are removed")).to_be_visible()
+    assert len(list_values(with_list)) == 3
+
+    act(with_list, "bob", 2, "approve")
+    act(with_list, "bob", 2, "publish")
+    expect(ana.get_by_text("The list has changed since.")).to_be_visible()
+    ana.get_by_role("button", name="Renew…").click()
+    confirm(ana, "Renew")
+    expect(ana.get_by_text("The list and its 2 values are removed")).to_be_visible()
+    ana.goto("/proposals?state=any")
+    expect(ana.get_by_role("link", name="change values of list vip")).to_have_count(2)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("all.csv", b'name\n"a, b"\neve\n'), ("all.json", b'["a, b", "eve"]')],
+)
+def test_an_author_proposes_a_file(
+    with_list: ServedDashboard, as_person: As, name: str, content: bytes
+) -> None:
+    ana = as_person("ana", "author")
+    ana.goto(LIST)
+    ana.get_by_role("button", name="Upload…").click()
+    dialog = ana.get_by_role("dialog")
+    file = FilePayload(name=name, mimeType="text/plain", buffer=content)
+    dialog.get_by_label("File").set_input_files(file)
+    if name.endswith("csv"):
+        dialog.get_by_label("The first line is a column name").check()
+    confirm(ana, "Propose")
+    expect(ana.get_by_role("list", name="Added").get_by_role("listitem")).to_have_text(
+        ["+ a, b", "+ eve"]
+    )
+    expect(ana.get_by_text("Replace all values of list vip")).to_be_visible()
+    assert len(list_values(with_list)) == 3
+
+
+def test_many_values_are_shown_in_steps_and_no_page_is_wider_than_a_phone(
+    with_list: ServedDashboard, as_person: As
+) -> None:
+    many = [f"{number:04}{'x' * 300}" for number in range(1_000)]
+    change = {"kind": "list_change", "stream": "logins", "list_name": "vip"}
+    propose(with_list, "ana", **change, add=many, comment="c" * 500)
+    page = as_person("bob")
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto("/proposals/2")
+    added = page.get_by_role("list", name="Added").get_by_role("listitem")
+    expect(added).to_have_count(200)
+    page.get_by_role("button", name="Show all 1,000 values").click()
+    expect(added).to_have_count(1_000)
+    for path in ("/proposals/2", "/proposals", LIST):
+        page.goto(path)
+        page.locator("main h1").wait_for()
+        expect(page.get_by_text("Loading")).to_have_count(0)
+        wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert wide <= 0, path

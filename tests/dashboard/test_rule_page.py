@@ -148,8 +148,16 @@ def test_a_job_that_has_fallen_silent_is_told(
 ) -> None:
     assert rule["id"]
     reporting_job.run_batch()
+    reporting_job.change("failed-logins", 1, partial_matches=5)
+    reporting_job.beat()
+    held = admin_page.locator(".card", has=admin_page.get_by_role("heading", name="Held now"))
+    admin_page.goto(RULE)
+    expect(held.locator("dd").first).to_have_text("5")
+    expect(held).not_to_contain_text("silent")
     dashboard.clock.shift_ms = HOUR_MS
     admin_page.goto(RULE)
+    expect(held.locator("dd").first).to_have_text("0")
+    expect(held).to_contain_text("Without 1 silent job.")
 
     alarm = admin_page.locator(".alarm.warn")
     expect(alarm).to_contain_text("The job main is silent.")

@@ -90,9 +90,14 @@ function Subject({ change }) {
       <span class="muted wrap-anywhere"> ${words.slice(1).join(" ")}</span>`;
   }
   if (change.action.startsWith("list.")) {
-    const [name] = change.subject.split(":"); // names have none
+    const [name] = change.subject.split(/[:;]/); // names have none
     return html`<${Link} href=${path`/streams/${change.stream}/lists/${name}`}>${name}<//>
       ${versions && html`${" "}<span class="muted number">${versions}</span>`}<span class="muted">${change.subject.slice(name.length)}</span>`;
+  }
+  const [, number, list, rest] = /^(\d+) list_\w+ ([\w.-]+)(.*)$/s.exec(change.subject) ?? [];
+  if (change.action.startsWith("proposal.") && list) {
+    return html`list <${Link} href=${path`/streams/${change.stream}/lists/${list}`}>${list}<//>${" "}
+      <${Link} href=${path`/proposals/${number}`}>proposal ${number}<//><span class="muted wrap-anywhere">${rest}</span>`;
   }
   if (/^(token|webhook)\./.test(change.action) && words.length) {
     return html`<span class="wrap-anywhere" title=${`id ${id}`}>${words.join(" ")}</span>`;

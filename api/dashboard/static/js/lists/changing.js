@@ -5,6 +5,7 @@ import { Time, plural } from "../format.js";
 import { readStreams } from "../streams.js";
 import { Segments } from "../ui/tabs.js";
 import { TimeField, localInput } from "../ui/time_field.js";
+import { visibleValue } from "../ui/visible.js";
 import { scheduled } from "./model.js";
 
 const AN_HOUR_MS = 3_600_000;
@@ -47,6 +48,11 @@ export function Withdrawn({ versions }) {
     <strong>Scheduled ${isOne ? "version" : "versions"} ${versions.map((each) => each.version).join(", ")}</strong> will not take
     effect: this change replaces ${isOne ? "it" : "them"}. Choose a time to keep ${isOne ? "it" : "them"}.
   </p>`;
+}
+
+/** A change of a list as a proposal. @param {object} list @param {string} kind @param {object} more */
+export function proposedFor({ stream, name }, kind, more = {}) {
+  return { kind, stream, list_name: name, ...more };
 }
 
 /** Sends a change of a list; throws a Problem. Arguments and answer are those of `send`. */
@@ -113,7 +119,7 @@ export function Told({ told }) {
 function Some({ sign, name, values, total }) {
   if (!values.length) return null;
   return html`<ul class=${`list-some ${name.toLowerCase()}`} aria-label=${name}>
-    ${values.map((value) => html`<li key=${value}><span aria-hidden="true">${sign}</span> <bdi class="list-text">${value}</bdi></li>`)}
+    ${values.map((value) => html`<li key=${value}><span aria-hidden="true">${sign}</span> <bdi class="list-text">${visibleValue(value)}</bdi></li>`)}
     ${total > values.length && html`<li class="muted">and ${plural(total - values.length, "other")}</li>`}
   </ul>`;
 }

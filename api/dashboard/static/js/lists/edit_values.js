@@ -6,8 +6,10 @@ import { Confirm } from "../ui/dialog.js";
 import { TextField } from "../ui/field.js";
 import { Segments } from "../ui/tabs.js";
 import { toast } from "../ui/toast.js";
-import { WhenFields, inWords, sendChange, useWhen } from "./changing.js";
-import { sourceOf } from "./model.js";
+import { proposeChange } from "../proposals/propose.js";
+import { ProposesNote } from "./approvals.js";
+import { WhenFields, inWords, proposedFor, sendChange, useWhen } from "./changing.js";
+import { proposesLists, sourceOf, verbOf } from "./model.js";
 
 const MOST = 10_000;
 const KINDS = [
@@ -26,7 +28,7 @@ export function EditValues({ list, refresh, onClose }) {
   const act = (comment) => change({ list, kind, lines, when, comment, refresh });
   return html`<${Confirm}
     title=${`Add or remove values of ${list.name}`}
-    verb=${kind === "add" ? "Add" : "Remove"}
+    verb=${verbOf(list.stream, kind === "add" ? "Add" : "Remove")}
     danger=${kind === "remove"}
     ready=${lines.length > 0 && !tooMany && when.from !== undefined}
     act=${act}
@@ -46,6 +48,7 @@ export function EditValues({ list, refresh, onClose }) {
       onInput=${setText}
     />
     <${WhenFields} list=${list} when=${when} />
+    <${ProposesNote} stream=${list.stream} />
   <//>`;
 }
 
@@ -55,7 +58,7 @@ export function RemoveValue({ list, value, refresh, onClose }) {
   const act = (comment) => change({ list, kind: "remove", lines: [{ number: 1, value }], when, comment, refresh });
   return html`<${Confirm}
     title=${`Remove a value of ${list.name}?`}
-    verb="Remove"
+    verb=${verbOf(list.stream, "Remove")}
     danger
     ready=${when.from !== undefined}
     act=${act}
@@ -63,14 +66,20 @@ export function RemoveValue({ list, value, refresh, onClose }) {
   >
     <p><bdi class="list-text">${value}</bdi></p>
     <${WhenFields} list=${list} when=${when} />
+    <${ProposesNote} stream=${list.stream} />
   <//>`;
 }
 
 async function change({ list, kind, lines, when, comment, refresh }) {
   const query = { comment, effective_from: when.from };
+  const values = { [kind]: lines.map(({ value }) => value) };
   let done;
   try {
-    done = await sendChange("POST", `${sourceOf(list)}/changes`, { [kind]: lines.map(({ value }) => value) }, { query });
+    if (proposesLists(list.stream)) {
+      await proposeChange(proposedFor(list, "list_change", { ...values, effective_from: when.from }), comment);
+      return;
+    }
+    done = await sendChange("POST", `${sourceOf(list)}/changes`, values, { query });
   } catch (problem) {
     throw problem instanceof Problem ? atLines(problem, lines) : problem;
   }

@@ -47,7 +47,17 @@ export function asksApprovals(stream) {
   return approvalsAsked(stream) > 0 && !listsAreFree(stream);
 }
 
-/** Whether whoever is signed in changes the values of lists of a stream. @param {string} stream */
-export function mayChange(stream) {
-  return can("publisher") && !asksApprovals(stream);
+/** Whether whoever is signed in changes the values of lists, or proposes to. */
+export function mayChange() {
+  return can("author");
+}
+
+/** Whether they propose changes of the lists of a stream, rather than make them. @param {string} stream */
+export function proposesLists(stream) {
+  return asksApprovals(stream) || !can("publisher");
+}
+
+/** The verb on the button of a dialog that makes a change, or proposes it. */
+export function verbOf(stream, verb) {
+  return proposesLists(stream) ? "Propose" : verb;
 }

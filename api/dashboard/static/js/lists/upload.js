@@ -1,12 +1,16 @@
 // Other values from a file, instead of all there are: tried first, so that one sees what it does before it is done.
 import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
+import { Problem } from "../api.js";
 import { bytes } from "../format.js";
+import { proposeChange } from "../proposals/propose.js";
+import { can } from "../session.js";
 import { Confirm } from "../ui/dialog.js";
 import { Check, Field } from "../ui/field.js";
 import { ProblemBox } from "../ui/problem.js";
 import { toast } from "../ui/toast.js";
-import { ANY_STATE, Told, WhenFields, inWords, sendChange, useDryRun, useWhen } from "./changing.js";
-import { etagOf, scheduled, sourceOf } from "./model.js";
+import { ProposesNote } from "./approvals.js";
+import { ANY_STATE, Told, WhenFields, inWords, proposedFor, sendChange, useDryRun, useWhen } from "./changing.js";
+import { etagOf, proposesLists, scheduled, sourceOf, verbOf } from "./model.js";
 
 const LARGEST = 32_000_000;
 const FILES = ".csv,.txt,.json,text/csv,text/plain,application/json";
@@ -20,11 +24,17 @@ export function Upload({ list, refresh, onClose }) {
   const query = { header: hasHeader && !isJson ? true : null, effective_from: when.from };
   const put = (etag, more) =>
     sendChange("PUT", `${sourceOf(list)}/values`, file.body, { etag, contentType: file.type, ...more });
-  const key = file && when.from !== undefined ? JSON.stringify([file.number, query, list.revision]) : null;
+  const isReady = file !== null && when.from !== undefined;
+  const isTried = isReady && can("publisher"); // who proposes only is told on the page of the proposal
+  const key = isTried ? JSON.stringify([file.number, query, list.revision]) : null;
   const tried = useDryRun(key, (signal) => put(ANY_STATE, { signal, query: { ...query, dry_run: true } }));
   const { told } = tried;
-  const isWorthIt = told && (told.is_changed || (!when.isLater && scheduled(list).length > 0));
+  const isWorthIt = told ? told.is_changed || (!when.isLater && scheduled(list).length > 0) : isReady && !can("publisher");
   const act = async (comment) => {
+    if (proposesLists(list.stream)) {
+      await proposeUpload(list, file, hasHeader, when.from, comment);
+      return;
+    }
     try {
       const done = await put(etagOf(told), { query: { ...query, comment } });
       toast(inWords(done, when.from));
@@ -34,7 +44,7 @@ export function Upload({ list, refresh, onClose }) {
   };
   return html`<${Confirm}
     title=${`Upload values of ${list.name}`}
-    verb="Replace the values"
+    verb=${verbOf(list.stream, "Replace the values")}
     danger=${told?.removed > 0}
     ready=${Boolean(isWorthIt)}
     wide
@@ -65,7 +75,24 @@ export function Upload({ list, refresh, onClose }) {
       ${told && html`<${Told} told=${told} />`}
       ${tried.problem && html`<${Refused} problem=${tried.problem} />`}
     </div>
+    <${ProposesNote} stream=${list.stream} />
   <//>`;
+}
+
+async function proposeUpload(list, { type, body }, hasHeader, from, comment) {
+  const text = textOf(body);
+  const isJson = type === "application/json";
+  const csv = isJson ? undefined : hasHeader ? text.replace(/^(?:\r?\n)*[^\n]*(?:\n|$)/, "") : text;
+  const change = proposedFor(list, "list_put", { csv, effective_from: from });
+  await proposeChange(change, comment, isJson ? text : null);
+}
+
+function textOf(body) {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(body);
+  } catch {
+    throw new Problem({ status: 400, title: "The file cannot be read", detail: "It is not UTF-8. Save it as UTF-8." });
+  }
 }
 
 function Refused({ problem }) {

@@ -66,7 +66,7 @@ export function Values({ list, refresh }) {
         (value) => html`<li key=${value}>
           <bdi class="list-text">${value}</bdi>
           ${isCurrent &&
-          mayChange(list.stream) &&
+          mayChange() &&
           html`<${Button} small kind="plain" icon="cross" label=${`Remove ${cut(value)}`} onClick=${() => setRemoving(value)} />`}
         </li>`,
       )}
@@ -95,7 +95,7 @@ function Nothing({ list, isSearched }) {
   }
   return html`<${Empty} title="No values yet">
     <p>The list is empty: a condition <code>IN LIST('${list.name}')</code> matches no event.</p>
-    ${mayChange(list.stream) && html`<p>Upload a file, or add some values.</p>`}
+    ${mayChange() && html`<p>Upload a file, or add some values.</p>`}
   <//>`;
 }
 

@@ -65,12 +65,12 @@ function VersionLine({ list, version, open }) {
             <//>
             <a class="button plain small" href=${file} download>Download<span class="visually-hidden"> version ${version.version}</span></a>`
         : html`<span class="muted version-gone">Values no longer stored.</span>`}
-      ${mayChange(list.stream) &&
+      ${mayChange() &&
       version.has_values &&
       !isScheduled &&
       version.version !== current &&
       html`<${Button} small kind="plain" onClick=${() => open({ what: "rollback", version })}>Roll back<span class="visually-hidden"> to version ${version.version}</span><//>`}
-      ${mayChange(list.stream) &&
+      ${mayChange() &&
       isScheduled &&
       html`<${Button} small kind="plain" onClick=${() => open({ what: "cancel", version })}>Cancel<span class="visually-hidden"> version ${version.version}</span><//>`}
     </div>

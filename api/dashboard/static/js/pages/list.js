@@ -9,6 +9,7 @@ import { inEffect, mayChange, scheduled, sourceOf } from "../lists/model.js";
 import { Upload } from "../lists/upload.js";
 import { Values } from "../lists/values.js";
 import { Versions } from "../lists/versions.js";
+import { ProposalsAbout } from "../proposals/about.js";
 import { Link, path } from "../router.js";
 import { can } from "../session.js";
 import { Button } from "../ui/button.js";
@@ -55,6 +56,7 @@ function ListView({ list, problem, refresh, above }) {
     <//>
     ${problem && html`<${ProblemBox} problem=${problem} />`}
     <${ApprovalsOfLists} stream=${list.stream} />
+    <${ProposalsAbout} about=${{ stream: list.stream, list: list.name }} />
     <${Scheduled} list=${list} open=${setOpen} />
     <${Tabs} tabs=${tabs} label="Parts of the list" />
     ${tab === "values" && html`<${Values} list=${list} refresh=${refresh} />`}
@@ -71,14 +73,14 @@ function ListView({ list, problem, refresh, above }) {
 function Actions({ list, version, open }) {
   const file = withQuery(`${sourceOf(list)}/values`, { version, format: "csv" });
   return html`
-    ${mayChange(list.stream) &&
+    ${mayChange() &&
     html`<${Button} kind="primary" onClick=${() => open("upload")}>Upload…<//>
       <${Button} icon="edit" onClick=${() => open("edit")}>Add or remove…<//>`}
     <a class="button" href=${file} download><${Icon} name="download" />Download</a>
     ${can("author") &&
     html`<${Menu} label="More actions">
       <button type="button" onClick=${() => open("describe")}>Describe…</button>
-      ${mayChange(list.stream) && html`<hr /><button type="button" class="danger" onClick=${() => open("delete")}>Delete…</button>`}
+      ${mayChange() && html`<hr /><button type="button" class="danger" onClick=${() => open("delete")}>Delete…</button>`}
     <//>`}
   `;
 }
@@ -91,7 +93,7 @@ function Scheduled({ list, open }) {
       (version) => html`<section key=${version.version} class="alarm info">
         <div class="row">
           <span><strong>Version ${version.version} is scheduled</strong> for <${Time} at=${version.effective_from} />: ${plural(version.count, "value")}, by <bdi>${version.created_by}</bdi></span>
-          ${mayChange(list.stream) && html`<${Button} small onClick=${() => open({ cancel: version })}>Cancel…<//>`}
+          ${mayChange() && html`<${Button} small onClick=${() => open({ cancel: version })}>Cancel…<//>`}
         </div>
       </section>`,
     )}

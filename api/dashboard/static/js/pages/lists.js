@@ -26,7 +26,7 @@ export default function ListsPage({ params }) {
   const { shown, menu } = chosenColumns("lists", COLUMNS);
   const { data, problem } = usePolled(path`/v1/streams/${stream}/lists`, { cursor: pages.cursor, limit: SHOWN }, SECONDS);
   const newList =
-    can("publisher") && html`<${Button} kind="primary" icon="plus" onClick=${() => setMaking(true)}>New list<//>`;
+    can("author") && html`<${Button} kind="primary" icon="plus" onClick=${() => setMaking(true)}>New list<//>`;
   return html`
     <${PageHeader} title="Lists" actions=${newList}>
       Values that conditions of rules look up, <code>user IN LIST('vip')</code>. They change without changing a rule.

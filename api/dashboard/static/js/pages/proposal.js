@@ -7,7 +7,8 @@ import { ChangesCard, CheckCard } from "../proposals/changes.js";
 import { ProposalActions, editPath } from "../proposals/decide.js";
 import { Discussion } from "../proposals/discussion.js";
 import { OutdatedCard, isOutdated } from "../proposals/outdated.js";
-import { ProposalState, kindBeforeRule } from "../proposals/words.js";
+import { ListChangesCard } from "../proposals/list_changes.js";
+import { ProposalState, kindBeforeName, nameOf, pageOf } from "../proposals/words.js";
 import { Link, path } from "../router.js";
 import { Folded } from "../ui/folded.js";
 import { Card, Loading, PageHeader } from "../ui/page.js";
@@ -21,14 +22,13 @@ export default function ProposalPage({ params }) {
     return html`<${Title} title=${`Proposal ${params.number}`} />
       ${problem ? html`<${ProblemBox} problem=${problem} />` : html`<${Loading} what="the proposal" />`}`;
   }
-  const rule = path`/streams/${data.stream}/rules/${data.processor_id}`;
   return html`
     <${Title}
       title=${`Proposal ${data.id}`}
       beside=${html`<span aria-live="polite"><${ProposalState} proposal=${data} /></span>`}
       actions=${html`<${ProposalActions} proposal=${data} refresh=${refresh} />`}
     >
-      <p class="proposal-what">${capital(kindBeforeRule(data))} <${Link} class="wrap-anywhere" href=${rule}>${data.processor_id}<//> on ${data.stream}</p>
+      <p class="proposal-what">${capital(kindBeforeName(data))} <${Link} class="wrap-anywhere" href=${pageOf(data)}>${nameOf(data)}<//> on ${data.stream}</p>
       ${data.comment && html`<${Folded} className="proposal-comment" text=${data.comment} />`}
       <p class="secondary">
         by <strong><bdi>${data.author}</bdi></strong>, <${Time} at=${data.created_at} ago />${data.revision > 1 &&
@@ -41,7 +41,7 @@ export default function ProposalPage({ params }) {
     <div class="proposal">
       <div class="stack">
         ${isOutdated(data) && html`<${OutdatedCard} proposal=${data} editPath=${editPath(data)} />`}
-        <${ChangesCard} proposal=${data} />
+        ${data.values ? html`<${ListChangesCard} key=${data.revision} proposal=${data} />` : html`<${ChangesCard} proposal=${data} />`}
         ${data.document && html`<${CheckCard} proposal=${data} />`}
         ${data.document && html`<${BacktestCard} proposal=${data} />`}
       </div>
@@ -66,10 +66,11 @@ function Notice({ proposal }) {
     </section></div>`;
   }
   if (!proposal.is_stale) return null;
+  const what = proposal.list_name ? "list" : "rule";
   return html`<div class="alarms"><section class="alarm warn">
     <p>
-      <strong>The rule has changed since.</strong> This proposal can no longer be approved or published as it is.
-      ${proposal.is_mine ? " Renew it to base it on the current rule." : html` <bdi>${proposal.author}</bdi> can renew it.`}
+      <strong>The ${what} has changed since.</strong> This proposal can no longer be approved or published as it is.
+      ${proposal.is_mine ? ` Renew it to base it on the current ${what}.` : html` <bdi>${proposal.author}</bdi> can renew it.`}
     </p>
   </section></div>`;
 }
@@ -81,7 +82,7 @@ function Approvals({ proposal }) {
     <div class="stack">
       ${state === "published" &&
       html`<p class="in-text">Published by <strong><bdi>${proposal.closed_by}</bdi></strong>, <${Time} at=${proposal.closed_at} ago />${proposal.published_version &&
-      ` as version ${proposal.published_version}`}. The <${Link} href="/activity" query=${{ processor: proposal.processor_id }}>activity log<//> shows who approved it.</p>`}
+      ` as version ${proposal.published_version}`}. The <${Link} href="/activity" query=${proposal.list_name ? { stream: proposal.stream } : { processor: proposal.processor_id }}>activity log<//> shows who approved it.</p>`}
       ${state === "withdrawn" && html`<p>Withdrawn <${Time} at=${proposal.closed_at} ago />.</p>`}
       ${approvals.length > 0 &&
       html`<ul class="approvals" aria-label="Approved by">

@@ -3,10 +3,11 @@ import { html } from "../../vendor/preact.js";
 import { usePolled } from "../api.js";
 import { Time } from "../format.js";
 import { ApprovalsSetting } from "../proposals/setting.js";
-import { ProposalState, approvalsInWords, kindBeforeRule } from "../proposals/words.js";
+import { ProposalState, approvalsInWords, kindBeforeName, nameOf } from "../proposals/words.js";
 import { Link, path, route, setQuery } from "../router.js";
 import { stream, streams } from "../streams.js";
 import { Button } from "../ui/button.js";
+import { FilterChip } from "../ui/chips.js";
 import { Empty } from "../ui/empty.js";
 import { Search, Select } from "../ui/field.js";
 import { Card, Loading, PageHeader } from "../ui/page.js";
@@ -16,7 +17,7 @@ import { Table } from "../ui/table.js";
 import { ViewsMenu } from "../ui/views.js";
 
 const SECONDS = 10;
-const FILTERS = ["stream", "processor", "mine"];
+const FILTERS = ["stream", "processor", "list", "mine"];
 const STATES = [["open", "Open"], ["published", "Published"], ["rejected", "Rejected"], ["withdrawn", "Withdrawn"], ["any", "All states"]];
 const WHOSE = [["", "Anyone"], ["true", "Mine"], ["false", "Others'"]];
 
@@ -50,7 +51,7 @@ const COLUMNS = [
     label: "Change",
     className: "name",
     cell: (each) => html`<div>
-      <${Link} href=${path`/proposals/${each.id}`} title=${each.processor_id}>${kindBeforeRule(each)} ${each.processor_id}<//>
+      <${Link} href=${path`/proposals/${each.id}`} title=${nameOf(each)}>${kindBeforeName(each)} ${nameOf(each)}<//>
       ${each.comment && html`<span class="proposal-comment secondary">${each.comment}</span>`}
     </div>`,
   },
@@ -72,6 +73,7 @@ function Filters({ query, state }) {
     <${Select} label="Author" value=${query.mine ?? ""} options=${WHOSE} onChange=${(mine) => setQuery({ mine })} />
     <${Select} label="Stream" value=${query.stream ?? ""} options=${[["", "All streams"], ...names]} onChange=${(name) => setQuery({ stream: name })} />
     <${Search} label="Rule id" value=${query.processor ?? ""} onSearch=${(text) => setQuery({ processor: text })} />
+    ${query.list && html`<${FilterChip} label=${`list ${query.list}`} onRemove=${() => setQuery({ list: null })} />`}
     ${isFiltered && html`<${Button} kind="plain" onClick=${clear}>Clear<//>`}
     <${ViewsMenu} list="proposals" />
   </div>`;

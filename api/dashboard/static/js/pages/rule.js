@@ -15,7 +15,7 @@ import { JobsTable, headState } from "../rule/jobs.js";
 import { ParametersCard } from "../rule/parameters.js";
 import { RecentMatches } from "../rule/recent.js";
 import { CanaryState } from "../rules/standing.js";
-import { ProposalsOfRule } from "../proposals/of_rule.js";
+import { ProposalsAbout } from "../proposals/about.js";
 import { RolloutCard } from "../rule/rollout.js";
 import { PartialMatchesCard } from "../rule/partial_matches.js";
 import { SnoozesCard, useSnoozes } from "../rule/snoozes.js";
@@ -102,7 +102,7 @@ function RuleView({ rule, running, problem, history, refresh }) {
       </p>
     <//>
     ${problem && html`<${ProblemBox} problem=${problem} />`}
-    <${ProposalsOfRule} id=${rule.id} />
+    <${ProposalsAbout} about=${{ processor: rule.id }} />
     <${Alarms} rule=${rule} running=${running} health=${health} />
     <${Tabs} tabs=${tabs} label="Parts of the rule" />
     ${tab === "now" && html`<${Now} rule=${rule} running=${running} snoozed=${snoozed} refresh=${refresh} />`}
@@ -157,7 +157,7 @@ function DeletedRule({ id, stream, versions, refresh }) {
     >
       <p class="secondary">This rule was deleted and no longer runs. Its versions are kept.</p>
     <//>
-    <${ProposalsOfRule} id=${id} />
+    <${ProposalsAbout} about=${{ processor: id }} />
     <${Versions} rule=${{ ...rule, published: [] }} versions=${versions} running=${{ jobs: [] }} refresh=${refresh} />
     <${Changes} id=${id} />
     ${open && html`<${RollBack} rule=${rule} versions=${versions} refresh=${refresh} onClose=${() => setOpen(false)} />`}

@@ -7,7 +7,7 @@ import { Button, ButtonLink } from "../ui/button.js";
 import { Confirm } from "../ui/dialog.js";
 import { TextField } from "../ui/field.js";
 import { toast } from "../ui/toast.js";
-import { kindBeforeRule } from "./words.js";
+import { kindBeforeName, nameOf } from "./words.js";
 
 /** The buttons of a proposal's page. @param {{proposal: object, refresh: () => Promise<void>}} properties */
 export function ProposalActions({ proposal, refresh }) {
@@ -40,6 +40,10 @@ export function editPath(proposal) {
   return `${path`/streams/${proposal.stream}/new-rule`}?proposal=${proposal.id}`;
 }
 
+function whatOf({ list_name: list }) {
+  return list ? "list" : "rule";
+}
+
 function act(proposal, verb, body, query) {
   const options = { etag: `"${proposal.revision}"`, query };
   return send("POST", path`/v1/proposals/${proposal.id}` + `/${verb}`, body, options);
@@ -59,11 +63,11 @@ function Approve({ proposal, refresh, onClose }) {
 function PublishIt({ proposal, refresh, onClose }) {
   const publish = async (comment) => {
     await act(proposal, "publish", undefined, { comment });
-    toast(`Done: ${kindBeforeRule(proposal)} ${proposal.processor_id}. Jobs pick it up with their next batch.`);
+    toast(`Done: ${kindBeforeName(proposal)} ${nameOf(proposal)}. Jobs pick it up with their next batch.`);
     await refresh();
   };
   return html`<${Confirm} title=${`Publish proposal ${proposal.id}?`} verb="Publish" act=${publish} onClose=${onClose}>
-    <p>The change takes effect now: ${kindBeforeRule(proposal)} <strong class="wrap-anywhere">${proposal.processor_id}</strong>. The activity log shows who approved it.</p>
+    <p>The change takes effect now: ${kindBeforeName(proposal)} <strong class="wrap-anywhere">${nameOf(proposal)}</strong>. The activity log shows who approved it.</p>
   <//>`;
 }
 
@@ -83,11 +87,11 @@ function Reject({ proposal, refresh, onClose }) {
 function Renew({ proposal, refresh, onClose }) {
   const renew = async () => {
     await act(proposal, "renew");
-    toast(`Proposal ${proposal.id} is now based on the current rule.`);
+    toast(`Proposal ${proposal.id} is now based on the current ${whatOf(proposal)}.`);
     await refresh();
   };
   return html`<${Confirm} title=${`Renew proposal ${proposal.id}?`} verb="Renew" comment=${false} act=${renew} onClose=${onClose}>
-    <p>The proposal is then based on the current rule. Approvals given so far must be given again.</p>
+    <p>The proposal is then based on the current ${whatOf(proposal)}. Approvals given so far must be given again.</p>
   <//>`;
 }
 

@@ -22,9 +22,15 @@ export function proposes(name) {
   return approvalsAsked(name) > 0 || !can("publisher");
 }
 
-/** Makes a proposal and goes to its page; throws a Problem. @param {object} change as POST /v1/proposals takes it */
-export async function proposeChange(change, comment) {
-  const proposal = await send("POST", "/v1/proposals", { ...change, comment });
+/**
+ * Makes a proposal and goes to its page; throws a Problem.
+ * @param {object} change as POST /v1/proposals takes it
+ * @param {string|null} values of a list as JSON: they are sent as they are, since a browser cannot hold all 64 bits
+ */
+export async function proposeChange(change, comment, values = null) {
+  const body = JSON.stringify({ ...change, comment });
+  const sent = values === null ? body : `${body.slice(0, -1)},"values":${values}}`;
+  const proposal = await send("POST", "/v1/proposals", sent, { contentType: "application/json" });
   toast(`Proposal ${proposal.id} is open for review.`);
   navigate(path`/proposals/${proposal.id}`);
 }

@@ -1,7 +1,7 @@
 // How a rule has fared over the last day, summed over the jobs that run it.
 import { html, useEffect, useMemo, useRef, useState } from "../../vendor/preact.js";
 import { get, recoveries } from "../api.js";
-import { bytes, shortCount } from "../format.js";
+import { bytes, plural, shortCount } from "../format.js";
 import { firstTold } from "../history.js";
 import { path } from "../router.js";
 import { isSilent } from "../rules/standing.js";
@@ -21,7 +21,8 @@ export function RuleCharts({ id, running }) {
   const { history, problem } = useHistory(id, jobs);
   const state = useSamples(running);
   const marks = useRuleMarks(id);
-  const isPast = running.jobs.every(({ job }) => isSilent(job));
+  const silent = running.jobs.filter(({ job }) => isSilent(job)).length;
+  const isPast = silent === running.jobs.length;
   if (problem) return html`<${ProblemBox} problem=${problem} />`;
   if (!jobs) return null;
   return html`<div class="grid rule-charts">
@@ -48,7 +49,7 @@ export function RuleCharts({ id, running }) {
           <dd>${bytes(state.memory.at(-1))}</dd>
           <dd><${Sparkline} values=${state.memory} label="Memory since this page was opened" /></dd>`}
       </dl>
-      <p class="muted">Since this page was opened.</p>
+      <p class="muted">Since this page was opened.${silent > 0 && ` Without ${plural(silent, "silent job")}.`}</p>
     <//>
   </div>`;
 }
@@ -112,7 +113,9 @@ function useSamples(running) {
   const samples = useRef([]);
   const last = samples.current.at(-1);
   if (last?.running !== running) {
-    const sum = (name) => running.jobs.reduce((total, each) => total + each[name], 0);
+    // What a silent job held when it was last heard it may hold no more.
+    const heard = running.jobs.filter(({ job }) => !isSilent(job));
+    const sum = (name) => heard.reduce((total, each) => total + each[name], 0);
     const sample = { running, partial: sum("partial_matches"), memory: sum("state_bytes") };
     samples.current = [...samples.current.slice(1 - MOST_SAMPLES), sample];
   }

@@ -1,4 +1,4 @@
-// On the page of a rule: the proposals about it that are open.
+// On the page of a rule or a list: the proposals about it that are open.
 import { html } from "../../vendor/preact.js";
 import { usePolled } from "../api.js";
 import { plural } from "../format.js";
@@ -8,10 +8,9 @@ import { approvalsInWords, kindInWords } from "./words.js";
 const SECONDS = 15;
 const SHOWN = 3;
 
-/** @param {{id: string}} properties the rule's id */
-export function ProposalsOfRule({ id }) {
-  const query = { processor: id, state: "open", limit: SHOWN + 1 };
-  const { data } = usePolled("/v1/proposals", query, SECONDS);
+/** @param {{about: object}} properties which ones: `{processor}`, or `{stream, list}` */
+export function ProposalsAbout({ about }) {
+  const { data } = usePolled("/v1/proposals", { ...about, state: "open", limit: SHOWN + 1 }, SECONDS);
   if (!data?.items.length) return null;
   const shown = data.items.slice(0, SHOWN);
   const count = data.items.length > SHOWN ? `More than ${SHOWN} proposals` : plural(shown.length, "proposal");
@@ -26,6 +25,6 @@ export function ProposalsOfRule({ id }) {
         </li>`,
       )}
     </ul>
-    ${data.items.length > SHOWN && html`<p><${Link} href="/proposals" query=${{ processor: id, state: "open" }}>All proposals<//></p>`}
+    ${data.items.length > SHOWN && html`<p><${Link} href="/proposals" query=${{ ...about, state: "open" }}>All proposals<//></p>`}
   </section></div>`;
 }

@@ -1,0 +1,387 @@
+"""Changes of lists are proposed, approved by others and published, as they were approved."""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from api.access.authentication import Role
+from api.proposals import schemas
+from api.tokens import service as tokens
+from api.tokens.schemas import TokenDocument
+from api.transactions import Writing
+from cep.instants import iso_text
+from tests.api.documents import ANY_STATE, PATTERN, STREAM, processor_document
+from tests.api.people import PROPOSALS, Person, ask_for, token_of
+from tests.api.running import Publish, ServiceUnderTest
+
+LISTS = "/v1/streams/logins/lists"
+VIP = f"{LISTS}/vip"
+SOON = "2027-06-01T00:00:00Z"
+OF_VIP = {"stream": "logins", "list_name": "vip"}
+HOSTILE = ["<script>alert(1)</script>", "\u202eevil", "a,b", 'say "no"', "x" * 1000]
+
+
+@pytest.fixture
+def gated(with_stream: ServiceUnderTest) -> ServiceUnderTest:
+    """A list with three values, whose changes one other person must approve."""
+    with_stream.client.post(LISTS, json={"name": "vip"})
+    put = with_stream.client.put(f"{VIP}/values", json=["ana", "bob", "eve"], headers=ANY_STATE)
+    assert put.is_success
+    ask_for(with_stream, 1)
+    return with_stream
+
+
+@pytest.fixture
+def ana(gated: ServiceUnderTest) -> Person:
+    return token_of(gated, "ana", person="ana")
+
+
+@pytest.fixture
+def bob(gated: ServiceUnderTest) -> Person:
+    return token_of(gated, "bob", person="bob")
+
+
+def values(service: ServiceUnderTest, path: str = VIP) -> Any:
+    answer = service.client.get(f"{path}/values?limit=500")
+    assert answer.status_code == 200, answer.text
+    return answer.json()["items"]
+
+
+def add(person: Person, *added: str, **more: Any) -> Any:
+    return person.propose(kind="list_change", **OF_VIP, add=list(added), **more)
+
+
+def leave_to_publishers(service: ServiceUnderTest, *, free: bool) -> None:
+    path, setting = "/v1/streams/logins/approvals", {"required": 1, "lists": not free}
+    assert service.client.put(path, json=setting, headers=ANY_STATE).is_success
+
+
+def change_directly(service: ServiceUnderTest, **changes: Any) -> None:
+    """Change the list as publishers may for a moment, then ask for approvals of lists again."""
+    leave_to_publishers(service, free=True)
+    assert service.client.post(f"{VIP}/changes", json=changes).is_success
+    leave_to_publishers(service, free=False)
+
+
+def approve_and_publish(bob: Person, number: int) -> Any:
+    assert bob.act(number, "approve").status_code == 200
+    answer = bob.act(number, "publish")
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_values_are_proposed_looked_through_approved_and_published(
+    gated: ServiceUnderTest, ana: Person, bob: Person
+) -> None:
+    refused = ana.send("POST", f"{VIP}/changes", json={"add": ["zoe"]})
+    assert refused.status_code == 403
+    assert "POST /v1/proposals" in refused.json()["detail"]
+    change = {"add": ["zoe", "ana"], "remove": ["eve"]}
+    proposal = ana.propose(kind="list_change", **OF_VIP, **change, comment="from sales")
+    assert (proposal["list_name"], proposal["processor_id"]) == ("vip", "")
+    assert (proposal["base_version"], proposal["document"]) == (2, None)
+    assert proposal["values"] == {
+        "list_type": "STRING",
+        "description": "",
+        "count": 3,
+        "added": 1,
+        "removed": 1,
+        "added_values": ["zoe"],
+        "removed_values": ["eve"],
+        "withdrawn": [],
+    }
+    number = proposal["id"]
+    assert ana.act(number, "publish").status_code == 409
+    assert values(gated) == ["ana", "bob", "eve"]
+    bob.act(number, "approve")
+    published = ana.act(number, "publish").json()
+    assert (published["state"], published["published_version"]) == ("published", 3)
+    assert values(gated) == ["ana", "bob", "zoe"]
+    log = gated.client.get("/v1/changes").json()["items"]
+    assert [(each["action"], each["subject"]) for each in log[:4]] == [
+        ("proposal.publish", f"{number} list_change vip, approved by bob"),
+        (
+            "list.change",
+            f"vip: 1 added, 1 removed; proposal {number} by ana, approved by bob",
+        ),
+        ("proposal.approve", f"{number} list_change vip as bob"),
+        ("proposal.create", f"{number} list_change vip"),
+    ]
+    assert (log[1]["comment"], log[1]["epoch"]) == ("from sales", published["published_epoch"])
+
+
+@pytest.mark.parametrize("given", [{"values": ["zoe", "ana"]}, {"csv": "zoe\n\nana\n"}])
+def test_all_values_are_replaced(
+    gated: ServiceUnderTest, ana: Person, bob: Person, given: dict[str, Any]
+) -> None:
+    proposal = ana.propose(kind="list_put", **OF_VIP, **given)
+    assert proposal["values"]["added_values"] == ["zoe"]
+    assert proposal["values"]["removed_values"] == ["bob", "eve"]
+    approve_and_publish(bob, proposal["id"])
+    assert values(gated) == ["ana", "zoe"]
+
+
+def test_a_list_is_created_with_its_values(gated: ServiceUnderTest, bob: Person) -> None:
+    author = token_of(gated, "an author", Role.AUTHOR)
+    change = {"stream": "logins", "list_name": "ids", "list_type": "BIGINT", "values": [2**62, "7"]}
+    proposal = author.propose(kind="list_create", **change, description="Whose they are.")
+    assert (proposal["base_version"], proposal["values"]["count"]) == (None, 2)
+    assert gated.client.get(f"{LISTS}/ids").status_code == 404
+    approve_and_publish(bob, proposal["id"])
+    assert values(gated, f"{LISTS}/ids") == ["7", str(2**62)]
+    shown = gated.client.get(f"{LISTS}/ids").json()
+    assert (shown["type"], shown["description"]) == ("BIGINT", "Whose they are.")
+
+
+def test_a_list_is_rolled_back_scheduled_cancelled_and_deleted(
+    gated: ServiceUnderTest, ana: Person, bob: Person
+) -> None:
+    back = ana.propose(kind="list_rollback", **OF_VIP, version=1)
+    assert back["values"]["removed_values"] == ["ana", "bob", "eve"]
+    assert approve_and_publish(bob, back["id"])["published_version"] == 3
+    assert values(gated) == []
+    later = add(ana, "zoe", effective_from=SOON)
+    assert later["effective_from"] == "2027-06-01T00:00:00.000Z"
+    assert approve_and_publish(bob, later["id"])["published_version"] == 4
+    assert len(gated.client.get(VIP).json()["published"]) == 2
+    cancelled = ana.propose(kind="list_cancel", **OF_VIP, version=4)
+    assert approve_and_publish(bob, cancelled["id"])["published_version"] is None
+    assert len(gated.client.get(VIP).json()["published"]) == 1
+    away = ana.propose(kind="list_delete", **OF_VIP)
+    approve_and_publish(bob, away["id"])
+    assert gated.client.get(VIP).status_code == 404
+
+
+def test_nobody_approves_their_own(gated: ServiceUnderTest, ana: Person) -> None:
+    number = add(ana, "zoe")["id"]
+    for own in (ana, token_of(gated, "phone", person="ANA"), token_of(gated, "x", Role.ADMIN)):
+        assert own.act(number, "approve").status_code == 403
+        assert own.act(number, "publish").status_code == 409
+    assert values(gated) == ["ana", "bob", "eve"]
+
+
+def test_an_approval_of_one_list_is_none_of_another_or_of_a_rule(
+    gated: ServiceUnderTest, ana: Person, bob: Person
+) -> None:
+    gated.client.post(LISTS, json={"name": "other"})
+    approve_and_publish(bob, add(ana, "zoe")["id"])
+    for path in (VIP, f"{LISTS}/other"):
+        assert ana.send("POST", f"{path}/changes", json={"add": ["kim"]}).status_code == 403
+    assert ana.send("POST", "/v1/processors", json=processor_document()).status_code == 403
+
+
+def test_an_edit_loses_the_approvals_and_stays_of_its_list(
+    gated: ServiceUnderTest, ana: Person, bob: Person
+) -> None:
+    gated.client.post(LISTS, json={"name": "other"})
+    number = add(ana, "zoe")["id"]
+    path = f"{PROPOSALS}/{number}"
+    bob.act(number, "approve")
+    same = {"kind": "list_change", "add": ["zoe"], **OF_VIP}
+    assert ana.send("PUT", path, json=same).json()["approval_count"] == 1
+    edited = ana.send("PUT", path, json=same | {"add": ["mallory"]}).json()
+    assert (edited["approval_count"], edited["revision"]) == (0, 2)
+    assert ana.act(number, "publish").status_code == 409
+    for other in ({"list_name": "other"}, {"kind": "list_put", "values": ["zoe"], "add": None}):
+        assert ana.send("PUT", path, json=same | other).status_code == 409
+    approve_and_publish(bob, number)
+    assert values(gated) == ["ana", "bob", "eve", "mallory"]
+
+
+def test_a_list_that_was_changed_meanwhile_makes_it_stale_until_it_is_renewed(
+    gated: ServiceUnderTest, ana: Person, bob: Person
+) -> None:
+    number = ana.propose(kind="list_put", **OF_VIP, values=["ana", "zoe"])["id"]
+    assert ana.act(number, "renew").status_code == 409
+    bob.act(number, "approve")
+    change_directly(gated, add=["kim"])
+    assert ana.send("GET", f"{PROPOSALS}/{number}").json()["is_stale"] is True
+    (line,) = ana.send("GET", f"{PROPOSALS}?list=vip").json()["items"]
+    assert line["is_stale"] is True
+    assert ana.send("GET", f"{PROPOSALS}?list=other").json()["items"] == []
+    for verb in ("approve", "publish"):
+        answer = bob.act(number, verb)
+        assert answer.status_code == 409
+        assert "values of list 'vip' have been changed" in answer.json()["detail"]
+    renewed = ana.act(number, "renew").json()
+    assert (renewed["is_stale"], renewed["approval_count"]) == (False, 0)
+    assert renewed["values"]["removed_values"] == ["bob", "eve", "kim"]
+    approve_and_publish(bob, number)
+    assert values(gated) == ["ana", "zoe"]
+
+
+def test_a_description_makes_none_stale(gated: ServiceUnderTest, ana: Person) -> None:
+    number = add(ana, "zoe")["id"]
+    gated.client.patch(VIP, json={"description": "Called first."}, headers=ANY_STATE)
+    assert ana.send("GET", f"{PROPOSALS}/{number}").json()["is_stale"] is False
+
+
+def test_a_scheduled_version_that_takes_effect_makes_it_stale(
+    gated: ServiceUnderTest, ana: Person, bob: Person
+) -> None:
+    change_directly(gated, add=["zoe"])
+    leave_to_publishers(gated, free=True)
+    query = {"effective_from": iso_text(gated.clock() + 60_000)}
+    later = gated.client.post(f"{VIP}/changes", json={"add": ["kim"]}, params=query)
+    assert later.is_success, later.text
+    leave_to_publishers(gated, free=False)
+    proposal = add(ana, "mallory")
+    assert proposal["values"]["withdrawn"] == [4]
+    gated.clock.time_ms += 120_000
+    assert ana.send("GET", f"{PROPOSALS}/{proposal['id']}").json()["is_stale"] is True
+    assert bob.act(proposal["id"], "approve").status_code == 409
+    assert ana.act(proposal["id"], "renew").json()["base_version"] == 4
+
+
+def test_a_deleted_list_and_one_of_its_name(
+    gated: ServiceUnderTest, ana: Person, bob: Person
+) -> None:
+    number = add(ana, "zoe")["id"]
+    bob.act(number, "approve")
+    leave_to_publishers(gated, free=True)
+    gated.client.delete(VIP, headers=ANY_STATE)
+    leave_to_publishers(gated, free=False)
+    for verb in ("publish", "renew"):
+        assert ana.act(number, verb).status_code == 404
+    assert bob.act(number, "approve").status_code == 409
+    assert ana.send("GET", f"{PROPOSALS}/{number}").json()["is_stale"] is True
+    gated.client.post(LISTS, json={"name": "vip", "type": "BIGINT"})
+    assert bob.act(number, "publish").status_code == 422  # 'zoe' is no number
+    assert bob.act(number, "approve").status_code == 409
+    assert bob.act(number, "reject", json={"reason": "gone"}).status_code == 200
+    absent = ana.send(
+        "POST", PROPOSALS, json={"kind": "list_delete", "stream": "logins", "list_name": "no"}
+    )
+    assert absent.status_code == 404
+
+
+def test_a_list_that_a_rule_names_is_not_deleted_by_a_proposal(
+    gated: ServiceUnderTest, ana: Person, bob: Person, publish: Publish
+) -> None:
+    number = ana.propose(kind="list_delete", **OF_VIP)["id"]
+    bob.act(number, "approve")
+    steps = [{"name": "a", "where": "user IN LIST('vip')"}]
+    ask_for(gated, 0)
+    publish(pattern=PATTERN | {"steps": steps})
+    ask_for(gated, 1)
+    answer = ana.act(number, "publish")
+    assert answer.status_code == 409
+    assert "is named by" in answer.json()["detail"]
+    assert values(gated) == ["ana", "bob", "eve"]
+
+
+@pytest.mark.parametrize(
+    ("change", "pointers"),
+    [
+        ({"kind": "list_put"}, ["/values"]),
+        ({"kind": "list_put", "values": [], "csv": ""}, ["/csv"]),
+        ({"kind": "list_change"}, [""]),
+        ({"kind": "list_change", "add": ["x"], "remove": ["x"]}, ["/remove"]),
+        ({"kind": "list_change", "values": ["x"]}, ["/values"]),
+        ({"kind": "list_change", "add": ["x"], "processor_id": "a"}, ["/processor_id"]),
+        ({"kind": "list_rollback"}, ["/version"]),
+        ({"kind": "list_delete", "effective_from": SOON}, ["/effective_from"]),
+        ({"kind": "list_change", "add": ["x" * 1001]}, ["/add/0/constrained-str"]),
+        ({"kind": "list_put", "values": [1, "ok", 2]}, ["/values/0", "/values/2"]),
+        ({"kind": "list_change", "add": ["x"] * 10_001}, ["/add"]),
+        ({"kind": "delete", "processor_id": "a"}, ["/stream", "/list_name"]),
+    ],
+)
+def test_each_kind_takes_its_fields(
+    ana: Person, change: dict[str, Any], pointers: list[str]
+) -> None:
+    answer = ana.send("POST", PROPOSALS, json=OF_VIP | change)
+    assert answer.status_code == 422, answer.text
+    assert [flaw["pointer"] for flaw in answer.json()["errors"]][: len(pointers)] == pointers
+    assert ana.send("GET", PROPOSALS).json()["items"] == []
+
+
+def test_what_would_be_refused_is_refused_at_once(gated: ServiceUnderTest, ana: Person) -> None:
+    for change, status in (
+        ({"kind": "list_change", "add": ["ana"]}, 409),
+        ({"kind": "list_put", "values": ["ana", "bob", "eve"]}, 409),
+        ({"kind": "list_create"}, 409),
+        ({"kind": "list_rollback", "version": 9}, 404),
+        ({"kind": "list_cancel", "version": 2}, 409),
+        ({"kind": "list_delete", "stream": "unknown"}, 404),
+    ):
+        answer = ana.send("POST", PROPOSALS, json=OF_VIP | change)
+        assert answer.status_code == status, answer.text
+    assert ana.send("GET", PROPOSALS).json()["items"] == []
+    assert gated.client.get(VIP).json()["version"] == 2
+
+
+def test_hostile_texts_come_back_as_they_were_sent(
+    gated: ServiceUnderTest, ana: Person, bob: Person
+) -> None:
+    proposal = add(ana, *HOSTILE, comment="<img src=x>")
+    assert sorted(proposal["values"]["added_values"]) == sorted(HOSTILE)
+    approve_and_publish(bob, proposal["id"])
+    assert sorted(values(gated)) == sorted([*HOSTILE, "ana", "bob", "eve"])
+
+
+def test_more_than_people_look_through_is_refused(
+    gated: ServiceUnderTest, ana: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("api.proposals.list_changes.MOST_SHOWN", 2)
+    wide = ana.send("POST", PROPOSALS, json={"kind": "list_put", **OF_VIP, "values": []})
+    assert wide.status_code == 422
+    assert "remove 3" in wide.json()["errors"][0]["detail"]
+    back = ana.propose(kind="list_rollback", **OF_VIP, version=1)["values"]
+    assert (back["removed"], back["removed_values"]) == (3, ["ana", "bob"])
+    monkeypatch.setattr("api.proposals.list_changes.MOST_SHOWN_CHARACTERS", 5)
+    long = ana.send("POST", PROPOSALS, json={"kind": "list_change", **OF_VIP, "add": ["x" * 6]})
+    assert long.status_code == 422
+    assert len(gated.client.get(PROPOSALS).json()["items"]) == 1
+
+
+def test_the_most_that_fits_is_proposed_and_published(
+    gated: ServiceUnderTest, ana: Person, bob: Person
+) -> None:
+    many = [f"v{number}" for number in range(schemas.MOST_SHOWN)]
+    proposal = add(ana, *many)
+    assert len(proposal["values"]["added_values"]) == schemas.MOST_SHOWN
+    approve_and_publish(bob, proposal["id"])
+    assert gated.client.get(VIP).json()["count"] == schemas.MOST_SHOWN + 3
+    body = {"kind": "list_put", **OF_VIP, "values": ["x" * 1000] * 3_000}
+    assert ana.send("POST", PROPOSALS, json=body).status_code == 413
+
+
+def test_of_a_publication_and_a_direct_change_one_is_first_and_no_value_is_lost(
+    gated: ServiceUnderTest, ana: Person, bob: Person
+) -> None:
+    for turn in range(5):
+        number = ana.propose(kind="list_put", **OF_VIP, values=[f"put{turn}"])["id"]
+        bob.act(number, "approve")
+        leave_to_publishers(gated, free=True)
+        direct = {"add": [f"direct{turn}"]}
+        with ThreadPoolExecutor(2) as pool:
+            published = pool.submit(bob.act, number, "publish")
+            changed = pool.submit(ana.send, "POST", f"{VIP}/changes", json=direct)
+        assert changed.result().status_code == 200
+        leave_to_publishers(gated, free=False)
+        if published.result().status_code == 200:
+            assert values(gated) == [f"direct{turn}", f"put{turn}"]
+        else:
+            # What was approved would have taken away a value that nobody had seen.
+            assert published.result().status_code == 409
+            assert f"direct{turn}" in values(gated)
+            assert f"put{turn}" not in values(gated)
+
+
+def test_a_token_of_another_stream_sees_and_proposes_nothing(
+    gated: ServiceUnderTest, ana: Person
+) -> None:
+    assert gated.client.post("/v1/streams", json=STREAM | {"name": "other"}).is_success
+    with gated.database.writing() as session:
+        document = TokenDocument(name="o", role=Role.PUBLISHER, person="o", streams=["other"])
+        token = tokens.create(Writing(session, "test", gated.clock()), document).token
+    other, number = Person(gated, token), add(ana, "zoe")["id"]
+    assert other.send("GET", f"{PROPOSALS}/{number}").status_code == 404
+    assert other.send("GET", f"{PROPOSALS}?list=vip").json()["items"] == []
+    for verb in ("approve", "publish"):
+        assert other.act(number, verb).status_code == 404
+    for change in ({"kind": "list_create", "list_name": "new"}, {"kind": "list_delete"}):
+        body = OF_VIP | change
+        assert other.send("POST", PROPOSALS, json=body).status_code == 404
