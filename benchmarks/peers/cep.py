@@ -18,7 +18,6 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Final
@@ -121,16 +120,13 @@ def on_percept(spark: SparkSession, workload: Workload, files: Files, rows: int)
         place.run(spark, on_batch)
         alone = floor_seconds(spark, place, len(everything))
     full = [
-        (later.at_seconds - earlier.at_seconds, later.cpu_seconds - earlier.cpu_seconds)
-        for number, (earlier, later) in enumerate(pairwise(done), start=1)
-        if number >= WARM_UP_BATCHES and len(everything[number]) == rows
+        number
+        for number in range(WARM_UP_BATCHES, len(everything))
+        if len(everything[number]) == rows
     ]
-    seconds, of_cpu = (median(column) for column in zip(*full, strict=True))
-    floor = median(
-        passed
-        for number, passed in enumerate(alone, start=1)
-        if number >= WARM_UP_BATCHES and len(everything[number]) == rows
-    )
+    seconds = median(done[number].at_seconds - done[number - 1].at_seconds for number in full)
+    of_cpu = median(done[number].cpu_seconds - done[number - 1].cpu_seconds for number in full)
+    floor = median(alone[number - 1] for number in full)
     files_of_flink = files.events_of_flink() / rows
     matches = done[len(files.of_flink) - 1].matches
     measured = Measured(matches, seconds * files_of_flink, of_cpu * files_of_flink)

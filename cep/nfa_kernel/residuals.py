@@ -10,9 +10,8 @@ Source: `cep.nfa.transition_table.TransitionTable.test_residuals`, whose meaning
 
 from typing import Final
 
-import numpy as np
-
 from cep.compiling import Floats, Ints, compiled
+from cep.compiling.growing import with_room
 from cep.condition_code.arrays import Flags
 from cep.condition_code.memory import remember
 from cep.condition_code.stack_machine import NOT_TRUE, TRUE, holds
@@ -51,13 +50,7 @@ def remember_cells(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by
         first: the first of those that have no memory yet.
         end: behind the last one.
     """
-    if end >= len(memory):
-        size = max(end + 1, 2 * len(memory))
-        grown = np.empty((size, memory.shape[1]), np.int64)
-        grown[: len(memory)] = memory
-        grown_reals = np.empty((size, reals.shape[1]), np.float64)
-        grown_reals[: len(reals)] = reals
-        memory, reals = grown, grown_reals
+    memory, reals = with_room(memory, end + 1), with_room(reals, end + 1)
     could = True
     for cell in range(first, end):
         fits = remember(
