@@ -107,6 +107,14 @@ class Partition:
         """How many candidates are open."""
         return len(self._candidates) if self.node is None else len(self.node.states)
 
+    @property
+    def awaits_end(self) -> bool:
+        """Whether a candidate is a match if no further row of the partition comes."""
+        states = (
+            (state for state, _, _ in self._candidates) if self.node is None else self.node.states
+        )
+        return any(state.awaits_end for state in states)
+
     def follow(self, move: Move) -> None:
         """Let all candidates take the next row as a move from `node` says."""
         self._moved.append(move)

@@ -130,7 +130,7 @@ class RowPatternSearch:
         if partition.candidate_count:
             if is_ended:
                 self._end(partition)
-            elif time_ms is not None and self._is_over(partition, time_ms):
+            elif self._is_over_without_end(partition, time_ms):
                 self._time_out(partition)
                 dead_ends.start_ran_out_of_time()
             else:
@@ -179,6 +179,11 @@ class RowPatternSearch:
         if self.program.within_ms is None:
             return False
         return time_ms - partition.times[partition.start - partition.base] >= self.program.within_ms
+
+    def _is_over_without_end(self, partition: Partition, time_ms: int | None) -> bool:
+        """Whether time alone ends the open start: `$` may still hold, however late it is found."""
+        is_over = time_ms is not None and self._is_over(partition, time_ms)
+        return is_over and not partition.awaits_end
 
     def _lookahead(self, partition: Partition) -> int:
         """Return how many rows behind the next one its conditions can ask for."""

@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, event, given, reject, settings
+from hypothesis import HealthCheck, assume, event, example, given, reject, settings
 from hypothesis import strategies as st
 
 from cep.expression import FieldReader
@@ -30,6 +30,18 @@ thorough = settings(
     max_examples=EXAMPLES,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
+
+END_BEYOND_THE_WINDOW = Query(
+    "MATCH_RECOGNIZE ( PARTITION BY g ORDER BY t MEASURES ARRAY_AGG(CLASSIFIER()) AS m0 "
+    "PATTERN (A+ $) WITHIN INTERVAL '3' SECOND DEFINE A AS p = 1 )",
+    (
+        ("a", 1_000, 1, 0.5, None),
+        ("a", 2_000, 1, 0.5, None),
+        ("a", 3_000, 1, 0.5, None),
+        ("b", 4_000, 1, 0.5, None),
+    ),
+)
+"""The row of another partition passes the window of `a`; that `$` holds is known later still."""
 
 
 class ProgramWithoutMerging(RowProgram):
@@ -70,6 +82,7 @@ def check_failed(expected: Answer, failure: RowPatternFailure) -> None:
 
 
 @thorough
+@example(END_BEYOND_THE_WINDOW)
 @given(queries())
 def test_search_finds_what_brute_force_finds(query: Query) -> None:
     expected = answer_of(query)
