@@ -6,7 +6,7 @@ ARGS ?=
 # Jobs, trials and tests start many processes: with bytecode on disk each starts in a third of the time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup check format test test-pages test-long test-faults docs bench bench-peers bench-peers-sql demo clean
+.PHONY: help setup prepare check format test test-pages test-long test-faults docs bench bench-peers bench-peers-sql demo clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -18,6 +18,13 @@ setup: .venv/.installed ## Create .venv with everything needed
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@test -x $(UV) || $(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.8'
 	@VIRTUAL_ENV=$(CURDIR)/.venv $(UV) sync --locked --all-extras --compile-bytecode --python $(BIN)/python
+	@touch $@
+
+prepare: .venv/.prepared ## Let Spark start faster, as `percept job prepare` does: half a minute, once
+
+# Without Java there is nothing to prepare, and tests that need it are skipped.
+.venv/.prepared: .venv/.installed
+	@$(BIN)/percept job prepare || true
 	@touch $@
 
 check: setup ## Format, lint, types, layering and migrations
@@ -38,19 +45,19 @@ format: setup ## Format and mend what can be mended
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-test: setup ## Tests, minutes (ARGS="-k name" for some, WORKERS=4 processes)
+test: prepare ## Tests, minutes (ARGS="-k name" for some, WORKERS=4 processes)
 	$(PYTEST) --one-spark -m "not long and not faults and not pages" $(ARGS)
 
 test-pages: setup ## Tests of the dashboard in Chromium (Debian's package chromium)
 	$(PYTEST) -m "pages and not long" tests/dashboard $(ARGS)
 
-test-long: setup ## Long tests: older checkpoints, the demo, all vectors on Spark, more variants
+test-long: prepare ## Long tests: older checkpoints, the demo, all vectors on Spark, more variants
 	$(PYTEST) -m long $(ARGS)
 
 # Collecting all tests takes a worker twenty seconds.
 FAULTS := tests/faults tests/processor_runtime/resilience
 
-test-faults: setup ## Faults: kills, a cluster, databases, disks, clients, rule sources
+test-faults: prepare ## Faults: kills, a cluster, databases, disks, clients, rule sources
 	$(BIN)/pytest -m faults -n 0 $(FAULTS) $(ARGS)
 
 docs: setup ## The documentation as a site, with search, in build/docs

@@ -18,7 +18,7 @@ JobFilePath = Annotated[Path, typer.Argument(metavar="JOB", help="Job file, YAML
 
 job_app = typer.Typer(
     name="job",
-    help="Check the file of a streaming job, or mend its checkpoint.",
+    help="Check a job file, mend a job's checkpoint, or prepare this machine for jobs.",
     no_args_is_help=True,
 )
 
@@ -75,6 +75,20 @@ def skip(
     from processor_runtime.skipping import skip_rule  # noqa: PLC0415 - Spark loads when needed
 
     raise typer.Exit(skip_rule(path, rule, Console(stderr=True)))
+
+
+@job_app.command("prepare")
+def prepare_machine() -> None:
+    """Let jobs start faster on this machine: half a minute, once for each Java and Spark.
+
+    Compiles the matcher, and archives the classes that Spark loads (some 190 MB in
+    ~/.cache/percept, or below XDG_CACHE_HOME). Jobs start without, too, some seconds later.
+
+    Exit code 0 = jobs start faster now, 1 = they start as before.
+    """
+    from processor_runtime.preparing import prepare  # noqa: PLC0415 - Spark loads when it is needed
+
+    raise typer.Exit(prepare(Console(stderr=True)))
 
 
 def _print(report: CheckReport) -> None:

@@ -13,9 +13,10 @@ from typing import Any, Final
 from warnings import catch_warnings, simplefilter
 
 from py4j.protocol import Py4JError
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from processor_runtime.spark.garbage_collector import collector
+from processor_runtime.spark.java_options import java_options
 
 _log = logging.getLogger("percept.job")
 _PACKAGES: Final = ("percept", "cep", "contract", "discoverers", "processor_runtime")
@@ -69,7 +70,7 @@ def job_session(name: str, settings: Mapping[str, str]) -> SparkSession:
             [str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
         )
     builder = SparkSession.builder.appName(name)
-    defaults = {**_SETTINGS, **collector(settings, os.environ), "spark.pyspark.python": python}
+    defaults = {**_SETTINGS, **java_options(settings, os.environ), "spark.pyspark.python": python}
     for key, value in {**defaults, **settings}.items():
         builder = builder.config(key, value)
     if "spark.master" not in settings and "SPARK_ENV_LOADED" not in os.environ:
@@ -122,6 +123,14 @@ def end_session(spark: SparkSession) -> None:
         # That its process is gone is no news then.
         simplefilter("ignore", RuntimeWarning)
         spark.stop()
+
+
+def end_java() -> None:
+    """Let the Java process that this one has started end, and wait until it has."""
+    process: Any = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001 - nowhere else
+    if process is not None:
+        process.stdin.close()  # which is what it waits for
+        process.wait()
 
 
 def ship_packages(spark: SparkSession, directory: Path) -> None:

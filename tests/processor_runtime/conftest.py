@@ -8,6 +8,8 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
+from processor_runtime.spark.class_archive import archive_options
+
 STATE_STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 QUICKLY_COMPILED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -32,7 +34,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.default.parallelism", "2")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.extraJavaOptions", QUICKLY_COMPILED)
+        .config(
+            "spark.driver.extraJavaOptions",
+            " ".join([QUICKLY_COMPILED, *archive_options(os.environ)]),
+        )
         .config("spark.pyspark.python", sys.executable)
         .config("spark.python.worker.faulthandler.enabled", "true")
         .config("spark.python.unix.domain.socket.enabled", "true")

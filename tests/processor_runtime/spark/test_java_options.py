@@ -1,4 +1,4 @@
-"""The collector of Spark's Java process: the parallel one, unless somebody else chooses one."""
+"""The options of Spark's Java process: the parallel collector, unless somebody chooses one."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from processor_runtime.spark.garbage_collector import collector
+from processor_runtime.spark.java_options import java_options
 
 PARALLEL = {"spark.driver.defaultJavaOptions": "-XX:+UseParallelGC"}
 CHOSEN = "-Xmx2g -XX:+UseZGC"
@@ -27,14 +27,14 @@ spark.stop()
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    return {"SPARK_CONF_DIR": str(tmp_path)}
+    return {"SPARK_CONF_DIR": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
 
 
 def test_a_job_on_this_machine_has_the_parallel_one(environment: dict[str, str]) -> None:
-    assert collector({}, environment) == PARALLEL
-    assert collector({"spark.master": "local[2]"}, environment) == PARALLEL
+    assert java_options({}, environment) == PARALLEL
+    assert java_options({"spark.master": "local[2]"}, environment) == PARALLEL
     other = {"JAVA_TOOL_OPTIONS": "-Xmx2g -XX:+UseGCOverheadLimit -XX:+UseStringDeduplication"}
-    assert collector({}, environment | other) == PARALLEL
+    assert java_options({}, environment | other) == PARALLEL
 
 
 @pytest.mark.parametrize(
@@ -49,46 +49,46 @@ def test_a_job_on_this_machine_has_the_parallel_one(environment: dict[str, str])
 )
 @pytest.mark.parametrize("text", [CHOSEN, "-XX:-UseG1GC", "-XX:+UseSerialGC", "-XX:Flags=jvm"])
 def test_a_variable_may_choose(environment: dict[str, str], name: str, text: str) -> None:
-    assert collector({}, environment | {name: text}) == {}
+    assert java_options({}, environment | {name: text}) == {}
 
 
 def test_options_from_files_that_are_not_read_may_choose(environment: dict[str, str]) -> None:
-    assert collector({}, environment | {"JDK_JAVA_OPTIONS": "@options"}) == {}
+    assert java_options({}, environment | {"JDK_JAVA_OPTIONS": "@options"}) == {}
     submit = {"PYSPARK_SUBMIT_ARGS": "--properties-file my.conf pyspark-shell"}
-    assert collector({}, environment | submit) == {}
+    assert java_options({}, environment | submit) == {}
 
 
 @pytest.mark.parametrize("name", ["spark-defaults.conf", "spark-env.sh"])
 def test_a_file_of_spark_may_choose(environment: dict[str, str], name: str) -> None:
     path = Path(environment["SPARK_CONF_DIR"], name)
     path.write_text("spark.driver.memory 2g", encoding="utf-8")
-    assert collector({}, environment) == PARALLEL
+    assert java_options({}, environment) == PARALLEL
     path.write_text(f"spark.driver.extraJavaOptions {CHOSEN}", encoding="utf-8")
-    assert collector({}, environment) == {}
+    assert java_options({}, environment) == {}
 
 
 def test_default_options_of_others_are_not_replaced(environment: dict[str, str]) -> None:
     name = "spark.driver.defaultJavaOptions"
-    assert collector({name: "-Dx=y"}, environment) == {}
+    assert java_options({name: "-Dx=y"}, environment) == {}
     path = Path(environment["SPARK_CONF_DIR"], "spark-defaults.conf")
     path.write_text(f"{name} -Dx=y", encoding="utf-8")
-    assert collector({}, environment) == {}
+    assert java_options({}, environment) == {}
 
 
 def test_the_job_file_may_choose(environment: dict[str, str]) -> None:
-    assert collector({"spark.driver.extraJavaOptions": CHOSEN}, environment) == {}
+    assert java_options({"spark.driver.extraJavaOptions": CHOSEN}, environment) == {}
 
 
 def test_a_cluster_and_a_java_that_runs_already_are_left_alone(environment: dict[str, str]) -> None:
-    assert collector({"spark.master": "yarn"}, environment) == {}
-    assert collector({}, environment | {"SPARK_ENV_LOADED": "1"}) == {}
+    assert java_options({"spark.master": "yarn"}, environment) == {}
+    assert java_options({}, environment | {"SPARK_ENV_LOADED": "1"}) == {}
 
 
 @pytest.mark.parametrize(
     ("options", "names"),
     [("", ["PS MarkSweep", "PS Scavenge"]), ("-XX:+UseSerialGC", ["Copy", "MarkSweepCompact"])],
 )
-def test_spark_starts_with_one_collector(
+def test_spark_starts_with_one_java_options(
     environment: dict[str, str], options: str, names: list[str]
 ) -> None:
     others = {name: text for name, text in os.environ.items() if "SPARK" not in name}

@@ -1,10 +1,10 @@
-"""Which garbage collector Spark's Java process has in local mode.
+"""The options of Spark's Java process in local mode that Percept chooses.
 
-job file, environment, Spark's own files ──collector──► settings of `job_session`
+job file, environment, Spark's own files ──java_options──► settings of `job_session`
 
-The parallel one takes less CPU than the default (G1), and a job is there for throughput: its pauses
-are short beside a batch. A JVM for which two collectors are chosen does not start, so it is chosen
-only where nobody else has done so.
+The parallel collector takes less CPU than the default (G1), and a job is there for throughput: its
+pauses are short beside a batch. A JVM for which two collectors are chosen does not start, so it is
+chosen only where nobody else has done so. Classes come from an archive if this machine has one.
 """
 
 import re
@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from pyspark.find_spark_home import _find_spark_home
+
+from processor_runtime.spark.class_archive import archive_options
 
 _DEFAULT_OPTIONS: Final = "spark.driver.defaultJavaOptions"
 _OPTIONS: Final = (_DEFAULT_OPTIONS, "spark.driver.extraJavaOptions")
@@ -24,15 +26,16 @@ _VARIABLES: Final = (
     "PYSPARK_SUBMIT_ARGS",
 )
 _FILES: Final = ("spark-defaults.conf", "spark-env.sh")
-_CHOICE: Final = re.compile(r"-XX:[+-]Use\w+GC\b")
+_CHOOSES_COLLECTOR: Final = re.compile(r"-XX:[+-]Use\w+GC\b")
+_CHOOSES_ARCHIVE: Final = re.compile(r"-Xshare:|-XX:(SharedArchiveFile|ArchiveClassesAtExit)=")
 _OUT_OF_SIGHT: Final = re.compile(
     r"(^|[\s\"'=])@|-XX:(Flags|VMOptionsFile)=|--properties-file\b|spark\.driver\.defaultJavaOptions"
 )
 """Options from files, which may choose one, and those that the setting would replace."""
 
 
-def collector(settings: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the setting that chooses the parallel collector; none if it is not to be chosen.
+def java_options(settings: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the setting with the options to be chosen; nothing if there is none.
 
     Args:
         settings: of the job file.
@@ -42,10 +45,15 @@ def collector(settings: Mapping[str, str], environment: Mapping[str, str]) -> di
         return {}
     if "SPARK_ENV_LOADED" in environment or _DEFAULT_OPTIONS in settings:
         return {}  # Java runs already, or the setting would be replaced
-    for text in _told_by(settings, environment):
-        if _CHOICE.search(text) or _OUT_OF_SIGHT.search(text):
-            return {}
-    return {_DEFAULT_OPTIONS: "-XX:+UseParallelGC"}
+    told = list(_told_by(settings, environment))
+    if any(map(_OUT_OF_SIGHT.search, told)):
+        return {}
+    options = []
+    if not any(map(_CHOOSES_COLLECTOR.search, told)):
+        options.append("-XX:+UseParallelGC")
+    if not any(map(_CHOOSES_ARCHIVE.search, told)):
+        options += archive_options(environment)
+    return {_DEFAULT_OPTIONS: " ".join(options)} if options else {}
 
 
 def _told_by(settings: Mapping[str, str], environment: Mapping[str, str]) -> Iterator[str]:
