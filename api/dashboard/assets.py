@@ -1,6 +1,6 @@
 """The files of the dashboard, read once: their bytes, types and the digest they are served under.
 
-    static/, the JSON Schema of rules ─► Assets ─► /assets/<digest>/<path>
+    static/, bundle of its modules, JSON Schema of rules ─► Assets ─► /assets/<digest>/<path>
 
 Every file is served below the digest of all of them, so that browsers may cache them without expiry
 and never mix two versions. No file is read from disk by a path in a request.
@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from api.dashboard.preloads import modules_by_page
+from api.dashboard.bundle import BUNDLE_PATH, MAP_PATH, bundled
+from api.dashboard.imports import is_library
+from api.dashboard.preloads import libraries_by_page
 from cep.definition.document import ProcessorFile
 
 STATIC_FOLDER: Final = Path(__file__).parent / "static"
@@ -23,13 +25,14 @@ _MEDIA_TYPES: Final = {
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".json": "application/json",
+    ".map": "application/json",
     ".svg": "image/svg+xml",
     ".png": "image/png",
     ".woff2": "font/woff2",
     ".md": "text/plain; charset=utf-8",
     ".txt": "text/plain; charset=utf-8",
 }
-_PACKED: Final = frozenset({".js", ".css", ".json", ".svg", ".md", ".txt"})
+_PACKED: Final = frozenset({".js", ".css", ".json", ".map", ".svg", ".md", ".txt"})
 _ALL_STYLES: Final = "css/all.css"
 _IMPORTED: Final = re.compile(r'@import url\("([^"]+)"\);')
 RULE_SCHEMA_PATH: Final = "generated/rule.schema.json"
@@ -53,8 +56,8 @@ class Assets:
     files: dict[str, Asset]
     digest: str
     index: str
-    modules: dict[str, tuple[str, ...]]
-    """What each page needs, by its path without names."""
+    libraries: dict[str, tuple[str, ...]]
+    """What each page needs beside the bundle, by its path without names."""
 
 
 def read_assets(folder: Path = STATIC_FOLDER) -> Assets:
@@ -62,6 +65,7 @@ def read_assets(folder: Path = STATIC_FOLDER) -> Assets:
 
     Raises:
         OSError: a file cannot be read.
+        ValueError: modules cannot be bundled.
     """
     files = {
         path.relative_to(folder).as_posix(): _asset(path.name, path.read_bytes())
@@ -69,19 +73,20 @@ def read_assets(folder: Path = STATIC_FOLDER) -> Assets:
         if path.is_file() and path.suffix in _MEDIA_TYPES
     }
     files[_ALL_STYLES] = _asset(_ALL_STYLES, _styles(folder / _ALL_STYLES))
-    schema = json.dumps(ProcessorFile.model_json_schema()).encode()
-    files[RULE_SCHEMA_PATH] = _asset(RULE_SCHEMA_PATH, schema)
+    sources = {
+        name: asset.body.decode()
+        for name, asset in files.items()
+        if name.endswith(".js") and not is_library(name)
+    }
+    bundle, source_map = bundled(sources)
+    schema = json.dumps(ProcessorFile.model_json_schema())
+    made = {BUNDLE_PATH: bundle, MAP_PATH: source_map, RULE_SCHEMA_PATH: schema}
+    files |= {name: _asset(name, text.encode()) for name, text in made.items()}
     whole = hashlib.sha256()
     for name, asset in files.items():
         whole.update(f"{name}\0{asset.etag}\0".encode())
     index = (folder / "index.html").read_text(encoding="utf-8")
-    # Libraries import nothing, and are too long to be searched for it.
-    sources = {
-        name: "" if name.startswith("vendor/") else asset.body.decode()
-        for name, asset in files.items()
-        if name.endswith(".js")
-    }
-    return Assets(files, whole.hexdigest()[:16], index, modules_by_page(sources))
+    return Assets(files, whole.hexdigest()[:16], index, libraries_by_page(sources))
 
 
 def _styles(path: Path) -> bytes:

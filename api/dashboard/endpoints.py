@@ -1,6 +1,6 @@
 """Serves the dashboard: one page for every path a person may bookmark, and its files.
 
-    /streams/payments/rules ─► index.html ─► /assets/<digest>/js/main.js ─► /v1/…
+    /streams/payments/rules ─► index.html ─► /assets/<digest>/generated/console.js ─► /v1/…
 
 The pages need no token, like a sign-in form; their data comes from `/v1` and needs a role there.
 """
@@ -63,7 +63,7 @@ def page_at(path: str) -> Callable[[], Response]:
 def _page(path: str) -> Response:
     assets = loaded_assets()
     nonce = secrets.token_urlsafe(16)
-    page = assets.index.replace("{{preloads}}", _preloads(assets.modules[unnamed(path)]))
+    page = assets.index.replace("{{preloads}}", _preloads(assets.libraries[unnamed(path)]))
     page = page.replace("{{assets}}", f"/assets/{assets.digest}").replace("{{nonce}}", nonce)
     return Response(
         page,
@@ -133,8 +133,8 @@ def _file(path: str, caching: str, if_none_match: str, accept_encoding: str) -> 
     return Response(asset.body, media_type=asset.media_type, headers=headers)
 
 
-def _preloads(modules: Iterable[str]) -> str:
+def _preloads(libraries: Iterable[str]) -> str:
     """Return preload links, so that all that a page needs is fetched in parallel."""
     return "\n    ".join(
-        f'<link rel="modulepreload" href="{{{{assets}}}}/{path}" />' for path in modules
+        f'<link rel="modulepreload" href="{{{{assets}}}}/{path}" />' for path in libraries
     )

@@ -20,8 +20,8 @@ MIDDLE = "38 more steps, from step_7 to step_44"
 
 # Folds and lays out drawings; tells what is lost, and which cards overlap or leave the drawing.
 FOLDED = """async ([drawings, available, isUnfolded]) => {
-  const main = document.querySelector("script[src$='js/main.js']").src;
-  const folder = main.replace("main.js", "pattern");
+  const bundle = document.querySelector("script[src$='generated/console.js']").src;
+  const folder = bundle.replace("generated/console.js", "js/pattern");
   const { layout } = await import(`${folder}/layout.js`);
   const { folded, foldsOf } = await import(`${folder}/folding.js`);
   const { readRowPattern } = await import(`${folder}/row_model.js`);

@@ -19,8 +19,8 @@ DRAFT = f"id: seen\nstream: logins\npattern:\n  match_recognize: >-\n    {CLAUSE
 
 # Lays drawings out, and tells which cards overlap, leave the drawing, or miss a name.
 LAID_OUT = """async ([drawings, available]) => {
-  const main = document.querySelector("script[src$='js/main.js']").src;
-  const folder = main.replace("main.js", "pattern");
+  const bundle = document.querySelector("script[src$='generated/console.js']").src;
+  const folder = bundle.replace("generated/console.js", "js/pattern");
   const { layout } = await import(`${folder}/layout.js`);
   const { readRowPattern } = await import(`${folder}/row_model.js`);
   return drawings.map((drawing) => {
