@@ -111,7 +111,7 @@ class StepReport(Report):
     """How far the partial matches of a version got: one step of its funnel.
 
     Totals since this instance started. A partial match that several events could continue branches,
-    and each branch counts. What a version that ended gave up is in `dropped`, not here.
+    and each branch counts.
     """
 
     name: ShortText = Field(description="The step, or the variable of a clause.")
@@ -131,6 +131,16 @@ class StepReport(Report):
         default=0,
         description="Partial matches with this as their last step that `after_match_skip` gave up "
         "for a match that came out; complete ones that waited for it, too.",
+    )
+    dropped: Count = Field(
+        default=0,
+        description="Partial matches with this as their last step that were given up when the "
+        "version was paused, deleted, replaced or over: its counter `dropped`, by step.",
+    )
+    stopped: Count = Field(
+        default=0,
+        description="Partial matches with this as their last step that were given up when the "
+        "version was quarantined, for a limit or an error.",
     )
     last_event_ms: EventTimeMs | None = Field(
         default=None, description="Event time of the newest event it took."

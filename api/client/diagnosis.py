@@ -15,9 +15,9 @@ class FunnelStep(View):
     """How far the partial matches of a version got: one step of its pattern.
 
     `reached` partial matches took their first event for it, and `events` in all. `timed_out`,
-    `broken` and `pruned` ended with it as their last step; `last_event` is the event time of the
-    newest event it took. A step that `is_forbidden` takes none, and there are matches without one
-    that `is_optional`.
+    `broken`, `pruned`, `dropped` (with the version) and `stopped` (by a limit or an error) ended
+    with it as their last step; `last_event` is the event time of the newest event it took. A step
+    that `is_forbidden` takes none, and there are matches without one that `is_optional`.
     """
 
     name: str
@@ -29,6 +29,8 @@ class FunnelStep(View):
     timed_out: int
     broken: int
     pruned: int
+    dropped: int
+    stopped: int
     last_event: Instant | None
 
 

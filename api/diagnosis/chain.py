@@ -214,10 +214,16 @@ def _steps(funnel: FunnelVersion) -> DiagnosisLine:
     title = f"No partial match has reached the step {awaited.name}"
     detail = (
         f"{stuck.reached:,} reached {stuck.name}: {stuck.timed_out:,} timed out there, "
-        f"{stuck.broken:,} were ended by an event, {stuck.pruned:,} were skipped; "
+        f"{stuck.broken:,} were ended by an event, {stuck.pruned:,} were skipped"
+        f"{_given_up(stuck)}; "
         f"{funnel.partial_matches:,} partial matches of the rule are open. {_condition(awaited)}"
     )
     return line("steps", "attention", title, detail, _remedy(stuck), stuck.last_event)
+
+
+def _given_up(step: FunnelStep) -> str:
+    told = {"dropped with their version": step.dropped, "stopped": step.stopped}
+    return "".join(f", {count:,} were {how}" for how, count in told.items() if count)
 
 
 def _condition(step: FunnelStep) -> str:

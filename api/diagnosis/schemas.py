@@ -26,6 +26,12 @@ class FunnelStep(BaseModel):
     pruned: int = Field(
         description="`after_match_skip` gave them up for a match; complete ones that waited, too."
     )
+    dropped: int = Field(
+        description="They were given up when the version was paused, deleted, replaced or over."
+    )
+    stopped: int = Field(
+        description="They were given up when the version was quarantined, for a limit or an error."
+    )
     last_event: Instant | None = Field(description="Event time of the newest event it took.")
 
 

@@ -4,6 +4,7 @@ Client.diagnosis, Client.funnel ──► lines for people, or one JSON object
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from api.client import Client, Diagnosis, DiagnosisLine, Funnel, FunnelStep, NotFound
 from api.remote.known_rules import end_unknown
@@ -56,22 +57,32 @@ def _link(line: DiagnosisLine) -> Iterator[tuple[str, str]]:
         yield from ((f"        {text}", "") for text in (line.detail, line.remedy) if text)
 
 
+_FUNNEL_HEADINGS: Final = (
+    "STEP", "REACHED", "EVENTS", "OUT OF TIME", "BROKEN", "SKIPPED", "DROPPED", "STOPPED",
+    "NEWEST EVENT",
+)  # fmt: skip
+
+
 def _print_funnel(funnel: Funnel) -> None:
     for in_job in funnel.jobs:
         for version in in_job.versions:
-            if version.state == "superseded" or not version.is_counted:
+            is_over = version.state == "superseded" and not any(
+                step.dropped or step.stopped for step in version.steps
+            )
+            if is_over or not version.is_counted:
                 continue
             title = f"version {version.version} in {in_job.job.name} since {iso_text(in_job.since)}"
             say(f"\n{title}")
             print_table(
-                ("STEP", "REACHED", "EVENTS", "OUT OF TIME", "BROKEN", "SKIPPED", "NEWEST EVENT"),
+                _FUNNEL_HEADINGS,
                 (_cells(step) for step in version.steps),
             )
 
 
 def _cells(step: FunnelStep) -> tuple[str, ...]:
     if step.is_forbidden:
-        return (step.name, *["-"] * 5, "forbidden")
-    counts = (step.reached, step.events, step.timed_out, step.broken, step.pruned)
+        return (step.name, *["-"] * (len(_FUNNEL_HEADINGS) - 2), "forbidden")
+    ends = (step.timed_out, step.broken, step.pruned, step.dropped, step.stopped)
+    counts = (step.reached, step.events, *ends)
     newest = "never" if step.last_event is None else iso_text(step.last_event)
     return (step.name, *(f"{count:,}" for count in counts), newest)

@@ -248,6 +248,8 @@ _FUNNEL_STEP: Final = {
     "timed_out": 57,
     "broken": 0,
     "pruned": 0,
+    "dropped": 8,
+    "stopped": 0,
     "last_event": _SEEN,
 }
 _FUNNEL_VERSION: Final = {

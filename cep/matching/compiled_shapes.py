@@ -160,7 +160,9 @@ def _count(machine: Machine, counts: Ints, step_count: int) -> None:
     for row, numbers in zip(rows.tolist(), counts[rows].tolist(), strict=True):
         reached, again, timed_out, broken, pruned, newest_ms = numbers
         taken = reached + again
-        found = StepCounts(reached, taken, timed_out, broken, pruned, newest_ms if taken else None)
+        found = StepCounts(
+            reached, taken, timed_out, broken, pruned, last_event_ms=newest_ms if taken else None
+        )
         machine.tally.add(*divmod(row, step_count), found)
 
 

@@ -204,7 +204,7 @@ class KeyedMatcher:
         guilty = error.rules or shape.bit_of(error)
         if self._on_failure is None or not guilty:
             raise error
-        shape.machine.stopped |= guilty
+        shape.stop(guilty)
         self._keep_only(shape, ~guilty & shape.machine.all_rules)
         names = shape.rules_of(guilty)
         for name in names:
@@ -349,7 +349,7 @@ class KeyedMatcher:
         """Let these rules start nothing more and give up what they have started."""
         for shape, stopped in zip(self.shapes, self.select(rules), strict=True):
             if stopped:
-                shape.machine.stopped |= stopped
+                shape.stop(stopped)
                 self._keep_only(shape, shape.machine.all_rules & ~shape.machine.stopped)
 
     def is_stopped(self, rule: str) -> bool:

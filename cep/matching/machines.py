@@ -36,8 +36,8 @@ class KeyState(Protocol):
     def held_back_rules(self) -> int:
         """Return the rules with finished matches held back, as bits."""
 
-    def open_rules(self) -> Sequence[int]:
-        """Return the set of rules of each open partial match, as bits."""
+    def open_steps(self) -> Sequence[tuple[int, int]]:
+        """Return the rules of each open partial match, as bits, and the step of its last event."""
 
 
 class KeyTransitions(Protocol):

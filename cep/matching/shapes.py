@@ -3,6 +3,7 @@
 patterns ──KeyedMatcher──► Shape: Machine, Members, KeyRuns by key ──► Detection, RuleFailure
 """
 
+from collections import Counter
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -11,8 +12,8 @@ from cep.matching.clause_programs import ClauseMember
 from cep.matching.machines import KeyMachine, KeyState, KeyTransitions
 from cep.nfa.errors import ConditionFailed, MatchingError
 from cep.nfa.machine import Machine
-from cep.nfa.runs import CELL_EVENT, Cell, accepted_events, events_by_step
-from cep.nfa.step_counts import StepCounts
+from cep.nfa.runs import CELL_EVENT, NO_STEP, Cell, accepted_events, events_by_step
+from cep.nfa.step_counts import StepCounts, StepEvent
 from cep.row_search.matched import MatchedRows
 
 
@@ -66,6 +67,12 @@ class Member:
     digest: str
     clause: ClauseMember | None = None
 
+    def step_name(self, step: int) -> str:
+        """Return the name of a step or variable of the program by number; "" = `NO_STEP`."""
+        if step == NO_STEP:
+            return ""
+        return self.step_names[step if self.clause is None else self.clause.variables[step]]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
@@ -88,13 +95,34 @@ class Shape:
 
     def rules_of(self, rules: int) -> list[str]:
         """Return the ids of the rules in a bit set, in the order of members."""
+        return [member.rule for member in self.members_of(rules)]
+
+    def members_of(self, rules: int) -> Iterator[Member]:
+        """Yield the rules in a bit set, in the order of members."""
         bits = f"{rules:b}"[::-1]  # faster than sums where there are a thousand rules
-        found = []
         bit = bits.find("1")
         while bit >= 0:
-            found.append(self.members[bit].rule)
+            yield self.members[bit]
             bit = bits.find("1", bit + 1)
-        return found
+
+    def open_steps(self) -> Counter[tuple[str, str]]:
+        """Return how many partial matches are open, by rule and the step of their last event."""
+        by_set = Counter[tuple[int, int]]()
+        for runs in self.keys.values():
+            by_set.update(runs.open_steps())
+        counts = Counter[tuple[str, str]]()
+        for (rules, step), number in by_set.items():
+            for member in self.members_of(rules):
+                counts[member.rule, member.step_name(step)] += number
+        return counts
+
+    def stop(self, rules: int) -> None:
+        """Let rules start nothing more, and count what they have open as ended by that."""
+        if isinstance(self.machine, Machine):
+            for runs in self.keys.values():
+                lasts = ((held & rules, step) for held, step in runs.open_steps() if held & rules)
+                self.machine.tally.ended_at(StepEvent.STOPPED, lasts)
+        self.machine.stopped |= rules
 
     def step_counts(self) -> Iterator[tuple[str, str, StepCounts]]:
         """Yield a rule, the name of a step or variable, and what its machine has counted there."""
@@ -102,8 +130,7 @@ class Shape:
             return
         for bit, step, counts in self.machine.tally.by_rule():
             member = self.members[bit]
-            number = step if member.clause is None else member.clause.variables[step]
-            yield member.rule, member.step_names[number], counts
+            yield member.rule, member.step_name(step), counts
 
     def clear_steps(self) -> None:
         """Let its machine count from nothing."""

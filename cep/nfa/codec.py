@@ -40,7 +40,7 @@ def runs_payload(runs: KeyRuns) -> list[Any]:
                 event_numbers[id(event)] = len(events)
                 events.append(event)
             before = -1 if previous is None else numbers[id(previous)]
-            numbers[id(new.pop())] = len(cells) // _NUMBERS_PER_CELL
+            numbers[id(new.pop())] = len(cells) // NUMBERS_PER_CELL
             cells.extend((before, step, sequence, event_numbers[id(event)]))
         return numbers[id(tip)]
 
@@ -96,12 +96,12 @@ def runs_of_payload(
     return runs
 
 
-_NUMBERS_PER_CELL = 4
+NUMBERS_PER_CELL = 4
 
 
 def _cells(numbers: list[int], events: list[Any], aggregate_count: int) -> list[Cell]:
     cells: list[Cell] = []
-    for previous, step, sequence, event in parts_of(numbers, _NUMBERS_PER_CELL):
+    for previous, step, sequence, event in parts_of(numbers, NUMBERS_PER_CELL):
         if previous >= len(cells):
             raise ValueError("an event comes before the one it follows")
         states = [UNFOLDED] * aggregate_count if aggregate_count else None

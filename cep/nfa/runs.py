@@ -22,6 +22,9 @@ CELL_SEQUENCE: Final = 2
 CELL_EVENT: Final = 3
 CELL_AGGREGATES: Final = 4
 
+NO_STEP: Final = -1
+"""In place of the last step of what is not matched step by step."""
+
 Run = tuple[int, int, int, int, int, Any]
 """One partial match: `(state, rules, start, start_ms, previous_ms, last cell)`.
 
@@ -141,9 +144,9 @@ class KeyRuns:
         """Return the number of partial matches that rules have in common."""
         return len(self.runs)
 
-    def open_rules(self) -> Sequence[int]:
-        """Return the set of rules of each open partial match."""
-        return [run[RUN_RULES] for run in self.runs]
+    def open_steps(self) -> Sequence[tuple[int, int]]:
+        """Return the set of rules of each open partial match, and the step of its last event."""
+        return [(run[RUN_RULES], run[RUN_CELL][CELL_STEP]) for run in self.runs]
 
     @property
     def first_start_ms(self) -> int | None:

@@ -33,6 +33,10 @@ class StepEvent(IntEnum):
     """The next event allowed no way on: it was forbidden, or came between strict neighbours."""
     PRUNED = 4
     """The skip strategy gave it up for a match that came out; complete ones that waited, too."""
+    DROPPED = 5
+    """Its rule ended: it was paused, deleted, replaced without keeping it, or its time was over."""
+    STOPPED = 6
+    """Its rule was stopped: it broke a limit, or raised."""
 
 
 Taken = tuple[int, int, bool]
@@ -43,9 +47,9 @@ Taken = tuple[int, int, bool]
 class StepCounts:
     """The counts of one step of one rule.
 
-    `reached` partial matches took an event for it, `events` in all; `timed_out`, `broken` and
-    `pruned` ended with it as their last step (see `StepEvent`). `last_event_ms` is the event time
-    of the newest event it took.
+    `reached` partial matches took an event for it, `events` in all; `timed_out`, `broken`,
+    `pruned`, `dropped` and `stopped` ended with it as their last step (see `StepEvent`).
+    `last_event_ms` is the event time of the newest event it took.
     """
 
     reached: int = 0
@@ -53,6 +57,8 @@ class StepCounts:
     timed_out: int = 0
     broken: int = 0
     pruned: int = 0
+    dropped: int = 0
+    stopped: int = 0
     last_event_ms: int | None = None
 
     def count(self, what: StepEvent, number: int, newest_ms: int | None = None) -> None:
@@ -69,6 +75,10 @@ class StepCounts:
                 self.broken += number
             case StepEvent.PRUNED:
                 self.pruned += number
+            case StepEvent.DROPPED:
+                self.dropped += number
+            case StepEvent.STOPPED:
+                self.stopped += number
         self._see(newest_ms)
 
     def add(self, other: "StepCounts") -> None:
@@ -78,6 +88,8 @@ class StepCounts:
         self.timed_out += other.timed_out
         self.broken += other.broken
         self.pruned += other.pruned
+        self.dropped += other.dropped
+        self.stopped += other.stopped
         self._see(other.last_event_ms)
 
     def _see(self, time_ms: int | None) -> None:
@@ -117,9 +129,13 @@ class StepTally:
 
     def ended(self, what: StepEvent, lasts: Iterable[tuple[int, Cell]]) -> None:
         """Count partial matches that end, given their rules and last events."""
+        self.ended_at(what, ((rules, cell[CELL_STEP]) for rules, cell in lasts))
+
+    def ended_at(self, what: StepEvent, lasts: Iterable[tuple[int, int]]) -> None:
+        """Count partial matches that end, given their rules and last steps."""
         number = what.value
-        for rules, cell in lasts:
-            place = number, cell[CELL_STEP], rules
+        for rules, step in lasts:
+            place = number, step, rules
             self._by_set[place] = self._by_set.get(place, 0) + 1
         if len(self._by_set) > _MOST_SETS:
             self._add_up()

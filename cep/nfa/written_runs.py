@@ -6,13 +6,13 @@ Compiled code goes from written keys to written keys, and most keys are only car
 batch, so that the objects are rarely made.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from operator import or_
 from typing import Any, Final
 
-from cep.nfa.codec import parts_of, rules_of, runs_of_payload
-from cep.nfa.runs import RUN_RULES, RUN_START_MS, KeyRuns, Run
+from cep.nfa.codec import NUMBERS_PER_CELL, parts_of, rules_of, runs_of_payload
+from cep.nfa.runs import CELL_STEP, RUN_CELL, RUN_RULES, RUN_START_MS, KeyRuns, Run
 
 PAYLOAD_SEQUENCE: Final = 0
 PAYLOAD_ARE_TUPLES: Final = 1
@@ -52,7 +52,7 @@ class WrittenRuns(KeyRuns):
     def __getattr__(self, name: str) -> Any:
         """Open the payload, if partial matches are asked for."""
         if name == "rules" and self.payload is not None:
-            self.rules = reduce(or_, self.open_rules(), 0)
+            self.rules = reduce(or_, self._open_rules(self.payload), 0)
         elif name in {"runs", "waiting"}:
             opened = runs_of_payload(self.payload or [], aggregate_count=self._aggregate_count)
             self.payload = None
@@ -73,11 +73,17 @@ class WrittenRuns(KeyRuns):
             return len(self.runs)
         return len(self.payload[PAYLOAD_RUNS]) // NUMBERS_PER_RUN
 
-    def open_rules(self) -> Sequence[int]:
-        """Return the set of rules of each open partial match."""
+    @staticmethod
+    def _open_rules(payload: list[Any]) -> Iterator[int]:
+        return map(rules_of, payload[PAYLOAD_RUNS][RUN_RULES::NUMBERS_PER_RUN])
+
+    def open_steps(self) -> Sequence[tuple[int, int]]:
+        """Return the set of rules of each open partial match, and the step of its last event."""
         if self.payload is None:
-            return super().open_rules()
-        return list(map(rules_of, self.payload[PAYLOAD_RUNS][RUN_RULES::NUMBERS_PER_RUN]))
+            return super().open_steps()
+        steps = self.payload[PAYLOAD_CELLS][CELL_STEP::NUMBERS_PER_CELL]
+        tips = self.payload[PAYLOAD_RUNS][RUN_CELL::NUMBERS_PER_RUN]
+        return list(zip(self._open_rules(self.payload), map(steps.__getitem__, tips), strict=True))
 
     @property
     def first_start_ms(self) -> int | None:

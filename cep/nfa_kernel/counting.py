@@ -16,7 +16,7 @@ TIMED_OUT: Final = 2
 BROKEN: Final = 3
 PRUNED: Final = 4
 KINDS: Final = 5
-"""As in `cep.nfa.step_counts.StepEvent`."""
+"""As in `cep.nfa.step_counts.StepEvent`; compiled code neither drops rules nor stops them."""
 
 NEWEST_MS: Final = 5
 """The column of the newest event taken, behind those of the kinds."""

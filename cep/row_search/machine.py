@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from cep.nfa.machine import TimedOut
-from cep.nfa.runs import Scheduled
+from cep.nfa.runs import NO_STEP, Scheduled
 from cep.row_search.codec import partition_of_payload, partition_payload
 from cep.row_search.matched import MatchedRows
 from cep.row_search.partition import Partition
@@ -90,9 +90,9 @@ class RowPatternKey:
         """Return the rule if it has a match that is complete, and waits for what is preferred."""
         return _THE_RULE if self.partition.has_found or self.partition.due else 0
 
-    def open_rules(self) -> list[int]:
-        """Return the set of rules of each open candidate, and of each match due."""
-        return [_THE_RULE] * (self.partial_match_count() + self.held_back_count())
+    def open_steps(self) -> list[tuple[int, int]]:
+        """Return the set of rules of each open candidate, and of each match due; no steps."""
+        return [(_THE_RULE, NO_STEP)] * (self.partial_match_count() + self.held_back_count())
 
 
 class RowPatternMachine:

@@ -91,6 +91,8 @@ def _step(name: str, counts: StepCounts) -> StepReport:
         timed_out=_bounded(counts.timed_out),
         broken=_bounded(counts.broken),
         pruned=_bounded(counts.pruned),
+        dropped=_bounded(counts.dropped),
+        stopped=_bounded(counts.stopped),
         last_event_ms=event_time_or_none(counts.last_event_ms),
     )
 

@@ -18,8 +18,9 @@ import polars as pl
 
 from cep.matching.key_state import KeyRestorer, encode_keys, layout
 from cep.matching.open_matches import OpenMatches, open_matches
-from cep.matching.shapes import Detection, Shape
+from cep.matching.shapes import Detection
 from cep.nfa.codec import pack, unpack
+from cep.nfa.step_counts import StepCounts, StepEvent
 from contract.asked_keys import PARTIAL_MATCHES_TOLD
 from processor_runtime.rows.event_block import TIME, EventBlock, event_time_ms, translation
 from processor_runtime.rows.key_hashing import key_bytes, key_values
@@ -28,7 +29,13 @@ from processor_runtime.rules.rule_set import SelectorGroup
 from processor_runtime.schedule.interval import EndReason, Interval
 from processor_runtime.stages.relevant_events import RelevantEvents, relevant_events
 from processor_runtime.stages.unusable_events import unusable
-from processor_runtime.state.group_header import GroupHeader, StoppedRule, read_header, write_header
+from processor_runtime.state.group_header import (
+    GroupHeader,
+    OpenSteps,
+    StoppedRule,
+    read_header,
+    write_header,
+)
 from processor_runtime.state.key_buckets import AlsoTaken, KeyBuckets, KeyEntry
 from processor_runtime.state.keyed_state import KeyedState
 from processor_runtime.state.waiting_events import WaitingEvents
@@ -61,7 +68,8 @@ class GroupMatcher:
     _compiled: CompiledGroup = field(init=False)
     _waiting: WaitingEvents = field(init=False)
     _keys: dict[tuple[Any, ...], bytes] = field(default_factory=dict)
-    _counts_before: Counter[str] = field(default_factory=Counter)
+    _counts_before: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _given_up: dict[str, dict[str, StepCounts]] = field(default_factory=dict)
     _ended: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -109,7 +117,7 @@ class GroupMatcher:
             self.buckets.put(encoded_key, entry)
         self.buckets.save()
         self._forget_layouts()
-        self.header.partial_matches = self.partial_matches()
+        self.header.open_steps = self._open_steps()
         self.header.processed_ms = max(self.header.processed_ms, watermark_ms)
         self.header.waiting = self._waiting.blocks
         self.header.buckets = self.buckets.index
@@ -173,7 +181,8 @@ class GroupMatcher:
             yield found
 
     def _freed_at_the_end(self) -> Iterator[list[Detection]]:
-        self.dropped.update(self.partial_matches())
+        for rule, steps in self._open_steps().items():
+            self._count_given_up(rule, steps)
         for found in self._compiled.matcher.end():
             self.released.update(match.rule for match in found)
             yield [match._replace(time_ms=event_time_ms(match.last_event)) for match in found]
@@ -195,13 +204,26 @@ class GroupMatcher:
         Of a rule that has failed nothing more is wanted.
         """
         given_up = [rule for rule in ending if not _has_failed(self.group.intervals[rule])]
-        still_open = self.partial_matches()
-        self.dropped.update({rule: still_open.get(rule, 0) for rule in given_up})
+        still_open = self._open_steps()
+        for rule in ending:
+            self._count_given_up(rule, still_open.get(rule, {}))
         matcher = self._compiled.matcher
         found = matcher.release(matcher.select(given_up), time_ms)
         self.released.update(match.rule for match in found)
         self._ended.update(ending)
         return found
+
+    def _count_given_up(self, rule: str, steps: Mapping[str, int]) -> None:
+        """Count what a rule has open, by step, as ended with it or by what it was stopped for."""
+        matcher = self._compiled.matcher
+        is_stopped = _has_failed(self.group.intervals[rule]) or matcher.is_stopped(rule)
+        what = StepEvent.STOPPED if is_stopped else StepEvent.DROPPED
+        if not is_stopped:
+            self.dropped[rule] += sum(steps.values())
+        of_rule = self._given_up.setdefault(rule, {})
+        for step, count in steps.items():
+            if step and count > 0:
+                of_rule.setdefault(step, StepCounts()).count(what, count)
 
     def _held_keys(self, watermark_ms: int) -> AlsoTaken:
         """Return whether rules end in this batch that may hold back matches, on any key."""
@@ -284,36 +306,50 @@ class GroupMatcher:
         matcher = self._compiled.matcher
         return open_matches(matcher, key_values(key), PARTIAL_MATCHES_TOLD, event_time_ms)
 
+    def step_counts(self, stopped: Iterable[StoppedRule]) -> dict[str, dict[str, StepCounts]]:
+        """Return the funnel of this batch by rule and step, before the state is saved.
+
+        Args:
+            stopped: the rules that were stopped in this batch: what they had open on keys that this
+                batch is not about is given up, too.
+        """
+        still_open = self._open_steps()
+        for rule in stopped:
+            self._count_given_up(rule.rule_id, still_open.get(rule.rule_id, {}))
+        counts = self._compiled.matcher.step_counts()
+        for name, steps in self._given_up.items():
+            of_rule = counts.setdefault(name, {})
+            for step, given_up in steps.items():
+                of_rule.setdefault(step, StepCounts()).add(given_up)
+        return counts
+
     def partial_matches(self) -> dict[str, int]:
         """Return how many partial matches are open by rule, from what has changed in this batch."""
-        out = {rule.rule_id for rule in self.header.stopped} | self._ended
-        counts = Counter(self.header.partial_matches)
+        return {rule: sum(steps.values()) for rule, steps in self._open_steps().items()}
+
+    def _open_steps(self) -> OpenSteps:
+        counts = Counter(
+            {
+                (rule, step): count
+                for rule, steps in self.header.open_steps.items()
+                for step, count in steps.items()
+            }
+        )
         counts.update(self._count())
         counts.subtract(self._counts_before)
-        return {
-            rule: count
-            for rule, count in counts.items()
-            if count > 0 and rule in self._compiled.rules and rule not in out
-        }
+        out = {rule.rule_id for rule in self.header.stopped} | self._ended
+        open_steps: OpenSteps = {}
+        for (rule, step), count in counts.items():
+            if count and rule in self._compiled.rules and rule not in out:
+                open_steps.setdefault(rule, {})[step] = count
+        return {rule: steps for rule, steps in open_steps.items() if sum(steps.values()) > 0}
 
-    def _count(self) -> Counter[str]:
-        counts = Counter[str]()
+    def _count(self) -> Counter[tuple[str, str]]:
+        counts = Counter[tuple[str, str]]()
         for shape in self._compiled.matcher.shapes:
-            counts.update(_open_by_rule(shape))
+            counts.update(shape.open_steps())
         return counts
 
 
 def _has_failed(interval: Interval) -> bool:
     return interval.end_reason is EndReason.QUARANTINED
-
-
-def _open_by_rule(shape: Shape) -> Counter[str]:
-    """Return the number of open partial matches of each rule of a shape."""
-    by_set = Counter[int]()
-    for runs in shape.keys.values():
-        by_set.update(runs.open_rules())
-    counts = Counter[str]()
-    for rules, count in by_set.items():
-        for rule in shape.rules_of(rules):
-            counts[rule] += count
-    return counts

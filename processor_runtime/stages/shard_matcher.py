@@ -221,9 +221,9 @@ class ShardMatcher:
         stopped += given.stopped()
         for rule_id, count in group.compiled.matcher.counted_timeouts().items():
             self.status.rule(rule_id).timeouts += count
-        for rule_id, steps in group.compiled.matcher.step_counts().items():
-            self.status.rule(rule_id).steps = steps  # a rule has one key selector
         stopped += self._limited(group, matcher, {rule.rule_id for rule in stopped})
+        for rule_id, steps in matcher.step_counts(stopped).items():
+            self.status.rule(rule_id).steps = steps  # a rule has one key selector
         self.status.answers += [
             answer(each, group.compiled, matcher.open_for(each.key), self.clock) for each in asked
         ]

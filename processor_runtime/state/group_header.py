@@ -17,9 +17,18 @@ from processor_runtime.state.waiting_events import (
 )
 
 _NAME = "header"
-_FORMAT = 2
-_READABLE = (1, 2)
-"""Format 1 did not tell which keys hold matches back."""
+_FORMAT = 3
+_READABLE = (1, 2, 3)
+"""Format 1 did not tell which keys hold matches back, format 2 not at which steps rules are."""
+
+_WITH_STEPS = 3
+
+OpenSteps = dict[str, dict[str, int]]
+"""How many partial matches are open, by rule and the name of the step of their last event.
+
+The name is "" where there are no steps, and for what was open when the state had format 2. What of
+that has ended since is counted below 0 at its step, so that each sum is right.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +46,20 @@ class GroupHeader:
     """The state of a group that is read and written in every batch.
 
     All events up to `processed_ms` have been matched and all windows up to it closed. `layouts` are
-    content hashes of the layouts keys are written under, by number. `partial_matches` counts what
-    is open, by rule.
+    content hashes of the layouts keys are written under, by number.
     """
 
     processed_ms: int = NO_WATERMARK_MS
     waiting: list[WaitingBlock] = field(default_factory=list)
     buckets: list[BucketSummary] = field(default_factory=lambda: [BucketSummary()])
     layouts: dict[int, str] = field(default_factory=dict)
-    partial_matches: dict[str, int] = field(default_factory=dict)
+    open_steps: OpenSteps = field(default_factory=dict)
     stopped: list[StoppedRule] = field(default_factory=list)
+
+    @property
+    def partial_matches(self) -> dict[str, int]:
+        """How many are open, by rule."""
+        return {rule: sum(steps.values()) for rule, steps in self.open_steps.items()}
 
 
 def read_header(state: KeyedState) -> GroupHeader:
@@ -64,13 +77,15 @@ def read_header(state: KeyedState) -> GroupHeader:
             f"the state of a shard has format {written_format}, this version of Percept reads up "
             f"to {_FORMAT}; upgrade it"
         )
-    processed_ms, waiting, buckets, layouts, partial_matches, stopped = content
+    processed_ms, waiting, buckets, layouts, open_steps, stopped = content
+    if written_format < _WITH_STEPS:
+        open_steps = {rule: {"": count} for rule, count in open_steps.items()}
     return GroupHeader(
         processed_ms,
         blocks_from_values(waiting),
         [BucketSummary(*summary) for summary in buckets],
         layouts,
-        partial_matches,
+        open_steps,
         [StoppedRule(**rule) for rule in stopped],
     )
 
@@ -83,7 +98,7 @@ def write_header(state: KeyedState, header: GroupHeader) -> None:
         blocks_as_values(header.waiting),
         [list(astuple(summary)) for summary in header.buckets],
         header.layouts,
-        header.partial_matches,
+        header.open_steps,
         [asdict(rule) for rule in header.stopped],
     ]
     state.put(_NAME, pack(content))

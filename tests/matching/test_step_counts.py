@@ -66,9 +66,9 @@ def test_each_end_is_counted_where_it_came(kind: str) -> None:
     steps, timeouts = counted({"r": pattern}, letters("axab.....ababac"), kind=kind)
     assert {name: astuple(counts) for name, counts in steps["r"].items()} == {
         # reached, events, timed out, broken, pruned, newest
-        "a": (5, 5, 0, 2, 0, 13_000),
-        "b": (3, 3, 1, 0, 0, 12_000),
-        "c": (2, 2, 0, 0, 1, 14_000),
+        "a": (5, 5, 0, 2, 0, 0, 0, 13_000),
+        "b": (3, 3, 1, 0, 0, 0, 0, 12_000),
+        "c": (2, 2, 0, 0, 1, 0, 0, 14_000),
     }
     assert timeouts == {"r": 1}
 

@@ -47,7 +47,7 @@ def test_written_is_as_opened(document: dict[str, Any], events: list[dict[str, A
 
 def said(machine: Machine, runs: KeyRuns) -> list[Any]:
     return [
-        *(runs.is_idle, runs.rules, runs.open_rules(), runs.run_count(), runs.first_start_ms),
+        *(runs.is_idle, runs.rules, runs.open_steps(), runs.run_count(), runs.first_start_ms),
         *(runs.held_back_rules(), runs.sequence, runs.events_bound),
         machine.next_deadline_ms(runs),
     ]

@@ -4,7 +4,7 @@ import { Time, count, plural, shortCount } from "../format.js";
 import { ProblemBox } from "../ui/problem.js";
 import { Table } from "../ui/table.js";
 
-const SUMMED = ["reached", "events", "timed_out", "broken", "pruned"];
+const SUMMED = ["reached", "events", "timed_out", "broken", "pruned", "dropped", "stopped"];
 
 /**
  * The steps of a version, summed over the jobs that have reported it; null if none has.
@@ -64,6 +64,7 @@ export function FunnelTable({ counted, problem }) {
     { key: "timed-out", label: "Timed out", right: true, cell: (step) => taken(step, count(step.timed_out)) },
     { key: "broken", label: "Ended by an event", right: true, cell: (step) => taken(step, count(step.broken)) },
     { key: "pruned", label: "Skipped", right: true, cell: (step) => taken(step, count(step.pruned)) },
+    ...given(counted.steps),
     { key: "last", label: "Newest event", cell: (step) => taken(step, html`<${Time} at=${step.last_event} none="never" />`) },
   ];
   return html`<div class="funnel">
@@ -73,6 +74,14 @@ export function FunnelTable({ counted, problem }) {
       ${" "}${counted.jobs > 1 ? `the first of ${counted.jobs} jobs was started, ` : "the job was started, "}<${Time} at=${counted.since} />.
     </p>
   </div>`;
+}
+
+// A version is given up once, if ever: its columns are there only then.
+function given(steps) {
+  const columns = [["dropped", "Dropped"], ["stopped", "Stopped"]];
+  return columns
+    .filter(([key]) => steps.some((step) => step[key] > 0))
+    .map(([key, label]) => ({ key, label, right: true, cell: (step) => taken(step, count(step[key])) }));
 }
 
 function StepName({ step }) {
