@@ -28,7 +28,7 @@ def test_a_header_comes_back_as_it_was() -> None:
         [WaitingBlock("w3", Arrival(7, 1 << 40), 5, 9, 2, 100)],
         [BucketSummary(5, 1, 2, 30), BucketSummary()],
         {1: "abc", 2: "def"},
-        {"p@1@0": 3},
+        {"p@1@0": {"a": 2, "": 1}},
         [StoppedRule("p@1@0", "ValueError: no", 77, "Traceback …")],
     )
     state = DictState()
@@ -41,7 +41,7 @@ def test_a_header_of_a_newer_format_is_not_misread() -> None:
     state = DictState()
     write_header(state, GroupHeader())
     content = unpack(state["header"])
-    state.put("header", pack([3, *content[1:], "more"]))
+    state.put("header", pack([4, *content[1:], "more"]))
     with pytest.raises(StateEncodingError, match="upgrade"):
         read_header(state)
 
