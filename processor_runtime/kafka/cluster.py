@@ -9,7 +9,6 @@ import json
 import os
 import re
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
@@ -19,7 +18,9 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec
 
 from processor_runtime.kafka.offsets import Place
+from processor_runtime.kafka.setting_files import explained
 from processor_runtime.kafka.settings import KafkaOptionError, near
+from processor_runtime.kafka.troubles import Troubles
 
 PATIENCE_SECONDS: Final = 120.0
 """How long brokers may take, unless `kafkaConsumer.pollTimeoutMs` says otherwise."""
@@ -29,6 +30,7 @@ _PAUSE_SECONDS: Final = 0.5
 _GRACE_SECONDS: Final = 5.0
 """Until a request that has run out of time is told to have."""
 _NO_OFFSET: Final = -1
+_REMEDY: Final = "Look at kafka.bootstrap.servers, kafka.security.protocol and the network between"
 # The library has no types here.
 _EARLIEST: Final[Any] = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 _LATEST: Final[Any] = OffsetSpec.latest()  # type: ignore[no-untyped-call]
@@ -101,10 +103,10 @@ class Cluster:
     settings: Mapping[str, str]
     patience_seconds: float = PATIENCE_SECONDS
     _client: AdminClient = field(init=False, repr=False)
-    _said: deque[str] = field(init=False, repr=False)
+    _troubles: Troubles = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._client, self._said = _client_of(self.settings)
+        self._client, self._troubles = _client_of(self.settings)
 
     def partitions(self, subscription: Subscription) -> list[Place]:
         """Return the partitions there are to read, sorted.
@@ -200,7 +202,7 @@ class Cluster:
 
     def _patiently(self, ask: Callable[[], Answer], what: str) -> Answer:
         deadline = time.monotonic() + self.patience_seconds
-        self._said.clear()
+        self._troubles.clear()
         while True:
             try:
                 return ask()
@@ -209,43 +211,34 @@ class Cluster:
                 if code in {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC}:  # noqa: SLF001
                     raise _Unknown from None
                 self._client.poll(0)
-                if code in _FINAL or self._is_hopeless() or time.monotonic() >= deadline:
+                is_over = code in _FINAL or time.monotonic() >= deadline
+                if is_over or self._troubles.is_hopeless:
                     raise KafkaFailed(self._failure(error, what)) from None
             time.sleep(_PAUSE_SECONDS)
 
     def _failure(self, error: BaseException, what: str) -> str:
         servers = self.settings.get("bootstrap.servers", "")
-        reasons = dict.fromkeys((error_text(error), *self._said))
-        return (
-            f"Kafka at {servers} does not tell {what}: {'; '.join(reasons)}. Look at "
-            "kafka.bootstrap.servers, kafka.security.protocol and the network between"
-        )
-
-    def _is_hopeless(self) -> bool:
-        return any("authentication" in said.lower() for said in self._said)
+        told = self._troubles.told(error_text(error), _REMEDY)
+        return f"Kafka at {servers} does not tell {what}: {told}"
 
 
-_clients: Final[dict[tuple[Any, ...], tuple[AdminClient, deque[str]]]] = {}
-"""The clients of this process, and the last thing that went wrong with each.
+_clients: Final[dict[tuple[Any, ...], tuple[AdminClient, Troubles]]] = {}
+"""The clients of this process, and what goes wrong with each.
 
 None is ever let go: if an answer that comes late is the last to know of a client, the client ends
 in a thread of the library, and the library then ends the process.
 """
 
 
-def _client_of(settings: Mapping[str, str]) -> tuple[AdminClient, deque[str]]:
+def _client_of(settings: Mapping[str, str]) -> tuple[AdminClient, Troubles]:
     key = (os.getpid(), *sorted(settings.items()))
     if key not in _clients:
-        said = deque[str](maxlen=1)
-        conf: dict[str, Any] = {
-            **settings,
-            "log_level": 0,
-            "error_cb": lambda error: said.append(error.str()),
-        }
+        troubles = Troubles(settings)
+        conf: dict[str, Any] = {**settings, "log_level": 0, "error_cb": troubles.note}
         try:
-            _clients[key] = AdminClient(conf), said
+            _clients[key] = AdminClient(conf), troubles
         except KafkaException as error:
-            raise KafkaOptionError(error_text(error)) from None
+            raise KafkaOptionError(explained(settings, error_text(error))) from None
     return _clients[key]
 
 

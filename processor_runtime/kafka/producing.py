@@ -10,7 +10,9 @@ from typing import Any, Final
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from processor_runtime.kafka.cluster import KafkaFailed, error_text
+from processor_runtime.kafka.setting_files import explained
 from processor_runtime.kafka.settings import KafkaOptionError
+from processor_runtime.kafka.troubles import Troubles
 
 _USUAL: Final[Mapping[str, Any]] = {
     "enable.idempotence": True,
@@ -45,7 +47,10 @@ class BatchProducer:
     topic: str
     _producer: Producer | None = field(init=False, default=None, repr=False)
     _failure: str = field(init=False, default="")
-    _trouble: str = field(init=False, default="")
+    _troubles: Troubles = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._troubles = Troubles(self.settings)
 
     def send(self, records: Iterable[Record]) -> None:
         """Write records and wait until the brokers have all of them.
@@ -54,7 +59,8 @@ class BatchProducer:
             KafkaOptionError: a setting is not known, or cannot be used.
             KafkaFailed: a record could not be written; some may have been.
         """
-        self._failure = self._trouble = ""
+        self._failure = ""
+        self._troubles.clear()
         producer = self._started()
         try:
             for record in records:
@@ -77,7 +83,7 @@ class BatchProducer:
             self._producer = None
 
     def _started(self) -> Producer:
-        self._producer = self._producer or producer_of(self.settings, self._note)
+        self._producer = self._producer or producer_of(self.settings, self._troubles.note)
         return self._producer
 
     def _produce(self, producer: Producer, record: Record) -> None:
@@ -99,21 +105,19 @@ class BatchProducer:
                 return
 
     def _delivered(self, error: KafkaError | None, _message: Message) -> None:
-        if error is not None and not self._failure:
+        if error is None:
+            self._troubles.clear()
+        elif not self._failure:
             self._failure = self._told(error.str())
 
-    def _note(self, error: KafkaError) -> None:
-        self._trouble = error.str()
-        if error.fatal() or "authentication" in error.str().lower():
-            self._failure = self._failure or self._told(error.str())
-
     def _check(self) -> None:
+        if not self._failure and self._troubles.is_hopeless:
+            self._failure = self._told()
         if self._failure:
             raise KafkaFailed(self._failure)
 
-    def _told(self, reason: str) -> str:
-        trouble = f" ({self._trouble})" if self._trouble not in {"", reason} else ""
-        return f"topic {self.topic}: {reason}{trouble}"
+    def _told(self, reason: str = "") -> str:
+        return f"topic {self.topic}: {self._troubles.told(reason)}"
 
 
 def producer_of(settings: Mapping[str, str], note: Any = None) -> Producer:
@@ -132,4 +136,4 @@ def producer_of(settings: Mapping[str, str], note: Any = None) -> Producer:
     try:
         return Producer({**usual, **settings, **({"error_cb": note} if note else {})})
     except KafkaException as error:
-        raise KafkaOptionError(error_text(error)) from None
+        raise KafkaOptionError(explained(settings, error_text(error))) from None

@@ -7,6 +7,7 @@ It belongs to no group; positions are kept in the checkpoint of the job.
 """
 
 import os
+import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +18,9 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from processor_runtime.kafka.cluster import PATIENCE_SECONDS, KafkaFailed, error_text
 from processor_runtime.kafka.offsets import RecordRange
+from processor_runtime.kafka.setting_files import explained
 from processor_runtime.kafka.settings import KafkaOptionError
+from processor_runtime.kafka.troubles import Troubles
 
 _ROWS_PER_BATCH: Final = 20_000
 _BYTES_PER_BATCH: Final = 16_000_000
@@ -77,7 +80,7 @@ def check_consumer(settings: Mapping[str, str]) -> None:
     try:
         Consumer({**ReadingRules(settings).consumer_settings, "bootstrap.servers": ""}).close()
     except KafkaException as error:
-        raise KafkaOptionError(error_text(error)) from None
+        raise KafkaOptionError(explained(settings, error_text(error))) from None
 
 
 def batches_of(
@@ -107,11 +110,13 @@ def batches_of(
 
 def messages_of(ranges: Sequence[RecordRange], rules: ReadingRules) -> Iterator[list[Message]]:
     """Yield the messages of ranges as they come."""
-    consumer = _consumer(rules)
+    consumer, troubles = _consumer(rules)
+    troubles.clear()
     try:
         for together in _rounds(ranges):
             consumer.assign([TopicPartition(*each.place, each.begin) for each in together])
-            yield from _RangeReader(consumer, rules, {each.place: each for each in together})
+            left = {each.place: each for each in together}
+            yield from _RangeReader(consumer, rules, left, troubles)
             # Otherwise they are still paused when they are assigned again.
             consumer.resume([TopicPartition(*each.place) for each in together])
             consumer.unassign()
@@ -137,8 +142,8 @@ class _RangeReader:
     consumer: Consumer
     rules: ReadingRules
     left: dict[tuple[str, int], RecordRange]
+    troubles: Troubles
     _ended_at: dict[tuple[str, int], float] = field(default_factory=dict)
-    _last_error: str = ""
 
     def __iter__(self) -> Iterator[list[Message]]:
         heard = time.monotonic()
@@ -149,11 +154,13 @@ class _RangeReader:
             taken = [each for each in (first, *rest) if each is not None and self._takes(each)]
             if taken:
                 heard = time.monotonic()
+                self.troubles.clear()
                 yield taken
-            elif time.monotonic() - heard > self.rules.patience_seconds:
-                first_left = min(self.left.values())
-                told = f": {self._last_error}" if self._last_error else ""
-                raise KafkaFailed(f"{first_left}: no record came in time{told}")
+                continue
+            is_over = time.monotonic() - heard > self.rules.patience_seconds
+            if is_over or self.troubles.is_hopeless:
+                told = self.troubles.told("no record came in time")
+                raise KafkaFailed(f"{min(self.left.values())}: {told}")
 
     def _takes(self, message: Any) -> bool:
         """Return whether a message belongs to a range; end the range if it lies behind it."""
@@ -180,7 +187,7 @@ class _RangeReader:
         elif code in _FATAL:
             raise KafkaFailed(f"{wanted or min(self.left.values())}: {error.str()}")
         else:
-            self._last_error = error.str()
+            self.troubles.note(error)
 
     def _at_end(self, wanted: RecordRange, offset: int) -> None:
         """Note that the partition has no more records; what is missing does not exist, or not yet.
@@ -246,16 +253,22 @@ def _headers(message: Message) -> list[dict[str, Any]] | None:
 
 
 _kept: dict[str, Any] = {}
-"""The consumer of this process, and what it was made with."""
+"""The consumer of this process, what goes wrong with it, and what it was made with."""
 
 
-def _consumer(rules: ReadingRules) -> Consumer:
+def _consumer(rules: ReadingRules) -> tuple[Consumer, Troubles]:
     made_with = (os.getpid(), rules.consumer_settings)
     if _kept.get("made_with") != made_with:
         _drop_consumer()
-        _kept.update(consumer=Consumer(rules.consumer_settings), made_with=made_with)
-    consumer: Consumer = _kept["consumer"]
-    return consumer
+        troubles = Troubles(rules.settings)
+        try:
+            consumer = Consumer({**rules.consumer_settings, "error_cb": troubles.note})
+        except KafkaException as error:
+            # The driver could use them: it has files that this machine lacks.
+            told = explained(rules.settings, error_text(error))
+            raise KafkaFailed(f"the worker on {socket.gethostname()}: {told}") from None
+        _kept.update(consumer=consumer, troubles=troubles, made_with=made_with)
+    return _kept["consumer"], _kept["troubles"]
 
 
 def _drop_consumer() -> None:

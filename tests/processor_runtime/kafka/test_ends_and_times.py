@@ -16,6 +16,7 @@ from processor_runtime.kafka.cluster import KafkaFailed
 from processor_runtime.kafka.reading import ReadingRules, messages_of
 from processor_runtime.kafka.settings import KafkaOptionError
 from processor_runtime.kafka.starting import starting_positions
+from processor_runtime.kafka.troubles import Troubles
 from processor_runtime.spark.kafka_source import KafkaStreamReader
 
 END = KafkaError._PARTITION_EOF
@@ -67,7 +68,7 @@ class Consumer:
 
 
 def offsets(monkeypatch: pytest.MonkeyPatch, consumer: Consumer, **rules: Any) -> list[int]:
-    monkeypatch.setattr(reading, "_consumer", lambda _rules: consumer)
+    monkeypatch.setattr(reading, "_consumer", lambda each: (consumer, Troubles(each.settings)))
     found = messages_of([RecordRange("t", 0, 2, 6)], ReadingRules({}, **rules))
     return [int(each.offset() or 0) for part in found for each in part]
 
