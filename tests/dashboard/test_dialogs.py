@@ -12,9 +12,9 @@ from tests.dashboard.serving import ServedDashboard
 
 LISTS = "/v1/streams/logins/lists"
 MODULES = """
-const main = document.querySelector('script[type=module][src$="main.js"]').src;
-const { html, render, useState } = await import(new URL("../vendor/preact.js", main).href);
-const { Confirm, Dialog } = await import(new URL("./ui/dialog.js", main).href);
+const bundle = document.querySelector('script[type=module][src$="console.js"]').src;
+const { html, render, useState } = await import(new URL("../vendor/preact.js", bundle).href);
+const { Confirm, Dialog } = await import(new URL("../js/ui/dialog.js", bundle).href);
 const place = document.createElement("div");
 document.querySelector("main").append(place);
 """

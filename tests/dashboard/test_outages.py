@@ -144,19 +144,21 @@ def test_an_outage_is_told_once_and_pages_come_back_by_themselves(
     admin_page.goto(RULE)
     banner = admin_page.locator(".connection-lost")
     expect(admin_page.get_by_role("heading", name="failed-logins")).to_be_visible()
-    away = re.compile(r"/(v1|session)\b|pages/activity\.js")
+    away = re.compile(r"/(v1|session)\b|vendor/codemirror\.js")
     admin_page.route(away, lambda route: route.abort())
     expect(banner).to_be_visible()
     expect(admin_page.locator(".problem")).to_have_count(0)
-    # A tab whose data is read only once, and a page whose module has not come.
+    # A tab whose data is read only once, and a page whose library has not come.
     admin_page.get_by_role("link", name="Matches", exact=True).last.click()
     expect(admin_page.locator(".problem")).to_have_count(0)
-    admin_page.get_by_role("link", name="Activity", exact=True).first.click()
+    admin_page.get_by_role("link", name="Edit", exact=True).click()
     expect(admin_page.get_by_text("This page has not loaded yet")).to_be_visible()
+    expect(admin_page.locator(".problem")).to_have_count(0)
 
     admin_page.unroute(away)
     expect(banner).to_have_count(0)
-    expect(admin_page.get_by_role("heading", name="Activity")).to_be_visible()
+    expect(admin_page.get_by_role("textbox", name="The rule")).to_contain_text("failed-logins")
+    admin_page.get_by_role("link", name="Activity", exact=True).first.click()
     expect(admin_page.locator(".changes")).to_contain_text("failed-logins")
     guard.seen.clear()  # requests were aborted, and the browser says so
 
