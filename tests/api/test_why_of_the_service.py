@@ -50,8 +50,8 @@ def test_the_chain_and_the_funnel_are_printed(
     lines = run("failed-logins").stdout.splitlines()
     assert lines[0] == "failed-logins: no match; No partial match has reached the step login"
     (fail,) = [line.split() for line in lines if line.startswith("fail ")]
-    assert fail == ["fail", "4", "9", "1", "2", "3", "2027-01-15T08:00:00.000Z"]
-    assert lines[-1].split() == ["login", "0", "0", "0", "0", "0", "never"]
+    assert fail == ["fail", "4", "9", "1", "2", "3", "0", "0", "2027-01-15T08:00:00.000Z"]
+    assert lines[-1].split() == ["login", "0", "0", "0", "0", "0", "0", "0", "never"]
 
     given = json.loads(run("failed-logins", "--json").stdout)
     assert given["diagnosis"]["reason"] == "No partial match has reached the step login"
