@@ -59,7 +59,9 @@ export function Dialog({ title, onClose, wide, children }) {
 }
 
 // What was done may have taken a button away; then screen readers go on at what lies below it, else at the page.
+// Nor is the focus taken from what a quick hand has gone on to since.
 function focusFirst(openers) {
+  if (document.activeElement && document.activeElement !== document.body) return;
   const target = openers.find((each) => each?.isConnected && each !== document.body);
   (target ?? document.querySelector("main"))?.focus({ preventScroll: true });
 }
