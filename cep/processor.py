@@ -216,17 +216,24 @@ class SelectExpressions(PatternProcessFunction):
     Raises:
         ExpressionError: a column is not a valid expression.
 
+    `written` is the same text for all that give the same rows.
+
     Source: ISO 9075-2, MATCH_RECOGNIZE, the MEASURES clause.
     """
 
     def __init__(self, columns: Mapping[str, str], pattern: Pattern) -> None:
         steps = pattern.step_names
         constants = constants_of(pattern.parameters)
+        nodes = {
+            name: resolve(Expression.parse(text, constants), steps)
+            for name, text in columns.items()
+        }
+        # By their text: numbers of different types may be equal.
+        self.written = repr(nodes)
         self._aggregates: list[Callable[[Steps], Any]] = []
         self._columns = {}
         slots: dict[Node, int] = {}
-        for name, text in columns.items():
-            node = resolve(Expression.parse(text, constants), steps)
+        for name, node in nodes.items():
             for aggregate in aggregates_of(node):
                 if aggregate not in slots:
                     slots[aggregate] = len(self._aggregates)

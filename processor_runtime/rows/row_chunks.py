@@ -26,13 +26,18 @@ class RowChunks:
     def add(self, rows: Iterable[OutputRow]) -> None:
         """Let rows wait."""
         for row in rows:
-            self.kinds[row.kind] += 1
-            self._rows.append(row)
-            self._characters += len(row.key or "") + len(row.output or "")
-            self._characters += len(row.events or "") + len(row.error or "")
-            if len(self._rows) >= ROWS_PER_CHUNK or self._characters >= CHARACTERS_PER_CHUNK:
-                self._full.append(self._rows)
-                self._rows, self._characters = [], 0
+            self.add_one(row)
+
+    def add_one(self, row: OutputRow) -> None:
+        """Let a row wait."""
+        kind, _, _, _, _, key, _, _, _, output, events, error = row
+        self.kinds[kind] += 1
+        self._rows.append(row)
+        self._characters += len(key or "") + len(output or "") + len(events or "")
+        self._characters += len(error or "")
+        if len(self._rows) >= ROWS_PER_CHUNK or self._characters >= CHARACTERS_PER_CHUNK:
+            self._full.append(self._rows)
+            self._rows, self._characters = [], 0
 
     @property
     def has_full(self) -> bool:

@@ -19,6 +19,7 @@ from processor_runtime.rules.rule_set import SelectorGroup
 from processor_runtime.stages.live_finds import LiveFinds
 from processor_runtime.stages.match_rows import MatchRows
 from processor_runtime.stages.match_tags import tagged
+from processor_runtime.stages.plain_finds import PlainFinds
 from processor_runtime.stages.rule_errors import FailureSite, RuleErrors
 from processor_runtime.stages.shard_status import ShardStatus
 from processor_runtime.stages.snoozed_finds import SnoozedFinds
@@ -60,6 +61,12 @@ class GivingOut:
     snoozed: SnoozedFinds
     _stopped: dict[str, StoppedRule] = field(default_factory=dict)
     _cut: dict[str, _Cut] = field(default_factory=dict)
+    _plain: PlainFinds = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._plain = PlainFinds(
+            self.group, self.match_rows, self.rows, self.status, self.live, self.snoozed
+        )
 
     def chunks(self, detections: Sequence[Detection]) -> Iterator[list[OutputRow]]:
         """Give out what one event, or one advance of time, has brought; yield full chunks of rows.
@@ -70,6 +77,10 @@ class GivingOut:
         self.match_rows.budget.begin_event()
         for place, found in enumerate(detections):
             if found.rule in self._stopped:
+                continue
+            if self._plain.give_out(found):
+                if self.rows.has_full:
+                    yield from self.rows.full()
                 continue
             rows: list[OutputRow] = []
             is_shadow = self.live.is_shadow(found)

@@ -22,7 +22,7 @@ from processor_runtime.rows.json_text import json_text, plain_json_text
 from processor_runtime.rows.output_rows import Identity, MatchIds, OutputRow, RowKind
 from processor_runtime.rules.loading import LoadedRule
 from processor_runtime.schedule.batch_clock import BatchClock
-from processor_runtime.stages.row_budget import RowBudget, check_size
+from processor_runtime.stages.row_budget import RowBudget, check_size, is_surely_small
 
 StepFields = dict[str, list[dict[str, Any]]]
 """The events of a match by step, each with its values by column."""
@@ -43,7 +43,11 @@ class _GivenMatch:
 
 
 class _MatchedEvents(NamedTuple):
-    """The events of a match, and what is the same for all rules that found them."""
+    """The events of a match, and what is the same for all rules that found them.
+
+    `identity` is how key and time are written in an identity, `selected` what has been selected of
+    the events so far.
+    """
 
     cell: Cell | MatchedRows
     step_names: tuple[str, ...]
@@ -51,6 +55,8 @@ class _MatchedEvents(NamedTuple):
     events_json: str
     key_json: str
     start_ms: int
+    identity: str
+    selected: dict[SelectExpressions, str]
 
 
 @dataclass(slots=True)
@@ -102,7 +108,7 @@ class MatchRows:
             Exception: whatever the process function raises.
         """
         self.budget.check(rule.row_limits, found)
-        _, _, steps, events, key, start_ms = self._matched_events(found)
+        _, _, steps, events, key, start_ms, _, _ = self._matched_events(found)
         end_ms = found.time_ms
         kind: RowKind = "timeout" if found.is_timeout else "match"
         identity: Identity = (rule.processor_id, rule.version, kind, key, start_ms, end_ms)
@@ -134,6 +140,50 @@ class MatchRows:
             check_size(rule.row_limits, row)
             rows.append(row)
 
+    def plain_row(
+        self, rule: LoadedRule, select: SelectExpressions | None, found: Detection
+    ) -> OutputRow | None:
+        """Return the row that `make` makes of a match, where it makes one and nothing goes wrong.
+
+        Args:
+            rule: the rule; without code, and wanted.
+            select: what it selects, one object for all rules that select the same.
+            found: the match, of linked events.
+        """
+        if not self.budget.has_room(rule.row_limits, rule.id):
+            return None
+        matched = self._matched_events(found)
+        output = None
+        if select is not None:
+            output = matched.selected.get(select)
+            if output is None:
+                try:
+                    output = plain_json_text(select.row(matched.steps))
+                except Exception:  # noqa: BLE001 - `make` meets it again, and has it told
+                    return None
+                matched.selected[select] = output
+        key, events = matched.key_json, matched.events_json
+        characters = len(key) + len(events) + (0 if output is None else len(output))
+        if not is_surely_small(rule.row_limits, characters):
+            return None
+        self.budget.count(found)
+        processor_id, version, end_ms = rule.processor_id, rule.version, found.time_ms
+        # As an `Identity` is written, whose middle is the same for all these rules.
+        identity = f"({processor_id!r}, {version}, 'match', {matched.identity}, {end_ms})"
+        return OutputRow(
+            "match",
+            None,
+            processor_id,
+            version,
+            self.clock.epoch,
+            key,
+            self._ids.id_of(identity + events),
+            matched.start_ms,
+            end_ms,
+            output,
+            events,
+        )
+
     def _matched_events(self, found: Detection) -> _MatchedEvents:
         """Return the events of a match; rules that find the same come one after the other."""
         newest = self._newest
@@ -142,13 +192,16 @@ class MatchRows:
             # Steps are in the order of their first event; an empty match has none.
             first = next(iter(events.values()))[0] if events else found.first_event
             fields = self._fields(events)
+            key, start_ms = plain_json_text(found.key), event_time_ms(first)
             newest = self._newest = _MatchedEvents(
                 found.cell,
                 found.step_names,
                 fields,
                 plain_json_text(fields),
-                plain_json_text(found.key),
-                event_time_ms(first),
+                key,
+                start_ms,
+                f"{key!r}, {start_ms}",
+                {},
             )
         return newest
 

@@ -5,6 +5,7 @@ MatchRows ──check, count──► RowBudget ──► nothing, or RowLimitEx
 Only what the rule itself has found counts, so that no rule suffers for another.
 """
 
+from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Final
@@ -14,6 +15,7 @@ from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rows.row_limits import RowLimitExceeded, RowLimits
 
 _NARROW: Final = "narrow the conditions, shorten within, or choose a skip strategy"
+_COUNTED_AT_ONCE: Final = 10_000
 _SMALLER: Final = "read smaller batches, or raise the limit"
 
 
@@ -21,13 +23,21 @@ _SMALLER: Final = "read smaller batches, or raise the limit"
 class RowBudget:
     """The rows of all rules in one batch of one shard."""
 
-    _of_event: dict[tuple[str, Hashable, int], int] = field(default_factory=dict)
-    _of_key: dict[tuple[str, Hashable], int] = field(default_factory=dict)
+    _of_event: Counter[tuple[str, Hashable, int]] = field(default_factory=Counter)
+    _of_key: Counter[tuple[str, Hashable]] = field(default_factory=Counter)
     _of_shard: dict[str, int] = field(default_factory=dict)
+    # Rows that are not in the first two yet: few rules ever bring so many that these are asked for.
+    _newest_of_event: list[tuple[str, Hashable, int]] = field(default_factory=list)
+    _newest_of_key: list[tuple[str, Hashable]] = field(default_factory=list)
 
     def begin_event(self) -> None:
         """Begin with the next event, or advance of time; the rows of those before are complete."""
         self._of_event.clear()
+        self._newest_of_event.clear()
+
+    def has_room(self, limits: RowLimits, rule: str) -> bool:
+        """Whether a rule may bring another row whatever key or event it is of."""
+        return self._of_shard.get(rule, 0) < limits.smallest
 
     def check(self, limits: RowLimits, found: Detection) -> None:
         """See whether a find may bring another row.
@@ -36,26 +46,39 @@ class RowBudget:
             RowLimitExceeded: it may not.
         """
         rule, key = found.rule, found.key
-        of_shard = self._of_shard.get(rule, 0)
-        if of_shard < limits.smallest:
+        if self.has_room(limits, rule):
             return  # no event and no key has brought more than the shard
-        if self._of_event.get((rule, key, found.time_ms), 0) >= limits.per_event:
+        self._count_newest()
+        if self._of_event[rule, key, found.time_ms] >= limits.per_event:
             what = "rows of output at one event of a key (rows_per_event)"
             raise RowLimitExceeded(what, limits.per_event, _NARROW)
-        if self._of_key.get((rule, key), 0) >= limits.per_key:
+        if self._of_key[rule, key] >= limits.per_key:
             what = "rows of output of one key in a batch (rows_per_key)"
             raise RowLimitExceeded(what, limits.per_key, _SMALLER, is_of_batch=True)
-        if of_shard >= limits.per_shard:
+        if self._of_shard[rule] >= limits.per_shard:
             what = "rows of output of one shard in a batch (rows_per_shard)"
             raise RowLimitExceeded(what, limits.per_shard, _SMALLER, is_of_batch=True)
 
     def count(self, found: Detection) -> None:
         """Count one more row of a find that may bring it; see `check`."""
         rule, key = found.rule, found.key
-        of_event, of_key = (rule, key, found.time_ms), (rule, key)
-        self._of_event[of_event] = self._of_event.get(of_event, 0) + 1
-        self._of_key[of_key] = self._of_key.get(of_key, 0) + 1
+        self._newest_of_event.append((rule, key, found.time_ms))
+        self._newest_of_key.append((rule, key))
         self._of_shard[rule] = self._of_shard.get(rule, 0) + 1
+        if len(self._newest_of_key) >= _COUNTED_AT_ONCE:
+            self._count_newest()
+
+    def _count_newest(self) -> None:
+        self._of_event.update(self._newest_of_event)
+        self._newest_of_event.clear()
+        self._of_key.update(self._newest_of_key)
+        self._newest_of_key.clear()
+
+
+def is_surely_small(limits: RowLimits, characters: int) -> bool:
+    """Whether so many characters are few enough, whichever they are."""
+    # None takes more than four bytes; to count them takes a copy.
+    return 4 * characters <= limits.row_bytes
 
 
 def check_size(limits: RowLimits, row: OutputRow) -> None:
@@ -65,8 +88,7 @@ def check_size(limits: RowLimits, row: OutputRow) -> None:
         RowLimitExceeded: it is not.
     """
     key, output, events = row.key or "", row.output or "", row.events or ""
-    # No character takes more than four bytes; to count them takes a copy.
-    if 4 * (len(key) + len(output) + len(events)) <= limits.row_bytes:
+    if is_surely_small(limits, len(key) + len(output) + len(events)):
         return
     if sum(len(text.encode()) for text in (key, output, events)) > limits.row_bytes:
         remedy = "let a match hold fewer events, or select less"

@@ -33,6 +33,10 @@ class SnoozedFinds:
         for snooze in self.snoozes:
             self._by_key[snooze.processor_id][snooze.key].append(snooze)
 
+    def may_be_snoozed(self, processor_id: str) -> bool:
+        """Whether some of what a processor finds may be snoozed."""
+        return processor_id in self._by_key
+
     def is_snoozed(self, processor_id: str, found: Detection) -> bool:
         """Whether a match does not go out; timed-out partial matches always do."""
         if processor_id not in self._by_key or found.is_timeout:

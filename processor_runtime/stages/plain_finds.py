@@ -1,0 +1,95 @@
+"""Finds about which nothing has to be decided: a row each, made without a detour.
+
+    Detection ──PlainFinds──► OutputRow in RowChunks · counts
+
+All others go through `giving_out`. A rule is plain in a batch if each of its matches goes out as
+one row: no code in Python sees it, no other version has a part of its keys, and nothing suppresses,
+snoozes, groups or budgets it. Of a hundred rules that find the same match, the first writes its
+events down, and the others only what is theirs. Whatever does not go smoothly here is left to
+`giving_out`, with nothing counted.
+"""
+
+from dataclasses import dataclass, field
+
+from cep.matching.shapes import Detection
+from cep.processor import SelectExpressions
+from cep.row_search.matched import MatchedRows
+from processor_runtime.rows.row_chunks import RowChunks
+from processor_runtime.rules.loading import LoadedRule
+from processor_runtime.rules.rule_set import SelectorGroup
+from processor_runtime.stages.live_finds import LiveFinds
+from processor_runtime.stages.match_rows import MatchRows
+from processor_runtime.stages.shard_status import RuleCounts, ShardStatus
+from processor_runtime.stages.snoozed_finds import SnoozedFinds
+
+
+@dataclass(frozen=True, slots=True)
+class _PlainRule:
+    """A rule whose matches go out as they are.
+
+    `select` is the same object for all rules that select the same, `None` without any.
+    """
+
+    rule: LoadedRule
+    select: SelectExpressions | None
+    counts: RuleCounts
+
+
+@dataclass(slots=True)
+class PlainFinds:
+    """The plain rules of one group in one batch of one shard.
+
+    Args:
+        group: the rules.
+        match_rows: makes rows of matches.
+        rows: where they go.
+        status: where matches are counted.
+        live: tells which rules share their keys with another version.
+        snoozed: tells of which something is snoozed.
+    """
+
+    group: SelectorGroup
+    match_rows: MatchRows
+    rows: RowChunks
+    status: ShardStatus
+    live: LiveFinds
+    snoozed: SnoozedFinds
+    _rules: dict[str, _PlainRule | None] = field(default_factory=dict)
+    _selects: dict[str, SelectExpressions] = field(default_factory=dict)
+
+    def give_out(self, found: Detection) -> bool:
+        """Let a find go out if it is a match of a plain rule; return whether it has."""
+        if found.is_timeout or isinstance(found.cell, MatchedRows):
+            return False
+        if found.rule not in self._rules:
+            self._rules[found.rule] = self._plain(found.rule)
+        plain = self._rules[found.rule]
+        if plain is None:
+            return False
+        row = self.match_rows.plain_row(plain.rule, plain.select, found)
+        if row is None:
+            return False
+        plain.counts.matches += 1
+        plain.counts.last_match_ms = found.time_ms
+        self.rows.add_one(row)
+        return True
+
+    def _plain(self, rule_id: str) -> _PlainRule | None:
+        rule = self.group.compiled.rules[rule_id]
+        is_decided = (
+            rule.suppression is not None
+            or rule.is_told_by_driver
+            or self.live.may_be_shadow(rule_id)
+            or self.snoozed.may_be_snoozed(rule.processor_id)
+        )
+        has_code = type(rule.function) not in {SelectExpressions, type(None)}
+        if is_decided or has_code or rule.row_output is not None:
+            return None
+        if "match" not in self.match_rows.wanted:
+            return None
+        select = rule.function
+        if isinstance(select, SelectExpressions):
+            select = self._selects.setdefault(select.written, select)
+        else:
+            select = None
+        return _PlainRule(rule, select, self.status.rule(rule_id))
