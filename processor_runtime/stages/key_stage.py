@@ -11,10 +11,11 @@ Source: FLIP-200, "key-generating operator".
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
+from cep.bounded_cache import BoundedCache
 from cep.expression import EvaluationError, working_parts
 from processor_runtime.rows.event_block import TIME, Arrival, EventBlock, encode_events
 from processor_runtime.rows.key_hashing import key_bytes, key_hash, shard_of
@@ -32,6 +33,8 @@ from processor_runtime.stages.unusable_events import (
 
 TICK: Final = "_tick"
 """Column that is not 0 where a row is no event, but lets time go on without one."""
+
+_MOST_KEYS: Final = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,7 @@ class KeyStage:
     counts: EventCounts = field(default_factory=EventCounts)
     rows: RowChunks = field(default_factory=RowChunks)
     has_tick: bool = False
+    _shard_of: dict[str, BoundedCache[tuple[Any, ...], int]] = field(default_factory=dict)
 
     def blocks(self, events: pl.DataFrame, position: int) -> Iterator[tuple[int, EventBlock]]:
         """Yield the blocks of some events with their shards; other rows collect in `rows`.
@@ -182,7 +186,24 @@ class KeyStage:
             yield int(str(shard)), part.drop("_shard")
 
     def _shards(self, group: CompiledGroup, events: pl.DataFrame) -> pl.Series:
-        return _shards(group.id, group.keys(events), self.settings.shards)
+        """Return the shard of each event, worked out once per distinct key."""
+        keys = group.keys(events)
+        distinct = keys.unique()
+        shard_of = self._shards_by_key(group)
+        shards = pl.Series("_shard", [shard_of[key] for key in distinct.rows()], dtype=pl.Int32)
+        by_key = distinct.with_columns(shards)
+        on = keys.columns
+        found = keys.join(by_key, on=on, how="left", nulls_equal=True, maintain_order="left")
+        return found.get_column("_shard")
+
+    def _shards_by_key(self, group: CompiledGroup) -> BoundedCache[tuple[Any, ...], int]:
+        """Return the shards of keys, which come again in each frame of a batch."""
+        if group.id not in self._shard_of:
+            self._shard_of[group.id] = BoundedCache(
+                lambda key: shard_of(key_hash(group.id, key_bytes(key)), self.settings.shards),
+                _MOST_KEYS // len(self.rules.groups),
+            )
+        return self._shard_of[group.id]
 
     def _shards_of_part(
         self, group: CompiledGroup, events: pl.DataFrame, failure: EvaluationError | None
@@ -192,12 +213,3 @@ class KeyStage:
             return self._shards(group, events)
         shard = shard_of(key_hash(group.id, key_bytes(())), self.settings.shards)
         return pl.repeat(shard, len(events), dtype=pl.Int32, eager=True).alias("_shard")
-
-
-def _shards(group: str, keys: pl.DataFrame, shards: int) -> pl.Series:
-    """Return the shard of each key, worked out once per distinct key."""
-    distinct = keys.unique()
-    hashed = [shard_of(key_hash(group, key_bytes(key)), shards) for key in distinct.rows()]
-    by_key = distinct.with_columns(pl.Series("_shard", hashed, dtype=pl.Int32))
-    found = keys.join(by_key, on=keys.columns, how="left", nulls_equal=True, maintain_order="left")
-    return found.get_column("_shard")
