@@ -36,7 +36,8 @@ from processor_runtime.state.group_header import (
     read_header,
     write_header,
 )
-from processor_runtime.state.key_buckets import AlsoTaken, KeyBuckets, KeyEntry
+from processor_runtime.state.key_bucket import KeyEntry
+from processor_runtime.state.key_buckets import AlsoTaken, KeyBuckets
 from processor_runtime.state.keyed_state import KeyedState
 from processor_runtime.state.waiting_events import WaitingEvents
 

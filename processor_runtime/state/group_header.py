@@ -8,7 +8,7 @@ from dataclasses import asdict, astuple, dataclass, field
 from cep.nfa.codec import pack, unpack
 from cep.nfa.errors import StateEncodingError
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS
-from processor_runtime.state.key_buckets import BucketSummary
+from processor_runtime.state.key_bucket import BucketSummary
 from processor_runtime.state.keyed_state import KeyedState
 from processor_runtime.state.waiting_events import (
     WaitingBlock,

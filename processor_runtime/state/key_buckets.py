@@ -9,10 +9,10 @@ due, so that no scan over all keys is needed.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal
 
-from cep.nfa.codec import pack, unpack
 from processor_runtime.rows.key_hashing import bucket_of, key_hash
+from processor_runtime.state.key_bucket import BucketSummary, KeyBucket, KeyEntry
 from processor_runtime.state.keyed_state import KeyedState
 
 KEYS_PER_BUCKET: Final = 256
@@ -20,31 +20,6 @@ KEYS_PER_BUCKET: Final = 256
 
 AlsoTaken = Literal["none", "holding back", "all"]
 """Keys that a batch may want beside its own: those in which finished matches wait, or all."""
-
-
-class KeyEntry(NamedTuple):
-    """One encoded key.
-
-    `deadline_ms` is when its next window closes, `layout` the number of the layout it was written
-    under (see `cep.matching.key_state`). `holds_back` tells whether finished matches wait in it;
-    an entry written before this was known may do so.
-    """
-
-    deadline_ms: int | None
-    layout: int
-    data: bytes
-    holds_back: bool = True
-
-
-@dataclass(slots=True)
-class BucketSummary:
-    """The entry of a bucket in the index, which is known without reading the bucket."""
-
-    deadline_ms: int | None = None
-    oldest_layout: int | None = None
-    keys: int = 0
-    size_bytes: int = 0
-    holds_back: bool = True
 
 
 @dataclass(slots=True)
@@ -60,7 +35,7 @@ class KeyBuckets:
     group: str
     state: KeyedState
     index: list[BucketSummary]
-    _open: dict[int, dict[bytes, KeyEntry]] = field(default_factory=dict)
+    _open: dict[int, KeyBucket] = field(default_factory=dict)
     _changed: set[int] = field(default_factory=set)
 
     def take(
@@ -93,28 +68,25 @@ class KeyBuckets:
             is_held = also == "holding back" and summary.holds_back
             if not (is_due or is_swept or is_held or also == "all" or number in wanted):
                 continue
-            entries = self._entries(number)
+            bucket = self._bucket(number)
+            chosen = dict.fromkeys(key for key in wanted.get(number, ()) if key in bucket)
             if also == "all":
-                yield from list(entries.items())
-                continue
-            chosen = dict.fromkeys(key for key in wanted.get(number, ()) if key in entries)
-            if is_due or is_swept or is_held:
-                chosen |= dict.fromkeys(
-                    key
-                    for key, entry in entries.items()
-                    if (entry.deadline_ms is not None and entry.deadline_ms <= due_ms)
-                    or (is_swept and entry.layout < older_than_layout)
-                    or (is_held and entry.holds_back)
-                )
-            yield from [(key, entries[key]) for key in chosen]
+                chosen = dict.fromkeys(bucket.keys)
+            if is_due:
+                chosen |= dict.fromkeys(bucket.due(due_ms))
+            if is_swept:
+                chosen |= dict.fromkeys(bucket.older_than(older_than_layout))
+            if is_held:
+                chosen |= dict.fromkeys(bucket.holding_back())
+            yield from [(key, bucket[key]) for key in chosen]
 
     def put(self, key: bytes, entry: KeyEntry | None) -> None:
         """Set the entry of a key; `None` removes it."""
         number = self._number(key)
-        entries = self._entries(number)
+        bucket = self._bucket(number)
         if entry is not None:
-            entries[key] = entry
-        elif entries.pop(key, None) is None:
+            bucket.put(key, entry)
+        elif not bucket.remove(key):
             return
         self._changed.add(number)
 
@@ -153,45 +125,34 @@ class KeyBuckets:
     def _number(self, key: bytes) -> int:
         return bucket_of(key_hash(self.group, key), len(self.index))
 
-    def _entries(self, number: int) -> dict[bytes, KeyEntry]:
-        entries = self._open.get(number)
-        if entries is None:
+    def _bucket(self, number: int) -> KeyBucket:
+        bucket = self._open.get(number)
+        if bucket is None:
             data = self.state.get(f"b{number}") if self.index[number].keys else None
-            content: dict[bytes, Any] = {} if data is None else unpack(data)
-            entries = {key: KeyEntry(*entry) for key, entry in content.items()}
-            self._open[number] = entries
-        return entries
+            bucket = self._open[number] = KeyBucket() if data is None else KeyBucket.read(data)
+        return bucket
 
     def _summarise(self, number: int) -> None:
-        entries = self._open[number].values()
-        deadlines = (entry.deadline_ms for entry in entries)
-        self.index[number] = BucketSummary(
-            min((deadline for deadline in deadlines if deadline is not None), default=None),
-            min((entry.layout for entry in entries), default=None),
-            len(entries),
-            self.index[number].size_bytes,
-            any(entry.holds_back for entry in entries),
-        )
+        self.index[number] = self._open[number].summary(self.index[number].size_bytes)
 
     def _grow(self) -> None:
-        everything: dict[bytes, KeyEntry] = {}
-        for number in range(len(self.index)):
-            everything |= self._entries(number)
+        before = [self._bucket(number) for number in range(len(self.index))]
         size = len(self.index)
         while self.keys > KEYS_PER_BUCKET * size:
             size *= 2
         self.index = [BucketSummary() for _ in range(size)]
-        self._open = {number: {} for number in range(size)}
-        for key, entry in everything.items():
-            self._open[self._number(key)][key] = entry
+        self._open = {number: KeyBucket() for number in range(size)}
+        for bucket in before:
+            for key in bucket.keys:
+                self._open[self._number(key)].put(key, bucket[key])
         self._changed = set(range(size))
         for number in self._changed:
             self._summarise(number)
 
     def _write(self, number: int) -> None:
-        entries = self._open[number]
-        if entries:
-            data = pack({key: list(entry) for key, entry in entries.items()})
+        bucket = self._open[number]
+        if len(bucket):
+            data = bucket.write()
             self.state.put(f"b{number}", data)
             self.index[number].size_bytes = len(data)
         else:

@@ -4,9 +4,13 @@ from collections import Counter
 from dataclasses import astuple
 from typing import Any
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from cep.nfa.codec import pack, unpack
 from processor_runtime.rows.key_hashing import key_bytes, key_hash, key_values, shard_of
-from processor_runtime.state.key_buckets import KEYS_PER_BUCKET, BucketSummary, KeyBuckets, KeyEntry
+from processor_runtime.state.key_bucket import BucketSummary, KeyBucket, KeyEntry
+from processor_runtime.state.key_buckets import KEYS_PER_BUCKET, KeyBuckets
 from tests.processor_runtime.core.pipeline import DictState
 
 
@@ -114,3 +118,56 @@ def test_where_a_key_lives_never_changes() -> None:
     # Numbers that are in the checkpoints of running jobs.
     assert key_bytes(("alice", 7)).hex() == "92a5616c69636507"
     assert key_hash("global", key_bytes(("alice", 7))) == 0xCF6F6FA4DE0A6E14
+
+
+KEYS = st.sampled_from([b"a", b"b", b"c", b"d", b"e"])
+ENTRIES = st.builds(
+    KeyEntry,
+    st.none() | st.integers(0, 9),
+    st.integers(1, 3),
+    st.binary(max_size=3),
+    st.booleans(),
+)
+
+
+@given(st.lists(st.tuples(KEYS, st.none() | ENTRIES), max_size=20), st.integers(0, 20))
+def test_a_bucket_is_a_mapping_that_can_be_written_at_any_time(
+    changes: list[tuple[bytes, KeyEntry | None]], written_after: int
+) -> None:
+    expected: dict[bytes, KeyEntry] = {}
+    bucket = KeyBucket()
+    for place, (key, kept) in enumerate(changes):
+        if place == written_after:
+            bucket = KeyBucket.read(bucket.write())
+        if kept is None:
+            assert bucket.remove(key) is (expected.pop(key, None) is not None)
+        else:
+            bucket.put(key, kept)
+            expected[key] = kept
+    bucket = KeyBucket.read(bucket.write())
+    assert {key: bucket[key] for key in bucket.keys} == expected
+    assert (len(bucket), [key in bucket for key in expected]) == (
+        len(expected),
+        [True] * len(expected),
+    )
+    assert set(bucket.due(5)) == {
+        key
+        for key, kept in expected.items()
+        if kept.deadline_ms is not None and kept.deadline_ms <= 5
+    }
+    assert set(bucket.older_than(2)) == {key for key, kept in expected.items() if kept.layout < 2}
+    assert set(bucket.holding_back()) == {key for key, kept in expected.items() if kept.holds_back}
+    deadlines = [kept.deadline_ms for kept in expected.values() if kept.deadline_ms is not None]
+    assert bucket.summary(9) == BucketSummary(
+        min(deadlines, default=None),
+        min((kept.layout for kept in expected.values()), default=None),
+        len(expected),
+        9,
+        any(kept.holds_back for kept in expected.values()),
+    )
+
+
+def test_a_bucket_of_an_earlier_version_is_read() -> None:
+    bucket = KeyBucket.read(pack({b"k": [77, 3, b"state"], b"l": [None, 1, b"more", False]}))
+    assert bucket[b"k"] == KeyEntry(77, 3, b"state", holds_back=True)
+    assert bucket[b"l"] == KeyEntry(None, 1, b"more", holds_back=False)

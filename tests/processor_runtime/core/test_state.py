@@ -6,7 +6,7 @@ from cep.nfa import StateEncodingError
 from cep.nfa.codec import pack, unpack
 from processor_runtime.rows.event_block import Arrival
 from processor_runtime.state.group_header import GroupHeader, StoppedRule, read_header, write_header
-from processor_runtime.state.key_buckets import BucketSummary
+from processor_runtime.state.key_bucket import BucketSummary
 from processor_runtime.state.keyed_state import StateUnder
 from processor_runtime.state.waiting_events import WaitingBlock
 from tests.processor_runtime.core.pipeline import DictState, Options, Pipeline

@@ -1,0 +1,151 @@
+"""One bucket of keys, in columns: what a batch does not touch of it is never decoded.
+
+    bytes ──read──► KeyBucket ──get, put, remove──► write ──► bytes
+
+Of some hundred keys a batch touches few, and it reads and writes the bucket as a whole. So there is
+a list of each part of an entry, and no object for an entry until it is asked for.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from cep.nfa.codec import pack, unpack
+
+
+class KeyEntry(NamedTuple):
+    """One encoded key.
+
+    `deadline_ms` is when its next window closes, `layout` the number of the layout it was written
+    under (see `cep.matching.key_state`). `holds_back` tells whether finished matches wait in it;
+    an entry written before this was known may do so.
+    """
+
+    deadline_ms: int | None
+    layout: int
+    data: bytes
+    holds_back: bool = True
+
+
+@dataclass(slots=True)
+class BucketSummary:
+    """The entry of a bucket in the index, which is known without reading the bucket."""
+
+    deadline_ms: int | None = None
+    oldest_layout: int | None = None
+    keys: int = 0
+    size_bytes: int = 0
+    holds_back: bool = True
+
+
+@dataclass(slots=True)
+class KeyBucket:
+    """The keys of a bucket; the other lists have a value for each, in the same order.
+
+    The order is that in which keys were put, but that the last one takes the place of one removed.
+    """
+
+    keys: list[bytes] = field(default_factory=list)
+    deadlines_ms: list[int | None] = field(default_factory=list)
+    layouts: list[int] = field(default_factory=list)
+    data: list[bytes] = field(default_factory=list)
+    hold_back: list[bool] = field(default_factory=list)
+    _places: dict[bytes, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._places = dict(zip(self.keys, range(len(self.keys)), strict=True))
+
+    @classmethod
+    def read(cls, data: bytes) -> "KeyBucket":
+        """Return the bucket that `write` wrote, or an earlier version: entries by key."""
+        content: Any = unpack(data)
+        if isinstance(content, list):
+            return cls(*content)
+        bucket = cls()
+        for key, entry in content.items():
+            bucket.put(key, KeyEntry(*entry))
+        return bucket
+
+    def write(self) -> bytes:
+        """Return the bucket as bytes."""
+        return pack([self.keys, self.deadlines_ms, self.layouts, self.data, self.hold_back])
+
+    def __len__(self) -> int:
+        """Return how many keys there are."""
+        return len(self.keys)
+
+    def __contains__(self, key: bytes) -> bool:
+        """Return whether a key has an entry."""
+        return key in self._places
+
+    def __getitem__(self, key: bytes) -> KeyEntry:
+        """Return the entry of a key that has one."""
+        place = self._places[key]
+        return KeyEntry(
+            self.deadlines_ms[place],
+            self.layouts[place],
+            self.data[place],
+            self.hold_back[place],
+        )
+
+    def put(self, key: bytes, entry: KeyEntry) -> None:
+        """Set the entry of a key."""
+        place = self._places.get(key)
+        if place is not None:
+            self._set(place, entry)
+            return
+        self._places[key] = len(self.keys)
+        self.keys.append(key)
+        self.deadlines_ms.append(entry.deadline_ms)
+        self.layouts.append(entry.layout)
+        self.data.append(entry.data)
+        self.hold_back.append(entry.holds_back)
+
+    def remove(self, key: bytes) -> bool:
+        """Remove a key; return whether it had an entry."""
+        place = self._places.pop(key, None)
+        if place is None:
+            return False
+        last = self.keys.pop()
+        entry = KeyEntry(
+            self.deadlines_ms.pop(), self.layouts.pop(), self.data.pop(), self.hold_back.pop()
+        )
+        if last != key:
+            self._places[last] = place
+            self.keys[place] = last
+            self._set(place, entry)
+        return True
+
+    def due(self, until_ms: int) -> Iterator[bytes]:
+        """Yield the keys of which a window closes up to a time."""
+        for key, deadline_ms in zip(self.keys, self.deadlines_ms, strict=True):
+            if deadline_ms is not None and deadline_ms <= until_ms:
+                yield key
+
+    def older_than(self, layout: int) -> Iterator[bytes]:
+        """Yield the keys that were written under older layouts."""
+        return (key for key, its in zip(self.keys, self.layouts, strict=True) if its < layout)
+
+    def holding_back(self) -> Iterator[bytes]:
+        """Yield the keys in which finished matches wait."""
+        return (key for key, does in zip(self.keys, self.hold_back, strict=True) if does)
+
+    def summary(self, size_bytes: int) -> BucketSummary:
+        """Return what the index says of it.
+
+        Args:
+            size_bytes: what it takes in the state.
+        """
+        return BucketSummary(
+            min((each for each in self.deadlines_ms if each is not None), default=None),
+            min(self.layouts, default=None),
+            len(self.keys),
+            size_bytes,
+            True in self.hold_back,
+        )
+
+    def _set(self, place: int, entry: KeyEntry) -> None:
+        self.deadlines_ms[place] = entry.deadline_ms
+        self.layouts[place] = entry.layout
+        self.data[place] = entry.data
+        self.hold_back[place] = entry.holds_back
