@@ -20,7 +20,7 @@ from processor_runtime.kafka.settings import (
     is_installed,
     secret_values,
 )
-from processor_runtime.spark.failure_text import secret_options
+from processor_runtime.secret_names import secret_options
 from processor_runtime.spark.sinks.row_columns import ROW_ID, row_json, with_times
 from processor_runtime.spark.sinks.row_identity import tasks_for, with_identity
 
