@@ -2,10 +2,12 @@
 
     JobFile ──► is the library there? ──► does librdkafka know every setting, with its value?
 
+    security ──► does the protocol use every setting? (warnings)
+
 No broker is asked.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from cep.pattern import Problem
 from contract.problem_text import masked
@@ -19,6 +21,7 @@ from processor_runtime.kafka.settings import (
     is_installed,
     secret_values,
 )
+from processor_runtime.kafka.unused_settings import unused_settings
 
 
 def missing_library(job: JobFile) -> Problem | None:
@@ -55,6 +58,20 @@ def kafka_problems(job: JobFile) -> Iterator[Problem]:
             is_key = key in {"schema_registry", "schema_file"}
             place = f"{path}.{key}" if is_key else f"{path}.options"
             yield Problem(place, f"{rest if is_key else told}.", "")
+
+
+def kafka_warnings(job: JobFile) -> Iterator[Problem]:
+    """Yield settings of TLS and logins that nothing is done with, by either connector."""
+    parts: list[tuple[str, Mapping[str, str]]] = []
+    if job.source.format == "kafka":
+        parts.append(("source", job.source.options))
+    for index, output in enumerate(job.outputs):
+        if isinstance(output, KafkaOutput):
+            parts.append((f"outputs[{index}]", output.options))
+    for path, options in parts:
+        for unused in unused_settings(options):
+            place = f"{path}.options.{unused.options[0]}"
+            yield Problem(place, unused.reason, unused.remedy)
 
 
 def _check_schemas(source: Source) -> None:
