@@ -23,6 +23,7 @@ from struct import pack, unpack_from
 from typing import Any, Final
 
 from tests.processor_runtime.kafka.certificates import Certified
+from tests.processor_runtime.kafka.tls_streams import TlsStream
 
 API_VERSIONS, HANDSHAKE, AUTHENTICATE = 18, 17, 36
 _NAME_BROKERS: Final = (3, 10, 60)  # Metadata, FindCoordinator, DescribeCluster
@@ -100,16 +101,30 @@ class _Guards:
                 assert task is not None
                 self._tasks.add(task)
                 try:
-                    await _Connection(self, reader, writer).serve(behind)
+                    await self._serve(reader, writer, context, behind)
                 except (OSError, EOFError, Refused, asyncio.CancelledError):
                     pass
                 finally:
                     self._tasks.discard(task)
                     writer.close()
 
-            server = await asyncio.start_server(serve, _HOST, 0, ssl=context)
+            server = await asyncio.start_server(serve, _HOST, 0)
             self.port_of[port] = server.sockets[0].getsockname()[1]
             self._servers.append(server)
+
+    async def _serve(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        context: ssl.SSLContext | None,
+        behind: int,
+    ) -> None:
+        if context is None:
+            await _Connection(self, reader, writer).serve(behind)
+            return
+        stream = TlsStream(reader, writer, context)
+        await stream.accept()
+        await _Connection(self, stream, stream).serve(behind)
 
     async def stop(self) -> None:
         for server in self._servers:
@@ -117,9 +132,9 @@ class _Guards:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        # Those that are still in a handshake belong to no task.
+        # Those that are being accepted belong to no task.
         loop: Any = asyncio.get_running_loop()
-        for _ in range(10):  # and some are being accepted
+        for _ in range(10):
             for transport in list(loop._transports.values()):
                 transport.abort()
             await asyncio.sleep(0.02)
@@ -137,8 +152,8 @@ class _Connection:
     """One client, and a connection to the broker behind."""
 
     guards: _Guards
-    reader: asyncio.StreamReader
-    writer: asyncio.StreamWriter
+    reader: asyncio.StreamReader | TlsStream
+    writer: asyncio.StreamWriter | TlsStream
     _asked: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     async def serve(self, port: int) -> None:
@@ -178,11 +193,11 @@ class _Connection:
         self.writer.close()
 
 
-async def _frame(reader: asyncio.StreamReader) -> bytes:
+async def _frame(reader: asyncio.StreamReader | TlsStream) -> bytes:
     return await reader.readexactly(unpack_from(">i", await reader.readexactly(4))[0])
 
 
-def _send(writer: asyncio.StreamWriter, frame: bytes) -> None:
+def _send(writer: asyncio.StreamWriter | TlsStream, frame: bytes) -> None:
     writer.write(pack(">i", len(frame)) + frame)
 
 
