@@ -51,8 +51,9 @@ def kafka_problems(job: JobFile) -> Iterator[Problem]:
                 _check_schemas(part)
             else:
                 producer_of(client_settings(part.options)).flush(0)
+                _check_schema(part)
         except KafkaOptionError as error:
-            secrets = secret_values(part.options | job.source.schema_registry)
+            secrets = secret_values(part.options | part.schema_registry)
             told = masked(str(error), secrets)
             key, _, rest = told.partition(": ")
             is_key = key in {"schema_registry", "schema_file"}
@@ -82,6 +83,19 @@ def _check_schemas(source: Source) -> None:
     registry = tuple(source.schema_registry.items())
     schemas = source.written_schemas() or ""
     check_form(ValueForm(str(source.value_format), registry, schemas))
+
+
+def _check_schema(output: KafkaOutput) -> None:
+    if output.value_format == "json":
+        return
+    from processor_runtime.kafka.encoding import (  # noqa: PLC0415 - of the extra
+        OutputForm,
+        check_output_form,
+    )
+
+    registry = tuple(output.schema_registry.items())
+    schema = output.written_schema()
+    check_output_form(OutputForm(output.value_format, output.topic, registry, schema))
 
 
 def _own_parts(job: JobFile) -> Iterator[tuple[str, Source | KafkaOutput]]:

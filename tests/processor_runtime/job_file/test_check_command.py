@@ -267,6 +267,32 @@ def test_schemas_of_values_are_checked_without_a_registry(
     assert "hush-hush" not in result.output
 
 
+@pytest.mark.parametrize(
+    ("how", "place", "told"),
+    [
+        ({"schema_file": "absent.avsc"}, "outputs[0].schema_file", "cannot be read"),
+        ({"schema_file": "job.yaml"}, "outputs[0].schema_file", "no schema of Avro"),
+        (
+            {"schema_registry": {"url": "http://r", "basic.auth.user.info": "hush-hush"}},
+            "outputs[0].schema_registry",
+            "must be in the form",
+        ),
+    ],
+)
+def test_schemas_of_an_output_are_checked_without_a_registry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: dict[str, Any], place: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    part = {"type": "kafka", "topic": "t", "value_format": "avro"} | kafka_part()
+    part |= {"schema_registry": {"url": "http://r"}} | how
+    result = check(written(tmp_path, minimal(outputs=[part])), "--json")
+    assert result.exit_code == 2
+    (problem,) = report(result)["problems"]
+    assert problem["path"] == place
+    assert told in problem["message"]
+    assert "hush-hush" not in result.output
+
+
 def test_without_the_library_of_kafka_its_extra_is_named_before_spark_is_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
