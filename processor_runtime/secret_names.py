@@ -18,6 +18,7 @@ SENSITIVE_NAME: Final = (
 """In a name of an option that holds a secret. Java reads it, too, which Spark looks with."""
 
 _SENSITIVE: Final = re.compile(SENSITIVE_NAME)
+_USER_INFO: Final = "user.info"
 _PLACES: Final = ("_env", "_file", ".file", ".location")
 """Names that end so say where a secret is, not what it is."""
 
@@ -25,10 +26,16 @@ _PLACES: Final = ("_env", "_file", ".file", ".location")
 def secret_options(options: Mapping[str, str]) -> frozenset[str]:
     """Return the values of options whose names say that they are secret; those that are empty not.
 
+    Of a user with a password, `me:password`, the password alone is one, too.
+
     Args:
         options: as they are written in a job file, or any part of it.
     """
-    return frozenset(value for name, value in options.items() if value and is_secret(name))
+    found = {value for name, value in options.items() if is_secret(name)}
+    found |= {
+        value.partition(":")[2] for name, value in options.items() if name.endswith(_USER_INFO)
+    }
+    return frozenset(filter(None, found))
 
 
 def is_secret(name: str) -> bool:

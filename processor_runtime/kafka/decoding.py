@@ -125,13 +125,13 @@ class _ValueReader:
             return json.dumps(content, ensure_ascii=False, separators=(",", ":")), None
         except SchemaRegistryError as error:
             if error.http_status_code != _NOT_FOUND:
-                with registry_failures("source"):
+                with registry_failures("source.schema_registry"):
                     raise
             number = int.from_bytes(header[1:], "big")
             reason = self._unknown[header] = f"there is no schema with the id {number}"
             return None, reason
         except TransportError:
-            with registry_failures("source"):
+            with registry_failures("source.schema_registry"):
                 raise
         except Exception as error:  # noqa: BLE001 - whatever a decoder finds in foreign bytes
             told = str(error).partition("\n")[0] or type(error).__name__

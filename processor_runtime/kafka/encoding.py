@@ -134,7 +134,7 @@ class RowEncoder:
         kind = _KINDS[form.name]
         own = row_schemas.AVRO if form.name == "avro" else row_schemas.protobuf_file()
         given = Schema(form.schema or own, kind)
-        with registry_failures(f"the output to {form.topic}, under its"):
+        with registry_failures(f"schema_registry of the output to {form.topic}"):
             try:
                 if form.registers:
                     registered = client.register_schema_full_response(subject, given)

@@ -44,11 +44,11 @@ def registry_client(settings: Mapping[str, str]) -> SchemaRegistryClient:
 
 
 @contextmanager
-def registry_failures(part: str) -> Iterator[None]:
+def registry_failures(where: str) -> Iterator[None]:
     """Raise what a registry answers, or that it does not, as an error of Kafka.
 
     Args:
-        part: of the job file that names it, such as `source`.
+        where: its settings are, such as `source.schema_registry`.
 
     Raises:
         KafkaFailed: the registry refuses, or cannot be reached.
@@ -59,6 +59,5 @@ def registry_failures(part: str) -> Iterator[None]:
         raise KafkaFailed(f"the schema registry refuses: {error.error_message}") from None
     except TransportError as error:
         raise KafkaFailed(
-            f"the schema registry cannot be reached: {error}. Look at the url under "
-            f"{part}.schema_registry"
+            f"the schema registry cannot be reached: {error}. Look at the url under {where}"
         ) from None

@@ -32,7 +32,8 @@ class KafkaSink:
     """Writes batches to a topic, by librdkafka.
 
     Raises:
-        ValueError: the library of the extra `kafka` is not installed, or a setting is of Java.
+        ValueError: the library of the extra `kafka` is not installed, a setting is of Java, or the
+            schema of a file is none.
     """
 
     def __init__(self, output: KafkaOutput) -> None:
@@ -73,17 +74,18 @@ def _encoder(output: KafkaOutput) -> Callable[[str], bytes]:
     from processor_runtime.kafka.encoding import (  # noqa: PLC0415 - other jobs need it not
         OutputForm,
         RowEncoder,
+        check_output_form,
     )
 
-    return RowEncoder(
-        OutputForm(
-            name=output.value_format,
-            topic=output.topic,
-            registry=tuple(output.schema_registry.items()),
-            schema=output.written_schema(),
-            registers=output.register_schema,
-        )
+    form = OutputForm(
+        name=output.value_format,
+        topic=output.topic,
+        registry=tuple(output.schema_registry.items()),
+        schema=output.written_schema(),
+        registers=output.register_schema,
     )
+    check_output_form(form)
+    return RowEncoder(form)
 
 
 class SparkKafkaSink:

@@ -23,7 +23,7 @@ from tests.processor_runtime.written_rows import written
 
 pytest.importorskip("confluent_kafka", reason="the extra 'kafka' is not installed")
 from confluent_kafka.schema_registry import SchemaRegistryClient
-from confluent_kafka.schema_registry.avro import AvroSerializer
+from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
@@ -134,21 +134,28 @@ def secret_job(schemas: Registry, folder: Path, service: str) -> dict[str, Any]:
         "kafka.sasl.username": "${KAFKA_USER}",
         "kafka.sasl.password": "${KAFKA_PASSWORD}",
     }
+    schema_registry = {
+        "url": schemas.url,
+        "basic.auth.user.info": "percept:${REGISTRY_PASSWORD}",
+    }
     return job_document(
         stream="payments",
         source={
             "format": "kafka",
             "options": options | {"subscribe": "payments", "startingOffsets": "earliest"},
             "value_format": "avro",
-            "schema_registry": {
-                "url": schemas.url,
-                "basic.auth.user.info": "percept:${REGISTRY_PASSWORD}",
-            },
+            "schema_registry": dict(schema_registry),
         },
         discoverer={"type": "http", "url": service, "token_env": "PERCEPT_TOKEN"},
         service={"url": service, "token_env": "PERCEPT_TOKEN"},
         outputs=[
-            {"type": "kafka", "topic": "alerts", "options": options},
+            {
+                "type": "kafka",
+                "topic": "alerts",
+                "options": options,
+                "value_format": "avro",
+                "schema_registry": schema_registry,
+            },
             {"type": "json", "path": "out", "kinds": ["match", "late", "error"]},
         ],
         spark=SMALL_SPARK | {"spark.sql.planChangeLog.level": "WARN"},
@@ -184,6 +191,11 @@ def test_a_job_leaves_no_secret_in_logs_checkpoint_metrics_plans_and_errors(
             job.wait_until(lambda: kafka.behind.records("alerts", [0]) != [])
             job.wait_until(lambda: reported(own).get("state") == "running")
             shown = asked(own)
+            (alert,) = kafka.behind.records("alerts", [0])
+            read = AvroDeserializer(SchemaRegistryClient({"url": schemas.url}))
+            context = SerializationContext("alerts", MessageField.VALUE)
+            row: Any = read(alert.value(), context)
+            assert (row["processor_id"], row["key"]) == ("tested-card", '["4711"]')
             # What is read next cannot be: the registry ends the job, and its query with a plan.
             schemas.fails_with = 401
             schemas.schemas.append({"id": 999, "subject": "other", "version": 1, "schema": AVRO})
