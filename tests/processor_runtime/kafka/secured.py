@@ -31,6 +31,7 @@ _FLEXIBLE_SINCE: Final = 3  # of ApiVersions
 _HOST: Final = "127.0.0.1"
 _WRONG_MECHANISM, _FAILED = 33, 58
 _ROUNDS: Final = 4096
+_QUIET_ROUNDS: Final = 10
 
 
 class Refused(Exception):
@@ -88,7 +89,6 @@ class _Guards:
     protection: Protection
     port_of: dict[int, int] = field(default_factory=dict)
     _servers: list[asyncio.Server] = field(default_factory=list)
-    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def start(self, ports: list[int]) -> None:
         context = self.protection.context()
@@ -97,15 +97,11 @@ class _Guards:
             async def serve(
                 reader: asyncio.StreamReader, writer: asyncio.StreamWriter, behind: int = port
             ) -> None:
-                task = asyncio.current_task()
-                assert task is not None
-                self._tasks.add(task)
                 try:
                     await self._serve(reader, writer, context, behind)
                 except (OSError, EOFError, Refused, asyncio.CancelledError):
                     pass
                 finally:
-                    self._tasks.discard(task)
                     writer.close()
 
             server = await asyncio.start_server(serve, _HOST, 0)
@@ -129,14 +125,16 @@ class _Guards:
     async def stop(self) -> None:
         for server in self._servers:
             server.close()
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        # Those that are being accepted belong to no task.
         loop: Any = asyncio.get_running_loop()
-        for _ in range(10):
-            for transport in list(loop._transports.values()):
+        # What is being accepted has a transport only after a while. No task is cancelled: one that
+        # has not begun would leave its socket open; all end with their connections.
+        quiet = 0
+        while quiet < _QUIET_ROUNDS:
+            tasks = asyncio.all_tasks() - {asyncio.current_task()}
+            open_ones = [each for each in loop._transports.values() if each._sock is not None]
+            for transport in open_ones:
                 transport.abort()
+            quiet = 0 if tasks or open_ones else quiet + 1
             await asyncio.sleep(0.02)
 
     def with_guards(self, answer: bytes) -> bytes:
