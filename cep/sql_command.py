@@ -60,7 +60,9 @@ def sql(
     ],
     query_path: Annotated[
         Path | None,
-        typer.Option("--file", help="Read the query from this file.", show_default=False),
+        typer.Option(
+            "--file", help="Read the query from this file; - = stdin.", show_default=False
+        ),
     ] = None,
     ddl: Annotated[
         str | None,
@@ -81,6 +83,8 @@ def sql(
 
     Exit code 0 = the query ran, 2 = the query or the events are not usable.
     """
+    if str(query_path) == str(events_path) == "-":
+        _fail("standard input holds the query or the events, not both")
     text, name = _query(query, query_path)
     try:
         clause = read_query(text).clause
@@ -104,10 +108,12 @@ def _query(query: str | None, path: Path | None) -> tuple[str, str]:
         _fail("give the query as an argument, or its file with --file")
     if path is None:
         return query or "", "the query"
+    name = "standard input" if str(path) == "-" else str(path)
     try:
-        return path.read_text(encoding="utf-8"), str(path)
+        content = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+        return content.decode("utf-8"), name
     except (OSError, UnicodeDecodeError) as error:
-        _fail(f"cannot read the query {path}: {error}")
+        _fail(f"cannot read the query {name}: {error}")
 
 
 def _events(path: Path, ddl: str | None) -> EventTable:

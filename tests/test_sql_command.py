@@ -300,3 +300,20 @@ def test_two_columns_of_one_name_are_told_and_no_json(events: Path) -> None:
     refused = run(f"MATCH_RECOGNIZE ({clause})", "-e", events, "-f", "jsonl")
     assert refused.exit_code == 2
     assert "different names" in refused.stderr
+
+
+def test_the_query_may_come_from_standard_input(events: Path) -> None:
+    assert rows(run("--file", "-", "-e", events, "-f", "jsonl", stdin=PAID)) == [PAID_ROW]
+    wrong = run("--file", "-", "-e", events, stdin=PAID.replace("PATTERN", "PATERN"))
+    assert wrong.exit_code == 2
+    assert "standard input: " in wrong.stderr
+    for said in (b"\xff", b""):
+        assert run("--file", "-", "-e", events, stdin=said).exit_code == 2
+
+
+def test_standard_input_is_not_the_query_and_the_events_at_once(events: Path) -> None:
+    both = run("--file", "-", "-e", "-", stdin=PAID)
+    assert both.exit_code == 2
+    assert "standard input holds the query or the events, not both" in both.stderr
+    also = run(PAID, "--file", "-", "-e", events, stdin=PAID)
+    assert "give the query as an argument, or its file with --file" in also.stderr

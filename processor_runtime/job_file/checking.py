@@ -30,7 +30,7 @@ from discoverers import (
     create_discoverer,
 )
 from processor_runtime.job_file.job import JobFile
-from processor_runtime.job_file.kafka_checks import kafka_problems
+from processor_runtime.job_file.kafka_checks import kafka_problems, kafka_warnings
 from processor_runtime.job_file.outputs import (
     ConsoleOutput,
     DeltaOutput,
@@ -99,6 +99,7 @@ def warnings_of(job: JobFile) -> Iterator[Problem]:
     if job.service is None and job.discoverer.get("type") == "http":
         told = "rules come from a rule service, and the job reports to none."
         yield Problem("service", told, "Without `service:` its dashboard does not show this job.")
+    yield from kafka_warnings(job)
     kinds = {kind for output in job.outputs for kind in output.row_kinds}
     if "error" not in kinds:
         told = "no output takes errors: malformed events and failed rules are only counted."

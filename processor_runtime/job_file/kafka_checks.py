@@ -2,10 +2,12 @@
 
     JobFile ──► is the library there? ──► does librdkafka know every setting, with its value?
 
+    security ──► does the protocol use every setting? (warnings)
+
 No broker is asked.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from cep.pattern import Problem
 from contract.problem_text import masked
@@ -19,6 +21,7 @@ from processor_runtime.kafka.settings import (
     is_installed,
     secret_values,
 )
+from processor_runtime.kafka.unused_settings import unused_settings
 
 
 def missing_library(job: JobFile) -> Problem | None:
@@ -48,13 +51,28 @@ def kafka_problems(job: JobFile) -> Iterator[Problem]:
                 _check_schemas(part)
             else:
                 producer_of(client_settings(part.options)).flush(0)
+                _check_schema(part)
         except KafkaOptionError as error:
-            secrets = secret_values(part.options | job.source.schema_registry)
+            secrets = secret_values(part.options | part.schema_registry)
             told = masked(str(error), secrets)
             key, _, rest = told.partition(": ")
             is_key = key in {"schema_registry", "schema_file"}
             place = f"{path}.{key}" if is_key else f"{path}.options"
             yield Problem(place, f"{rest if is_key else told}.", "")
+
+
+def kafka_warnings(job: JobFile) -> Iterator[Problem]:
+    """Yield settings of TLS and logins that nothing is done with, by either connector."""
+    parts: list[tuple[str, Mapping[str, str]]] = []
+    if job.source.format == "kafka":
+        parts.append(("source", job.source.options))
+    for index, output in enumerate(job.outputs):
+        if isinstance(output, KafkaOutput):
+            parts.append((f"outputs[{index}]", output.options))
+    for path, options in parts:
+        for unused in unused_settings(options):
+            place = f"{path}.options.{unused.options[0]}"
+            yield Problem(place, unused.reason, unused.remedy)
 
 
 def _check_schemas(source: Source) -> None:
@@ -65,6 +83,19 @@ def _check_schemas(source: Source) -> None:
     registry = tuple(source.schema_registry.items())
     schemas = source.written_schemas() or ""
     check_form(ValueForm(str(source.value_format), registry, schemas))
+
+
+def _check_schema(output: KafkaOutput) -> None:
+    if output.value_format == "json":
+        return
+    from processor_runtime.kafka.encoding import (  # noqa: PLC0415 - of the extra
+        OutputForm,
+        check_output_form,
+    )
+
+    registry = tuple(output.schema_registry.items())
+    schema = output.written_schema()
+    check_output_form(OutputForm(output.value_format, output.topic, registry, schema))
 
 
 def _own_parts(job: JobFile) -> Iterator[tuple[str, Source | KafkaOutput]]:

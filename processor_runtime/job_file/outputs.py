@@ -7,6 +7,7 @@ tag), `late` and `error` (malformed rows and processors that raised).
 """
 
 import re
+from pathlib import Path
 from typing import Annotated, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, HttpUrl, WithJsonSchema, model_validator
@@ -126,6 +127,51 @@ class KafkaOutput(_Output):
     connector: KafkaConnector | None = None
     """What writes: percept, or spark, which is Spark's own with its package. Left out: spark if the
     job file names its package, percept if not."""
+    value_format: Literal["json", "avro", "protobuf"] = "json"
+    """How rows are written: json, or by a schema of a registry."""
+    schema_registry: Options = Field(default={})
+    """For avro and protobuf: `url` of the registry, and settings of Confluent's client."""
+    schema_file: Path | None = None
+    """For avro: a file with the schema, as JSON. Left out: Percept's own."""
+    register_schema: bool = True
+    """Register the schema under the topic's subject; false: it must be there, and without
+    schema_file the newest is used."""
+
+    def written_schema(self) -> str:
+        """Return what is in the file of the schema; nothing if there is none.
+
+        Raises:
+            KafkaOptionError: it cannot be read.
+        """
+        if self.schema_file is None:
+            return ""
+        try:
+            return self.schema_file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise KafkaOptionError(f"schema_file: cannot be read: {error}") from None
+
+    @model_validator(mode="after")
+    def _knows_its_schema(self) -> Self:
+        if self.value_format == "json":
+            if self.schema_registry or self.schema_file is not None or not self.register_schema:
+                raise ValueError(
+                    "schema_registry, schema_file and register_schema are for value_format avro or "
+                    "protobuf"
+                )
+            return self
+        if self.connector == "spark":
+            raise ValueError(
+                f"value_format: {self.value_format} is written by Percept's own connector alone. "
+                "Write connector: percept, or value_format: json"
+            )
+        if "url" not in self.schema_registry:
+            raise ValueError("schema_registry: url is missing, such as https://registry:8081")
+        if self.schema_file is not None and self.value_format == "protobuf":
+            raise ValueError(
+                "schema_file: this is for avro. Register the message with the registry, and write "
+                "register_schema: false"
+            )
+        return self
 
     @model_validator(mode="after")
     def _has_servers(self) -> Self:

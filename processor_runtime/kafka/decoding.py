@@ -21,15 +21,13 @@ from typing import Any, Final
 from uuid import UUID
 
 import pyarrow as pa
-from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer
 from confluent_kafka.schema_registry.error import SchemaRegistryError
 from httpx2 import TransportError
 
-from processor_runtime.kafka.cluster import KafkaFailed
 from processor_runtime.kafka.messages import ProtobufMessages
 from processor_runtime.kafka.schema_file import SchemasInFile
-from processor_runtime.kafka.settings import KafkaOptionError
+from processor_runtime.kafka.schema_registry import registry_client, registry_failures
 
 DECODED: Final = "decoded"
 UNREADABLE: Final = "unreadable"
@@ -40,16 +38,6 @@ _HEADER_BYTES: Final = 5
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _LONGEST_REASON: Final = 300
-# What the registry's client does not take as text.
-_NUMBERS: Final = (
-    "timeout",
-    "cache.capacity",
-    "cache.latest.ttl.sec",
-    "max.retries",
-    "retries.wait.ms",
-    "retries.max.wait.ms",
-)
-
 _NONE_FINITE: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 Shape = Any
@@ -114,15 +102,7 @@ def _reader(_process: int, form: ValueForm) -> "_ValueReader":
 
 
 def _schemas(form: ValueForm) -> Any:
-    if form.schemas:
-        return SchemasInFile.of(form.schemas)
-    try:
-        settings: dict[str, Any] = dict(form.registry)
-        return SchemaRegistryClient(
-            settings | {name: float(settings[name]) for name in _NUMBERS if name in settings}
-        )
-    except (TypeError, ValueError) as error:
-        raise KafkaOptionError(f"schema_registry: {error}") from None
+    return SchemasInFile.of(form.schemas) if form.schemas else registry_client(dict(form.registry))
 
 
 @dataclass(slots=True)
@@ -145,15 +125,14 @@ class _ValueReader:
             return json.dumps(content, ensure_ascii=False, separators=(",", ":")), None
         except SchemaRegistryError as error:
             if error.http_status_code != _NOT_FOUND:
-                raise KafkaFailed(f"the schema registry refuses: {error.error_message}") from None
+                with registry_failures("source.schema_registry"):
+                    raise
             number = int.from_bytes(header[1:], "big")
             reason = self._unknown[header] = f"there is no schema with the id {number}"
             return None, reason
-        except TransportError as error:
-            raise KafkaFailed(
-                f"the schema registry cannot be reached: {error}. Look at the url under "
-                "source.schema_registry"
-            ) from None
+        except TransportError:
+            with registry_failures("source.schema_registry"):
+                raise
         except Exception as error:  # noqa: BLE001 - whatever a decoder finds in foreign bytes
             told = str(error).partition("\n")[0] or type(error).__name__
             return None, f"cannot be read: {told}"[:_LONGEST_REASON]

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from typing import Final
 
+from processor_runtime.secret_names import secret_options
+
 PREFIX: Final = "kafka."
 BOOTSTRAP_SERVERS: Final = "kafka.bootstrap.servers"
 SUBSCRIPTIONS: Final = ("subscribe", "subscribePattern", "assign")
@@ -31,16 +33,6 @@ MISSING_LIBRARY: Final = (
     "pip install 'percept[kafka]'. Or name Spark's own connector under packages"
 )
 
-_SECRETS: Final = (
-    "password",
-    "secret",
-    "jaas",
-    "token",
-    "user.info",
-    ".key.",
-    "pem",
-    "oauthbearer.config",
-)
 _JAAS: Final = re.compile(
     r"""\s*[\w.]*\.(?:Plain|Scram)LoginModule\s+required\s(?=.*\busername="(?P<username>[^"]*)")"""
     r"""(?=.*\bpassword="(?P<password>[^"]*)").*;\s*""",
@@ -153,7 +145,7 @@ def client_settings(options: Mapping[str, str]) -> dict[str, str]:
 
 def secret_values(options: Mapping[str, str]) -> frozenset[str]:
     """Return the values of options, and what is in them, that no message may contain."""
-    hidden = {value for name, value in options.items() if any(word in name for word in _SECRETS)}
+    hidden = set(secret_options(options))
     for value in options.values():
         if (found := _JAAS.fullmatch(value)) is not None:
             hidden.add(found["password"])

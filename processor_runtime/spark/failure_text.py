@@ -14,19 +14,10 @@ from pyspark.errors import PySparkException
 
 from cep.nfa.errors import error_message
 from contract.problem_text import HIDDEN, first_line, masked
+from processor_runtime.secret_names import secret_options
 
 _LONGEST: Final = 500
 _SHORTEST_SECRET: Final = 4
-_SECRET_WORDS: Final = (
-    "password",
-    "secret",
-    "token",
-    "key",
-    "jaas",
-    "credential",
-    "signature",
-    "user.info",
-)
 # What Spark says around the reason of a failure: which query, which task, which SQLSTATE.
 _AROUND: Final = re.compile(
     r"\[STREAM_FAILED\] Query \[.*?\] terminated with exception: "
@@ -71,15 +62,6 @@ def without(text: str, secrets: Iterable[str]) -> str:
     return _CREDENTIALS.sub(rf"\1{HIDDEN}@", masked(text, secrets))
 
 
-def secret_options(options: Mapping[str, str]) -> frozenset[str]:
-    """Return the values of options whose names say that they are secret."""
-    return frozenset(
-        value
-        for name, value in options.items()
-        if value and any(word in name.lower() for word in _SECRET_WORDS)
-    )
-
-
 def secrets_of(document: Mapping[str, Any], environment: Mapping[str, str]) -> frozenset[str]:
     """Return what must not be shown of a job file: secret options, and variables named as `…_env`.
 
@@ -103,14 +85,9 @@ def _secrets(data: Any, environment: Mapping[str, str]) -> Iterator[str]:
     for name, value in texts.items():
         if name.endswith("_env"):
             yield environment.get(value, "").strip()
-    yield from secret_options({name: texts[name] for name in texts if not _names_only(name)})
+    yield from secret_options(texts)
     for value in data.values():
         yield from _secrets(value, environment)
-
-
-def _names_only(name: str) -> bool:
-    """Whether a key of the job file says where a secret is, not what it is."""
-    return name.endswith(("_env", "_file"))
 
 
 def _spark_text(error: Py4JJavaError | PySparkException) -> str:

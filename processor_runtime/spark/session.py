@@ -16,6 +16,7 @@ from py4j.protocol import Py4JError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from processor_runtime.secret_names import SENSITIVE_NAME
 from processor_runtime.spark.java_options import java_options
 
 _log = logging.getLogger("percept.job")
@@ -40,6 +41,10 @@ _SETTINGS: Final[Mapping[str, str]] = {
     # which takes whoever connects to it: another process, or a client whose server had that port.
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.ui.showConsoleProgress": "false",
+    # Plans, which are in logs and errors, name all options. Spark's own words for secrets lack
+    # that of a schema registry, among others; addresses may have a password in them.
+    "spark.redaction.regex": SENSITIVE_NAME,
+    "spark.sql.redaction.options.regex": f"{SENSITIVE_NAME}|url",
     # Spark keeps what it tells about the past in memory, whether or not its pages are served, and
     # a job runs some jobs of Spark with every batch for months.
     "spark.ui.retainedJobs": "100",

@@ -1,12 +1,13 @@
 """Rows as Kafka records: keyed by processor and key, named by headers.
 
-    row ──► key ["failed-logins","eve"] · value: JSON of the row · headers row_id, match_id, kind
+    row ──► key ["failed-logins","eve"] · value: JSON of the row, or by a schema · headers row_id, …
 
 Rows of one key of a processor go to one partition. A batch that is written again produces the same
 records. Percept's own connector writes from the driver, so that executors need no password for it,
 in the order of event time; Spark's connector writes from its executors.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, Row
@@ -20,7 +21,7 @@ from processor_runtime.kafka.settings import (
     is_installed,
     secret_values,
 )
-from processor_runtime.spark.failure_text import secret_options
+from processor_runtime.secret_names import secret_options
 from processor_runtime.spark.sinks.row_columns import ROW_ID, row_json, with_times
 from processor_runtime.spark.sinks.row_identity import tasks_for, with_identity
 
@@ -31,7 +32,8 @@ class KafkaSink:
     """Writes batches to a topic, by librdkafka.
 
     Raises:
-        ValueError: the library of the extra `kafka` is not installed, or a setting is of Java.
+        ValueError: the library of the extra `kafka` is not installed, a setting is of Java, or the
+            schema of a file is none.
     """
 
     def __init__(self, output: KafkaOutput) -> None:
@@ -41,7 +43,8 @@ class KafkaSink:
 
         self._record = Record
         self._producer = BatchProducer(client_settings(output.options), output.topic)
-        self.secrets = secret_values(output.options)
+        self._value = _encoder(output)
+        self.secrets = secret_values(output.options | output.schema_registry)
         self.remedy = (
             f"Look at the brokers {output.options[BOOTSTRAP_SERVERS]}, at the topic "
             f"{output.topic}, and at kafka.message.max.bytes if a record is too large. {_AGAIN}"
@@ -61,7 +64,28 @@ class KafkaSink:
     def _of_row(self, row: Row) -> Any:
         headers = tuple((each["key"], bytes(each["value"])) for each in row["headers"])
         key = None if row["key"] is None else row["key"].encode()
-        return self._record(key, row["value"].encode(), headers)
+        return self._record(key, self._value(row["value"]), headers)
+
+
+def _encoder(output: KafkaOutput) -> Callable[[str], bytes]:
+    """Return what makes values of the JSON of rows."""
+    if output.value_format == "json":
+        return str.encode
+    from processor_runtime.kafka.encoding import (  # noqa: PLC0415 - other jobs need it not
+        OutputForm,
+        RowEncoder,
+        check_output_form,
+    )
+
+    form = OutputForm(
+        name=output.value_format,
+        topic=output.topic,
+        registry=tuple(output.schema_registry.items()),
+        schema=output.written_schema(),
+        registers=output.register_schema,
+    )
+    check_output_form(form)
+    return RowEncoder(form)
 
 
 class SparkKafkaSink:

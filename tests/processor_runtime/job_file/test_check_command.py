@@ -206,6 +206,42 @@ def test_settings_of_kafka_are_checked_without_a_broker_and_without_repeating_se
     assert "hush-hush" not in result.output
 
 
+def test_settings_that_the_security_protocol_ignores_are_warned_of_with_place_and_mend(
+    tmp_path: Path,
+) -> None:
+    login = {"kafka.sasl.username": "percept", "kafka.sasl.password": "hush-hush"}
+    document = minimal(
+        source={"format": "kafka"} | kafka_part(subscribe="t", **login),
+        outputs=[
+            {"type": "kafka", "topic": "t", "kinds": ["match", "error"]}
+            | kafka_part(**{"kafka.security.protocol": "SSL", "kafka.ssl.ca.location": ""}),
+            {"type": "kafka", "topic": "t", "name": "u"}
+            | kafka_part(**{"kafka.ssl.key.location": "/a", "kafka.sasl.mechanism": "PLAIN"})
+            | {"connector": "spark"},
+        ],
+    )
+    path = written(tmp_path, document)
+    result = check(path, "--json")
+    told = {
+        each["path"]: (each["line"], each["message"], each["remedy"])
+        for each in report(result)["warnings"]
+        if ".options." in each["path"]
+    }
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert {place: lines[line - 1].split(":")[0].strip() for place, (line, *_) in told.items()} == {
+        "source.options.kafka.sasl.username": "kafka.sasl.username",
+        "outputs[1].options.kafka.ssl.key.location": "kafka.ssl.key.location",
+        "outputs[1].options.kafka.sasl.mechanism": "kafka.sasl.mechanism",
+    }
+    _, message, remedy = told["source.options.kafka.sasl.username"]
+    assert message == (
+        "kafka.sasl.username and kafka.sasl.password are not used: with kafka.security.protocol "
+        "PLAINTEXT, the default, nobody logs in."
+    )
+    assert remedy.startswith("Write kafka.security.protocol: SASL_SSL (or, in a network")
+    assert "hush-hush" not in result.output
+
+
 @pytest.mark.parametrize(
     ("how", "place", "told"),
     [
@@ -224,6 +260,32 @@ def test_schemas_of_values_are_checked_without_a_registry(
     monkeypatch.chdir(tmp_path)
     source = {"format": "kafka", "value_format": "avro"} | kafka_part(subscribe="t") | how
     result = check(written(tmp_path, minimal(source=source)), "--json")
+    assert result.exit_code == 2
+    (problem,) = report(result)["problems"]
+    assert problem["path"] == place
+    assert told in problem["message"]
+    assert "hush-hush" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("how", "place", "told"),
+    [
+        ({"schema_file": "absent.avsc"}, "outputs[0].schema_file", "cannot be read"),
+        ({"schema_file": "job.yaml"}, "outputs[0].schema_file", "no schema of Avro"),
+        (
+            {"schema_registry": {"url": "http://r", "basic.auth.user.info": "hush-hush"}},
+            "outputs[0].schema_registry",
+            "must be in the form",
+        ),
+    ],
+)
+def test_schemas_of_an_output_are_checked_without_a_registry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: dict[str, Any], place: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    part = {"type": "kafka", "topic": "t", "value_format": "avro"} | kafka_part()
+    part |= {"schema_registry": {"url": "http://r"}} | how
+    result = check(written(tmp_path, minimal(outputs=[part])), "--json")
     assert result.exit_code == 2
     (problem,) = report(result)["problems"]
     assert problem["path"] == place

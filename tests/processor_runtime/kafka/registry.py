@@ -33,6 +33,18 @@ class Registry:
         )
         return self.schemas[-1]
 
+    def post(self, path: str, schema: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        """Return status and content for a schema: registered, or looked up under a subject."""
+        _, subject, *is_new = path.partition("?")[0].strip("/").split("/")
+        if self.fails_with is not None:
+            return self.fails_with, {"error_code": self.fails_with, "message": "not now"}
+        if is_new:
+            return 200, self.register(subject, schema)
+        for each in self.schemas:
+            if each["subject"] == subject and each["schema"] == schema["schema"]:
+                return 200, each
+        return 404, {"error_code": 40403, "message": "Schema not found"}
+
     def answer(self, path: str) -> tuple[int, dict[str, Any]]:
         """Return status and content for a path."""
         if self.fails_with is not None:
@@ -40,6 +52,8 @@ class Registry:
         match path.partition("?")[0].strip("/").split("/"):
             case ["schemas", "ids", number]:
                 found = [each for each in self.schemas if str(each["id"]) == number]
+            case ["subjects", subject, "versions", "latest"]:
+                found = [each for each in self.schemas if each["subject"] == subject][-1:]
             case ["subjects", subject, "versions", version]:
                 found = [
                     each
@@ -66,8 +80,7 @@ def registry() -> Iterator[Registry]:
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            subject = self.path.partition("?")[0].split("/")[2]
-            self._send(200, state.register(subject, body))
+            self._send(*state.post(self.path, body))
 
         def _send(self, status: int, content: dict[str, Any]) -> None:
             text = json.dumps(content).encode()

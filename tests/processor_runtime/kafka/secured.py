@@ -23,6 +23,7 @@ from struct import pack, unpack_from
 from typing import Any, Final
 
 from tests.processor_runtime.kafka.certificates import Certified
+from tests.processor_runtime.kafka.tls_streams import TlsStream
 
 API_VERSIONS, HANDSHAKE, AUTHENTICATE = 18, 17, 36
 _NAME_BROKERS: Final = (3, 10, 60)  # Metadata, FindCoordinator, DescribeCluster
@@ -30,6 +31,7 @@ _FLEXIBLE_SINCE: Final = 3  # of ApiVersions
 _HOST: Final = "127.0.0.1"
 _WRONG_MECHANISM, _FAILED = 33, 58
 _ROUNDS: Final = 4096
+_QUIET_ROUNDS: Final = 10
 
 
 class Refused(Exception):
@@ -87,7 +89,6 @@ class _Guards:
     protection: Protection
     port_of: dict[int, int] = field(default_factory=dict)
     _servers: list[asyncio.Server] = field(default_factory=list)
-    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def start(self, ports: list[int]) -> None:
         context = self.protection.context()
@@ -96,32 +97,44 @@ class _Guards:
             async def serve(
                 reader: asyncio.StreamReader, writer: asyncio.StreamWriter, behind: int = port
             ) -> None:
-                task = asyncio.current_task()
-                assert task is not None
-                self._tasks.add(task)
                 try:
-                    await _Connection(self, reader, writer).serve(behind)
+                    await self._serve(reader, writer, context, behind)
                 except (OSError, EOFError, Refused, asyncio.CancelledError):
                     pass
                 finally:
-                    self._tasks.discard(task)
                     writer.close()
 
-            server = await asyncio.start_server(serve, _HOST, 0, ssl=context)
+            server = await asyncio.start_server(serve, _HOST, 0)
             self.port_of[port] = server.sockets[0].getsockname()[1]
             self._servers.append(server)
+
+    async def _serve(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        context: ssl.SSLContext | None,
+        behind: int,
+    ) -> None:
+        if context is None:
+            await _Connection(self, reader, writer).serve(behind)
+            return
+        stream = TlsStream(reader, writer, context)
+        await stream.accept()
+        await _Connection(self, stream, stream).serve(behind)
 
     async def stop(self) -> None:
         for server in self._servers:
             server.close()
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        # Those that are still in a handshake belong to no task.
         loop: Any = asyncio.get_running_loop()
-        for _ in range(10):  # and some are being accepted
-            for transport in list(loop._transports.values()):
+        # What is being accepted has a transport only after a while. No task is cancelled: one that
+        # has not begun would leave its socket open; all end with their connections.
+        quiet = 0
+        while quiet < _QUIET_ROUNDS:
+            tasks = asyncio.all_tasks() - {asyncio.current_task()}
+            open_ones = [each for each in loop._transports.values() if each._sock is not None]
+            for transport in open_ones:
                 transport.abort()
+            quiet = 0 if tasks or open_ones else quiet + 1
             await asyncio.sleep(0.02)
 
     def with_guards(self, answer: bytes) -> bytes:
@@ -137,8 +150,8 @@ class _Connection:
     """One client, and a connection to the broker behind."""
 
     guards: _Guards
-    reader: asyncio.StreamReader
-    writer: asyncio.StreamWriter
+    reader: asyncio.StreamReader | TlsStream
+    writer: asyncio.StreamWriter | TlsStream
     _asked: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     async def serve(self, port: int) -> None:
@@ -178,11 +191,11 @@ class _Connection:
         self.writer.close()
 
 
-async def _frame(reader: asyncio.StreamReader) -> bytes:
+async def _frame(reader: asyncio.StreamReader | TlsStream) -> bytes:
     return await reader.readexactly(unpack_from(">i", await reader.readexactly(4))[0])
 
 
-def _send(writer: asyncio.StreamWriter, frame: bytes) -> None:
+def _send(writer: asyncio.StreamWriter | TlsStream, frame: bytes) -> None:
     writer.write(pack(">i", len(frame)) + frame)
 
 

@@ -134,6 +134,27 @@ def test_a_client_is_known_by_its_certificate(kafka: Brokers, certificates: Cert
             assert "kafka.ssl.certificate.location and kafka.ssl.key.location" in text
 
 
+def test_a_certificate_of_a_foreign_authority_is_refused_and_told_to_be_so(
+    kafka: Brokers, certificates: Certificates
+) -> None:
+    kafka.create("strangers", 1)
+    stranger = certificates.other.sign("stranger", password=KEY_PASSWORD)
+    protection = Protection(certificates.broker, certificates.ours.certificate)
+    with secured(kafka, protection) as servers:
+        settings = servers | certificates.trust | certificates.own
+        foreign = {
+            "ssl.certificate.location": str(stranger.certificate),
+            "ssl.key.location": str(stranger.key),
+        }
+        for text in failures(settings | foreign):
+            assert re.search(r"127\.0\.0\.1:\d+ does not take the certificate", text), text
+            assert "(unknown ca)" in text
+            assert "kafka.ssl.certificate.location and kafka.ssl.key.location" in text
+            assert "the authority that the brokers trust" in text
+        # Nothing came through, and whoever has the right one is let in.
+        assert ends(settings, "strangers") == {("strangers", 0): 0}
+
+
 @pytest.mark.parametrize(
     ("case", "told"),
     [

@@ -56,6 +56,8 @@ def test_secrets_are_known_wherever_they_are_written() -> None:
         "kafka.sasl.password": "pw",
         "kafka.ssl.key.pem": "pem",
         "kafka.sasl.oauthbearer.client.secret": "oauth",
+        "basic.auth.user.info": "me:its-password",
         "kafka.bootstrap.servers": "k:1",
     }
-    assert secret_values(options) == {JAAS, "hush-hush", "pw", "pem", "oauth"}
+    hidden = {JAAS, "hush-hush", "pw", "pem", "oauth", "me:its-password", "its-password"}
+    assert secret_values(options) == hidden

@@ -1,6 +1,7 @@
 """The records that rows become, and names of rows that stay the same."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from processor_runtime.spark.sinks import OutputFailed, create_sinks
 from processor_runtime.spark.sinks.kafka import kafka_records
 from processor_runtime.spark.sinks.row_identity import with_identity
 from tests.processor_runtime.kafka.brokers import brokers
+from tests.processor_runtime.kafka.registry import registry
 from tests.processor_runtime.sinks.rows import (
     error,
     frame,
@@ -19,6 +21,11 @@ from tests.processor_runtime.sinks.rows import (
     side,
     surroundings,
 )
+
+pytest.importorskip("confluent_kafka", reason="the extra 'kafka' is not installed")
+from confluent_kafka.schema_registry import SchemaRegistryClient
+from confluent_kafka.schema_registry.avro import AvroDeserializer
+from confluent_kafka.serialization import MessageField, SerializationContext
 
 pytestmark = pytest.mark.spark
 
@@ -92,6 +99,45 @@ def test_rows_become_records_in_the_order_of_event_time_and_again_the_same(
     assert found[:3] == found[3:]
     assert found[0][0] == b'["failed-logins","eve"]'
     assert dict(found[0][2])["row_id"] == f"{1:032x}".encode()
+
+
+def test_rows_are_written_by_a_schema_and_one_that_does_not_fit_ends_the_batch(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    fields = [
+        {"name": "row_id", "type": "string"},
+        {"name": "output", "type": {"type": "map", "values": ["long", "string"]}},
+    ]
+    schema = tmp_path / "alert.avsc"
+    schema.write_text(json.dumps({"type": "record", "name": "Alert", "fields": fields}))
+    with brokers() as cluster, registry() as schemas:
+        cluster.create("found", 1)
+        wanted = output(
+            type="kafka",
+            topic="found",
+            options=cluster.options,
+            value_format="avro",
+            schema_registry={"url": schemas.url, "basic.auth.user.info": "me:hush-hush"},
+            schema_file=str(schema),
+        )
+        with create_sinks([wanted], surroundings()) as outputs:
+            outputs.write(frame(spark, match(1), match(2)), 0, {"match": 2})
+            with pytest.raises(OutputFailed, match=r"output 'kafka': .*row 0*3 of rule") as told:
+                outputs.write(frame(spark, match(3, output="[7]")), 1, {"match": 1})
+        records = cluster.records("found", [0])
+        read = AvroDeserializer(SchemaRegistryClient({"url": schemas.url}))
+        context = SerializationContext("found", MessageField.VALUE)
+        found = [read(each.value(), context) for each in records]
+    assert [each["output"] for each in found] == [
+        {"user": "eve", "failures": number} for number in (1, 2)
+    ]
+    assert [dict(each.headers())["row_id"].decode() for each in records] == [
+        each["row_id"] for each in found
+    ]
+    assert "does not fit the schema 101 of found-value: output: a list, and the sch" in str(
+        told.value
+    )
+    assert "hush-hush" not in str(told.value)
 
 
 def test_a_topic_that_cannot_be_written_to_ends_the_batch_and_says_where_to_look(

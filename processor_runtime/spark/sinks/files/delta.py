@@ -6,7 +6,7 @@ Source: Delta Lake, "Idempotent table writes in foreachBatch" (txnAppId, txnVers
 from pyspark.sql import DataFrame
 
 from processor_runtime.job_file.outputs import DeltaOutput
-from processor_runtime.spark.failure_text import secret_options
+from processor_runtime.secret_names import secret_options
 from processor_runtime.spark.sinks.output_sink import SinkSurroundings
 from processor_runtime.spark.sinks.row_columns import with_times
 

@@ -5,7 +5,7 @@ from typing import Final
 from pyspark.sql import DataFrame
 
 from processor_runtime.job_file.outputs import JsonOutput, ParquetOutput
-from processor_runtime.spark.failure_text import secret_options
+from processor_runtime.secret_names import secret_options
 from processor_runtime.spark.sinks.files.batch_directories import BatchDirectories
 from processor_runtime.spark.sinks.files.directory import HadoopDirectory
 from processor_runtime.spark.sinks.output_sink import SinkSurroundings

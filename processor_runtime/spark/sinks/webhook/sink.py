@@ -14,7 +14,8 @@ from typing import Final
 from pyspark.sql import DataFrame
 
 from processor_runtime.job_file.outputs import WebhookOutput
-from processor_runtime.spark.failure_text import secret_options, without
+from processor_runtime.secret_names import secret_options
+from processor_runtime.spark.failure_text import without
 from processor_runtime.spark.sinks.local_rows import rows_in_order
 from processor_runtime.spark.sinks.output_sink import SinkSurroundings
 from processor_runtime.spark.sinks.row_columns import ROW_ID, row_json, with_times

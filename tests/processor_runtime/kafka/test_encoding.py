@@ -1,0 +1,292 @@
+"""Rows in Avro and Protobuf: read by Confluent's deserializers, or refused with where and what."""
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from processor_runtime.kafka.settings import KafkaOptionError
+from tests.processor_runtime.kafka.registry import Registry, registry
+
+pytest.importorskip("confluent_kafka", reason="the extra 'kafka' is not installed")
+from confluent_kafka.schema_registry import SchemaRegistryClient
+from confluent_kafka.schema_registry.avro import AvroDeserializer
+from confluent_kafka.serialization import MessageField, SerializationContext
+from google.protobuf import descriptor_pb2
+
+from processor_runtime.kafka.avro_values import Unfit, fitted
+from processor_runtime.kafka.cluster import KafkaFailed
+from processor_runtime.kafka.decoding import ValueForm, with_json
+from processor_runtime.kafka.encoding import OutputForm, RowEncoder, check_output_form
+from processor_runtime.kafka.messages import ProtobufMessages
+
+ROW: dict[str, Any] = {
+    "row_id": "1f",
+    "kind": "match",
+    "processor_id": "tested-card",
+    "version": 3,
+    "epoch": 2**40,
+    "key": ["4711", 7],
+    "match_id": "1f",
+    "start_time": "2026-11-23T10:00:00.250Z",
+    "end_time": "2026-11-23T10:03:00.000Z",
+    "start_ms": 1_795_428_000_250,
+    "end_ms": 1_795_428_180_000,
+    "output": {"card": "4711", "spent": "250.00", "day": "2026-11-23", "tags": ["a"]},
+}
+START = datetime(2026, 11, 23, 10, 0, 0, 250_000, UTC)
+OWN = {
+    "type": "record",
+    "name": "Alert",
+    "fields": [
+        {"name": "row_id", "type": "string"},
+        {"name": "start_time", "type": {"type": "long", "logicalType": "timestamp-micros"}},
+        {"name": "note", "type": "string", "default": "none"},
+        {"name": "error", "type": ["null", "string"], "default": None},
+        {
+            "name": "output",
+            "type": {
+                "type": "record",
+                "name": "Spent",
+                "fields": [
+                    {"name": "card", "type": "string"},
+                    {
+                        "name": "spent",
+                        "type": {
+                            "type": "bytes",
+                            "logicalType": "decimal",
+                            "precision": 6,
+                            "scale": 2,
+                        },
+                    },
+                    {"name": "day", "type": ["null", {"type": "int", "logicalType": "date"}]},
+                    {"name": "tags", "type": {"type": "array", "items": "string"}},
+                ],
+            },
+        },
+    ],
+}
+
+
+@pytest.fixture
+def schemas() -> Iterator[Registry]:
+    with registry() as running:
+        yield running
+
+
+def form(schemas: Registry, name: str = "avro", **keys: Any) -> OutputForm:
+    settings = (("max.retries", "0"), ("url", schemas.url))
+    return OutputForm(name, "alerts", settings, **keys)
+
+
+def encoded(how: OutputForm, row: dict[str, Any]) -> bytes:
+    return RowEncoder(how)(json.dumps(row))
+
+
+def of_avro(schemas: Registry, value: bytes) -> dict[str, Any]:
+    client = SchemaRegistryClient({"url": schemas.url})
+    found = AvroDeserializer(client)(value, SerializationContext("alerts", MessageField.VALUE))
+    assert isinstance(found, dict)
+    return found
+
+
+def test_percepts_own_schema_has_all_of_a_row_with_json_for_what_rules_differ_in(
+    schemas: Registry,
+) -> None:
+    encode = RowEncoder(form(schemas))
+    first, second = encode(json.dumps(ROW)), encode(json.dumps({"row_id": "e", "kind": "error"}))
+    found = of_avro(schemas, first)
+    assert [json.loads(found[name]) for name in ("key", "output")] == [ROW["key"], ROW["output"]]
+    assert (found["start_time"], found["epoch"], found["tag"]) == (START, 2**40, None)
+    other = of_avro(schemas, second)
+    assert {name for name, value in other.items() if value is not None} == {"row_id", "kind"}
+    (registered,) = schemas.schemas
+    assert registered["subject"] == "alerts-value"
+    assert first[:5] == second[:5] == b"\0" + registered["id"].to_bytes(4, "big")
+
+
+def test_a_schema_of_a_file_is_registered_once_and_takes_the_fields_it_names(
+    schemas: Registry,
+) -> None:
+    how = form(schemas, schema=json.dumps(OWN))
+    values = [encoded(how, ROW) for _ in range(2)]
+    assert values[0] == values[1]
+    assert len(schemas.schemas) == 1
+    assert of_avro(schemas, values[0]) == {
+        "row_id": "1f",
+        "start_time": START,
+        "note": "none",
+        "error": None,
+        "output": {
+            "card": "4711",
+            "spent": Decimal("250.00"),
+            "day": date(2026, 11, 23),
+            "tags": ["a"],
+        },
+    }
+
+
+def test_a_message_of_percepts_own_tells_what_is_missing_from_nothing(schemas: Registry) -> None:
+    encode = RowEncoder(form(schemas, "protobuf"))
+    read = ProtobufMessages(SchemaRegistryClient({"url": schemas.url}))
+    found = read(encode(json.dumps(ROW | {"version": 0})))
+    assert json.loads(found["output"]) == ROW["output"]
+    assert (found["start_time"], found["epoch"]) == ("2026-11-23T10:00:00.250Z", str(2**40))
+    assert found["version"] == 0
+    assert read(encode('{"row_id": "e", "kind": "error"}')) == {"row_id": "e", "kind": "error"}
+
+
+@pytest.mark.parametrize("name", ["avro", "protobuf"])
+def test_what_is_written_is_what_a_source_reads(schemas: Registry, name: str) -> None:
+    value = encoded(form(schemas, name), ROW)
+    columns = pa.schema([("value", pa.binary())])
+    wanted = columns.append(pa.field("decoded", pa.string())).append(
+        pa.field("unreadable", pa.string())
+    )
+    batch = pa.RecordBatch.from_arrays([pa.array([value])], schema=columns)
+    how = ValueForm(name, (("url", schemas.url),))
+    (row,) = with_json(batch, how, wanted).to_pylist()
+    assert row["unreadable"] is None
+    assert json.loads(json.loads(row["decoded"])["output"]) == ROW["output"]
+
+
+def test_without_registering_the_newest_schema_of_the_subject_is_used(schemas: Registry) -> None:
+    how = form(schemas, registers=False)
+    with pytest.raises(KafkaFailed, match=r"has no schema under alerts-value\. Register it"):
+        encoded(how, ROW)
+    schemas.register("alerts-value", {"schema": json.dumps(OWN | {"name": "Older"})})
+    schemas.register("alerts-value", {"schema": json.dumps(OWN)})
+    before = len(schemas.schemas)
+    value = encoded(how, ROW)
+    assert int.from_bytes(value[1:5], "big") == schemas.schemas[-1]["id"]
+    given = form(schemas, registers=False, schema=json.dumps(OWN | {"name": "Older"}))
+    assert int.from_bytes(encoded(given, ROW)[1:5], "big") == schemas.schemas[0]["id"]
+    other = form(schemas, registers=False, schema=json.dumps(OWN | {"name": "Other"}))
+    with pytest.raises(KafkaFailed, match=r"has not this schema under alerts-value"):
+        encoded(other, ROW)
+    with pytest.raises(KafkaFailed, match=r"is of AVRO\. Write value_format: avro"):
+        encoded(form(schemas, "protobuf", registers=False), ROW)
+    assert len(schemas.schemas) == before
+
+
+def test_messages_of_ones_own_are_written_by_the_registrys_schema(schemas: Registry) -> None:
+    file = descriptor_pb2.FileDescriptorProto(name="a.proto", package="own", syntax="proto3")
+    alert = file.message_type.add(name="Alert")
+    alert.field.add(name="row_id", number=1, label=1, type=9)
+    alert.field.add(name="output", number=2, label=1, type=11, type_name=".own.Alert.Spent")
+    nested = alert.nested_type.add(name="Spent")
+    nested.field.add(name="spent", number=1, label=1, type=1)
+    schemas.register("alerts-value", {"schema": text_of(file), "schemaType": "PROTOBUF"})
+    how = form(schemas, "protobuf", registers=False)
+    read = ProtobufMessages(SchemaRegistryClient({"url": schemas.url}))
+    assert read(encoded(how, ROW)) == {"row_id": "1f", "output": {"spent": 250.0}}
+    with pytest.raises(KafkaFailed, match=r"row 1f of rule tested-card does not fit .*spent"):
+        encoded(how, ROW | {"output": {"spent": "much"}})
+
+
+def text_of(file: descriptor_pb2.FileDescriptorProto) -> str:
+    return base64.b64encode(file.SerializeToString()).decode()
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"spent": "hush"}, "output.spent: a text, and the schema wants decimal"),
+        ({"spent": "0.001"}, "output.spent: the number has more digits than decimal(6, 2)"),
+        ({"spent": "99999.00"}, "output.spent: the number has more digits than decimal(6, 2)"),
+        ({"day": "hush"}, "output.day: a text, and the schema wants date"),
+        ({"tags": "hush"}, "output.tags: a text, and the schema wants array"),
+        ({"tags": [None]}, "output.tags[0]: the row has none, and the schema wants string"),
+        ({"card": None}, "output.card: the row has none, and the schema wants string"),
+    ],
+)
+def test_a_row_that_does_not_fit_is_told_with_row_field_and_mend_and_without_values(
+    schemas: Registry, changed: dict[str, Any], told: str
+) -> None:
+    row = ROW | {"output": ROW["output"] | changed}
+    with pytest.raises(KafkaFailed) as error:
+        encoded(form(schemas, schema=json.dumps(OWN)), row)
+    text = str(error.value)
+    assert re.match(
+        r"topic alerts: the row 1f of rule tested-card does not fit the schema \d+", text
+    )
+    assert f"schema {schemas.schemas[0]['id']} of alerts-value: {told}. Change the schema" in text
+    assert "hush" not in text
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "wanted"),
+    [
+        ("int", 2**31 - 1, 2**31 - 1),
+        (["int", "long"], 2**31, 2**31),
+        ("double", "NaN", float("nan")),
+        ("float", 3, 3.0),
+        (["null", "string", "long"], 3, 3),
+        (["null", "string", "long"], {"a": [1]}, '{"a":[1]}'),
+        ({"type": "map", "values": "long"}, {"a": 1}, {"a": 1}),
+        ({"type": "fixed", "name": "F", "size": 2}, "/wA=", b"\xff\x00"),
+        ({"type": "enum", "name": "E", "symbols": ["A"]}, "A", "A"),
+        ({"type": "long", "logicalType": "timestamp-micros"}, 5, 5_000),
+        ({"type": "bytes"}, "/wA=", b"\xff\x00"),
+    ],
+)
+def test_a_value_takes_the_type_of_its_field(schema: Any, value: Any, wanted: Any) -> None:
+    found = fitted(value, schema)
+    assert found == wanted or (found != found and wanted != wanted)  # noqa: PLR0124 - NaN
+    assert type(found) is type(wanted)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ("int", 2**31),
+        ("long", True),
+        ("long", 1.5),
+        ("boolean", 1),
+        ("string", None),
+        ("bytes", "no Base64!"),
+        ({"type": "fixed", "name": "F", "size": 3}, "/wA="),
+        ({"type": "enum", "name": "E", "symbols": ["A"]}, "B"),
+        (["null"], 1),
+        ({"type": "bytes", "logicalType": "decimal", "precision": 4, "scale": 0}, "NaN"),
+    ],
+)
+def test_a_value_of_another_type_is_refused(schema: Any, value: Any) -> None:
+    with pytest.raises(Unfit):
+        fitted(value, schema)
+
+
+def test_what_the_registry_says_is_told_with_where_to_look(schemas: Registry) -> None:
+    encode = RowEncoder(form(schemas))
+    schemas.fails_with = 409
+    with pytest.raises(KafkaFailed, match=r"not compatible with .*: not now\. Change schema_file"):
+        encode(json.dumps(ROW))
+    schemas.fails_with = 401
+    with pytest.raises(KafkaFailed, match="the schema registry refuses: not now"):
+        encode(json.dumps(ROW))
+    schemas.fails_with = None
+    assert of_avro(schemas, encode(json.dumps(ROW)))["row_id"] == "1f"
+    away = OutputForm("avro", "alerts", (("max.retries", "0"), ("url", "http://127.0.0.1:1")))
+    with pytest.raises(KafkaFailed, match=r"cannot be reached: .* of the output to alerts"):
+        encoded(away, ROW)
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        ("{", "schema_file: no schema of Avro"),
+        ('{"type": "rekord", "name": "R"}', "schema_file: no schema of Avro"),
+        ('"string"', "schema_file: the schema is no record"),
+    ],
+)
+def test_a_file_that_is_no_schema_of_rows_is_refused_before_anything_is_written(
+    schema: str, told: str
+) -> None:
+    with pytest.raises(KafkaOptionError, match=told):
+        check_output_form(OutputForm("avro", "alerts", (("url", "http://r"),), schema))
