@@ -43,7 +43,7 @@ cat >codemirror.js <<'JS'
 export { basicSetup, minimalSetup } from "codemirror";
 export { Compartment, EditorSelection, EditorState, StateEffect, StateField } from "@codemirror/state";
 export {
-  Decoration, EditorView, highlightActiveLine, keymap, lineNumbers, placeholder, tooltips,
+  Decoration, EditorView, WidgetType, highlightActiveLine, keymap, lineNumbers, placeholder, tooltips,
 } from "@codemirror/view";
 export { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 export { HighlightStyle, bracketMatching, foldGutter, syntaxHighlighting, syntaxTree } from "@codemirror/language";

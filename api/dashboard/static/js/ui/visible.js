@@ -20,20 +20,6 @@ function numberOf(character) {
   return `⟨U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`;
 }
 
-const CODE = /[A-Za-z0-9+/]{120,}={0,2}/g;
-
-/** A line of a text as it is shown: pickled code by its length, and a number that other code does not have. */
-export function shortLine(line) {
-  return visible(line.replace(CODE, (code) => `${code.slice(0, 8)}… (${code.length} characters of code, ${checksum(code)})`));
-}
-
-// FNV-1a: it tells versions apart; digests that are to be trusted come from the service.
-function checksum(text) {
-  let sum = 0x811c9dc5;
-  for (let at = 0; at < text.length; at += 1) sum = Math.imul(sum ^ text.charCodeAt(at), 0x01000193) >>> 0;
-  return sum.toString(16).padStart(8, "0");
-}
-
 /** A text for places without elements, such as tooltips: what stands beside it stays in its order. */
 export function isolated(text) {
   return `\u2068${text}\u2069`;
