@@ -23,7 +23,7 @@ npm install --silent esbuild@0.28.2 # its own install script fetches the binary
 cat >preact.js <<'JS'
 import { h } from "preact";
 import htm from "htm";
-export { Component, Fragment, createContext, createRef, h, render } from "preact";
+export { Component, Fragment, createContext, createRef, h, options, render } from "preact";
 export {
   useCallback, useContext, useEffect, useErrorBoundary, useId, useLayoutEffect, useMemo, useReducer,
   useRef, useState,

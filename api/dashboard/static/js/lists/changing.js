@@ -3,6 +3,7 @@ import { html, useEffect, useState } from "../../vendor/preact.js";
 import { send } from "../api.js";
 import { Time, plural } from "../format.js";
 import { readStreams } from "../streams.js";
+import { apart } from "../ui/apart.js";
 import { Segments } from "../ui/tabs.js";
 import { TimeField, localInput } from "../ui/time_field.js";
 import { visibleValue } from "../ui/visible.js";
@@ -126,9 +127,9 @@ function Some({ sign, name, values, total }) {
 
 /** What a change has done, as a message. @param {object} done the answer of the service @param {string|null} from */
 export function inWords(done, from) {
-  if (!done.is_changed) return `No change: ${done.name} is already up to date.`;
+  if (!done.is_changed) return apart`No change: ${done.name} is already up to date.`;
   const what = `${plural(done.added, "value")} added, ${plural(done.removed, "value")} removed`;
-  return from ? `${done.name}: version ${done.version} is scheduled: ${what}.` : `${done.name}: ${what}.`;
+  return from ? apart`${done.name}: version ${done.version} is scheduled: ${what}.` : apart`${done.name}: ${what}.`;
 }
 
 /** When a version is effective. @param {{from: string|null}} properties */

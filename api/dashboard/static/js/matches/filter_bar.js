@@ -9,6 +9,7 @@ import { FilterChip } from "../ui/chips.js";
 import { Search, Select } from "../ui/field.js";
 import { Segments } from "../ui/tabs.js";
 import { ViewsMenu } from "../ui/views.js";
+import { isolated } from "../ui/visible.js";
 import { ZoneNote } from "../ui/zone.js";
 import { SORTS, instantOf, localField, sortOf, wantedMatches, withoutFilters } from "./filters.js";
 
@@ -25,8 +26,8 @@ const PRESETS = [
 ];
 const CHIPS = {
   version: (version) => `version ${version}`,
-  job: (job) => `job ${job}`,
-  key: (key) => `key ${key}`,
+  job: (job) => `job ${isolated(job)}`,
+  key: (key) => `key ${isolated(key)}`,
   group: () => "of one group",
   kind: (kind) => (KINDS.some(([each]) => each === kind) ? null : kind),
 };

@@ -2,6 +2,7 @@
 import { html, useState } from "../../vendor/preact.js";
 import { send } from "../api.js";
 import { streams } from "../streams.js";
+import { apart } from "../ui/apart.js";
 import { Button } from "../ui/button.js";
 import { CodeBlock } from "../ui/code.js";
 import { Dialog } from "../ui/dialog.js";
@@ -33,7 +34,7 @@ export function NewToken({ onMade, onClose }) {
     onMade();
   };
   return made
-    ? html`<${Dialog} key="made" title=${html`The token <bdi>${made.name}</bdi>`} onClose=${onClose}>
+    ? html`<${Dialog} key="made" title=${apart`The token ${made.name}`} onClose=${onClose}>
         <p>Copy it now. It is not stored and cannot be shown again.</p>
         <${CodeBlock} text=${made.token} label="The token" />
         <footer><${Button} kind="primary" onClick=${onClose}>I have copied it<//></footer>

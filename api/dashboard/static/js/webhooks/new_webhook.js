@@ -3,6 +3,7 @@ import { html, useState } from "../../vendor/preact.js";
 import { send } from "../api.js";
 import { confinedTo } from "../session.js";
 import { streams } from "../streams.js";
+import { apart } from "../ui/apart.js";
 import { Button } from "../ui/button.js";
 import { CodeBlock } from "../ui/code.js";
 import { Dialog } from "../ui/dialog.js";
@@ -31,7 +32,7 @@ export function NewWebhook({ onMade, onClose }) {
 
 /** Shows a secret. @param {{webhook: object, onClose: () => void}} properties */
 export function Secret({ webhook, onClose }) {
-  return html`<${Dialog} key="made" title=${html`The secret of <bdi>${webhook.name}</bdi>`} onClose=${onClose}>
+  return html`<${Dialog} key="made" title=${apart`The secret of ${webhook.name}`} onClose=${onClose}>
     <p>Copy it now and give it to the receiver, which verifies signatures with it. It cannot be shown again.</p>
     <${CodeBlock} text=${webhook.secret} label="The secret" />
     <footer><${Button} kind="primary" onClick=${onClose}>I have copied it<//></footer>
