@@ -10,7 +10,7 @@ import { TextDiff } from "../rule/diff.js";
 import { can } from "../session.js";
 import { apart } from "../ui/apart.js";
 import { Confirm } from "../ui/dialog.js";
-import { TimeField, localInput } from "../ui/time_field.js";
+import { TimeField, instantOf, localInput } from "../ui/time_field.js";
 import { toast, toastProblem } from "../ui/toast.js";
 
 const AN_HOUR_MS = 3_600_000;
@@ -115,9 +115,9 @@ function whenChoices(rule, isPaused) {
 function timed(document, when, from) {
   const { effective_from: _written, ...content } = document;
   if (when !== "later") return content;
-  const at = new Date(from);
-  if (Number.isNaN(at.getTime())) throw new Error("Choose a date and time.");
-  return { ...content, effective_from: at.toISOString() };
+  const at = instantOf(from);
+  if (!at) throw new Error("Choose a date and time.");
+  return { ...content, effective_from: at };
 }
 
 async function replace(rule, document, comment, isTried, onConflict) {

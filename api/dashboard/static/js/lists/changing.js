@@ -5,7 +5,7 @@ import { Time, plural } from "../format.js";
 import { readStreams } from "../streams.js";
 import { apart } from "../ui/apart.js";
 import { Segments } from "../ui/tabs.js";
-import { TimeField, localInput } from "../ui/time_field.js";
+import { TimeField, instantOf, localInput } from "../ui/time_field.js";
 import { visibleValue } from "../ui/visible.js";
 import { scheduled } from "./model.js";
 
@@ -28,9 +28,8 @@ export const ANY_STATE = "*";
 export function useWhen() {
   const [choice, choose] = useState("now");
   const [typed, type] = useState(localInput(Date.now() + AN_HOUR_MS));
-  const at = new Date(typed);
   const isLater = choice === "later";
-  const from = isLater ? (Number.isNaN(at.getTime()) ? undefined : at.toISOString()) : null;
+  const from = isLater ? (instantOf(typed) ?? undefined) : null;
   return { isLater, from, choice, choose, typed, type };
 }
 

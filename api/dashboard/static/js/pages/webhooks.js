@@ -15,7 +15,7 @@ import { ProblemBox } from "../ui/problem.js";
 import { State } from "../ui/state.js";
 import { Table } from "../ui/table.js";
 import { toast, toastProblem } from "../ui/toast.js";
-import { NewWebhook, Secret } from "../webhooks/new_webhook.js";
+import { NewWebhook, WebhookSecret } from "../webhooks/new_webhook.js";
 
 const SECONDS = 5;
 
@@ -111,7 +111,7 @@ function Chosen({ webhook, refresh }) {
     html`<${Confirm} title=${apart`Create a new secret for ${webhook.name}?`} verb="New secret" act=${renew} onClose=${close}>
       <p>The current secret stops working immediately. Until the receiver has the new one, it will reject messages; they are retried.</p>
     <//>`}
-    ${renewed && html`<${Secret} webhook=${renewed} onClose=${() => setRenewed(null)} />`}
+    ${renewed && html`<${WebhookSecret} webhook=${renewed} onClose=${() => setRenewed(null)} />`}
     ${open?.body !== undefined &&
     html`<${Dialog} title=${`Message ${open.number}`} onClose=${close}>
       <p class="secondary">webhook-id: <code class="wrap-anywhere">${open.message_id}</code></p>

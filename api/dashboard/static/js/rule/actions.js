@@ -11,7 +11,7 @@ import { Button, ButtonLink } from "../ui/button.js";
 import { Confirm } from "../ui/dialog.js";
 import { SelectField } from "../ui/field.js";
 import { Menu } from "../ui/menu.js";
-import { TimeField, localInput } from "../ui/time_field.js";
+import { TimeField, instantOf, localInput } from "../ui/time_field.js";
 import { toast } from "../ui/toast.js";
 import { VersionDiff } from "./diff.js";
 import { Snooze } from "./snoozes.js";
@@ -173,15 +173,15 @@ export function Schedule({ rule, versions, refresh, onClose, chosen }) {
   const [version, setVersion] = useState(String(chosen ?? rule.version));
   const [from, setFrom] = useState(localInput(Date.now() + 3_600_000));
   const act = async (comment) => {
-    const at = new Date(from);
-    if (Number.isNaN(at.getTime())) throw new Error("Choose a date and time.");
+    const at = instantOf(from);
+    if (!at) throw new Error("Choose a date and time.");
     const found = await get(`${rulePath(rule)}/versions/${version}`);
     const { effective_until, ...content } = found.document;
     const labels = { description: rule.description, owner: rule.owner, tags: rule.tags };
-    const document = { ...content, ...labels, id: rule.id, stream: rule.stream, effective_from: at.toISOString() };
+    const document = { ...content, ...labels, id: rule.id, stream: rule.stream, effective_from: at };
     const make = async () => {
       await send("PUT", rulePath(rule), document, { query: { comment }, etag: etagOf(rule) });
-      toast(apart`${rule.id} is scheduled for ${localTime(at.getTime())}.`);
+      toast(apart`${rule.id} is scheduled for ${localTime(at)}.`);
       refresh();
     };
     await orPropose(rule, { document }, make, isPaused(rule))(comment);
