@@ -23,7 +23,7 @@ npm install --silent esbuild@0.28.2 # its own install script fetches the binary
 cat >preact.js <<'JS'
 import { h } from "preact";
 import htm from "htm";
-export { Component, Fragment, createContext, createRef, h, render } from "preact";
+export { Component, Fragment, createContext, createRef, h, options, render } from "preact";
 export {
   useCallback, useContext, useEffect, useErrorBoundary, useId, useLayoutEffect, useMemo, useReducer,
   useRef, useState,
@@ -43,7 +43,7 @@ cat >codemirror.js <<'JS'
 export { basicSetup, minimalSetup } from "codemirror";
 export { Compartment, EditorSelection, EditorState, StateEffect, StateField } from "@codemirror/state";
 export {
-  Decoration, EditorView, highlightActiveLine, keymap, lineNumbers, placeholder, tooltips,
+  Decoration, EditorView, WidgetType, highlightActiveLine, keymap, lineNumbers, placeholder, tooltips,
 } from "@codemirror/view";
 export { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 export { HighlightStyle, bracketMatching, foldGutter, syntaxHighlighting, syntaxTree } from "@codemirror/language";

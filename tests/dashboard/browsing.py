@@ -38,7 +38,7 @@ _CANDIDATES = ("chromium", "chromium-browser", "google-chrome")
 # there. Code and what somebody writes may hold any word, as may what tests put into a rule.
 _FOREIGN_WORDS = """
 const WORDS = /\\b(processors?|etag)\\b/i;
-const FREE = "pre, code, textarea, .cm-editor, bdi";
+const FREE = "pre, code, textarea, .cm-editor, .diff .text, bdi";
 const told = new Set();
 const tell = (text, element) => {
   if (!text || !WORDS.test(text) || element?.closest(FREE) || told.has(text)) return;

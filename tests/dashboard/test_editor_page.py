@@ -179,6 +179,16 @@ def test_a_draft_can_be_seen_as_json_and_back(editor: Page) -> None:
     expect(code).to_contain_text("id: guessed")
 
 
+def test_a_draft_that_cannot_be_read_keeps_its_format_and_text(editor: Page) -> None:
+    write(editor, TEXT)
+    expect(editor.locator(".draft-problems")).to_contain_text("valid")
+    write(editor, "id: [unfinished")
+    editor.get_by_role("button", name="JSON").click()
+    expect(editor.locator(".toast")).to_contain_text("Correct its errors")
+    expect(editor.get_by_role("textbox", name="The rule")).to_have_text("id: [unfinished")
+    expect(editor.get_by_role("button", name="YAML")).to_have_attribute("aria-pressed", "true")
+
+
 def test_a_version_is_published_at_a_time(editor: Page, dashboard: ServedDashboard) -> None:
     dashboard.publish(processor_document(id="guessed"))
     editor.goto(f"{RULE}/edit")

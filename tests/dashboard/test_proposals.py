@@ -115,14 +115,14 @@ def test_a_proposal_is_edited_made_stale_renewed_and_rejected(
     expect(ana.locator(".meanings")).to_contain_text("30 minutes")
 
     gated.post("/v1/processors/failed-logins/pause")
-    expect(ana.locator("[data-state=stale]")).to_have_text("outdated")
+    expect(ana.locator("[data-state=outdated]")).to_have_text("outdated")
     bob.goto(RULE)
     expect(bob.get_by_role("link", name="Proposal 1").locator("..")).to_contain_text("outdated")
     bob.goto(f"/proposals/{number}")
     expect(bob.get_by_role("button", name="Approve…")).to_be_disabled()
     ana.get_by_role("button", name="Renew…").click()
     ana.get_by_role("dialog").get_by_role("button", name="Renew").click()
-    expect(ana.locator("[data-state=proposed]")).to_be_visible()
+    expect(ana.locator("[data-state=open]")).to_be_visible()
     expect(bob.get_by_role("button", name="Approve…")).to_be_enabled()
     bob.get_by_role("button", name="Reject…").click()
     bob.get_by_label("Reason").fill(MARKUP)
@@ -159,7 +159,7 @@ def test_an_outdated_proposal_is_merged_with_what_was_published_meanwhile(
     expect(conflict).to_have_count(0)
     ana.get_by_role("button", name="Save…").click()
     ana.get_by_role("dialog").get_by_role("button", name="Save").click()
-    expect(ana.locator("[data-state=proposed]")).to_be_visible()
+    expect(ana.locator("[data-state=open]")).to_be_visible()
     expect(ana.locator(".meanings > li")).to_have_count(1)
     document = gated.get(f"/v1/proposals/{number}")["document"]
     assert document["pattern"]["within"] == "1 hour"

@@ -1,10 +1,27 @@
 """One word for one state, on every page that shows it; what a silent job said last was so once."""
 
+import re
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any, get_args
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from contract.reports import Counters
+import api.dashboard
+from api.backtests.schemas import BacktestState
+from api.diagnosis.schemas import LinkState
+from api.drafts.schemas import DraftProblem
+from api.jobs.schemas import JobState
+from api.matches.schemas import TriageStatus
+from api.overview.schemas import Urgency
+from api.processors.schemas import State as ProcessorState
+from api.proposals.schemas import State as ProposalState
+from api.rules.schemas import Standing
+from api.webhooks.schemas import DeliveryState
+from cep.definition.document import Severity
+from cep.trials.reports import TriedPartialMatch
+from contract.reports import Counters, MatchKind, RunningState
 from tests.api.documents import PATTERN, processor_document
 from tests.dashboard.reporting_job import ReportingJob
 from tests.dashboard.serving import ServedDashboard
@@ -108,3 +125,96 @@ def test_the_figure_of_quarantined_versions_counts_all_of_them(
     admin_page.goto("/")
     figure = admin_page.locator(".figure").filter(has_text="Quarantined")
     expect(figure).to_contain_text("110")
+
+
+def states_of(*types: Any) -> set[str]:
+    return {name for each in types for name in get_args(each)}
+
+
+# What pages know that no answer of the service calls a state, by kind.
+_SHOWN_ONLY = {
+    "running": {"throttled", "snoozed"},
+    "rule": {"canary"},
+    "proposal": {"outdated"},
+    "list": {"scheduled", "current"},
+    "webhook": {"enabled", "disabled"},
+    "draft": {"valid"},
+    "tail": {"live", "reading", "lost", "held", "ended"},
+}
+_OF_THE_SERVICE = {
+    "running": states_of(RunningState, Standing),
+    "rule": states_of(ProcessorState),
+    "severity": states_of(Severity),
+    "job": states_of(JobState),
+    "match": states_of(MatchKind),
+    "triage": states_of(TriageStatus),
+    "near_miss": states_of(TriedPartialMatch.model_fields["outcome"].annotation),
+    "proposal": states_of(ProposalState),
+    "backtest": states_of(BacktestState),
+    "list": set[str](),
+    "webhook": set[str](),
+    "message": states_of(DeliveryState),
+    "link": states_of(LinkState),
+    "draft": states_of(DraftProblem.model_fields["severity"].annotation),
+    "urgency": states_of(Urgency),
+    "tail": set[str](),
+}
+_SCRIPTS = Path(api.dashboard.__file__).parent / "static" / "js"
+_TABLE = "ui/states.js"
+_BADGE = re.compile(r"<\$\{State\}\s+(?!of=)")
+_COLOURS = {"good", "info", "warn", "bad", "wane", "quiet"}
+_SHAPES = {"disc", "ring", "half", "bars", "cross", "dash", "triangle", "square"}
+
+
+@pytest.fixture
+def table(admin_page: Page) -> dict[str, dict[str, list[str]]]:
+    """The table of states as pages have it: [colour, shape, word] by kind and name."""
+    admin_page.goto("/")
+    found: dict[str, dict[str, list[str]]] = admin_page.evaluate(
+        f"async () => (await import('/assets/any/js/{_TABLE}')).STATES"
+    )
+    return found
+
+
+def test_each_state_of_the_service_has_one_word_and_one_colour(
+    table: dict[str, dict[str, list[str]]],
+) -> None:
+    known = {kind: names | _SHOWN_ONLY.get(kind, set()) for kind, names in _OF_THE_SERVICE.items()}
+    assert {kind: set(states) for kind, states in table.items()} == known
+    for kind, states in table.items():
+        for colour, shape, _word in states.values():
+            assert colour in _COLOURS
+            assert shape in _SHAPES
+        words = [word for _colour, _shape, word in states.values()]
+        assert len(words) == len(set(words)), f"two states of {kind} have one word"
+        looks = [tuple(each) for each in states.values()]
+        assert len(looks) == len(set(looks))
+
+
+def test_a_word_has_one_colour_and_one_shape_wherever_it_stands(
+    table: dict[str, dict[str, list[str]]],
+) -> None:
+    looks: dict[str, set[tuple[str, str]]] = {}
+    for states in table.values():
+        for colour, shape, word in states.values():
+            looks.setdefault(word, set()).add((colour, shape))
+    assert {word: found for word, found in looks.items() if len(found) > 1} == {}
+
+
+def test_pages_take_words_and_colours_of_states_from_that_table_only(
+    table: dict[str, dict[str, list[str]]],
+) -> None:
+    names = sorted({name for states in table.values() for name in states})
+    # A table elsewhere: the name of a state as a key of a word or of a list.
+    look = r'(?:\["|"\w+(?: \w+){0,2}")'
+    own_words = re.compile(rf'^\s*"?({"|".join(names)})"?: {look}', re.MULTILINE)
+    sources = {path.relative_to(_SCRIPTS).as_posix(): path for path in _SCRIPTS.rglob("*.js")}
+    assert _TABLE in sources
+    for name, path in sources.items():
+        source = path.read_text("utf-8")
+        assert not _BADGE.search(source), f"{name}: a badge that does not say of what it is"
+        for kind in re.findall(r"<\$\{State\}\s+of=\"(\w+)\"", source):
+            assert kind in table, f"{name}: no kind {kind}"
+        if name != _TABLE:
+            told = set(own_words.findall(source))
+            assert len(told) < 2, f"{name} has words of its own for {', '.join(told)}"

@@ -6,6 +6,7 @@ import { leave, readSession, session, sessionProblem } from "./session.js";
 import { Shell } from "./shell.js";
 import { SignInForm } from "./sign_in_form.js";
 import { startTheme } from "./theme.js";
+import { closeTexts } from "./ui/apart.js";
 import { Button } from "./ui/button.js";
 import { Dialog } from "./ui/dialog.js";
 import { Empty } from "./ui/empty.js";
@@ -103,6 +104,7 @@ function NotLoaded() {
 }
 
 startTheme();
+closeTexts();
 startRouter(Object.keys(PAGES));
 PAGES[route.value.pattern]?.().catch(() => {}); // fetched meanwhile; Page tells of a failure
 const place = document.getElementById("app");

@@ -4,25 +4,19 @@ import { signIn } from "./session.js";
 import { Button } from "./ui/button.js";
 import { TextField } from "./ui/field.js";
 import { ProblemBox } from "./ui/problem.js";
+import { useSubmit } from "./ui/submit.js";
 
 /** @param {{onDone?: () => void, children?: any}} properties children: what stands above the field */
 export function SignInForm({ onDone = () => {}, children }) {
   const [token, setToken] = useState("");
-  const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState(null);
-  const submit = async (event) => {
-    event.preventDefault();
-    setBusy(true);
-    setProblem(null);
+  const { submit, busy, problem } = useSubmit(async () => {
     try {
       await signIn(token.trim());
-      onDone();
     } catch (error) {
-      setProblem(told(error));
-    } finally {
-      setBusy(false);
+      throw told(error);
     }
-  };
+    onDone();
+  });
   return html`<form class="stack" onSubmit=${submit}>
     ${children}
     <${TextField}

@@ -209,7 +209,5 @@ function Costs({ report, rule, backtest }) {
 
 /** The state of a backtest as a badge. */
 export function BacktestState({ backtest }) {
-  return html`<${State} name=${STATES[backtest.state]}>${backtest.state}<//>`;
+  return html`<${State} of="backtest" name=${backtest.state} />`;
 }
-
-const STATES = { queued: "pending", running: "running", done: "resolved", failed: "bad", cancelled: "deleted" };

@@ -20,7 +20,7 @@ export function useCheck(text, format) {
     const abort = new AbortController();
     const check = async () => {
       try {
-        const report = await send("POST", "/v1/drafts/check", { text, format }, { signal: abort.signal });
+        const report = await checked(text, format, abort.signal);
         setState((before) => ({
           document: report.document ?? before.document,
           isReadable: report.document !== null,
@@ -41,6 +41,11 @@ export function useCheck(text, format) {
     };
   }, [text, format, isHalted, isReachable]);
   return state;
+}
+
+/** What the service says of a text. @returns {Promise<{document: object|null, problems: object[]}>} null = it cannot be read */
+export function checked(text, format, signal) {
+  return send("POST", "/v1/drafts/check", { text, format }, { signal });
 }
 
 /** Whether a checked draft may be published: it is checked as it stands, and nothing is wrong. */

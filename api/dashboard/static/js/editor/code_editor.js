@@ -16,6 +16,7 @@ import {
 } from "../../vendor/codemirror.js";
 import { CLAUSE_THEME, clauseColours } from "./clause_language.js";
 import { completed } from "./completion.js";
+import { foldedCode } from "./folded_code.js";
 
 const NOTHING = [];
 const LANGUAGES = { yaml, json };
@@ -87,6 +88,7 @@ export function CodeEditor(properties) {
           language.current.of(LANGUAGES[format]()),
           syntaxHighlighting(COLOURS),
           clauseColours,
+          foldedCode,
           THEME,
           EditorView.lineWrapping,
           EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0" }),

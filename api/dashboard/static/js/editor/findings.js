@@ -6,8 +6,6 @@ import { Timeline } from "../matches/timeline.js";
 import { State } from "../ui/state.js";
 
 const MOST_SHOWN = 20;
-const STATES = { timed_out: "timeout", forbidden: "bad", broken: "bad", skipped: "superseded", open: "pending" };
-const WORDS = { timed_out: "timed out", forbidden: "forbidden", broken: "broken", skipped: "skipped", open: "open" };
 
 /**
  * @param {object} properties
@@ -57,7 +55,7 @@ function Found({ match, events, column }) {
   const drawn = { kind: "match", start: match.start, end: match.at, events: eventsByStep(match.steps, events) };
   return html`<article class="finding">
     <header>
-      <${State} name="match" />
+      <${State} of="match" name="match" />
       ${key && html`<span class="mono">${key}</span>`} <span class="secondary">${counted(match.steps)}</span>
     </header>
     <${Timeline} match=${drawn} column=${column} />
@@ -73,7 +71,7 @@ function NearMiss({ partial, events, column }) {
   const drawn = { kind: "timeout", start: partial.start, end: isTimeout ? partial.ended_at : last, events: taken };
   return html`<article class="finding">
     <header>
-      <${State} name=${STATES[partial.outcome]}>${WORDS[partial.outcome]}<//>
+      <${State} of="near_miss" name=${partial.outcome} />
       ${key && html`<span class="mono">${key}</span>`} <span class="secondary">${counted(partial.steps)}</span>
     </header>
     <p><${Reason} partial=${partial} /></p>

@@ -10,9 +10,9 @@ export function ProblemList({ problems, isChecked, onJump }) {
   return html`<section class="draft-problems" aria-label="What is wrong">
     <p role="status" class="row">
       ${!isChecked && html`<span class="muted">checking…</span>`}
-      ${isChecked && !errors && html`<${State} name="published">valid<//>`}
-      ${isChecked && errors > 0 && html`<${State} name="bad">${plural(errors, "error")}<//>`}
-      ${isChecked && warnings > 0 && html`<${State} name="warn">${plural(warnings, "warning")}<//>`}
+      ${isChecked && !errors && html`<${State} of="draft" name="valid" />`}
+      ${isChecked && errors > 0 && html`<${State} of="draft" name="error">${plural(errors, "error")}<//>`}
+      ${isChecked && warnings > 0 && html`<${State} of="draft" name="warning">${plural(warnings, "warning")}<//>`}
     </p>
     ${problems.length > 0 &&
     html`<ul>

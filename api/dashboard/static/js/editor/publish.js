@@ -8,8 +8,9 @@ import { Withdrawn } from "../rule/actions.js";
 import { readableTextOf } from "../rule/as_written.js";
 import { TextDiff } from "../rule/diff.js";
 import { can } from "../session.js";
+import { apart } from "../ui/apart.js";
 import { Confirm } from "../ui/dialog.js";
-import { TimeField, localInput } from "../ui/time_field.js";
+import { TimeField, instantOf, localInput } from "../ui/time_field.js";
 import { toast, toastProblem } from "../ui/toast.js";
 
 const AN_HOUR_MS = 3_600_000;
@@ -44,7 +45,7 @@ export function Publish({ document, rule, proposal, onConflict, onDone, onClose 
     navigate(path`/streams/${sent.stream}/rules/${sent.id}`);
   };
   return html`<${Confirm}
-    title=${rule ? `${isProposed ? "Propose" : "Publish"} a new version of ${rule.id}` : `${isProposed ? "Propose" : "Publish"} ${document.id}`}
+    title=${html`${isProposed ? "Propose" : "Publish"} ${rule ? "a new version of " : ""}<bdi>${rule?.id ?? document.id}</bdi>`}
     verb=${isProposed ? "Propose" : isPaused ? "Save" : VERBS[when]}
     act=${act}
     onClose=${onClose}
@@ -114,9 +115,9 @@ function whenChoices(rule, isPaused) {
 function timed(document, when, from) {
   const { effective_from: _written, ...content } = document;
   if (when !== "later") return content;
-  const at = new Date(from);
-  if (Number.isNaN(at.getTime())) throw new Error("Choose a date and time.");
-  return { ...content, effective_from: at.toISOString() };
+  const at = instantOf(from);
+  if (!at) throw new Error("Choose a date and time.");
+  return { ...content, effective_from: at };
 }
 
 async function replace(rule, document, comment, isTried, onConflict) {
@@ -136,8 +137,8 @@ async function create(document, comment, when) {
 }
 
 function told(document, when, from, isPaused) {
-  if (when === "paused" || isPaused) return `${document.id} is saved, paused.`;
-  if (when === "shadow") return `${document.id} runs in shadow. Jobs pick it up with their next batch.`;
-  if (when === "later") return `${document.id} is scheduled for ${localTime(new Date(from).getTime())}.`;
-  return `${document.id} is published. Jobs pick it up with their next batch.`;
+  if (when === "paused" || isPaused) return apart`${document.id} is saved, paused.`;
+  if (when === "shadow") return apart`${document.id} runs in shadow. Jobs pick it up with their next batch.`;
+  if (when === "later") return apart`${document.id} is scheduled for ${localTime(new Date(from).getTime())}.`;
+  return apart`${document.id} is published. Jobs pick it up with their next batch.`;
 }

@@ -2,8 +2,8 @@
 import { html, useMemo, useState } from "../../vendor/preact.js";
 import { plural } from "../format.js";
 import { TextDiff } from "../rule/diff.js";
+import { shortLine } from "../ui/signed_code.js";
 import { Segments } from "../ui/tabs.js";
-import { shortLine } from "../ui/visible.js";
 import { conflictsIn, markedText, mergedParts } from "./merge.js";
 
 /**

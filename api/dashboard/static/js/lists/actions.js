@@ -5,6 +5,7 @@ import { Time, plural } from "../format.js";
 import { proposeChange } from "../proposals/propose.js";
 import { Link, navigate, path } from "../router.js";
 import { can } from "../session.js";
+import { apart } from "../ui/apart.js";
 import { Button } from "../ui/button.js";
 import { Confirm, Dialog } from "../ui/dialog.js";
 import { TextField } from "../ui/field.js";
@@ -21,7 +22,7 @@ export function Describe({ list, refresh, onClose }) {
     await send("PATCH", sourceOf(list), { description: text.trim() }, { etag: etagOf(list) });
     refresh();
   };
-  return html`<${Confirm} title=${`Description of ${list.name}`} verb="Save" comment=${false} act=${act} onClose=${onClose}>
+  return html`<${Confirm} title=${apart`Description of ${list.name}`} verb="Save" comment=${false} act=${act} onClose=${onClose}>
     <${TextField} label="Description" multiline rows="4" maxlength="10000" value=${text} onInput=${setText} />
   <//>`;
 }
@@ -52,7 +53,7 @@ export function RollBack({ list, version, refresh, onClose }) {
   const isWorthIt = told
     ? told.is_changed || (!when.isLater && scheduled(list).length > 0)
     : !can("publisher") && when.from !== undefined;
-  return html`<${Confirm} title=${`Roll ${list.name} back to version ${version}?`} verb=${verbOf(list.stream, "Roll back")} ready=${Boolean(isWorthIt)} act=${act} onClose=${onClose}>
+  return html`<${Confirm} title=${apart`Roll ${list.name} back to version ${version}?`} verb=${verbOf(list.stream, "Roll back")} ready=${Boolean(isWorthIt)} act=${act} onClose=${onClose}>
     <p>The list gets the values of version ${version} again, as a new version.</p>
     <${WhenFields} list=${list} when=${when} />
     <div class="list-preview" aria-live="polite">
@@ -76,7 +77,7 @@ export function CancelVersion({ list, version, refresh, onClose }) {
     toast(`Version ${version.version} was cancelled.`);
     refresh();
   };
-  return html`<${Confirm} title=${`Cancel version ${version.version} of ${list.name}?`} verb=${verbOf(list.stream, "Cancel the version")} danger act=${act} onClose=${onClose}>
+  return html`<${Confirm} title=${apart`Cancel version ${version.version} of ${list.name}?`} verb=${verbOf(list.stream, "Cancel the version")} danger act=${act} onClose=${onClose}>
     <p>Its ${plural(version.count, "value")} will not take effect at <${Time} at=${version.effective_from} />. The current version stays in effect.</p>
     <${ProposesNote} stream=${list.stream} />
   <//>`;
@@ -91,10 +92,10 @@ export function Delete({ list, onClose }) {
       return;
     }
     await sendChange("DELETE", sourceOf(list), undefined, { query: { comment }, etag: etagOf(list) });
-    toast(`${list.name} was deleted.`);
+    toast(apart`${list.name} was deleted.`);
     navigate(path`/streams/${list.stream}/lists`);
   };
-  return html`<${Confirm} title=${`Delete ${list.name}?`} verb=${verbOf(list.stream, "Delete")} danger act=${act} onClose=${onClose}>
+  return html`<${Confirm} title=${apart`Delete ${list.name}?`} verb=${verbOf(list.stream, "Delete")} danger act=${act} onClose=${onClose}>
     <p>Its values are removed immediately; the log of its versions is kept. This cannot be undone: download the values first if you may need them.</p>
     <${ProposesNote} stream=${list.stream} />
   <//>`;
@@ -102,7 +103,7 @@ export function Delete({ list, onClose }) {
 
 function InUse({ list, onClose }) {
   const more = list.rule_count - list.rules.length;
-  return html`<${Dialog} title=${`${list.name} cannot be deleted yet`} onClose=${onClose}>
+  return html`<${Dialog} title=${apart`${list.name} cannot be deleted yet`} onClose=${onClose}>
     <p>${plural(list.rule_count, "rule")} ${list.rule_count === 1 ? "uses" : "use"} it. Publish ${list.rule_count === 1 ? "it" : "them"} without it, or delete ${list.rule_count === 1 ? "it" : "them"} first; scheduled and paused versions, and those on trial, count as well.</p>
     <ul class="list-rules" aria-label="Rules that use it">
       ${list.rules.map(

@@ -3,8 +3,9 @@ import { html, useEffect, useState } from "../../vendor/preact.js";
 import { send } from "../api.js";
 import { Time, plural } from "../format.js";
 import { readStreams } from "../streams.js";
+import { apart } from "../ui/apart.js";
 import { Segments } from "../ui/tabs.js";
-import { TimeField, localInput } from "../ui/time_field.js";
+import { TimeField, instantOf, localInput } from "../ui/time_field.js";
 import { visibleValue } from "../ui/visible.js";
 import { scheduled } from "./model.js";
 
@@ -27,9 +28,8 @@ export const ANY_STATE = "*";
 export function useWhen() {
   const [choice, choose] = useState("now");
   const [typed, type] = useState(localInput(Date.now() + AN_HOUR_MS));
-  const at = new Date(typed);
   const isLater = choice === "later";
-  const from = isLater ? (Number.isNaN(at.getTime()) ? undefined : at.toISOString()) : null;
+  const from = isLater ? (instantOf(typed) ?? undefined) : null;
   return { isLater, from, choice, choose, typed, type };
 }
 
@@ -126,9 +126,9 @@ function Some({ sign, name, values, total }) {
 
 /** What a change has done, as a message. @param {object} done the answer of the service @param {string|null} from */
 export function inWords(done, from) {
-  if (!done.is_changed) return `No change: ${done.name} is already up to date.`;
+  if (!done.is_changed) return apart`No change: ${done.name} is already up to date.`;
   const what = `${plural(done.added, "value")} added, ${plural(done.removed, "value")} removed`;
-  return from ? `${done.name}: version ${done.version} is scheduled: ${what}.` : `${done.name}: ${what}.`;
+  return from ? apart`${done.name}: version ${done.version} is scheduled: ${what}.` : apart`${done.name}: ${what}.`;
 }
 
 /** When a version is effective. @param {{from: string|null}} properties */

@@ -2,6 +2,7 @@
 import { html, useState } from "../../vendor/preact.js";
 import { Problem } from "../api.js";
 import { count, plural } from "../format.js";
+import { apart } from "../ui/apart.js";
 import { Confirm } from "../ui/dialog.js";
 import { TextField } from "../ui/field.js";
 import { Segments } from "../ui/tabs.js";
@@ -27,7 +28,7 @@ export function EditValues({ list, refresh, onClose }) {
   const tooMany = lines.length > MOST ? `${count(lines.length)} values; at most ${count(MOST)} can be changed at once. Upload a file instead.` : "";
   const act = (comment) => change({ list, kind, lines, when, comment, refresh });
   return html`<${Confirm}
-    title=${`Add or remove values of ${list.name}`}
+    title=${apart`Add or remove values of ${list.name}`}
     verb=${verbOf(list.stream, kind === "add" ? "Add" : "Remove")}
     danger=${kind === "remove"}
     ready=${lines.length > 0 && !tooMany && when.from !== undefined}
@@ -57,7 +58,7 @@ export function RemoveValue({ list, value, refresh, onClose }) {
   const when = useWhen();
   const act = (comment) => change({ list, kind: "remove", lines: [{ number: 1, value }], when, comment, refresh });
   return html`<${Confirm}
-    title=${`Remove a value of ${list.name}?`}
+    title=${apart`Remove a value of ${list.name}?`}
     verb=${verbOf(list.stream, "Remove")}
     danger
     ready=${when.from !== undefined}

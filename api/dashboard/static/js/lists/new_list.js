@@ -2,6 +2,7 @@
 import { html, useState } from "../../vendor/preact.js";
 import { send } from "../api.js";
 import { navigate, path } from "../router.js";
+import { apart } from "../ui/apart.js";
 import { Confirm } from "../ui/dialog.js";
 import { SelectField, TextField } from "../ui/field.js";
 import { proposeChange } from "../proposals/propose.js";
@@ -25,7 +26,7 @@ export function NewList({ stream, onClose }) {
     const list = await send("POST", path`/v1/streams/${stream}/lists`, document, { query: { comment } });
     navigate(pageOf(list));
   };
-  return html`<${Confirm} title=${`New list of ${stream}`} verb=${isMade ? "Create list" : "Propose"} ready=${name.trim() !== ""} act=${act} onClose=${onClose}>
+  return html`<${Confirm} title=${apart`New list of ${stream}`} verb=${isMade ? "Create list" : "Propose"} ready=${name.trim() !== ""} act=${act} onClose=${onClose}>
     <${TextField}
       label="Name"
       hint="Letters, digits, dot, hyphen and underscore. Use in rules: user IN LIST('vip')"

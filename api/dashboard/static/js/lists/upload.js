@@ -4,6 +4,7 @@ import { Problem } from "../api.js";
 import { bytes } from "../format.js";
 import { proposeChange } from "../proposals/propose.js";
 import { can } from "../session.js";
+import { apart } from "../ui/apart.js";
 import { Confirm } from "../ui/dialog.js";
 import { Check, Field } from "../ui/field.js";
 import { ProblemBox } from "../ui/problem.js";
@@ -43,7 +44,7 @@ export function Upload({ list, refresh, onClose }) {
     }
   };
   return html`<${Confirm}
-    title=${`Upload values of ${list.name}`}
+    title=${apart`Upload values of ${list.name}`}
     verb=${verbOf(list.stream, "Replace the values")}
     danger=${told?.removed > 0}
     ready=${Boolean(isWorthIt)}

@@ -48,8 +48,8 @@ function VersionLine({ list, version, open }) {
   return html`
     <header>
       <strong>v${version.version}</strong>
-      ${isScheduled && html`<${State} name="scheduled" />`}
-      ${version.version === current && html`<${State} name="published">in effect<//>`}
+      ${isScheduled && html`<${State} of="list" name="scheduled" />`}
+      ${version.version === current && html`<${State} of="list" name="current" />`}
       ${version.restored_version && html`<span class="chip">as version ${version.restored_version}</span>`}
       <span class="secondary">by <bdi>${version.created_by}</bdi>, <${Time} at=${version.created_at} /></span>
     </header>

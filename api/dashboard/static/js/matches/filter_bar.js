@@ -8,9 +8,11 @@ import { Button } from "../ui/button.js";
 import { FilterChip } from "../ui/chips.js";
 import { Search, Select } from "../ui/field.js";
 import { Segments } from "../ui/tabs.js";
+import { TO_THE_MINUTE, instantOf, localInput } from "../ui/time_field.js";
 import { ViewsMenu } from "../ui/views.js";
+import { isolated } from "../ui/visible.js";
 import { ZoneNote } from "../ui/zone.js";
-import { SORTS, instantOf, localField, sortOf, wantedMatches, withoutFilters } from "./filters.js";
+import { SORTS, sortOf, wantedMatches, withoutFilters } from "./filters.js";
 
 const SUGGESTIONS = 50;
 const NOBODY = "nobody";
@@ -25,8 +27,8 @@ const PRESETS = [
 ];
 const CHIPS = {
   version: (version) => `version ${version}`,
-  job: (job) => `job ${job}`,
-  key: (key) => `key ${key}`,
+  job: (job) => `job ${isolated(job)}`,
+  key: (key) => `key ${isolated(key)}`,
   group: () => "of one group",
   kind: (kind) => (KINDS.some(([each]) => each === kind) ? null : kind),
 };
@@ -130,7 +132,7 @@ function InstantField({ label, value, onChange }) {
       class="input"
       type="datetime-local"
       title="Event time, in your time zone"
-      value=${localField(value)}
+      value=${localInput(value, TO_THE_MINUTE)}
       onChange=${(event) => onChange(instantOf(event.currentTarget.value))}
     />
   </span>`;

@@ -65,7 +65,7 @@ export function Histogram({ summary, onBrush }) {
     </svg>
     <figcaption class="number muted">
       <span>${localTime(times[0])}</span>
-      <span>${told ? `${localTime(times[hovered])}: ${plural(counts[hovered], "match", "matches")}` : "Drag to select a range"}</span>
+      <span class=${told ? undefined : "hint"}>${told ? `${localTime(times[hovered])}: ${plural(counts[hovered], "match", "matches")}` : "Drag to select a range"}</span>
       <span>${localTime(times.at(-1) + length)}</span>
     </figcaption>
   </figure>`;

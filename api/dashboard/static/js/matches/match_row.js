@@ -31,7 +31,7 @@ export function MatchRow({ match, column, isFresh, isOpen, onOpen, tick, onChang
         <${Icon} name=${isOpen ? "down" : "right"} />
       </button></span>
       <${Link} class="found-time" href=${page}><${Time} at=${match.end} /><//>
-      <span class="found-kind"><${State} name=${match.kind} /></span>
+      <span class="found-kind"><${State} of="match" name=${match.kind} /></span>
       <span class="found-status"><${Status} triage=${match.triage} /></span>
       <span class="found-rule">
         <${Link} class="name" title=${rule} href=${path`/streams/${stream}/rules/${rule}`}>${rule}<//>

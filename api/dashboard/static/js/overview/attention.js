@@ -35,7 +35,7 @@ export function Attention({ items, leftOut }) {
 
 function Item({ item }) {
   return html`<li>
-    <span class="kind"><${State} name=${item.urgency}>${WORDS[item.concern]}<//></span>
+    <span class="kind"><${State} of="urgency" name=${item.urgency}>${WORDS[item.concern]}<//></span>
     <span class="what">
       <${Link} href=${target(item)} class="subject">${item.processor_id ?? item.job ?? item.stream}<//>
       ${item.version && html`${" "}<span class="muted">version ${item.version}</span>`}

@@ -7,6 +7,7 @@ import { isSilent } from "../rules/standing.js";
 import { chosenColumns } from "../ui/columns.js";
 import { Sparkline } from "../ui/sparkline.js";
 import { State } from "../ui/state.js";
+import { stateWord } from "../ui/states.js";
 import { Table } from "../ui/table.js";
 import { ofJob } from "./hour_charts.js";
 
@@ -33,7 +34,7 @@ const COLUMNS = [
       <span class="muted">${job.stream}</span>
     </span>`,
   },
-  { key: "state", label: "State", cell: (job) => html`<${State} name=${job.state} />` },
+  { key: "state", label: "State", cell: (job) => html`<${State} of="job" name=${job.state} />` },
   { key: "heartbeat", label: "Last heartbeat", cell: (job) => html`<${Time} at=${job.heartbeat_at} ago none="none yet" />` },
   { key: "epoch", label: "Epoch", right: true, cell: Epoch },
   { key: "watermark", label: "Watermark", cell: Watermark },
@@ -85,7 +86,7 @@ function Versions(job) {
   const words = Object.entries(others).map(([state, number]) => `${count(number)} ${state}`);
   if (!quarantined && !words.length) return html`<span class="muted">none</span>`;
   return html`<span class="two-lines">
-    ${quarantined > 0 && html`<span><${State} name="quarantined">${count(quarantined)} quarantined<//></span>`}
+    ${quarantined > 0 && html`<span><${State} of="running" name="quarantined">${count(quarantined)} ${stateWord("running", "quarantined")}<//></span>`}
     <span class=${isSilent(job) ? "number muted" : "number"}>${isSilent(job) && "was "}${words.join(", ")}</span>
   </span>`;
 }

@@ -6,6 +6,7 @@ import { Link, path } from "../router.js";
 import { columns } from "../rules/columns.js";
 import { ButtonLink } from "../ui/button.js";
 import { can } from "../session.js";
+import { stateColour, stateWord } from "../ui/states.js";
 import { Table } from "../ui/table.js";
 
 const WIDTH = 100;
@@ -44,7 +45,7 @@ function Busiest({ stream }) {
 function StreamRules({ stream }) {
   const paused = stream.rules.paused ?? 0;
   const published = total(stream) - paused;
-  const words = [published && `${count(published)} published`, paused && `${count(paused)} paused`].filter(Boolean).join(" · ");
+  const words = [published && `${count(published)} ${stateWord("rule", "published")}`, paused && `${count(paused)} ${stateWord("rule", "paused")}`].filter(Boolean).join(" · ");
   return html`<li>
     <span class="stream-name"><${Link} href=${path`/streams/${stream.name}/rules`}>${stream.name}<//></span>
     ${words
@@ -58,8 +59,8 @@ function StreamRules({ stream }) {
 function Bar({ published, paused, label }) {
   const share = (WIDTH * published) / (published + paused);
   return html`<svg class="state-bar" viewBox=${`0 0 ${WIDTH} 8`} preserveAspectRatio="none" role="img" aria-label=${label}>
-    <rect class="published" x="0" y="0" width=${share} height="8" />
-    <rect class="paused" x=${share} y="0" width=${WIDTH - share} height="8" />
+    <rect class=${stateColour("rule", "published")} x="0" y="0" width=${share} height="8" />
+    <rect class=${stateColour("rule", "paused")} x=${share} y="0" width=${WIDTH - share} height="8" />
   </svg>`;
 }
 

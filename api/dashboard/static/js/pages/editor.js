@@ -4,7 +4,7 @@ import { get, send, usePolled, useRead } from "../api.js";
 import { DraftBacktest } from "../backtests/draft.js";
 import { Link, path, route } from "../router.js";
 import { can } from "../session.js";
-import { isReady, useCheck } from "../editor/check.js";
+import { checked, isReady, useCheck } from "../editor/check.js";
 import { CodeEditor } from "../editor/code_editor.js";
 import { Conflict } from "../editor/conflict.js";
 import { forgetDraft, keptDraft, useKept } from "../editor/kept.js";
@@ -25,7 +25,7 @@ import { Empty } from "../ui/empty.js";
 import { Card, Loading, PageHeader } from "../ui/page.js";
 import { ProblemBox } from "../ui/problem.js";
 import { Segments } from "../ui/tabs.js";
-import { toastProblem } from "../ui/toast.js";
+import { toast, toastProblem } from "../ui/toast.js";
 
 const LOOK_SECONDS = 15;
 
@@ -71,7 +71,8 @@ function Editor({ name, title, loaded }) {
   const ready = isReady(check, draft.text);
   const problems = check.checked === draft.text ? check.problems : [];
   const wrong = problems.filter((each) => each.severity === "error").map((each) => each.pointer);
-  const canRun = check.checked === draft.text && check.isReadable && !wrong.some(isOfRule);
+  const isRead = check.checked === draft.text && check.isReadable;
+  const canRun = isRead && !wrong.some(isOfRule);
   const steps = stepsOf(readPattern(pattern).elements).map((step) => step.name);
   const clause = useDrawing(clauseOf(pattern));
   const parameters = { ...pattern?.parameters, ...check.document?.parameters };
@@ -82,8 +83,14 @@ function Editor({ name, title, loaded }) {
     setReplacement(replaced);
   };
   const changeFormat = async (format) => {
+    if (format === draft.format) return;
     try {
-      const { text } = await send("POST", "/v1/drafts/text", { document: check.document, format });
+      const document = isRead ? check.document : (await checked(draft.text, draft.format)).document;
+      if (!document) {
+        toast("The text cannot be read as it stands. Correct its errors, then change the format.", { bad: true });
+        return;
+      }
+      const { text } = await send("POST", "/v1/drafts/text", { document, format });
       if (!isChanged) setUnchanged({ ...unchanged, [format]: text });
       replace({ text, format });
     } catch (problem) {

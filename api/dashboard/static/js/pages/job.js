@@ -9,6 +9,7 @@ import { Starts } from "../job/starts.js";
 import { navigate, path, Link } from "../router.js";
 import { isSilent } from "../rules/standing.js";
 import { can } from "../session.js";
+import { apart } from "../ui/apart.js";
 import { Button } from "../ui/button.js";
 import { Confirm } from "../ui/dialog.js";
 import { Empty } from "../ui/empty.js";
@@ -39,7 +40,7 @@ function Job({ job }) {
     <${PageHeader}
       title=${job.name}
       above=${html`<${Link} href="/">Jobs<//> of ${job.stream}`}
-      beside=${html`<${State} name=${job.state} />`}
+      beside=${html`<${State} of="job" name=${job.state} />`}
       actions=${canForget && html`<${Button} kind="danger" icon="trash" onClick=${() => setForgetting(true)}>Remove<//>`}
     >
       <${Story} job=${job} />
@@ -134,10 +135,10 @@ function discoveryNote(discovery) {
 function Forget({ job, onClose }) {
   const act = async (comment) => {
     await send("DELETE", path`/v1/jobs/${job.id}`, undefined, { query: { comment } });
-    toast(`The job ${job.name} was removed.`);
+    toast(apart`The job ${job.name} was removed.`);
     navigate("/");
   };
-  return html`<${Confirm} title=${`Remove the job ${job.name}?`} verb="Remove" danger act=${act} onClose=${onClose}>
+  return html`<${Confirm} title=${apart`Remove the job ${job.name}?`} verb="Remove" danger act=${act} onClose=${onClose}>
     <p>Its history and reported state are removed. Rules and matches are kept. If it is still running somewhere, the service will reject it from now on.</p>
   <//>`;
 }

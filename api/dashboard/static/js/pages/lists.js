@@ -14,6 +14,7 @@ import { Card, Loading, PageHeader } from "../ui/page.js";
 import { Pager, usePages } from "../ui/pager.js";
 import { ProblemBox } from "../ui/problem.js";
 import { State } from "../ui/state.js";
+import { stateWord } from "../ui/states.js";
 import { Table } from "../ui/table.js";
 
 const SECONDS = 5;
@@ -61,7 +62,7 @@ const COLUMNS = [
     label: "Version",
     cell: (list) => html`<span class="row">
       <span class="number">${inEffect(list).version}</span>
-      ${scheduled(list).map(({ version }) => html`<${State} key=${version} name="scheduled">${version} scheduled<//>`)}
+      ${scheduled(list).map(({ version }) => html`<${State} of="list" key=${version} name="scheduled">${version} ${stateWord("list", "scheduled")}<//>`)}
     </span>`,
   },
   { key: "rules", label: "Rules", right: true, cell: (list) => html`<span class="number">${count(list.rule_count)}</span>` },

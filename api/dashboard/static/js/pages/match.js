@@ -59,7 +59,7 @@ function Found({ stream, match, refresh, column, above }) {
   return html`<${PageHeader}
       title=${`${word} of ${rule}`}
       above=${above}
-      beside=${html`<${State} name=${match.kind} /> <${Status} triage=${match.triage} /> <${StandsForNote} match=${match} />`}
+      beside=${html`<${State} of="match" name=${match.kind} /> <${Status} triage=${match.triage} /> <${StandsForNote} match=${match} />`}
       actions=${html`<${CopyButton} text=${JSON.stringify(match, null, 2)} label="Copy as JSON" />`}
     />
     <${Card} title="Triage"><${TriagePanel} match=${match} onChange=${refresh} /><//>

@@ -31,12 +31,12 @@ const PARTS = [
   { key: "output", label: "Output" },
   { key: "events", label: "Events, duration" },
 ];
-const STATUS = {
-  live: ["running", "live", "New matches appear as they arrive"],
-  reading: ["pending", "every few seconds", "Too many live connections; new matches are loaded every few seconds"],
-  lost: ["stale", "not connected", "Connection lost; reconnecting. No match is missed"],
-  held: ["paused", "held", "New matches wait until you resume"],
-  ended: ["stopped", "fixed range", "The range has an end, so no new matches appear"],
+const TITLES = {
+  live: "New matches appear as they arrive",
+  reading: "Too many live connections; new matches are loaded every few seconds",
+  lost: "Connection lost; reconnecting. No match is missed",
+  held: "New matches wait until you resume",
+  ended: "The range has an end, so no new matches appear",
 };
 
 /** Shows the matches of a stream. */
@@ -75,9 +75,8 @@ export default function MatchesPage({ params }) {
 }
 
 function Status({ status }) {
-  if (!STATUS[status]) return null;
-  const [name, word, title] = STATUS[status];
-  return html`<span class="tail-status" data-status=${status}><${State} name=${name} title=${title}>${word}<//></span>`;
+  if (!TITLES[status]) return null;
+  return html`<span class="tail-status" data-status=${status}><${State} of="tail" name=${status} title=${TITLES[status]} /></span>`;
 }
 
 // A link may name a match that is not on this page: it stands above the list.

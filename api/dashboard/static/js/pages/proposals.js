@@ -13,12 +13,14 @@ import { Search, Select } from "../ui/field.js";
 import { Card, Loading, PageHeader } from "../ui/page.js";
 import { Pager, isSized, pageSize, usePages } from "../ui/pager.js";
 import { ProblemBox } from "../ui/problem.js";
+import { stateChoices } from "../ui/states.js";
 import { Table } from "../ui/table.js";
 import { ViewsMenu } from "../ui/views.js";
+import { isolated } from "../ui/visible.js";
 
 const SECONDS = 10;
 const FILTERS = ["stream", "processor", "list", "mine"];
-const STATES = [["open", "Open"], ["published", "Published"], ["rejected", "Rejected"], ["withdrawn", "Withdrawn"], ["any", "All states"]];
+const STATES = [...stateChoices("proposal").filter(([name]) => name !== "outdated"), ["any", "All states"]];
 const WHOSE = [["", "Anyone"], ["true", "Mine"], ["false", "Others'"]];
 
 export default function ProposalsPage() {
@@ -73,7 +75,7 @@ function Filters({ query, state }) {
     <${Select} label="Author" value=${query.mine ?? ""} options=${WHOSE} onChange=${(mine) => setQuery({ mine })} />
     <${Select} label="Stream" value=${query.stream ?? ""} options=${[["", "All streams"], ...names]} onChange=${(name) => setQuery({ stream: name })} />
     <${Search} label="Rule id" value=${query.processor ?? ""} onSearch=${(text) => setQuery({ processor: text })} />
-    ${query.list && html`<${FilterChip} label=${`list ${query.list}`} onRemove=${() => setQuery({ list: null })} />`}
+    ${query.list && html`<${FilterChip} label=${`list ${isolated(query.list)}`} onRemove=${() => setQuery({ list: null })} />`}
     ${isFiltered && html`<${Button} kind="plain" onClick=${clear}>Clear<//>`}
     <${ViewsMenu} list="proposals" />
   </div>`;

@@ -30,8 +30,6 @@ import { ProblemBox } from "../ui/problem.js";
 import { State } from "../ui/state.js";
 import { Tabs, currentTab } from "../ui/tabs.js";
 
-const SEVERITIES = { info: "info", low: "low", medium: "medium", high: "high", critical: "critical" };
-
 export default function RulePage({ params }) {
   const { stream, id } = params;
   const rule = usePolled(path`/v1/processors/${id}`, {}, 5);
@@ -85,9 +83,9 @@ function RuleView({ rule, running, problem, history, refresh }) {
     <${Title}
       stream=${rule.stream}
       title=${rule.id}
-      beside=${html`<span aria-live="polite"><${State} name=${head.name}>${head.text}<//></span>
+      beside=${html`<span aria-live="polite"><${State} of=${head.of} name=${head.name}>${head.text}<//></span>
         <${CanaryState} version=${rule.rollout?.share_percent > 0 && rule.rollout.version} />
-        ${rule.severity && html`<${State} name=${SEVERITIES[rule.severity]}>${rule.severity}<//>`}`}
+        ${rule.severity && html`<${State} of="severity" name=${rule.severity} />`}`}
       actions=${html`<${RuleActions} rule=${rule} versions=${versions} refresh=${refresh} />`}
     >
       ${rule.description && html`<${Folded} className="rule-description" text=${rule.description} />`}
@@ -152,7 +150,7 @@ function DeletedRule({ id, stream, versions, refresh }) {
     <${Title}
       stream=${stream}
       title=${id}
-      beside=${html`<${State} name="deleted" />`}
+      beside=${html`<${State} of="rule" name="deleted" />`}
       actions=${can("publisher") && html`<${Button} onClick=${() => setOpen(true)}>Restore…<//>`}
     >
       <p class="secondary">This rule was deleted and no longer runs. Its versions are kept.</p>

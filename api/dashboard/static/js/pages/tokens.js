@@ -6,6 +6,7 @@ import { now } from "../clock.js";
 import { path } from "../router.js";
 import { can, confinedTo, session } from "../session.js";
 import { NewToken } from "../tokens/new_token.js";
+import { apart } from "../ui/apart.js";
 import { Button, ButtonLink } from "../ui/button.js";
 import { Confirm } from "../ui/dialog.js";
 import { Empty } from "../ui/empty.js";
@@ -58,7 +59,7 @@ function columns(revoke) {
       className: "name",
       cell: (token) => html`<span><bdi>${token.name}</bdi>${token.id === session.value.token_id && html`${" "}<span class="muted">this one</span>`}</span>`,
     },
-    { key: "person", label: "Person", cell: (token) => html`<span class="wrap-anywhere">${token.person || "–"}</span>` },
+    { key: "person", label: "Person", cell: (token) => html`<bdi class="wrap-anywhere">${token.person || "–"}</bdi>` },
     { key: "role", label: "Role", cell: (token) => token.role },
     { key: "streams", label: "Streams", cell: (token) => html`<span class="wrap-anywhere">${token.streams?.join(", ") ?? "all"}</span>` },
     { key: "state", label: "State", cell: TokenState },
@@ -99,10 +100,10 @@ function byUse(tokens) {
 function Revoke({ token, onDone, onClose }) {
   const act = async (comment) => {
     await send("DELETE", path`/v1/tokens/${token.id}`, undefined, { query: { comment } });
-    toast(`The token ${token.name} was revoked.`);
+    toast(apart`The token ${token.name} was revoked.`);
     onDone();
   };
-  return html`<${Confirm} title=${html`Revoke the token <bdi>${token.name}</bdi>?`} verb="Revoke" danger act=${act} onClose=${onClose}>
+  return html`<${Confirm} title=${apart`Revoke the token ${token.name}?`} verb="Revoke" danger act=${act} onClose=${onClose}>
     <p>Anything that uses it is rejected from now on, and its sessions end. This cannot be undone.</p>
   <//>`;
 }

@@ -4,6 +4,7 @@ import { send, usePolled } from "../api.js";
 import { Time } from "../format.js";
 import { Link, path, route, setQuery } from "../router.js";
 import { can, session } from "../session.js";
+import { apart } from "../ui/apart.js";
 import { Button } from "../ui/button.js";
 import { CodeBlock } from "../ui/code.js";
 import { Confirm, Dialog } from "../ui/dialog.js";
@@ -14,7 +15,7 @@ import { ProblemBox } from "../ui/problem.js";
 import { State } from "../ui/state.js";
 import { Table } from "../ui/table.js";
 import { toast, toastProblem } from "../ui/toast.js";
-import { NewWebhook, Secret } from "../webhooks/new_webhook.js";
+import { NewWebhook, WebhookSecret } from "../webhooks/new_webhook.js";
 
 const SECONDS = 5;
 
@@ -58,7 +59,7 @@ function columns() {
       className: "name",
       cell: (each) => html`<${Link} href="/webhooks" query=${{ webhook: each.id }} title=${each.name}><bdi>${each.name}</bdi><//>`,
     },
-    { key: "state", label: "State", cell: (each) => html`<${State} name=${each.enabled ? "enabled" : "disabled"} />` },
+    { key: "state", label: "State", cell: (each) => html`<${State} of="webhook" name=${each.enabled ? "enabled" : "disabled"} />` },
     { key: "events", label: "Events", cell: (each) => html`<span class="wrap-anywhere">${each.events.join(", ")}</span>` },
     { key: "stream", label: "Stream", cell: (each) => each.stream ?? "all" },
     { key: "pending", label: "Pending", right: true, cell: (each) => each.pending },
@@ -83,7 +84,7 @@ function Chosen({ webhook, refresh }) {
     }
   };
   const test = () => act(() => send("POST", `${base}/test`), "A test message is being sent.");
-  const turn = () => act(() => send("PATCH", base, { enabled: !webhook.enabled }), `${webhook.name} is ${webhook.enabled ? "disabled" : "enabled"}.`);
+  const turn = () => act(() => send("PATCH", base, { enabled: !webhook.enabled }), html`<bdi>${webhook.name}</bdi> is ${webhook.enabled ? "disabled" : "enabled"}.`);
   const remove = async (comment) => {
     await send("DELETE", base, undefined, { query: { comment } });
     setQuery({ webhook: undefined });
@@ -91,7 +92,7 @@ function Chosen({ webhook, refresh }) {
   };
   const renew = async (comment) => setRenewed(await send("POST", `${base}/secret`, undefined, { query: { comment } }));
   return html`<${Card}
-    title=${html`Messages to <bdi>${webhook.name}</bdi>`}
+    title=${apart`Messages to ${webhook.name}`}
     padded=${false}
     actions=${html`<${Button} small kind="primary" disabled=${!webhook.enabled} onClick=${test}>Send a test<//>
       <${Button} small onClick=${turn}>${webhook.enabled ? "Disable" : "Enable"}<//>
@@ -103,14 +104,14 @@ function Chosen({ webhook, refresh }) {
     ${messages.data?.items.length > 0 &&
     html`<${Table} caption=${`Messages to ${webhook.name}`} columns=${MESSAGES(setOpen)} rows=${messages.data.items} rowKey=${(each) => each.number} />`}
     ${open === "delete" &&
-    html`<${Confirm} title=${html`Delete <bdi>${webhook.name}</bdi>?`} verb="Delete" danger act=${remove} onClose=${close}>
+    html`<${Confirm} title=${apart`Delete ${webhook.name}?`} verb="Delete" danger act=${remove} onClose=${close}>
       <p>It stops receiving messages. Messages that have not been delivered are dropped.</p>
     <//>`}
     ${open === "secret" &&
-    html`<${Confirm} title=${html`Create a new secret for <bdi>${webhook.name}</bdi>?`} verb="New secret" act=${renew} onClose=${close}>
+    html`<${Confirm} title=${apart`Create a new secret for ${webhook.name}?`} verb="New secret" act=${renew} onClose=${close}>
       <p>The current secret stops working immediately. Until the receiver has the new one, it will reject messages; they are retried.</p>
     <//>`}
-    ${renewed && html`<${Secret} webhook=${renewed} onClose=${() => setRenewed(null)} />`}
+    ${renewed && html`<${WebhookSecret} webhook=${renewed} onClose=${() => setRenewed(null)} />`}
     ${open?.body !== undefined &&
     html`<${Dialog} title=${`Message ${open.number}`} onClose=${close}>
       <p class="secondary">webhook-id: <code class="wrap-anywhere">${open.message_id}</code></p>
@@ -122,7 +123,7 @@ function Chosen({ webhook, refresh }) {
 const MESSAGES = (show) => [
   { key: "at", label: "At", cell: (each) => html`<${Time} at=${each.created_at} />` },
   { key: "event", label: "Event", cell: (each) => each.event },
-  { key: "state", label: "State", cell: (each) => html`<${State} name=${each.state} />` },
+  { key: "state", label: "State", cell: (each) => html`<${State} of="message" name=${each.state} />` },
   { key: "attempts", label: "Attempts", right: true, cell: (each) => each.attempts },
   { key: "answer", label: "Response", cell: (each) => html`<${Folded} tag="span" className="wrap-anywhere" text=${String(each.error || (each.status ?? "–"))} />` },
   { key: "next", label: "Next attempt", cell: (each) => html`<${Time} at=${each.next_attempt_at} none="–" />` },

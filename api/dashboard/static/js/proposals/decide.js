@@ -63,7 +63,7 @@ function Approve({ proposal, refresh, onClose }) {
 function PublishIt({ proposal, refresh, onClose }) {
   const publish = async (comment) => {
     await act(proposal, "publish", undefined, { comment });
-    toast(`Done: ${kindBeforeName(proposal)} ${nameOf(proposal)}. Jobs pick it up with their next batch.`);
+    toast(html`Done: ${kindBeforeName(proposal)} <bdi>${nameOf(proposal)}</bdi>. Jobs pick it up with their next batch.`);
     await refresh();
   };
   return html`<${Confirm} title=${`Publish proposal ${proposal.id}?`} verb="Publish" act=${publish} onClose=${onClose}>

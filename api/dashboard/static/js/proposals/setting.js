@@ -5,6 +5,7 @@ import { plural } from "../format.js";
 import { path } from "../router.js";
 import { can } from "../session.js";
 import { readStreams } from "../streams.js";
+import { apart } from "../ui/apart.js";
 import { Button } from "../ui/button.js";
 import { Confirm } from "../ui/dialog.js";
 import { Check, Field } from "../ui/field.js";
@@ -38,9 +39,9 @@ function ChangeSetting({ stream, asked, onClose }) {
     const body = { required: Number(required), lists };
     await send("PUT", path`/v1/streams/${stream}` + "/approvals", body, { etag, query: { comment } });
     await readStreams();
-    toast(`${stream} now requires ${plural(Number(required), "approval")}.`);
+    toast(html`<bdi>${stream}</bdi> now requires ${plural(Number(required), "approval")}.`);
   };
-  return html`<${Confirm} title=${`Approvals on ${stream}`} verb="Change" act=${act} onClose=${onClose}>
+  return html`<${Confirm} title=${apart`Approvals on ${stream}`} verb="Change" act=${act} onClose=${onClose}>
     <p>
       This many people besides the author must approve a change before anyone can publish it. Pausing a rule, and versions that
       run only in shadow, need no approval. The tokens of those who approve must name a person.

@@ -45,8 +45,8 @@ export function pageOf({ stream, list_name: list, processor_id: rule }) {
 
 /** Where a proposal stands, as a badge. @param {{proposal: object}} properties */
 export function ProposalState({ proposal }) {
-  if (proposal.is_stale) return html`<${State} name="stale" title=${`The ${proposal.list_name ? "list" : "rule"} has been changed since`}>outdated<//>`;
-  return html`<${State} name=${proposal.state === "open" ? "proposed" : proposal.state}>${proposal.state}<//>`;
+  if (proposal.is_stale) return html`<${State} of="proposal" name="outdated" title=${`The ${proposal.list_name ? "list" : "rule"} has been changed since`} />`;
+  return html`<${State} of="proposal" name=${proposal.state} />`;
 }
 
 /** How many have approved it, of how many. */

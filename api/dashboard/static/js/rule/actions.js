@@ -6,11 +6,12 @@ import { Time, localTime, millis } from "../format.js";
 import { navigate, path } from "../router.js";
 import { ApprovalsNote, makeOrPropose, proposes } from "../proposals/propose.js";
 import { can } from "../session.js";
+import { apart } from "../ui/apart.js";
 import { Button, ButtonLink } from "../ui/button.js";
 import { Confirm } from "../ui/dialog.js";
 import { SelectField } from "../ui/field.js";
 import { Menu } from "../ui/menu.js";
-import { TimeField, localInput } from "../ui/time_field.js";
+import { TimeField, instantOf, localInput } from "../ui/time_field.js";
 import { toast } from "../ui/toast.js";
 import { VersionDiff } from "./diff.js";
 import { Snooze } from "./snoozes.js";
@@ -79,10 +80,10 @@ function rulePath(rule) {
 function Pause({ rule, refresh, onClose }) {
   const act = async (comment) => {
     await send("POST", `${rulePath(rule)}/pause`, undefined, { query: { comment }, etag: etagOf(rule) });
-    toast(`${rule.id} was paused. Jobs pick it up with their next batch.`);
+    toast(apart`${rule.id} was paused. Jobs pick it up with their next batch.`);
     refresh();
   };
-  return html`<${Confirm} title=${`Pause ${rule.id}?`} verb="Pause" act=${act} onClose=${onClose}>
+  return html`<${Confirm} title=${apart`Pause ${rule.id}?`} verb="Pause" act=${act} onClose=${onClose}>
     <p>Jobs stop it with their next batch. Partial matches are dropped; pending matches are still sent. The jobs of the rule count both, as dropped and released. Its versions are kept.</p>
   <//>`;
 }
@@ -90,11 +91,11 @@ function Pause({ rule, refresh, onClose }) {
 function Resume({ rule, refresh, onClose }) {
   const make = async (comment) => {
     await send("POST", `${rulePath(rule)}/resume`, undefined, { query: { comment }, etag: etagOf(rule) });
-    toast(`${rule.id} was resumed. Jobs pick it up with their next batch.`);
+    toast(apart`${rule.id} was resumed. Jobs pick it up with their next batch.`);
     refresh();
   };
   const act = orPropose(rule, { kind: "resume", processor_id: rule.id }, make);
-  return html`<${Confirm} title=${`Resume ${rule.id}?`} verb=${verbFor(rule, "Resume")} act=${act} onClose=${onClose}>
+  return html`<${Confirm} title=${apart`Resume ${rule.id}?`} verb=${verbFor(rule, "Resume")} act=${act} onClose=${onClose}>
     <p>Version ${rule.version} is published again. It starts afresh, with events from now on.</p>
     <${ApprovalsNote} stream=${rule.stream} />
   <//>`;
@@ -103,11 +104,11 @@ function Resume({ rule, refresh, onClose }) {
 function Delete({ rule, onClose }) {
   const make = async (comment) => {
     await send("DELETE", rulePath(rule), undefined, { query: { comment }, etag: etagOf(rule) });
-    toast(`${rule.id} was deleted.`);
+    toast(apart`${rule.id} was deleted.`);
     navigate(path`/streams/${rule.stream}/rules`);
   };
   const act = orPropose(rule, { kind: "delete", processor_id: rule.id }, make);
-  return html`<${Confirm} title=${`Delete ${rule.id}?`} verb=${verbFor(rule, "Delete")} danger act=${act} onClose=${onClose}>
+  return html`<${Confirm} title=${apart`Delete ${rule.id}?`} verb=${verbFor(rule, "Delete")} danger act=${act} onClose=${onClose}>
     <p>
       Jobs stop it with their next batch. Its versions are kept, and this page stays: rolling back to one of them
       brings it back.
@@ -123,12 +124,12 @@ export function RollBack({ rule, versions, refresh, onClose, chosen }) {
   const make = async (comment) => {
     const etag = rule.revision === undefined ? "*" : etagOf(rule);
     await send("POST", `${rulePath(rule)}/rollback`, { version: Number(version) }, { query: { comment }, etag });
-    toast(`${rule.id} was rolled back to version ${version}.`);
+    toast(apart`${rule.id} was rolled back to version ${version}.`);
     refresh();
   };
   const change = { kind: "rollback", processor_id: rule.id, version: Number(version) };
   const act = orPropose(rule, change, make, isPaused(rule));
-  return html`<${Confirm} title=${`Roll ${rule.id} back?`} verb=${verbFor(rule, "Roll back", isPaused(rule))} act=${act} onClose=${onClose}>
+  return html`<${Confirm} title=${apart`Roll ${rule.id} back?`} verb=${verbFor(rule, "Roll back", isPaused(rule))} act=${act} onClose=${onClose}>
     <p>The content of the old version becomes a new version, effective immediately.</p>
     ${!isPaused(rule) && html`<${ApprovalsNote} stream=${rule.stream} />`}
     <${Withdrawn} rule=${rule} />
@@ -172,20 +173,20 @@ export function Schedule({ rule, versions, refresh, onClose, chosen }) {
   const [version, setVersion] = useState(String(chosen ?? rule.version));
   const [from, setFrom] = useState(localInput(Date.now() + 3_600_000));
   const act = async (comment) => {
-    const at = new Date(from);
-    if (Number.isNaN(at.getTime())) throw new Error("Choose a date and time.");
+    const at = instantOf(from);
+    if (!at) throw new Error("Choose a date and time.");
     const found = await get(`${rulePath(rule)}/versions/${version}`);
     const { effective_until, ...content } = found.document;
     const labels = { description: rule.description, owner: rule.owner, tags: rule.tags };
-    const document = { ...content, ...labels, id: rule.id, stream: rule.stream, effective_from: at.toISOString() };
+    const document = { ...content, ...labels, id: rule.id, stream: rule.stream, effective_from: at };
     const make = async () => {
       await send("PUT", rulePath(rule), document, { query: { comment }, etag: etagOf(rule) });
-      toast(`${rule.id} is scheduled for ${localTime(at.getTime())}.`);
+      toast(apart`${rule.id} is scheduled for ${localTime(at)}.`);
       refresh();
     };
     await orPropose(rule, { document }, make, isPaused(rule))(comment);
   };
-  return html`<${Confirm} title=${`Schedule ${rule.id}`} verb=${verbFor(rule, "Schedule", isPaused(rule))} act=${act} onClose=${onClose}>
+  return html`<${Confirm} title=${apart`Schedule ${rule.id}`} verb=${verbFor(rule, "Schedule", isPaused(rule))} act=${act} onClose=${onClose}>
     <p>
       A version takes over at an exact instant of event time: events before it are handled by the old version, all
       others by the new one. To change the content itself, edit the rule and choose “At a time” when you publish.

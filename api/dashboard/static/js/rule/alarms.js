@@ -41,7 +41,7 @@ function NoJob() {
 function Stale({ rule, job }) {
   return html`<${Alarm} kind="warn">
     <p>
-      <${State} name="stale" /> <strong>The job <${Link} href=${path`/streams/${rule.stream}/jobs/${job.name}`}>${job.name}<//> is
+      <${State} of="job" name="stale" /> <strong>The job <${Link} href=${path`/streams/${rule.stream}/jobs/${job.name}`}>${job.name}<//> is
       silent.</strong> Its last heartbeat was <${Time} at=${job.heartbeat_at} ago none="never" />. Its data
       below is from then. Check its log; it catches up when it returns.
     </p>
@@ -57,7 +57,7 @@ function Behind({ job }) {
 function Throttled({ line }) {
   return html`<${Alarm} kind="warn">
     <p>
-      <${State} name="throttled" /> <strong>The rule has spent its budget of matches in the job ${line.job.name}.</strong> Matches
+      <${State} of="running" name="throttled" /> <strong>The rule has spent its budget of matches in the job ${line.job.name}.</strong> Matches
       before <${Time} at=${line.throttled_until} /> of event time are counted and suppressed.
     </p>
   <//>`;
@@ -66,7 +66,7 @@ function Throttled({ line }) {
 function Quarantined({ rule, job, version, health }) {
   return html`<${Alarm} kind="bad">
     <p>
-      <${State} name="quarantined" /> <strong>Version ${version.version} raised an error in the job ${job.name}</strong>
+      <${State} of="running" name="quarantined" /> <strong>Version ${version.version} raised an error in the job ${job.name}</strong>
       ${" "}<${Time} at=${version.since} ago /> and was stopped there; other rules keep running. Fix it and
       publish a new version, or roll back.
     </p>

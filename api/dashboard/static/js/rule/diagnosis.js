@@ -7,8 +7,6 @@ import { Loading } from "../ui/page.js";
 import { ProblemBox } from "../ui/problem.js";
 import { State } from "../ui/state.js";
 
-const STATES = { ok: ["published", "ok"], attention: ["warn", "check this"], unknown: ["unknown", "unknown"] };
-
 /** @param {{rule: {id: string, stream: string}}} properties */
 export function Diagnosis({ rule }) {
   const { data, problem } = usePolled(path`/v1/processors/${rule.id}/diagnosis`, {}, 5);
@@ -29,9 +27,8 @@ export function Diagnosis({ rule }) {
 }
 
 function Line({ line, stream }) {
-  const [state, word] = STATES[line.state] ?? STATES.unknown;
   return html`<li class=${`is-${line.state}`}>
-    <${State} name=${state}>${word}<//>
+    <${State} of="link" name=${line.state} />
     <div>
       <p>
         ${line.job && html`<${Link} href=${path`/streams/${stream}/jobs/${line.job}`}>${line.job}<//>${": "}`}

@@ -4,7 +4,8 @@ import { get, useRead } from "../api.js";
 import { path } from "../router.js";
 import { ProblemBox } from "../ui/problem.js";
 import { Loading } from "../ui/page.js";
-import { shortLine, visible } from "../ui/visible.js";
+import { shortLine } from "../ui/signed_code.js";
+import { visible } from "../ui/visible.js";
 import { readableTextOf } from "./as_written.js";
 
 const CONTEXT = 3;

@@ -4,6 +4,7 @@ import { send, usePolled } from "../api.js";
 import { Time } from "../format.js";
 import { Link, path } from "../router.js";
 import { can } from "../session.js";
+import { apart } from "../ui/apart.js";
 import { Button } from "../ui/button.js";
 import { Confirm } from "../ui/dialog.js";
 import { Card } from "../ui/page.js";
@@ -87,12 +88,12 @@ export function Acknowledge({ rule, health: { incidents, refresh } }) {
   if (!can("author")) return null;
   const act = async (comment) => {
     await send("POST", path`/v1/processors/${rule.id}/acknowledge`, undefined, { query: { comment } });
-    toast(`Acknowledged ${rule.id}.`);
+    toast(apart`Acknowledged ${rule.id}.`);
     refresh();
   };
   return html`<p><${Button} small onClick=${() => setOpen(true)}>Acknowledge…<//></p>
     ${open &&
-    html`<${Confirm} title=${`Acknowledge the error of ${rule.id}?`} verb="Acknowledge" act=${act} onClose=${() => setOpen(false)}>
+    html`<${Confirm} title=${apart`Acknowledge the error of ${rule.id}?`} verb="Acknowledge" act=${act} onClose=${() => setOpen(false)}>
       <p>Others will see that you are investigating. The rule stays quarantined until a new version is published or it is rolled back.</p>
     <//>`}`;
 }

@@ -2,8 +2,9 @@
 import { html } from "../../vendor/preact.js";
 import { Time, bytes, count, plural } from "../format.js";
 import { Link, path } from "../router.js";
-import { CanaryState, HeldState, eventTimeUntil, isSilent, shownState } from "../rules/standing.js";
+import { CanaryState, HeldState, eventTimeUntil, isSilent, shownState, standingName } from "../rules/standing.js";
 import { State } from "../ui/state.js";
+import { stateWord } from "../ui/states.js";
 import { Table } from "../ui/table.js";
 
 const ORDER = ["quarantined", "throttled", "snoozed", "active", "canary", "draining", "pending", "paused", "shadow", "superseded"];
@@ -29,7 +30,7 @@ export function JobsTable({ running, snoozedUntil }) {
     { key: "left-out", label: "Left out", right: true, cell: (line) => count(line.left_out) },
     { key: "dropped", label: "Dropped", right: true, cell: (line) => count(line.dropped) },
     { key: "released", label: "Released", right: true, cell: (line) => count(line.released) },
-    { key: "job-state", label: "Job state", cell: ({ job }) => html`<${State} name=${job.state} />` },
+    { key: "job-state", label: "Job state", cell: ({ job }) => html`<${State} of="job" name=${job.state} />` },
   ];
   return html`<${Table}
     caption="This rule in each job"
@@ -41,10 +42,10 @@ export function JobsTable({ running, snoozedUntil }) {
 
 /** The state of a rule in one job, and how long until a pending one runs. */
 export function RuleState({ line, snoozedUntil }) {
-  if (!line.state) return html`<${State} name="absent">not in ${line.job.name}<//>`;
+  if (!line.state) return html`<${State} of="running" name="absent">${standingName("absent", line.job.name)}<//>`;
   const state = shownState(line, snoozedUntil);
   if (isSilent(line.job) || state !== "pending") return html`<${HeldState} job=${line.job} state=${state} />`;
-  return html`<${State} name="pending">pending ${eventTimeUntil(line.next_from, line.job.watermark)}<//>`;
+  return html`<${State} of="running" name="pending">${stateWord("running", "pending")} ${eventTimeUntil(line.next_from, line.job.watermark)}<//>`;
 }
 
 function Live({ line }) {
@@ -69,13 +70,14 @@ export function headState(rule, running, snoozedUntil) {
   const inJobs = (running?.jobs ?? []).filter((each) => each.job.state !== "stopped" && each.state);
   const lines = inJobs.map((each) => ({ ...each, state: shownState(each, snoozedUntil) }));
   const heard = lines.filter((each) => each.job.state !== "stale");
-  if (rule.state === "paused") return { name: "paused", text: "paused" };
-  if (!lines.length) return { name: rule.state, text: `${rule.state}, in no job yet` };
-  if (!heard.length) return { name: "stale", text: `job silent, was ${worstOf(lines).state}` };
+  if (rule.state === "paused") return { of: "rule", name: "paused", text: stateWord("rule", "paused") };
+  if (!lines.length) return { of: "rule", name: rule.state, text: `${stateWord("rule", rule.state)}, in no job yet` };
+  if (!heard.length) return { of: "job", name: "stale", text: `job ${stateWord("job", "stale")}, was ${stateWord("running", worstOf(lines).state)}` };
   const worst = worstOf(heard);
-  if (worst.state === "pending") return { name: "pending", text: `pending ${eventTimeUntil(worst.next_from, worst.job.watermark)}` };
+  if (worst.state === "pending") return { of: "running", name: "pending", text: `${stateWord("running", "pending")} ${eventTimeUntil(worst.next_from, worst.job.watermark)}` };
   const same = heard.filter((each) => each.state === worst.state).length;
-  return { name: worst.state, text: heard.length > 1 ? `${worst.state} in ${plural(same, "job")}` : worst.state };
+  const word = stateWord("running", worst.state);
+  return { of: "running", name: worst.state, text: heard.length > 1 ? `${word} in ${plural(same, "job")}` : word };
 }
 
 function worstOf(lines) {

@@ -4,12 +4,14 @@ import { send } from "../api.js";
 import { ApprovalsNote } from "../proposals/propose.js";
 import { path } from "../router.js";
 import { can } from "../session.js";
+import { apart } from "../ui/apart.js";
 import { Button } from "../ui/button.js";
 import { Confirm } from "../ui/dialog.js";
 import { SelectField, TextField } from "../ui/field.js";
 import { Card } from "../ui/page.js";
 import { Table } from "../ui/table.js";
 import { toast } from "../ui/toast.js";
+import { isolated } from "../ui/visible.js";
 import { etagOf, orPropose, verbFor } from "./actions.js";
 
 const ANY = "any value";
@@ -62,7 +64,7 @@ function ChangeValues({ rule, parameters, refresh, onClose }) {
     };
     await orPropose(rule, { document: withValues(rule.document, values) }, make, isFree)(comment);
   };
-  return html`<${Confirm} title=${`Values of ${rule.id}`} verb=${verbFor(rule, "Publish", isFree)} act=${act} onClose=${onClose}>
+  return html`<${Confirm} title=${apart`Values of ${rule.id}`} verb=${verbFor(rule, "Publish", isFree)} act=${act} onClose=${onClose}>
     <p>Changed values make a new version; everything else stays the same.</p>
     ${!isFree && html`<${ApprovalsNote} stream=${rule.stream} />`}
     ${parameters.map(
@@ -87,11 +89,11 @@ function withValues(document, values) {
 
 function Value({ parameter, text, onInput }) {
   const { name, type, values } = parameter;
-  const hint = [type, values ? "" : rangeOf(parameter), parameter.description].filter((part) => part && part !== ANY).join(" · ");
+  const hint = [type, values ? "" : rangeOf(parameter), parameter.description].filter((part) => part && part !== ANY).map(isolated).join(" · ");
   if (isList(parameter)) {
     return html`<${TextField}
       label=${name}
-      hint=${`One value per line. ${hint}${values ? ` · of ${values.join(", ")}` : ""}`}
+      hint=${`One value per line. ${hint}${values ? ` · of ${isolated(values.join(", "))}` : ""}`}
       value=${text}
       onInput=${onInput}
       multiline

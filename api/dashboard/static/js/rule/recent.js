@@ -50,7 +50,7 @@ function MatchLine({ match, column }) {
   const key = keyText(match.key);
   return html`<article class="recent-match" data-match=${match.match_id}>
     <header>
-      <${State} name=${match.kind} />
+      <${State} of="match" name=${match.kind} />
       ${match.triage.status !== "open" && html`<${Status} triage=${match.triage} />`}
       <${Link} href=${path`/streams/${match.stream}/matches/${match.match_id}`}>${key || "global key"}<//>
       <span class="secondary">

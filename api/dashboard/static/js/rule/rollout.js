@@ -61,7 +61,7 @@ function InJob({ job, rollout }) {
     ["partial matches", job.partial_matches],
   ];
   return html`<section class="rollout-job">
-    <h3>${job.job} <${State} name=${job.state} /></h3>
+    <h3>${job.job} <${State} of="running" name=${job.state} /></h3>
     ${job.error && html`<${Folded} className="error-text" text=${job.error} />`}
     <dl class="rollout-figures">
       ${figures.map(

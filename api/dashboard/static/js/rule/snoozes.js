@@ -4,6 +4,7 @@ import { send, usePolled } from "../api.js";
 import { Time } from "../format.js";
 import { path } from "../router.js";
 import { can } from "../session.js";
+import { apart } from "../ui/apart.js";
 import { Button } from "../ui/button.js";
 import { Confirm } from "../ui/dialog.js";
 import { SelectField, TextField } from "../ui/field.js";
@@ -42,9 +43,9 @@ export function SnoozesCard({ rule, snoozed: { snoozes, problem, refresh } }) {
     <ul class="snoozes">
       ${snoozes.map(
         (each) => html`<li key=${each.number} class="row">
-          <${State} name="snoozed">${each.key === null ? "all keys" : "one key"}<//>
+          <${State} of="running" name="snoozed">${each.key === null ? "all keys" : "one key"}<//>
           <span class="wrap-anywhere">
-            ${each.key !== null && html`<strong>${each.key}</strong> `}until <${Time} at=${each.until} />${" "}
+            ${each.key !== null && html`<strong><bdi>${each.key}</bdi></strong> `}until <${Time} at=${each.until} />${" "}
             <span class="secondary">by <bdi>${each.created_by}</bdi>, <${Time} at=${each.created_at} ago /></span>
             ${each.comment && html`${" "}<${Folded} tag="q" className="comment" text=${each.comment} />`}
           </span>
@@ -60,10 +61,11 @@ export function SnoozesCard({ rule, snoozed: { snoozes, problem, refresh } }) {
 function End({ rule, snooze, refresh, onClose }) {
   const act = async (comment) => {
     await send("DELETE", `${snoozesPath(rule)}/${snooze.number}`, undefined, { query: { comment } });
-    toast(`${rule.id} is no longer snoozed for ${snooze.key === null ? "all keys" : `key ${snooze.key}`}.`);
+    const isOfAll = snooze.key === null;
+    toast(isOfAll ? apart`${rule.id} is no longer snoozed for all keys.` : apart`Key ${snooze.key} of ${rule.id} is no longer snoozed.`);
     refresh();
   };
-  return html`<${Confirm} title=${`End the snooze of ${rule.id}?`} verb="End snooze" act=${act} onClose=${onClose}>
+  return html`<${Confirm} title=${apart`End the snooze of ${rule.id}?`} verb="End snooze" act=${act} onClose=${onClose}>
     <p>Its matches are sent again, starting with events that jobs have not read yet.</p>
   <//>`;
 }
@@ -75,10 +77,10 @@ export function Snooze({ rule, refresh, onClose }) {
   const act = async (comment) => {
     const body = key.trim() ? { for: length, key: key.trim() } : { for: length };
     await send("POST", snoozesPath(rule), body, { query: { comment } });
-    toast(`${rule.id} is snoozed for ${length}.`);
+    toast(apart`${rule.id} is snoozed for ${length}.`);
     refresh();
   };
-  return html`<${Confirm} title=${`Snooze ${rule.id}?`} verb="Snooze" act=${act} onClose=${onClose}>
+  return html`<${Confirm} title=${apart`Snooze ${rule.id}?`} verb="Snooze" act=${act} onClose=${onClose}>
     <p>
       It keeps running and keeps its partial matches; its matches are counted but sent only to outputs that include
       suppressed ones. The time is event time and starts with events that jobs have not read yet.

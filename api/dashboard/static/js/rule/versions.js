@@ -54,9 +54,9 @@ function VersionLine({ rule, version, running, newest, open }) {
   return html`
     <header>
       <strong>v${version.version}</strong>
-      ${version.is_published && html`<${State} name=${isLater(version) ? "scheduled" : "published"} />`}
+      ${version.is_published && html`<${State} of="rule" name=${isLater(version) ? "scheduled" : "published"} />`}
       ${rule.rollout?.version === version.version &&
-      html`<${State} name=${rule.rollout.share_percent ? "canary" : "shadow"} />`}
+      html`<${State} of="rule" name=${rule.rollout.share_percent ? "canary" : "shadow"} />`}
       ${version.restored_version && html`<span class="chip">as version ${version.restored_version}</span>`}
       <span class="secondary">by <bdi>${version.created_by}</bdi>, <${Time} at=${version.created_at} /></span>
     </header>

@@ -1,13 +1,14 @@
 // Why there was no match for a key at a time in the past: asked, answered by a worker with the archive.
 import { html, useEffect, useState } from "../../vendor/preact.js";
 import { send, usePolled } from "../api.js";
-import { InstantField } from "../backtests/form.js";
 import { isUnderWay } from "../backtests/use_backtest.js";
 import { path } from "../router.js";
 import { Button } from "../ui/button.js";
 import { TextField } from "../ui/field.js";
 import { Card, Loading } from "../ui/page.js";
 import { ProblemBox } from "../ui/problem.js";
+import { useSubmit } from "../ui/submit.js";
+import { InstantField } from "../ui/time_field.js";
 import { ZoneNote } from "../ui/zone.js";
 
 const SOON_SECONDS = 1;
@@ -19,22 +20,11 @@ export function WhyNoMatchCard({ rule }) {
   const [since, setSince] = useState(null);
   const [until, setUntil] = useState(null);
   const [asked, setAsked] = useState(null);
-  const [failure, setFailure] = useState(null);
-  const [isBusy, setBusy] = useState(false);
-  const ask = async (event) => {
-    event.preventDefault();
-    setBusy(true);
-    setFailure(null);
-    try {
-      setAsked(await send("POST", path`/v1/processors/${rule.id}/explanations`, { key: key.trim(), since, until }));
-    } catch (problem) {
-      setFailure(problem);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const { submit, busy, problem } = useSubmit(async () =>
+    setAsked(await send("POST", path`/v1/processors/${rule.id}/explanations`, { key: key.trim(), since, until })),
+  );
   return html`<${Card} title="Why no match at that time?"><div class="stack">
-    <form class="stack" onSubmit=${ask}>
+    <form class="stack" onSubmit=${submit}>
       ${keys.length > 0 &&
       html`<${TextField}
         label=${`Key: ${keys.join(", ")}`}
@@ -49,8 +39,8 @@ export function WhyNoMatchCard({ rule }) {
         <${InstantField} label="Until" value=${until} onChange=${setUntil} required />
       </div>
       <p class="secondary"><${ZoneNote} stream=${rule.stream} /> A worker reads the events of this key in its archive.</p>
-      ${failure && html`<${ProblemBox} problem=${failure} />`}
-      <div class="row"><${Button} type="submit" busy=${isBusy}>Explain<//></div>
+      ${problem && html`<${ProblemBox} problem=${problem} />`}
+      <div class="row"><${Button} type="submit" busy=${busy}>Explain<//></div>
     </form>
     ${asked && html`<${Told} key=${asked.number} rule=${rule} asked=${asked} />`}
   </div><//>`;

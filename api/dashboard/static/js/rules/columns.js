@@ -123,7 +123,7 @@ function Rule({ stream, line }) {
     </span>
     ${(line.severity || line.description) &&
     html`<span class="rule-about">
-      ${line.severity && html`<${State} name=${line.severity} title=${`Severity ${line.severity}`} />`}
+      ${line.severity && html`<${State} of="severity" name=${line.severity} title=${`Severity ${line.severity}`} />`}
       ${line.description && html`<bdi class="description" title=${line.description}>${line.description}</bdi>`}
     </span>`}
   </div>`;

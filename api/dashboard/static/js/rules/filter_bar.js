@@ -5,16 +5,16 @@ import { Link, patchedQuery, route, setQuery } from "../router.js";
 import { Button } from "../ui/button.js";
 import { FilterChip } from "../ui/chips.js";
 import { Search, Select } from "../ui/field.js";
-import { stateWord } from "../ui/state.js";
+import { stateChoices, stateColour, stateWord } from "../ui/states.js";
+import { isolated } from "../ui/visible.js";
 import { DEFAULT_SORT, isFiltered, tagsOf, withTags, withoutFilters } from "./filters.js";
 import { STANDINGS, standingName } from "./standing.js";
 
 const PROBLEMS = [
-  ["errors", "with errors", "Quarantined, or counting errors"],
-  ["behind", "behind", "Newest change not picked up by the job yet"],
-  ["warnings", "with warnings", "Their definition is valid, but rarely intended"],
+  ["errors", "with errors", "bad", "Quarantined, or counting errors"],
+  ["behind", "behind", "info", "Newest change not picked up by the job yet"],
+  ["warnings", "with warnings", "warn", "Their definition is valid, but rarely intended"],
 ];
-const SEVERITIES = ["critical", "high", "medium", "low", "info"];
 const SORTS = [
   ["id", "Name"],
   ["standing", "State: worst first"],
@@ -41,7 +41,7 @@ export function Counts({ page }) {
       ${shown.map(
         (name) => html`<${Count}
           key=${name}
-          kind=${name}
+          colour=${stateColour("running", name)}
           label=${standingName(name, job?.name)}
           number=${standings[name]}
           patch=${{ standing: name, problem: null }}
@@ -52,9 +52,9 @@ export function Counts({ page }) {
     ${wrong.length > 0 &&
     html`<ul>
       ${wrong.map(
-        ([name, label, title]) => html`<${Count}
+        ([name, label, urgency, title]) => html`<${Count}
           key=${name}
-          kind=${`problem-${name}`}
+          colour=${stateColour("urgency", urgency)}
           label=${label}
           title=${title}
           number=${problems[name]}
@@ -66,13 +66,13 @@ export function Counts({ page }) {
   </nav>`;
 }
 
-function Count({ label, number, patch, here, kind = "", title }) {
+function Count({ label, number, patch, here, colour = "", title }) {
   const { path } = route.value;
   return html`<li>
     <${Link}
       href=${path}
       query=${patchedQuery(patch)}
-      class=${`count-link ${kind}`}
+      class=${`count-link ${colour}`}
       title=${title}
       aria-current=${here ? "page" : undefined}
     >
@@ -97,14 +97,14 @@ export function FilterBar({ page, labels }) {
     <${LabelSelect} label="Owner" any="Any owner" found=${labels?.owners} value=${query.owner} onChange=${choose("owner")} />
     <${Select}
       label="Severity"
-      options=${[["", "Any severity"], ...SEVERITIES.map((name) => [name, name])]}
+      options=${[["", "Any severity"], ...stateChoices("severity").reverse()]}
       value=${query.severity ?? ""}
       onChange=${choose("severity")}
     />
     ${jobs.length > 1 &&
     html`<${Select}
       label="Job"
-      options=${jobs.map(({ name, state }) => [name, state === "running" ? `in ${name}` : `in ${name} (${stateWord(state)})`])}
+      options=${jobs.map(({ name, state }) => [name, state === "running" ? `in ${name}` : `in ${isolated(name)} (${stateWord("job", state)})`])}
       value=${page.job.name}
       onChange=${choose("job")}
     />`}
@@ -123,7 +123,7 @@ function TagFilter({ found, tags }) {
   const any = tags.length ? "and tag…" : "Any tag";
   return html`
     ${tags.map(
-      (tag) => html`<${FilterChip} key=${tag} label=${`Tag: ${tag}`} onRemove=${() => change(tags.filter((each) => each !== tag))} />`,
+      (tag) => html`<${FilterChip} key=${tag} label=${`Tag: ${isolated(tag)}`} onRemove=${() => change(tags.filter((each) => each !== tag))} />`,
     )}
     ${others.length > 0 && html`<${LabelSelect} label="Tag" any=${any} found=${others} onChange=${(tag) => change([...tags, tag])} />`}
   `;
@@ -134,8 +134,8 @@ function LabelSelect({ label, any, found, value, onChange }) {
   if (!found.length && !value) return null;
   const known = found.some((each) => each.value === value);
   // A label beyond the two hundred most frequent ones can still be in the address.
-  if (value && !known) return html`<${FilterChip} label=${`${label}: ${value}`} onRemove=${() => onChange("")} />`;
-  const options = found.map((each) => [each.value, `${each.value} (${count(each.count)})`]);
+  if (value && !known) return html`<${FilterChip} label=${`${label}: ${isolated(value)}`} onRemove=${() => onChange("")} />`;
+  const options = found.map((each) => [each.value, `${isolated(each.value)} (${count(each.count)})`]);
   return html`<${Select} label=${label} options=${[["", any], ...options]} value=${value ?? ""} onChange=${onChange} />`;
 }
 

@@ -9,7 +9,7 @@ export function JobNotice({ stream, page }) {
   const { job, problems } = page;
   if (!job) {
     return html`<p class="job-notice info">
-      <${State} name="info">no job<//>
+      <${State} of="urgency" name="info">no job<//>
       <span>
         No job runs the rules of ${stream} yet. They start as soon as one runs:${" "}
         <code>percept run job.yaml</code>
@@ -20,7 +20,7 @@ export function JobNotice({ stream, page }) {
   if (job.state === "stale" || job.state === "stopped") {
     const word = job.state === "stale" ? "has not reported since" : "was stopped; it last reported";
     return html`<p class=${`job-notice ${job.state === "stale" ? "warn" : "quiet"}`} role="status">
-      <${State} name=${job.state} />
+      <${State} of="job" name=${job.state} />
       <span>
         The job ${link} ${word} <${Time} at=${job.heartbeat_at} none="its start" />. Data shown is its last reported state.
       </span>
@@ -28,13 +28,13 @@ export function JobNotice({ stream, page }) {
   }
   if (job.state === "starting") {
     return html`<p class="job-notice info" role="status">
-      <${State} name="starting" />
+      <${State} of="job" name="starting" />
       <span>The job ${link} is starting. It loads its rules with its first batch.</span>
     </p>`;
   }
   if (problems.behind > 0) {
     return html`<p class="job-notice info" role="status">
-      <${State} name="info">behind<//>
+      <${State} of="urgency" name="info">behind<//>
       <span>
         ${link} has not applied the newest change of ${plural(problems.behind, "rule")} yet; it will with its next batch.
       </span>

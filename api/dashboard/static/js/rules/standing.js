@@ -1,14 +1,15 @@
 // Where a rule stands in the job, in a word, a badge and a line below it.
 import { html } from "../../vendor/preact.js";
 import { Time, localTime, millis, roughly } from "../format.js";
-import { State, stateWord } from "../ui/state.js";
+import { State } from "../ui/state.js";
+import { stateWord } from "../ui/states.js";
 
 /** Standings in the order in which they are shown. */
 export const STANDINGS = ["active", "pending", "shadow", "draining", "paused", "quarantined", "absent"];
 
 /** The word for a standing. @param {string|undefined} jobName */
 export function standingName(standing, jobName) {
-  return standing === "absent" ? (jobName ? `not in ${jobName}` : "in no job") : standing;
+  return standing === "absent" && jobName ? `not in ${jobName}` : stateWord("running", standing);
 }
 
 /** "in 12 min of event time": how far the watermark of a job is from an instant. */
@@ -35,12 +36,12 @@ export function shownState({ state, throttled_until: throttled }, snoozedUntil) 
 
 /** The state of a version in a job, which was so once where the job reports no more. @param {{job: object, state: string}} properties */
 export function HeldState({ job, state }) {
-  return isSilent(job) ? html`<span class="secondary">was ${state}</span>` : html`<${State} name=${state} />`;
+  return isSilent(job) ? html`<span class="secondary">was ${stateWord("running", state)}</span>` : html`<${State} of="running" name=${state} />`;
 }
 
 /** Beside the state of a rule: the version that is tried with a share of the keys. @param {{version: number|null|undefined}} properties */
 export function CanaryState({ version }) {
-  return version ? html`${" "}<${State} name="canary" title=${`Version ${version} runs for a share of the keys`}>v${version} canary<//>` : null;
+  return version ? html`${" "}<${State} of="running" name="canary" title=${`Version ${version} runs for a share of the keys`}>v${version} ${stateWord("running", "canary")}<//>` : null;
 }
 
 /** The badge of a rule and what else is to be said of it. Nothing is active in a job that reports no more. */
@@ -50,14 +51,14 @@ export function Standing({ line }) {
   const job = running?.job;
   if (isSilent(job) && standing !== "absent" && standing !== "quarantined") {
     return html`<div class="standing old">
-      <${State} name=${job.state}>job ${stateWord(job.state)}<//>
-      <span class="note">was ${shown} <${Time} at=${job.heartbeat_at} ago none="" /></span>
+      <${State} of="job" name=${job.state}>job ${stateWord("job", job.state)}<//>
+      <span class="note">was ${stateWord("running", shown)} <${Time} at=${job.heartbeat_at} ago none="" /></span>
     </div>`;
   }
   return html`<div class="standing">
     ${standing === "absent" && !job
-      ? html`<${State} name=${state}>${state}, in no job<//>`
-      : html`<${State} name=${shown}>${standingName(shown, job?.name)}<//>`}
+      ? html`<${State} of="rule" name=${state}>${stateWord("rule", state)}, ${stateWord("running", "absent")}<//>`
+      : html`<${State} of="running" name=${shown}>${standingName(shown, job?.name)}<//>`}
     <${CanaryState} version=${running?.canary_version} />
     <span class="note"><${Note} line=${line} /></span>
   </div>`;

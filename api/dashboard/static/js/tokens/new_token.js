@@ -2,11 +2,13 @@
 import { html, useState } from "../../vendor/preact.js";
 import { send } from "../api.js";
 import { streams } from "../streams.js";
+import { apart } from "../ui/apart.js";
 import { Button } from "../ui/button.js";
-import { CodeBlock } from "../ui/code.js";
 import { Dialog } from "../ui/dialog.js";
 import { SelectField, TextField } from "../ui/field.js";
 import { ProblemBox } from "../ui/problem.js";
+import { Secret } from "../ui/secret.js";
+import { useSubmit } from "../ui/submit.js";
 
 const DAY_MS = 86_400_000;
 const ROLES = [
@@ -33,10 +35,8 @@ export function NewToken({ onMade, onClose }) {
     onMade();
   };
   return made
-    ? html`<${Dialog} key="made" title=${html`The token <bdi>${made.name}</bdi>`} onClose=${onClose}>
-        <p>Copy it now. It is not stored and cannot be shown again.</p>
-        <${CodeBlock} text=${made.token} label="The token" />
-        <footer><${Button} kind="primary" onClick=${onClose}>I have copied it<//></footer>
+    ? html`<${Secret} title=${apart`The token ${made.name}`} text=${made.token} label="The token" onClose=${onClose}>
+        Copy it now. It is not stored and cannot be shown again.
       <//>`
     : html`<${Dialog} key="making" title="New token" onClose=${onClose}><${TokenForm} onDone=${done} onClose=${onClose} /><//>`;
 }
@@ -47,21 +47,11 @@ function TokenForm({ onDone, onClose }) {
   const [role, setRole] = useState("viewer");
   const [named, setNamed] = useState("");
   const [days, setDays] = useState("90");
-  const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState(null);
-  const submit = async (event) => {
-    event.preventDefault();
-    setBusy(true);
-    setProblem(null);
-    try {
-      const expires_at = days ? new Date(Date.now() + Number(days) * DAY_MS).toISOString() : null;
-      const confined = named.trim() ? named.split(",").map((each) => each.trim()) : null;
-      onDone(await send("POST", "/v1/tokens", { name: name.trim(), role, streams: confined, expires_at, person: person.trim() || null }));
-    } catch (error) {
-      setProblem(error);
-      setBusy(false);
-    }
-  };
+  const { submit, busy, problem } = useSubmit(async () => {
+    const expires_at = days ? new Date(Date.now() + Number(days) * DAY_MS).toISOString() : null;
+    const confined = named.trim() ? named.split(",").map((each) => each.trim()) : null;
+    onDone(await send("POST", "/v1/tokens", { name: name.trim(), role, streams: confined, expires_at, person: person.trim() || null }));
+  });
   return html`<form class="stack" onSubmit=${submit}>
     <${TextField}
       label="Name"

@@ -6,11 +6,12 @@ import { path } from "../router.js";
 import { can, session } from "../session.js";
 import { Button } from "../ui/button.js";
 import { ProblemBox } from "../ui/problem.js";
+import { stateWord } from "../ui/states.js";
 import { Segments } from "../ui/tabs.js";
 import { AssigneeField } from "./assignee.js";
 import { changeOne } from "./change.js";
 import { Notes } from "./notes.js";
-import { STATUSES, Status, statusWord } from "./status.js";
+import { STATUSES, Status } from "./status.js";
 
 /**
  * @param {{match: object, onChange?: (triage: object) => void}} properties
@@ -74,12 +75,12 @@ function Choices({ stream, triage, busy, change }) {
 
 function LastChange({ triage }) {
   if (!triage.decided_at) return null;
-  return html`<p class="secondary">Last changed by ${triage.decided_by}, <${Time} at=${triage.decided_at} ago /></p>`;
+  return html`<p class="secondary">Last changed by <bdi>${triage.decided_by}</bdi>, <${Time} at=${triage.decided_at} ago /></p>`;
 }
 
 function Outdated({ triage }) {
   return html`<p class="outdated" role="alert">
-    <strong><bdi>${triage.decided_by}</bdi></strong> changed it in the meantime: it is ${statusWord(triage.status)}${triage.assignee &&
+    <strong><bdi>${triage.decided_by}</bdi></strong> changed it in the meantime: it is ${stateWord("triage", triage.status)}${triage.assignee &&
     html`, assigned to <bdi>${triage.assignee}</bdi>`}. Your change was not saved; repeat it if it still applies.
   </p>`;
 }

@@ -5,10 +5,10 @@ import { session } from "../session.js";
 import { Button } from "../ui/button.js";
 import { Confirm } from "../ui/dialog.js";
 import { Check, TextField } from "../ui/field.js";
+import { stateWord } from "../ui/states.js";
 import { toast } from "../ui/toast.js";
 import { AssigneeField } from "./assignee.js";
 import { changeFound, changeSeen } from "./change.js";
-import { statusWord } from "./status.js";
 
 const MOST_AT_ONCE = 500;
 const LONGEST = 4_000;
@@ -88,8 +88,8 @@ function Question({ stream, status, ticked, upTo, wanted, onClose, onDone }) {
     onDone();
   };
   const which = isAll ? "All that match the filters" : plural(ticked.length, "match", "matches");
-  const title = status === null ? `Assign: ${which}` : `${which}: ${statusWord(status)}`;
-  return html`<${Confirm} title=${title} verb=${status === null ? "Assign" : `Mark as ${statusWord(status)}`} comment=${false} act=${act} onClose=${onClose}>
+  const title = status === null ? `Assign: ${which}` : `${which}: ${stateWord("triage", status)}`;
+  return html`<${Confirm} title=${title} verb=${status === null ? "Assign" : `Mark as ${stateWord("triage", status)}`} comment=${false} act=${act} onClose=${onClose}>
     ${wanted &&
     html`<${Check}
       label="All recent matches that match the filters, not only those shown"

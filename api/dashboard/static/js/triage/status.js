@@ -2,24 +2,14 @@
 import { html } from "../../vendor/preact.js";
 import { count, percent, plural } from "../format.js";
 import { State } from "../ui/state.js";
+import { stateChoices } from "../ui/states.js";
 
 /** Statuses and their words, in the order in which a match goes through them. */
-export const STATUSES = [
-  ["open", "open"],
-  ["acknowledged", "acknowledged"],
-  ["false_positive", "false positive"],
-  ["resolved", "resolved"],
-];
-const WORDS = Object.fromEntries(STATUSES);
-
-/** The word for a status. */
-export function statusWord(status) {
-  return WORDS[status] ?? status;
-}
+export const STATUSES = stateChoices("triage");
 
 /** The status of a match as a badge, and to whom it is assigned. @param {{triage: object}} properties */
 export function Status({ triage }) {
-  return html`<${State} name=${triage.status}>${statusWord(triage.status)}<//>
+  return html`<${State} of="triage" name=${triage.status} />
     ${triage.assignee && html`<span class="assignee" title=${`Assigned to ${triage.assignee}`}><bdi>${triage.assignee}</bdi></span>`}`;
 }
 

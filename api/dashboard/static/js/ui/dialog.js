@@ -2,6 +2,7 @@
 import { html, useEffect, useId, useRef, useState } from "../../vendor/preact.js";
 import { Button } from "./button.js";
 import { ProblemBox } from "./problem.js";
+import { useSubmit } from "./submit.js";
 
 const openersOf = new WeakMap(); // by dialog: what had the focus before it, and before those below it
 
@@ -75,21 +76,11 @@ function focusFirst(openers) {
  */
 export function Confirm({ title, verb, danger, comment = true, ready = true, wide, act, onClose, children }) {
   const [why, setWhy] = useState("");
-  const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState(null);
   const commentId = useId();
-  const submit = async (event) => {
-    event.preventDefault();
-    setBusy(true);
-    setProblem(null);
-    try {
-      await act(why.trim());
-      onClose();
-    } catch (error) {
-      setProblem(error);
-      setBusy(false);
-    }
-  };
+  const { submit, busy, problem } = useSubmit(async () => {
+    await act(why.trim());
+    onClose();
+  });
   return html`<${Dialog} title=${title} wide=${wide} onClose=${onClose}>
     <form class="stack" onSubmit=${submit}>
       ${children}

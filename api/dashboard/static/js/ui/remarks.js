@@ -6,6 +6,7 @@ import { Button } from "./button.js";
 import { TextField } from "./field.js";
 import { ProblemBox } from "./problem.js";
 import { Folded } from "./folded.js";
+import { useSubmit } from "./submit.js";
 
 const LONGEST = 4_000;
 
@@ -26,22 +27,12 @@ export function Remarks({ label, remarks }) {
 /** @param {{label: string, source: string, onAdded: () => Promise<void>}} properties label: "Note", "Comment" */
 export function NewRemark({ label, source, onAdded }) {
   const [text, setText] = useState("");
-  const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState(null);
-  const add = async (event) => {
-    event.preventDefault();
-    setBusy(true);
-    setProblem(null);
-    try {
-      await send("POST", source, { text });
-      setText("");
-      await onAdded();
-    } catch (error) {
-      setProblem(error);
-    }
-    setBusy(false);
-  };
-  return html`<form class="stack" onSubmit=${add}>
+  const { submit, busy, problem } = useSubmit(async () => {
+    await send("POST", source, { text });
+    setText("");
+    await onAdded();
+  });
+  return html`<form class="stack" onSubmit=${submit}>
     <${TextField} label=${label} multiline rows="2" maxlength=${LONGEST} value=${text} onInput=${setText} />
     ${problem && html`<${ProblemBox} problem=${problem} />`}
     <div class="row"><${Button} small type="submit" busy=${busy} disabled=${!text.trim()}>Add ${label.toLowerCase()}<//></div>

@@ -5,6 +5,7 @@ import { Button } from "./button.js";
 import { Dialog } from "./dialog.js";
 import { TextField } from "./field.js";
 import { Menu } from "./menu.js";
+import { isolated } from "./visible.js";
 
 const MOST = 30;
 const views = new Map();
@@ -24,7 +25,7 @@ export function ViewsMenu({ list }) {
             small
             kind="plain"
             icon="cross"
-            label=${`Delete the view ${each.name}`}
+            label=${`Delete the view ${isolated(each.name)}`}
             onClick=${(event) => {
               event.stopPropagation();
               keep(list, kept.value.filter((other) => other !== each));

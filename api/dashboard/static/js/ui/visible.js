@@ -20,21 +20,26 @@ function numberOf(character) {
   return `⟨U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`;
 }
 
-const CODE = /[A-Za-z0-9+/]{120,}={0,2}/g;
+// Scripts that run from right to left, and what sets a direction.
+const REORDERING = /[\u0590-\u08ff\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+const ISOLATES = /[\u2066-\u2069]/g;
+const END_OF_ISOLATE = "\u2069";
 
-/** A line of a text as it is shown: pickled code by its length, and a number that other code does not have. */
-export function shortLine(line) {
-  return visible(line.replace(CODE, (code) => `${code.slice(0, 8)}… (${code.length} characters of code, ${checksum(code)})`));
-}
-
-// FNV-1a: it tells versions apart; digests that are to be trusted come from the service.
-function checksum(text) {
-  let sum = 0x811c9dc5;
-  for (let at = 0; at < text.length; at += 1) sum = Math.imul(sum ^ text.charCodeAt(at), 0x01000193) >>> 0;
-  return sum.toString(16).padStart(8, "0");
-}
-
-/** A text for places without elements, such as tooltips: what stands beside it stays in its order. */
+/**
+ * A text for places without elements, such as tooltips, options and names for screen readers: what stands beside it
+ * stays in its order. One that reorders nothing stays as it is.
+ */
 export function isolated(text) {
-  return `\u2068${text}\u2069`;
+  return REORDERING.test(text) ? `\u2068${closed(text)}${END_OF_ISOLATE}` : text;
+}
+
+/** A text that ends no isolation but those that it begins itself; what would is shown as its number. */
+export function closed(text) {
+  let begun = 0;
+  return text.replace(ISOLATES, (character) => {
+    begun += character === END_OF_ISOLATE ? -1 : 1;
+    if (begun >= 0) return character;
+    begun = 0;
+    return numberOf(character);
+  });
 }

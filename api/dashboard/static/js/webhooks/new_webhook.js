@@ -3,11 +3,13 @@ import { html, useState } from "../../vendor/preact.js";
 import { send } from "../api.js";
 import { confinedTo } from "../session.js";
 import { streams } from "../streams.js";
+import { apart } from "../ui/apart.js";
 import { Button } from "../ui/button.js";
-import { CodeBlock } from "../ui/code.js";
 import { Dialog } from "../ui/dialog.js";
 import { SelectField, TextField } from "../ui/field.js";
 import { ProblemBox } from "../ui/problem.js";
+import { Secret } from "../ui/secret.js";
+import { useSubmit } from "../ui/submit.js";
 
 const EVENTS = [
   ["rule.quarantined", "a rule has raised an error and is quarantined"],
@@ -25,16 +27,14 @@ export function NewWebhook({ onMade, onClose }) {
     onMade();
   };
   return made
-    ? html`<${Secret} webhook=${made} onClose=${onClose} />`
+    ? html`<${WebhookSecret} webhook=${made} onClose=${onClose} />`
     : html`<${Dialog} key="making" title="New webhook" onClose=${onClose}><${Form} onDone=${done} onClose=${onClose} /><//>`;
 }
 
 /** Shows a secret. @param {{webhook: object, onClose: () => void}} properties */
-export function Secret({ webhook, onClose }) {
-  return html`<${Dialog} key="made" title=${html`The secret of <bdi>${webhook.name}</bdi>`} onClose=${onClose}>
-    <p>Copy it now and give it to the receiver, which verifies signatures with it. It cannot be shown again.</p>
-    <${CodeBlock} text=${webhook.secret} label="The secret" />
-    <footer><${Button} kind="primary" onClick=${onClose}>I have copied it<//></footer>
+export function WebhookSecret({ webhook, onClose }) {
+  return html`<${Secret} title=${apart`The secret of ${webhook.name}`} text=${webhook.secret} label="The secret" onClose=${onClose}>
+    Copy it now and give it to the receiver, which verifies signatures with it. It cannot be shown again.
   <//>`;
 }
 
@@ -44,19 +44,9 @@ function Form({ onDone, onClose }) {
   const names = (streams.value ?? []).map((each) => each.name);
   const [stream, setStream] = useState(confinedTo() ? (names[0] ?? "") : "");
   const [events, setEvents] = useState(EVENTS.map(([event]) => event));
-  const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState(null);
-  const submit = async (event) => {
-    event.preventDefault();
-    setBusy(true);
-    setProblem(null);
-    try {
-      onDone(await send("POST", "/v1/webhooks", { name: name.trim(), url: url.trim(), events, stream: stream || null }));
-    } catch (error) {
-      setProblem(error);
-      setBusy(false);
-    }
-  };
+  const { submit, busy, problem } = useSubmit(async () =>
+    onDone(await send("POST", "/v1/webhooks", { name: name.trim(), url: url.trim(), events, stream: stream || null })),
+  );
   const turn = (event) => setEvents(events.includes(event) ? events.filter((each) => each !== event) : [...events, event]);
   const choices = [...(confinedTo() ? [] : [["", "all streams"]]), ...names.map((name) => [name, name])];
   return html`<form class="stack" onSubmit=${submit}>

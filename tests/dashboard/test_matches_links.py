@@ -1,0 +1,145 @@
+"""What leaves the page of matches: a file of them, a range of time, the address of an open row."""
+
+import json
+import re
+from datetime import datetime
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.api.documents import processor_document
+from tests.dashboard.reporting_job import ReportingJob
+from tests.dashboard.serving import ServedDashboard
+
+MATCHES = "/streams/logins/matches"
+SOURCE = "/v1/streams/logins/matches"
+MINUTE_MS = 60_000
+HOUR_MS = 60 * MINUTE_MS
+DAY_MS = 24 * HOUR_MS
+# How long ago the match of each key ended.
+AGES_MS = {
+    "minutes": 5 * MINUTE_MS,
+    "half an hour": 30 * MINUTE_MS,
+    "hours": 5 * HOUR_MS,
+    "days": 3 * DAY_MS,
+    "weeks": 20 * DAY_MS,
+}
+
+
+@pytest.fixture
+def matches(dashboard: ServedDashboard, reporting_job: ReportingJob) -> dict[str, str]:
+    """The ids of matches of five ages, by key."""
+    for processor_id in ("failed-logins", "other"):
+        dashboard.publish(processor_document(id=processor_id))
+    reporting_job.run_batch()
+    found = {}
+    for number, (key, age_ms) in enumerate(AGES_MS.items()):
+        match = reporting_job.find(
+            ("failed-logins", "other")[number % 2],
+            1,
+            key=[key, number],
+            kind="match" if number else "timeout",
+            output={"amount": number / 4, "text": '\u202e<b>\u00e4, "b"\n\u2028', "none": None},
+            end_ms=dashboard.clock() - age_ms,
+        )
+        found[key] = match.match_id
+    return found
+
+
+def rows(page: Page) -> Locator:
+    return page.locator(".found-list > .found")
+
+
+@pytest.mark.parametrize("query", ["", "kind=match&processor=other", "sort=end&key_prefix=days"])
+def test_a_file_of_json_is_what_the_service_gives_for_these_filters(
+    admin_page: Page, dashboard: ServedDashboard, matches: dict[str, str], query: str
+) -> None:
+    filters = {name: value for name, (value,) in parse_qs(query).items()}
+    admin_page.goto(f"{MATCHES}?{query}")
+    listed = dashboard.get(SOURCE, **filters)["items"]
+    assert 0 < len(listed) <= len(matches)
+    expect(rows(admin_page)).to_have_count(len(listed))
+    summary = admin_page.get_by_role("region", name="Summary of the matches")
+    summary.get_by_role("button", name="Download").click()
+    with admin_page.expect_download() as download:
+        summary.get_by_role("link", name="JSON").click()
+    assert download.value.suggested_filename.endswith(".jsonl")
+    text = download.value.path().read_bytes()
+    wanted = {name: value for name, value in filters.items() if name != "sort"}
+    exported = dashboard.client.get(f"{SOURCE}/export", params=wanted | {"format": "jsonl"})
+    assert text == exported.content
+    lines = [json.loads(line) for line in text.decode().split("\n")[:-1]]
+    assert lines == sorted(listed, key=lambda match: match["number"], reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("preset", "length_ms", "keys"),
+    [
+        ("Last 15 minutes", 15 * MINUTE_MS, ["minutes"]),
+        ("Last hour", HOUR_MS, ["minutes", "half an hour"]),
+        ("Last 24 hours", DAY_MS, ["minutes", "half an hour", "hours"]),
+        ("Last 7 days", 7 * DAY_MS, ["minutes", "half an hour", "hours", "days"]),
+    ],
+)
+@pytest.mark.usefixtures("matches")
+def test_a_preset_shows_what_ended_in_that_time(
+    admin_page: Page, preset: str, length_ms: int, keys: list[str]
+) -> None:
+    admin_page.goto(f"{MATCHES}?until=2026-01-01T00:00:00.000Z&kind=match")
+    times = admin_page.get_by_label("Event time", exact=True)
+    expect(times.locator("option:checked")).to_have_text("Custom range")
+    before_ms = admin_page.evaluate("Date.now()")
+    times.select_option(preset)
+    expect(admin_page).to_have_url(re.compile("since="))
+    after_ms = admin_page.evaluate("Date.now()")
+    query = parse_qs(urlsplit(admin_page.url).query)
+    since_ms = datetime.fromisoformat(query["since"][0]).timestamp() * 1000
+    assert before_ms <= since_ms + length_ms <= after_ms
+    assert "until" not in query
+    assert query["kind"] == ["match"]
+    # The first was a timeout.
+    expect(rows(admin_page)).to_have_count(len(keys) - 1)
+    for row, key in zip(rows(admin_page).all(), keys[1:], strict=True):
+        expect(row).to_contain_text(key)
+    times.select_option("Any time")
+    expect(admin_page).to_have_url(re.compile(r"/matches\?kind=match$"))
+    expect(rows(admin_page)).to_have_count(len(AGES_MS) - 1)
+
+
+def test_the_open_row_is_in_the_address_and_open_again_after_a_reload(
+    admin_page: Page, matches: dict[str, str]
+) -> None:
+    def opener(key: str) -> Locator:
+        row = admin_page.locator(f"[data-match='{matches[key]}']")
+        return row.get_by_role("button", name=re.compile("^Events of the"))
+
+    admin_page.goto(f"{MATCHES}?kind=match")
+    opener("hours").click()
+    expect(admin_page).to_have_url(
+        f"{admin_page.url.partition('?')[0]}?kind=match&open={matches['hours']}"
+    )
+    opened = admin_page.locator(".found-opened")
+    expect(opened).to_have_count(1)
+    opener("days").click()
+    expect(admin_page).to_have_url(re.compile(f"open={matches['days']}$"))
+    admin_page.reload()
+    expect(opener("days")).to_have_attribute("aria-expanded", "true")
+    expect(opener("hours")).to_have_attribute("aria-expanded", "false")
+    expect(opened).to_have_count(1)
+    expect(opened.get_by_role("figure", name=re.compile("^match of"))).to_be_visible()
+    # It stands in its place in the list, once.
+    expect(admin_page.get_by_role("list", name="Linked match")).to_have_count(0)
+    expect(rows(admin_page)).to_have_count(len(AGES_MS) - 1)
+
+    opener("days").click()
+    expect(admin_page).to_have_url(re.compile(r"/matches\?kind=match$"))
+    expect(opened).to_have_count(0)
+
+
+@pytest.mark.usefixtures("matches")
+def test_times_with_their_day_fit_on_a_phone(admin_page: Page) -> None:
+    admin_page.set_viewport_size({"width": 390, "height": 844})
+    admin_page.goto(MATCHES)
+    expect(rows(admin_page)).to_have_count(len(AGES_MS))
+    assert admin_page.evaluate("document.documentElement.scrollWidth") == 390
