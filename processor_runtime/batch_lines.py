@@ -50,6 +50,7 @@ class BatchLines:
             ("errors", totals.errors - self._totals.errors),
             ("late", totals.late - self._totals.late),
             ("left out", totals.left_out - self._totals.left_out),
+            ("not suppressed", totals.unsuppressed - self._totals.unsuppressed),
             ("partial matches dropped", totals.dropped - self._totals.dropped),
             ("matches released", totals.released - self._totals.released),
         )

@@ -38,6 +38,7 @@ RuleAction = (
         "backtest.request",
         "backtest.cancel",
         "explanation.request",
+        "explanation.cancel",
     ]
     | ProposalAction
 )

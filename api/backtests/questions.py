@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from api.audit.log import record
 from api.backtests import repository
 from api.backtests.service import WORKER_SEEN_MS
-from api.backtests.tables import FAILED, QUEUED, Backtest
+from api.backtests.tables import CANCELLED, FAILED, QUEUED, RUNNING, Backtest
 from api.code.verification import holds_code
 from api.processors.repository import version_of
 from api.processors.tables import Processor, ProcessorVersion
@@ -126,6 +126,31 @@ def existing_question(session: Session, processor_id: str, number: int) -> Backt
     if found is None or found.question is None or found.processor_id != processor_id:
         raise not_found("explanation", f"{number}", "Only the newest are kept.")
     return found
+
+
+def cancel(writing: Writing, processor_id: str, number: int) -> Backtest:
+    """Cancel a question; one that has ended stays as it is.
+
+    Raises:
+        Refusal: there is none (404).
+    """
+    existing_question(writing.session, processor_id, number)
+    question = repository.locked_backtest(writing.session, number)
+    if question is None:
+        raise not_found("explanation", f"{number}", "Only the newest are kept.")
+    if question.state in {QUEUED, RUNNING}:
+        question.state = CANCELLED
+        question.ended_at_ms = writing.now_ms
+        question.turn_ends_ms = None
+        record(
+            writing,
+            "explanation.cancel",
+            stream=question.stream,
+            processor_id=processor_id,
+            new_version=question.version,
+            subject=f"{number}",
+        )
+    return question
 
 
 def _fail_forgotten(session: Session, stream: str, now_ms: int) -> None:

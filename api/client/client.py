@@ -398,7 +398,8 @@ class Client(ChangeSetCalls, MatchCalls, ProposalCalls):
             timeout_seconds: how long to wait for the answer.
 
         Raises:
-            NotExplained: there was none within this time, or the worker could not tell.
+            NotExplained: there was none within this time, the worker could not tell, or the
+                question was cancelled. Ctrl-C cancels it.
             ServiceError: there is no such processor, this is no key of it, or no worker has the
                 archive of its stream.
         """
@@ -409,8 +410,18 @@ class Client(ChangeSetCalls, MatchCalls, ProposalCalls):
         return wait_for_explanation(
             asked,
             lambda: self._connection.read(Explanation, "GET", f"{path}/{asked.number}"),
+            lambda: self.cancel_explanation(processor_id, asked.number),
             timeout_seconds,
         )
+
+    def cancel_explanation(self, processor_id: str, number: int) -> Explanation:
+        """Cancel a question of `why_no_match`; one that has ended stays as it is.
+
+        Raises:
+            NotFound: the processor has none of this number.
+        """
+        path = f"{_processor(processor_id)}/explanations/{number}/cancel"
+        return self._connection.read(Explanation, "POST", path)
 
     def funnel(self, processor_id: str) -> Funnel:
         """Return how far the partial matches of a processor get, and why they end."""

@@ -5,6 +5,7 @@ Client.why_no_match ──ask──► a worker with the archive ──► Expla
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
 from pydantic import Field
@@ -29,7 +30,11 @@ class ExplanationLine(View):
 
 
 class Explanation(View):
-    """Why a rule found no match for a key in a span; `state` is queued, running, done or failed."""
+    """Why a rule found no match for a key in a span.
+
+    `state` is queued, running, done, failed or cancelled. `not_regarded` says what may hold matches
+    back of which the report does not tell; `lines` end with it.
+    """
 
     number: int
     processor_id: str
@@ -42,27 +47,40 @@ class Explanation(View):
     worker: str
     error: str
     report: SpanReport | None = Field(description="None as long as no worker has told.")
+    not_regarded: list[str] = Field(default=[])
     lines: list[ExplanationLine]
 
 
 def wait_for_explanation(
-    asked: Explanation, read: Callable[[], Explanation], timeout_seconds: float
+    asked: Explanation,
+    read: Callable[[], Explanation],
+    cancel: Callable[[], object],
+    timeout_seconds: float,
 ) -> Explanation:
     """Return an explanation with its report.
+
+    A wait that is given up, as with Ctrl-C, cancels the question: nobody would read the answer.
 
     Raises:
         NotExplained: there was none within this time, or the worker could not tell.
     """
     ends_at = time.monotonic() + timeout_seconds
     told = asked
-    while told.state in {"queued", "running"}:
-        if time.monotonic() >= ends_at:
-            raise NotExplained(
-                f"explanation {asked.number} is {told.state} after {timeout_seconds:g} s; workers "
-                "may be busy with backtests"
-            )
-        time.sleep(_POLL_SECONDS)
-        told = read()
+    try:
+        while told.state in {"queued", "running"}:
+            if time.monotonic() >= ends_at:
+                raise NotExplained(
+                    f"explanation {asked.number} is {told.state} after {timeout_seconds:g} s; "
+                    "workers may be busy with backtests"
+                )
+            time.sleep(_POLL_SECONDS)
+            told = read()
+    except KeyboardInterrupt:
+        with suppress(ServiceError):
+            cancel()
+        raise
+    if told.state == "cancelled":
+        raise NotExplained(f"explanation {asked.number} was cancelled")
     if told.report is None:
         raise NotExplained(f"explanation {asked.number} {told.state}: {told.error}")
     return told

@@ -14,6 +14,7 @@ from api.diagnosis.explanations import (
     explanation_view,
 )
 from api.diagnosis.schemas import Diagnosis, Funnel, PartialMatchesOfKey
+from api.diagnosis.unregarded import unregarded
 from api.processors.endpoints import IdInPath
 from api.processors.views import existing_processor
 from api.routing import slice_router
@@ -85,7 +86,7 @@ def request_explanation(
     question = questions.ask(
         write, version, processor.stream, key, span_ms, wanted.attempts, runtime.settings
     )
-    return explanation_view(question)
+    return explanation_view(question, unregarded(write.session, question))
 
 
 @router.get("/explanations/{number}", responses=documented(404))
@@ -96,4 +97,17 @@ def read_explanation(
     session: Read,
 ) -> ExplanationView:
     """Return what a worker has told of a key in a span, with the same in words."""
-    return explanation_view(questions.existing_question(session, processor_id, number))
+    question = questions.existing_question(session, processor_id, number)
+    return explanation_view(question, unregarded(session, question))
+
+
+@router.post("/explanations/{number}/cancel", responses=documented(404))
+def cancel_explanation(
+    processor_id: IdInPath,
+    number: Annotated[int, Path(ge=1, lt=2**53)],
+    _principal: Author,
+    write: Write,
+) -> ExplanationView:
+    """Cancel a question that waits or is being answered; one that has ended stays as it is."""
+    question = questions.cancel(write, processor_id, number)
+    return explanation_view(question, unregarded(write.session, question))

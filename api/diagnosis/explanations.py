@@ -4,6 +4,7 @@ Backtest with a question ──explanation_view──► ExplanationView: state,
 """
 
 import json
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -83,16 +84,23 @@ class ExplanationView(BaseModel):
     worker: str = Field(description="Which answers it, or has answered it.")
     error: str = Field(description="Why there is no answer, if it failed.")
     report: SpanReport | None
+    not_regarded: list[str] = Field(
+        description="What may hold matches of the rule back, of which the report does not tell: "
+        "snoozes, and what its `alert` says."
+    )
     lines: list[ExplanationLine] = Field(description="The report in words.")
 
 
-def explanation_view(question: Backtest) -> ExplanationView:
-    """Return a question and its answer."""
+def explanation_view(question: Backtest, not_regarded: Sequence[str]) -> ExplanationView:
+    """Return a question and its answer, and what that does not regard."""
     asked = json.loads(question.question or "{}")
     report = None
     if question.report is not None:
         report = SpanReport.model_validate_json(question.report)
-    lines = [] if report is None else span_lines(question.processor_id, report)
+    lines: list[tuple[str, str]] = []
+    if report is not None:
+        lines = [*span_lines(question.processor_id, report)]
+        lines += [(f"  not regarded: {text}", "yellow") for text in not_regarded]
     return ExplanationView(
         number=question.number,
         processor_id=question.processor_id,
@@ -108,5 +116,6 @@ def explanation_view(question: Backtest) -> ExplanationView:
         worker=question.worker,
         error=question.error,
         report=report,
+        not_regarded=[printable(text) for text in not_regarded],
         lines=[ExplanationLine(text=printable(text), style=style) for text, style in lines],
     )

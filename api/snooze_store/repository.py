@@ -34,6 +34,23 @@ def open_snooze(session: Session, processor_id: str, number: int) -> Snooze | No
     return session.scalar(query)
 
 
+def reaching(
+    session: Session, processor_id: str, key_text: str, time_ms: int, limit: int
+) -> list[Snooze]:
+    """Return the newest snoozes of a rule, for a key or all, that were to last past a time."""
+    query = (
+        select(Snooze)
+        .where(
+            Snooze.processor_id == processor_id,
+            or_(Snooze.key_text.is_(None), Snooze.key_text == key_text),
+            Snooze.until_ms > time_ms,
+        )
+        .order_by(Snooze.number.desc())
+        .limit(limit)
+    )
+    return list(session.scalars(query))
+
+
 def snoozed_until(session: Session, processor_ids: Sequence[str], now_ms: int) -> dict[str, int]:
     """Return until when those of these rules are snoozed that are so now for all keys."""
     query = (

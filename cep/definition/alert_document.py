@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from cep.pattern.durations import duration_ms
 
 LONGEST_GROUP_MS: Final = 7 * 24 * 3_600_000
+LONGEST_SUPPRESSION_MS: Final = 30 * 24 * 3_600_000
 
 
 def _as_duration(value: Any) -> Any:
@@ -30,6 +31,12 @@ Duration = Annotated[
 ]
 
 
+def _is_no_longer_than_a_month(value: str | int) -> str | int:
+    if duration_ms(value) > LONGEST_SUPPRESSION_MS:
+        raise ValueError(f"'{value}' is too long: matches are suppressed for '30 days' at most.")
+    return value
+
+
 class AlertSuppression(BaseModel):
     """How many matches go out in a time; the others are counted, and rows of kind `suppressed`."""
 
@@ -41,9 +48,10 @@ class AlertSuppression(BaseModel):
         description="Output columns that must be equal, too; the key always counts.",
         examples=[["country"]],
     )
-    for_time: Duration = Field(
+    for_time: Annotated[Duration, AfterValidator(_is_no_longer_than_a_month)] = Field(
         alias="for",
-        description="How long from the first one on, in event time: '1 hour', or milliseconds.",
+        description="How long from the first one on, in event time, at most 30 days: '1 hour', or "
+        "milliseconds.",
         examples=["1 hour"],
     )
     at_most: int = Field(

@@ -18,6 +18,7 @@ from examples.demo import rules
 from examples.demo.events import STREAM
 from examples.demo.rules import Rule
 from examples.demo.team import Team
+from examples.demo.tried import Difference
 from percept.client import RolloutClient
 
 _REPORTED_SECONDS: Final = 15
@@ -87,7 +88,7 @@ class Act:
                 yield team.backtested(self.rule.document(team.ana))
                 self.rule.try_out(team.ana, self.headline)
             case Deed.PROMOTE:
-                yield from _difference(team.ana.rollout(self.rule.id))
+                yield from _difference(team, self.rule.id)
                 yield from team.approved(
                     kind="promote", processor_id=self.rule.id, comment=self.headline
                 )
@@ -199,18 +200,27 @@ ACTS: Final = (
 )
 
 
-def _difference(rollout: RolloutClient) -> Iterable[str]:
-    """Yield how the version in shadow compares, once the job has told what it has found."""
+def _difference(team: Team, rule_id: str) -> Iterable[str]:
+    """Yield how the version in shadow compares, once the job has told all that it has found."""
+    rollout = team.ana.rollout(rule_id)
     ends_at = time.monotonic() + _REPORTED_SECONDS
-    while not any(job.both + job.gained for job in rollout.read().jobs):
+    before, told = None, _told(rollout)
+    # Matches come in several posts: those of one version may be there before those of the other.
+    while told != before or not any(each.both + each.gained for each in told):
         if time.monotonic() > ends_at:
             return
-        time.sleep(0.5)
-    for job in rollout.read().jobs:
+        time.sleep(1)
+        before, told = told, _told(rollout)
+    for job in told:
+        team.differences.append(job)
         yield (
             f"in shadow it found {job.both} that the published version found, too, and "
             f"{job.gained} more; it missed {job.lost}"
         )
+
+
+def _told(rollout: RolloutClient) -> list[Difference]:
+    return [Difference(job.both, job.gained, job.lost) for job in rollout.read().jobs]
 
 
 @dataclass(frozen=True, slots=True)

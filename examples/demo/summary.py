@@ -6,12 +6,14 @@ rows, job, acts done ──summarize──► Summary ──► terminal, exit c
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from cep.instants import instant_ms
 from examples.demo.events import STREAM, Event
 from examples.demo.job import Row
 from examples.demo.replay import Done, Replay
-from examples.demo.rules import FIRST_RULES
+from examples.demo.rules import FIRST_RULES, Rule
 from examples.demo.service import DemoService, ReportedJob
-from examples.demo.story import ACTS, Deed, spans
+from examples.demo.story import ACTS, Act, Deed, spans
+from examples.demo.tried import backtest_flaw, list_flaw, shadow_flaw
 from examples.demo.verification import VersionCheck, check_versions
 
 
@@ -61,6 +63,9 @@ def summarize(
         _all_read(job, fed),
         _switched_on_time(service),
         _only_the_bad_rule_was_stopped(replay, rows),
+        _backtest_was_right(replay, fed),
+        _shadow_was_compared(replay, fed),
+        _list_switched(rows, fed),
         _approved_by_others(service),
         _matches_are_shown(service),
     ]
@@ -121,6 +126,49 @@ def _other_errors(rows: Sequence[Row], rule_id: str, version: int) -> Iterator[s
             version,
         ):
             yield f"{row.get('processor_id') or 'an event'}: {row['error']['message']}"
+
+
+def _backtest_was_right(replay: Replay, fed: Sequence[Event]) -> Promise:
+    act, published = _tried()
+    reports = replay.team.backtests
+    past = [event for event in fed if instant_ms(event["ts"]) < act.at_ms]
+    return Promise(
+        f"the backtest of {act.rule.id} v{act.version} found what the pattern finds in the past",
+        backtest_flaw(reports[0] if len(reports) == 1 else None, act.rule, published, past),
+    )
+
+
+def _shadow_was_compared(replay: Replay, fed: Sequence[Event]) -> Promise:
+    act, published = _tried()
+    (promotion,) = (each for each in ACTS if each.deed is Deed.PROMOTE)
+    since_ms = next((done.active_from_ms for done in replay.done if done.act is act), None)
+    told = replay.team.differences
+    return Promise(
+        f"in shadow, {act.rule.id} v{act.version} gained and lost what the patterns do",
+        shadow_flaw(
+            told[0] if len(told) == 1 else None,
+            act.rule,
+            published,
+            fed,
+            (since_ms or 0, promotion.at_ms),
+        ),
+    )
+
+
+def _tried() -> tuple[Act, Rule]:
+    """Return the act that tries a version, and what was published then."""
+    (act,) = (act for act in ACTS if act.deed is Deed.SHADOW)
+    (published,) = (rule for rule in FIRST_RULES if rule.id == act.rule.id)
+    return act, published
+
+
+def _list_switched(rows: Sequence[Row], fed: Sequence[Event]) -> Promise:
+    (act,) = (act for act in ACTS if act.deed is Deed.LIST)
+    (before,) = (rule for rule in FIRST_RULES if rule.id == act.rule.id)
+    return Promise(
+        f"{act.rule.id} found sign-ins from the added address after the change, not before it",
+        list_flaw(rows, fed, before, act.rule, act.at_ms),
+    )
 
 
 def _approved_by_others(service: DemoService) -> Promise:

@@ -5,10 +5,12 @@ Act ──► Team ──► proposal, approval, publish; backtest ──► rul
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
+from contract.backtests import BacktestReport
 from examples.demo.service import DemoService
+from examples.demo.tried import Difference
 from percept import Client, SigningKeys
 
 _BACKTEST_SECONDS: Final = 120
@@ -16,10 +18,15 @@ _BACKTEST_SECONDS: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """Clients of both; the stream asks that another person approves what is to run."""
+    """Clients of both; the stream asks that another person approves what is to run.
+
+    `backtests` and `differences` are what ana has read of versions that were tried.
+    """
 
     ana: Client
     bob: Client
+    backtests: list[BacktestReport | None] = field(default_factory=list)
+    differences: list[Difference] = field(default_factory=list)
 
     @classmethod
     @contextmanager
@@ -44,6 +51,7 @@ class Team:
         """Run a document over the events of the past, and tell how it compares with what runs."""
         asked = self.ana.backtests.request(document, against="published")
         ended = self.ana.backtests.wait(asked.number, timeout_seconds=_BACKTEST_SECONDS)
+        self.backtests.append(ended.report)
         if ended.report is None:
             return f"backtest {ended.number} {ended.state}: {ended.error}"
         return (

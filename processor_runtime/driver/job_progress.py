@@ -131,6 +131,7 @@ class JobProgress:
         total.shadow += counts.shadow
         total.suppressed += counts.suppressed
         total.grouped += counts.grouped
+        total.unsuppressed += counts.unsuppressed
         total.add_steps(counts.steps)
         if counts.last_match_ms is not None:
             total.last_match_ms = max(counts.last_match_ms, total.last_match_ms or BEGINNING_MS)
@@ -149,6 +150,7 @@ class JobProgress:
             shadow=sum(counts.shadow for counts in rules),
             suppressed=sum(counts.suppressed for counts in rules),
             grouped=sum(counts.grouped for counts in rules),
+            unsuppressed=sum(counts.unsuppressed for counts in rules),
         )
 
     def _versions(self, timeline: Timeline) -> Iterable[VersionStatus]:
@@ -239,6 +241,7 @@ class JobProgress:
             shadow=counts.shadow,
             suppressed=counts.suppressed,
             grouped=counts.grouped,
+            unsuppressed=counts.unsuppressed,
         )
 
 

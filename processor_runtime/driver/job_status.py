@@ -21,8 +21,8 @@ class Totals:
     `left_out` are matches and timeouts that were found and not output because of a limit, `dropped`
     the open partial matches given up where a version ended, `released` the complete matches that
     waited behind these and came out, `shadow` finds that do not count, as those of a version in
-    shadow, `suppressed` matches that did not go out, `grouped` those that one which went out stands
-    for.
+    shadow, `suppressed` matches that did not go out, `unsuppressed` those that did only because
+    more different ones came than are kept, `grouped` those that one which went out stands for.
     """
 
     events: int = 0
@@ -36,6 +36,7 @@ class Totals:
     shadow: int = 0
     suppressed: int = 0
     grouped: int = 0
+    unsuppressed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

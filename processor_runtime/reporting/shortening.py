@@ -35,10 +35,13 @@ def reported_match(row: Mapping[str, Any]) -> ReportedMatch:
         ValueError: the service would not accept the row, for example because it has no id.
     """
     events = _json(row["events"], {})
+    # Of the published version no timeouts are told, so those of a shadow would all seem gained.
+    is_compared = (row["kind"], row["tag"]) != ("shadow", "timeout")
+    identity = match_identity(row["processor_id"], row["key"], events) if is_compared else ""
     return ReportedMatch(
         match_id=row["match_id"],
         kind=row["kind"],
-        identity=match_identity(row["processor_id"], row["key"], events),
+        identity=identity,
         group_id=(row["tag"] or "") if row["kind"] in _IN_GROUPS else "",
         processor_id=row["processor_id"],
         version=row["version"],

@@ -8,7 +8,7 @@ Called by Spark before any task of the batch has run, so that the pin is there f
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
@@ -44,6 +44,7 @@ from processor_runtime.stages.budgets import throttled_until
 from processor_runtime.stages.groups import MOST_GROUPS
 from processor_runtime.stages.rule_errors import RuleFailed
 from processor_runtime.stages.shard_status import ShardStatus, read_status
+from processor_runtime.stages.suppression import MOST_VALUES
 from processor_runtime.watch.worker_limits import WorkerLimits
 
 _log = logging.getLogger("percept.job")
@@ -107,6 +108,7 @@ class MicroBatches:
     asked: Callable[[], Sequence[AskedKey]] = tuple
     alerts: AlertStates = field(init=False)
     _told: tuple[Timeline, AlertRules] | None = field(default=None, init=False)
+    _unsuppressed: set[str] = field(default_factory=set, init=False)
 
     def __post_init__(self) -> None:
         self.alerts = AlertStates(self.files)
@@ -201,7 +203,25 @@ class MicroBatches:
                 rule,
                 MOST_GROUPS,
             )
+        self._warn_of_unsuppressed(statuses)
         return alerted.state
+
+    def _warn_of_unsuppressed(self, statuses: Iterable[ShardStatus]) -> None:
+        """Warn of rules that begin to suppress less than they say, as too much would be kept."""
+        found = {
+            rule_id.rsplit("@", 2)[0]
+            for status in statuses
+            for rule_id, counts in status.rules.items()
+            if counts.unsuppressed
+        }
+        for rule in sorted(found - self._unsuppressed):
+            _log.warning(
+                "rule %s suppresses not all: a key has more than %d different values of `by` at "
+                "once, and matches with others go out",
+                rule,
+                MOST_VALUES,
+            )
+        self._unsuppressed = found
 
     def _alert_rules(self, timeline: Timeline) -> AlertRules:
         """Return how matches are told; a timeline stays as long as nothing changes."""

@@ -198,7 +198,7 @@ class ShardMatcher:
         )
         live = LiveFinds(group)
         self._count_silent_timeouts(group, live)
-        suppressor = Suppressor(group, matcher.state, self._sent)
+        suppressor = Suppressor(group, matcher.state, self._sent, self.status)
         given = GivingOut(
             group,
             self._match_rows,

@@ -22,6 +22,8 @@ class RuleCounts:
     `shadow` are finds that do not count, of a version that is tried or whose share of the keys
     another has, `suppressed` are matches that do not go out, and `grouped` those that one which
     goes out stands for; they are in no other number.
+    `unsuppressed` are matches that went out because their key has as many different ones as are
+    kept; they are among `matches`, too.
     `left_out` are matches and timeouts not output because of a limit, `dropped` open partial
     matches given up where the rule ended, `released` the complete ones that waited behind these and
     came out. `steps` is its funnel, by the names of steps. Of a rule
@@ -38,6 +40,7 @@ class RuleCounts:
     released: int = 0
     shadow: int = 0
     suppressed: int = 0
+    unsuppressed: int = 0
     grouped: int = 0
     last_match_ms: int | None = None
     steps: dict[str, StepCounts] = field(default_factory=dict)

@@ -6,11 +6,17 @@ What has gone out is kept by key in the state of the shard, in event time, so it
 every split into batches, replay and restart. It is kept by rule, not by version: an update is no
 reason to be told again, and neither are a pause, a deletion and what comes after them.
 
+Of each rule and key at most `MOST_VALUES` are kept at once. A match with others goes out: it is
+better to tell too much than to hold back what nobody has been told of.
+
 Source: Alertmanager, `repeat_interval`; Elastic, alert suppression.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from hashlib import sha256
+from heapq import heapify, heappop, heappush
 from typing import Final
 
 from cep.matching.shapes import Detection
@@ -21,10 +27,15 @@ from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rules.alerts import Suppression
 from processor_runtime.rules.loading import LoadedRule
 from processor_runtime.rules.rule_set import SelectorGroup
+from processor_runtime.stages.shard_status import ShardStatus
 from processor_runtime.state.keyed_state import KeyedState, StateUnder
 
 BUCKETS: Final = 32
 """State is read and written in so many parts, of which a batch touches few."""
+MOST_VALUES: Final = 1_000
+"""Of so many different columns `by` it is kept at once, of a rule and key, what has gone out."""
+LONGEST_VALUES: Final = 200
+"""Longer values are kept as their hash, in characters of JSON."""
 _GROUPS: Final = "sent"
 
 
@@ -36,6 +47,33 @@ class _Sent:
     count: int
 
 
+class _SentOfKey:
+    """What has gone out of one rule and key, by the columns `by`, and the order in which it ends.
+
+    Args:
+        sent: what has been kept.
+    """
+
+    def __init__(self, sent: dict[str, _Sent]) -> None:
+        self.sent = sent
+        self._ends = [(each.until_ms, values) for values, each in sent.items()]
+        heapify(self._ends)
+
+    def forget(self, time_ms: int) -> None:
+        """Forget what is over at an event time, so that there is a place for others."""
+        while self._ends and self._ends[0][0] <= time_ms:
+            del self.sent[heappop(self._ends)[1]]
+
+    def begin(self, values: str, until_ms: int) -> None:
+        """Keep that the first match of a time has gone out."""
+        self.sent[values] = _Sent(until_ms, 1)
+        heappush(self._ends, (until_ms, values))
+
+
+_Bucket = dict[tuple[str, bytes], _SentOfKey]
+"""What has gone out by rule and key."""
+
+
 @dataclass(slots=True)
 class Suppressor:
     """Decides for the rules of one group in one batch of one shard.
@@ -44,12 +82,14 @@ class Suppressor:
         group: the rules.
         state: the state of the group in this shard.
         groups: told until when what goes out is to be kept.
+        status: where what goes out for want of a place is counted.
     """
 
     group: SelectorGroup
     state: KeyedState
     groups: "SentGroups"
-    _buckets: dict[int, dict[bytes, _Sent]] = field(default_factory=dict)
+    status: ShardStatus
+    _buckets: dict[int, _Bucket] = field(default_factory=dict)
     _read: dict[int, bytes | None] = field(default_factory=dict)
 
     def divided(
@@ -84,9 +124,14 @@ class Suppressor:
         if self.group.compiled.id in self.groups:
             self._bucket(batch_id % BUCKETS)
         for number, bucket in self._buckets.items():
-            lasting = {name: sent for name, sent in bucket.items() if sent.until_ms > watermark_ms}
-            self.groups.keep(self.group.compiled.id, (sent.until_ms for sent in lasting.values()))
-            kept = [[name, sent.until_ms, sent.count] for name, sent in lasting.items()]
+            lasting = [
+                (pack([rule, key, values]), sent)
+                for (rule, key), of_key in bucket.items()
+                for values, sent in of_key.sent.items()
+                if sent.until_ms > watermark_ms
+            ]
+            self.groups.keep(self.group.compiled.id, (sent.until_ms for _, sent in lasting))
+            kept = [[name, sent.until_ms, sent.count] for name, sent in lasting]
             data = pack(kept) if kept else None
             if data == self._read.get(number):
                 continue
@@ -99,22 +144,29 @@ class Suppressor:
         self, rule: LoadedRule, suppression: Suppression, found: Detection, values: str
     ) -> bool:
         key = key_bytes(found.key)  # type: ignore[arg-type] # of a group it is a tuple
-        name = pack([rule.processor_id, key, values])
         bucket = self._bucket(bucket_of(key_hash(self.group.compiled.id, key), BUCKETS))
-        sent = bucket.get(name)
-        if sent is None or found.time_ms >= sent.until_ms:
-            bucket[name] = _Sent(found.time_ms + suppression.for_ms, 1)
+        of_key = bucket.setdefault((rule.processor_id, key), _SentOfKey({}))
+        of_key.forget(found.time_ms)
+        sent = of_key.sent.get(values)
+        if sent is None:
+            if len(of_key.sent) < MOST_VALUES:
+                of_key.begin(values, found.time_ms + suppression.for_ms)
+            else:
+                self.status.rule(found.rule).unsuppressed += 1
             return True
         if sent.count < suppression.at_most:
             sent.count += 1
             return True
         return False
 
-    def _bucket(self, number: int) -> dict[bytes, _Sent]:
+    def _bucket(self, number: int) -> _Bucket:
         if number not in self._buckets:
             data = self._read[number] = self.state.get(_name(number))
-            kept = [] if data is None else unpack(data)
-            self._buckets[number] = {name: _Sent(until_ms, count) for name, until_ms, count in kept}
+            by_key: dict[tuple[str, bytes], dict[str, _Sent]] = defaultdict(dict)
+            for name, until_ms, count in [] if data is None else unpack(data):
+                rule, key, values = unpack(name)
+                by_key[rule, key][values] = _Sent(until_ms, count)
+            self._buckets[number] = {name: _SentOfKey(sent) for name, sent in by_key.items()}
         return self._buckets[number]
 
 
@@ -168,4 +220,6 @@ def _values(suppression: Suppression, row: OutputRow) -> str:
     if not suppression.by:
         return ""
     columns = row.columns()
-    return canonical_json([columns.get(name) for name in suppression.by])
+    values = canonical_json([columns.get(name) for name in suppression.by])
+    # No JSON of a list is a hash.
+    return values if len(values) <= LONGEST_VALUES else sha256(values.encode()).hexdigest()

@@ -109,6 +109,12 @@ _DEFINED: Final = (
         lambda job: job.totals.suppressed,
     ),
     _Defined(
+        "unsuppressed_matches",
+        f"Matches that went out as more different ones came than are kept, {_SINCE_START}",
+        "gauge",
+        lambda job: job.totals.unsuppressed,
+    ),
+    _Defined(
         "grouped_matches",
         f"Matches that others, which went out, stand for, {_SINCE_START}",
         "gauge",

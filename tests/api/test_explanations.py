@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -13,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 from api.access.authentication import Role
 from api.backtests.service import WORKER_SEEN_MS
-from api.client import Client, NotExplained
+from api.client import Client, NotExplained, explanations
 from percept.command_line import app
 from processor_runtime.backtest.worker.archives import read_archives
 from processor_runtime.backtest.worker.turns import Worker, WorkLimits
@@ -157,6 +158,83 @@ def test_a_question_that_nobody_begins_fails_and_so_many_may_wait(
     ask(with_stream)
     assert read(with_stream, first)["state"] == "running"
     assert "within ten minutes" in read(with_stream, first + 1)["error"]
+
+
+def cancel(service: ServiceUnderTest, number: int, status: int = 200) -> Any:
+    headers = service.as_role(Role.AUTHOR)
+    answer = service.client.post(f"{PATH}/{number}/cancel", headers=headers)
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+def test_a_question_that_waits_or_runs_is_cancelled(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    claim(with_stream)
+    waiting = ask(with_stream)["number"]
+    assert cancel(with_stream, waiting)["state"] == "cancelled"
+    asked = ask(with_stream)["number"]
+    task = claim(with_stream)
+    assert task["number"] == asked  # the other one waits no more
+    cancelled = cancel(with_stream, asked)
+    assert (cancelled["state"], cancelled["ended_at"] is None) == ("cancelled", False)
+    progress: dict[str, Any] = {"attempt": 1, "events_done": 0, "events_total": 0}
+    told = of_job(with_stream, f"/{asked}/progress", worker="one", **progress)
+    assert told["goes_on"] is False
+    outcome(with_stream, task, status=409, report=span_report())
+    assert read(with_stream, asked)["state"] == "cancelled"
+
+
+def test_what_has_ended_stays_and_what_is_not_there_is_not_cancelled(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    claim(with_stream)
+    number = ask(with_stream)["number"]
+    outcome(with_stream, claim(with_stream), report=span_report())
+    assert cancel(with_stream, number)["state"] == "done"
+    backtest = request(with_stream, processor_id="failed-logins")["number"]
+    cancel(with_stream, backtest, 404)
+    cancel(with_stream, number + 100, 404)
+    viewer = with_stream.as_role(Role.VIEWER)
+    refused = with_stream.client.post(f"{PATH}/{number}/cancel", headers=viewer)
+    assert refused.status_code == 403
+
+
+def test_it_says_what_it_does_not_regard(with_stream: ServiceUnderTest, publish: Publish) -> None:
+    alert = {"suppress": {"for": "1 hour"}, "budget": {"at_most": 9, "for": "1 hour"}}
+    publish(alert=alert)
+    claim(with_stream)
+    snoozes = "/v1/processors/failed-logins/snoozes"
+    headers = with_stream.as_role(Role.PUBLISHER)
+    for key in (None, "eve", "bob"):
+        body = {"for": "1 hour"} | ({} if key is None else {"key": key})
+        assert with_stream.client.post(snoozes, json=body, headers=headers).is_success
+    number = ask(with_stream)["number"]
+    outcome(with_stream, claim(with_stream), report=span_report())
+    told = read(with_stream, number)
+    begins = [text.partition(":")[0].partition(" from ")[0] for text in told["not_regarded"]]
+    assert begins == [
+        "`alert.suppress` of the rule",
+        "`alert.budget` of the rule",
+        "a snooze of the key",
+        "a snooze of all keys",
+    ]
+    lines = [line for line in told["lines"] if "not regarded" in line["text"]]
+    assert [line["text"] for line in lines] == [
+        f"  not regarded: {text}" for text in told["not_regarded"]
+    ]
+    later = ask(with_stream, since=2**45, until=2**45 + 1)
+    assert len(later["not_regarded"]) == 2  # the snoozes are over by then
+
+
+def test_without_an_alert_nothing_is_left_unregarded(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    publish()
+    claim(with_stream)
+    assert ask(with_stream)["not_regarded"] == []
 
 
 def test_roles(with_stream: ServiceUnderTest, publish: Publish) -> None:
@@ -316,6 +394,24 @@ def test_a_worker_that_is_gone_is_not_waited_for_without_end(
     claim(listening.service)
     with pytest.raises(NotExplained, match=r"is queued after 0\.1 s"):
         client.why_no_match("failed-logins", "eve", since=0, until=1, timeout_seconds=0.1)
+
+
+@pytest.mark.usefixtures("client")
+def test_a_wait_that_is_given_up_cancels_the_question(
+    listening: ListeningService, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim(listening.service)
+
+    def interrupted(_seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(explanations, "time", SimpleNamespace(sleep=interrupted, monotonic=lambda: 0))
+        with pytest.raises(KeyboardInterrupt):
+            client.why_no_match("failed-logins", "eve", since=0, until=1)
+    number = ask(listening.service)["number"]
+    assert read(listening.service, number - 1)["state"] == "cancelled"
+    assert client.cancel_explanation("failed-logins", number).state == "cancelled"
 
 
 def why(listening: ListeningService, key: str, *more: str, rule: str = "failed-logins") -> Result:

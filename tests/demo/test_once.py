@@ -21,7 +21,7 @@ def test_the_demo_keeps_what_it_promises(tmp_path: Path) -> None:
 
     assert result.returncode == 0, result.stdout + result.stderr
     assert "BROKEN" not in result.stdout
-    assert result.stdout.count("kept    ") == 7
+    assert result.stdout.count("kept    ") == 10
     assert "file-edited-as-root v1 was quarantined" in result.stdout
     assert result.stderr == ""
     assert not _processes_of(tmp_path)

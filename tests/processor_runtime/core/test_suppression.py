@@ -20,6 +20,7 @@ from cep.signing.code import CodeUse, sign
 from cep.signing.keys import SigningKey, SigningKeys
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rules.loading import RuleDefaults
+from processor_runtime.stages import suppression
 from processor_runtime.stages.shard_matcher import MatchSettings
 from processor_runtime.stages.suppression import BUCKETS
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
@@ -118,6 +119,32 @@ class TestOneRule:
             job.advance(2_000)
             assert Counter(row.kind for row in job.rows) == kinds
 
+    def test_a_key_has_so_many_values_and_a_match_with_others_goes_out(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(suppression, "MOST_VALUES", 2)
+        job = pipeline()
+        rule = version(1, A, select={"price": "a.price"}, alert=alert("10 ms", by=["price"]))
+        job.publish(processor("p", rule))
+        job.batch([event("a", 1_000 + n, price=n % 3) for n in range(6)])
+        job.batch([event("a", 1_006, price=9), event("a", 1_007, user="v", price=2)])
+        job.batch([event("a", 1_010, price=2), event("a", 1_011, price=2)])
+        job.advance(2_000)
+        out = [row.end_ms for row in job.rows if row.kind == "match"]
+        # 1002, 1005 and 1006 find no place; at 1010 that of 1000 is free.
+        assert sorted(ms for ms in out if ms) == [1000, 1001, 1002, 1005, 1006, 1007, 1010]
+        totals = job.job_status.totals
+        assert (totals.matches, totals.suppressed, totals.unsuppressed) == (7, 3, 3)
+
+    def test_long_values_are_told_apart_and_kept_short(self) -> None:
+        job = pipeline()
+        select = {"name": f"CONCAT('{'x' * 5_000}', CAST(a.price AS STRING))"}
+        job.publish(processor("p", version(1, A, select=select, alert=alert("1 s", by=["name"]))))
+        job.batch([event("a", 1_000 + n, price=n % 2) for n in range(4)])
+        job.advance(1_100)
+        assert Counter(row.kind for row in job.rows) == {"match": 2, "suppressed": 2}
+        assert {len(name) < 200 for name, *_ in kept(job)} == {True}
+
     def test_state_is_kept_as_long_as_it_matters_and_freed_with_its_key(self) -> None:
         job = pipeline()
         job.publish(processor("p", version(1, A, alert=alert("10 ms"))))
@@ -183,6 +210,8 @@ class TestOneRule:
             ({"for": "soon"}, "alert.suppress.for"),
             ({"for": 0}, "alert.suppress.for"),
             ({"for": True}, "alert.suppress.for"),
+            ({"for": "30 days 1 ms"}, "alert.suppress.for"),
+            ({"for": 30 * 24 * 3_600_000 + 1}, "alert.suppress.for"),
             ({}, "alert.suppress.for"),
             ({"for": 1, "at_most": 0}, "alert.suppress.at_most"),
             ({"for": 1, "at_least": 1}, "alert.suppress.at_least"),
@@ -233,7 +262,7 @@ def arrivals(draw: st.DrawFn) -> tuple[int, list[Event]]:
             draw(st.sampled_from("ab")),
             time_ms,
             user=draw(st.sampled_from("uv")),
-            price=draw(st.integers(0, 1)),
+            price=draw(st.integers(0, 3)),
         )
         arriving.append((time_ms + draw(st.integers(0, delay_ms)), place, happened))
     return delay_ms, [happened for *_, happened in sorted(arriving, key=lambda item: item[:2])]
@@ -253,25 +282,37 @@ def told(rows: Iterable[OutputRow]) -> Counter[tuple[str, str | None, Any, int |
     for_ms=st.sampled_from([1, 5, 20, 1_000]),
     at_most=st.integers(1, 3),
     is_by_price=st.booleans(),
+    most_values=st.sampled_from([1, 2, 1_000]),
     data=st.data(),
 )
-def test_the_same_goes_out_however_events_come(
+def test_the_same_goes_out_however_events_come(  # noqa: PLR0913 - drawn by name
     *,
     arrived: tuple[int, list[Event]],
     for_ms: int,
     at_most: int,
     is_by_price: bool,
+    most_values: int,
     data: st.DataObject,
 ) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(suppression, "MOST_VALUES", most_values)
+        by = ["price"] if is_by_price else []
+        job, plain = divided_and_plain(arrived, alert(for_ms, at_most, by), data)
+    assert told(job.rows) == told(by_hand(plain.rows, for_ms, at_most, by, most_values))
+
+
+def divided_and_plain(
+    arrived: tuple[int, list[Event]], suppressing: dict[str, Any], data: st.DataObject
+) -> tuple[Pipeline, Pipeline]:
+    """Run a rule that suppresses, with any batches, and one that does not, with one."""
     delay_ms, events = arrived
     select = {"price": "b.price"}
     plain = pipeline(delay_ms)
     plain.publish(processor("p", version(1, AB, select=select)))
     plain.batch(events)
     plain.advance(9_000)
-    by = ["price"] if is_by_price else []
     job = pipeline(delay_ms)
-    job.publish(processor("p", version(1, AB, select=select, alert=alert(for_ms, at_most, by))))
+    job.publish(processor("p", version(1, AB, select=select, alert=suppressing)))
     rest = events
     while rest:
         size = data.draw(st.integers(1, len(rest)))
@@ -285,7 +326,7 @@ def test_the_same_goes_out_however_events_come(
                 pass
         rest = rest[size:]
     job.advance(9_000)
-    assert told(job.rows) == told(by_hand(plain.rows, for_ms, at_most, by))
+    return job, plain
 
 
 @settings(max_examples=15, deadline=None)
@@ -337,7 +378,7 @@ def test_the_same_goes_out_however_events_come_when_rules_come_and_go(  # noqa: 
 
 
 def by_hand(
-    rows: Iterable[OutputRow], for_ms: int, at_most: int, by: Iterable[str]
+    rows: Iterable[OutputRow], for_ms: int, at_most: int, by: Iterable[str], most_values: int
 ) -> Iterable[OutputRow]:
     """Yield the rows of a run without suppression as they should go out."""
     sent: dict[tuple[Any, ...], tuple[int, int]] = {}
@@ -348,6 +389,10 @@ def by_hand(
         end_ms = row.end_ms or 0
         until_ms, count = sent.get(name, (0, 0))
         if end_ms >= until_ms:
+            held = (u for other, (u, _) in sent.items() if other[0] == row.key)
+            if sum(u > end_ms for u in held) >= most_values:
+                yield row
+                continue
             sent[name] = (end_ms + for_ms, 1)
             yield row
         elif count < at_most:

@@ -97,3 +97,22 @@ def test_a_row_of_any_size_is_a_match_that_can_be_reported() -> None:
 def test_a_row_that_is_no_match_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="validation error"):
         reported_match(ROW | change)
+
+
+def test_a_timeout_of_a_shadow_is_compared_with_no_match() -> None:
+    row = {
+        "match_id": "a" * 16,
+        "tag": None,
+        "processor_id": "p",
+        "version": 1,
+        "epoch": 1,
+        "key": '["u"]',
+        "start_ms": 1,
+        "end_ms": 2,
+        "output": None,
+        "events": '{"a": [{"id": 1}]}',
+    }
+    compared = reported_match(row | {"kind": "match"}).identity
+    assert compared
+    assert reported_match(row | {"kind": "shadow"}).identity == compared
+    assert reported_match(row | {"kind": "shadow", "tag": "timeout"}).identity == ""

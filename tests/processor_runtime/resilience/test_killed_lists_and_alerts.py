@@ -1,11 +1,11 @@
-"""Kills change neither what lists decide nor what suppression and groups hold back.
+"""Kills change neither what lists decide nor what suppression, groups and budgets hold back.
 
 files of the source ──► job, killed ──► rows of every kind, compared with a few lines of Python
 """
 
 import os
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -29,6 +29,7 @@ SEED = int(os.environ.get("PERCEPT_SEED") or randbelow(1_000_000))
 KILLS: Final = 2
 FOR_MS: Final = 600_000
 WINDOW_MS: Final = 3_600_000
+BUDGET: Final = 5
 PROBES: Final = frame().filter(
     pl.col("event_type") == "invalid_user", pl.col("src_ip").is_not_null()
 )
@@ -56,6 +57,7 @@ AT_FIRST: Final = {
     "watched": watched(*ADDRESSES[::2]),
     "listed": rule("listed", " AND src_ip IN LIST('watched')"),
     "quiet": rule("quiet", alert={"suppress": {"by": ["ip"], "for": "10 minutes"}}),
+    "throttled": rule("throttled", alert={"budget": {"at_most": BUDGET, "for": "1 hour"}}),
     "grouped": rule("grouped", key_by=["user"], alert={"group": {"by": ["ip"], "for": "1 hour"}}),
 }
 CHANGES: Final = (
@@ -83,6 +85,7 @@ def test_lists_and_alerts_are_the_same_under_kills(tmp_path: Path) -> None:
     out, held = expected_of_suppression()
     assert ids(rows, "quiet", "match") == Counter(out)
     assert ids(rows, "quiet", "suppressed") == Counter(held)
+    check_budget([row for row in rows if row["processor_id"] == "throttled"])
     check_groups([row for row in rows if row["processor_id"] == "grouped"])
 
 
@@ -117,6 +120,21 @@ def expected_of_suppression() -> tuple[list[int], list[int]]:
             out.append(event["event_id"])
             until_ms[event["src_ip"]] = event["time_ms"] + FOR_MS
     return out, held
+
+
+def check_budget(rows: list[Row]) -> None:
+    """In each hour the first go out, of all keys; at one instant ids decide, as documented."""
+    time_ms = {event["event_id"]: event["time_ms"] for event in PROBES.iter_rows(named=True)}
+    assert Counter(row["output"]["event_id"] for row in rows) == Counter(time_ms.keys())
+    windows: dict[int, list[tuple[int, str, str]]] = defaultdict(list)
+    for row in rows:
+        at_ms = time_ms[row["output"]["event_id"]]
+        windows[at_ms // WINDOW_MS].append((at_ms, row["match_id"], row["kind"]))
+    kinds = [[kind for *_, kind in sorted(found)] for found in windows.values()]
+    assert any(len(found) > BUDGET for found in kinds)
+    for found in kinds:
+        beyond = max(len(found) - BUDGET, 0)
+        assert found == ["match"] * (len(found) - beyond) + ["suppressed"] * beyond
 
 
 def check_groups(rows: list[Row]) -> None:

@@ -34,6 +34,7 @@ export const ACTIONS = {
   "backtest.request": "requested a backtest of",
   "backtest.cancel": "cancelled a backtest of",
   "explanation.request": "asked why there was no match of",
+  "explanation.cancel": "cancelled the question why there was no match of",
   "stream.create": "registered a stream",
   "stream.describe": "described a stream",
   "stream.redefine": "redefined a stream",

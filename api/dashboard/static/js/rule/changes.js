@@ -37,6 +37,7 @@ const WORDS = {
   "backtest.request": "backtest requested",
   "backtest.cancel": "backtest cancelled",
   "explanation.request": "asked why there was no match",
+  "explanation.cancel": "cancelled the question why there was no match",
 };
 const COLUMNS = [
   { key: "at", label: "When", cell: (change) => html`<${Time} at=${change.at} />` },

@@ -46,6 +46,26 @@ export function WhyNoMatchCard({ rule }) {
   </div><//>`;
 }
 
+function Waiting({ url }) {
+  const [failure, setFailure] = useState(null);
+  const [isBusy, setBusy] = useState(false);
+  const cancel = async () => {
+    setBusy(true);
+    setFailure(null);
+    try {
+      await send("POST", `${url}/cancel`);
+    } catch (problem) {
+      setFailure(problem);
+      setBusy(false);
+    }
+  };
+  return html`<div class="stack">
+    <${Loading} what="the answer of a worker" />
+    ${failure && html`<${ProblemBox} problem=${failure} />`}
+    <div class="row"><${Button} kind="plain" small busy=${isBusy} onClick=${cancel}>Cancel<//></div>
+  </div>`;
+}
+
 function Told({ rule, asked }) {
   const [hasEnded, setEnded] = useState(false);
   const url = path`/v1/processors/${rule.id}/explanations/${asked.number}`;
@@ -54,7 +74,8 @@ function Told({ rule, asked }) {
   const ended = !isUnderWay(told);
   useEffect(() => setEnded(ended), [ended]);
   if (problem && !data) return html`<${ProblemBox} problem=${problem} />`;
-  if (!ended) return html`<${Loading} what="the answer of a worker" />`;
+  if (!ended) return html`<${Waiting} url=${url} />`;
+  if (told.state === "cancelled") return html`<p class="secondary" role="status">The question was cancelled.</p>`;
   if (!told.report) return html`<p role="alert">It could not be told: ${told.error}</p>`;
   return html`<div class="why-lines" aria-live="polite">
     ${told.lines.map((line, place) => html`<div key=${place} class=${line.style}>${line.text}</div>`)}
