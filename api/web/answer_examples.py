@@ -681,6 +681,7 @@ ANSWER_EXAMPLES: Final[dict[str, dict[str, Any]]] = {
             "nearest_start": None,
             "events": {"0": {"at": _SEEN, "columns": {"action": "fail", "user": "eve"}}},
         },
+        "not_regarded": [],
         "lines": [{"text": "failed-logins, key eve: no match", "style": "bold"}],
     },
     "Diagnosis": {

@@ -104,6 +104,7 @@ TRIED: dict[str, Try] = {
     "GET /v1/processors/{processor_id}/partial-matches": Try(query="?key=x"),
     "POST /v1/processors/{processor_id}/explanations": Try(lambda _: QUESTION),
     "GET /v1/processors/{processor_id}/explanations/{number}": ONE,
+    "POST /v1/processors/{processor_id}/explanations/{number}/cancel": ONE,
     "GET /v1/processors/{processor_id}/snoozes": ONE,
     "GET /v1/streams/{stream}/snoozes": ONE,
     "POST /v1/processors/{processor_id}/snoozes": Try(lambda _: {"for": "1 hour"}),
