@@ -21,6 +21,9 @@ from processor_runtime.kafka.settings import KafkaOptionError
 from tests.processor_runtime.kafka.certificates import Authority
 from tests.processor_runtime.kafka.secured import Protection, guarded
 
+# Guards, in a thread, end while librdkafka still opens connections to them from threads of its own.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+
 PASSWORD, WRONG, KEY_PASSWORD = "hush-hush", "wrong-hush", "key-hush"
 PATIENCE_SECONDS = 3.0
 LOGIN = {
