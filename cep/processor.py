@@ -216,10 +216,13 @@ class SelectExpressions(PatternProcessFunction):
     Raises:
         ExpressionError: a column is not a valid expression.
 
-    `written` is the same text for all that give the same rows.
+    `written` is the same text for all that give the same rows; empty of one that an older version
+    has pickled.
 
     Source: ISO 9075-2, MATCH_RECOGNIZE, the MEASURES clause.
     """
+
+    written: str = ""
 
     def __init__(self, columns: Mapping[str, str], pattern: Pattern) -> None:
         steps = pattern.step_names

@@ -15,8 +15,8 @@ from sqlalchemy.orm import Session
 
 from api.audit.log import record
 from api.backtests import repository
-from api.backtests.service import WORKER_SEEN_MS
-from api.backtests.tables import CANCELLED, FAILED, QUEUED, RUNNING, Backtest
+from api.backtests.service import WORKER_SEEN_MS, end_cancelled
+from api.backtests.tables import FAILED, QUEUED, Backtest
 from api.code.verification import holds_code
 from api.processors.repository import version_of
 from api.processors.tables import Processor, ProcessorVersion
@@ -138,10 +138,7 @@ def cancel(writing: Writing, processor_id: str, number: int) -> Backtest:
     question = repository.locked_backtest(writing.session, number)
     if question is None:
         raise not_found("explanation", f"{number}", "Only the newest are kept.")
-    if question.state in {QUEUED, RUNNING}:
-        question.state = CANCELLED
-        question.ended_at_ms = writing.now_ms
-        question.turn_ends_ms = None
+    if end_cancelled(question, writing.now_ms):
         record(
             writing,
             "explanation.cancel",

@@ -101,12 +101,19 @@ def cancel(writing: Writing, number: int) -> Backtest:
     backtest = repository.locked_backtest(writing.session, number)
     if backtest is None or backtest.question is not None:
         raise _no_backtest(number)
-    if backtest.state in {QUEUED, RUNNING}:
-        backtest.state = CANCELLED
-        backtest.ended_at_ms = writing.now_ms
-        backtest.turn_ends_ms = None
+    if end_cancelled(backtest, writing.now_ms):
         _record(writing, "backtest.cancel", backtest)
     return backtest
+
+
+def end_cancelled(backtest: Backtest, now_ms: int) -> bool:
+    """Cancel a backtest or a question that waits or runs; return whether it was either."""
+    if backtest.state not in {QUEUED, RUNNING}:
+        return False
+    backtest.state = CANCELLED
+    backtest.ended_at_ms = now_ms
+    backtest.turn_ends_ms = None
+    return True
 
 
 def existing_backtest(session: Session, number: int) -> Backtest:

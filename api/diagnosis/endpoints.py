@@ -3,10 +3,12 @@
 from typing import Annotated
 
 from fastapi import Path, Query
+from sqlalchemy.orm import Session
 from starlette.status import HTTP_202_ACCEPTED
 
 from api.access.authentication import Author, Viewer
 from api.backtests import questions
+from api.backtests.tables import Backtest
 from api.diagnosis import diagnosing, funnel, partial_matches
 from api.diagnosis.explanations import (
     ExplanationRequest,
@@ -86,7 +88,7 @@ def request_explanation(
     question = questions.ask(
         write, version, processor.stream, key, span_ms, wanted.attempts, runtime.settings
     )
-    return explanation_view(question, unregarded(write.session, question))
+    return _shown(write.session, question)
 
 
 @router.get("/explanations/{number}", responses=documented(404))
@@ -98,7 +100,7 @@ def read_explanation(
 ) -> ExplanationView:
     """Return what a worker has told of a key in a span, with the same in words."""
     question = questions.existing_question(session, processor_id, number)
-    return explanation_view(question, unregarded(session, question))
+    return _shown(session, question)
 
 
 @router.post("/explanations/{number}/cancel", responses=documented(404))
@@ -110,4 +112,8 @@ def cancel_explanation(
 ) -> ExplanationView:
     """Cancel a question that waits or is being answered; one that has ended stays as it is."""
     question = questions.cancel(write, processor_id, number)
-    return explanation_view(question, unregarded(write.session, question))
+    return _shown(write.session, question)
+
+
+def _shown(session: Session, question: Backtest) -> ExplanationView:
+    return explanation_view(question, unregarded(session, question))

@@ -86,16 +86,12 @@ def _check_schemas(source: Source) -> None:
 
 
 def _check_schema(output: KafkaOutput) -> None:
-    if output.value_format == "json":
+    form = output.output_form()
+    if form is None:
         return
-    from processor_runtime.kafka.encoding import (  # noqa: PLC0415 - of the extra
-        OutputForm,
-        check_output_form,
-    )
+    from processor_runtime.kafka.encoding import check_output_form  # noqa: PLC0415 - of the extra
 
-    registry = tuple(output.schema_registry.items())
-    schema = output.written_schema()
-    check_output_form(OutputForm(output.value_format, output.topic, registry, schema))
+    check_output_form(form)
 
 
 def _own_parts(job: JobFile) -> Iterator[tuple[str, Source | KafkaOutput]]:

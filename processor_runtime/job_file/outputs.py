@@ -21,6 +21,7 @@ from processor_runtime.job_file.field_types import (
     Options,
     Packages,
 )
+from processor_runtime.kafka.output_form import OutputForm
 from processor_runtime.kafka.settings import (
     BOOTSTRAP_SERVERS,
     KafkaOptionError,
@@ -137,18 +138,21 @@ class KafkaOutput(_Output):
     """Register the schema under the topic's subject; false: it must be there, and without
     schema_file the newest is used."""
 
-    def written_schema(self) -> str:
-        """Return what is in the file of the schema; nothing if there is none.
+    def output_form(self) -> OutputForm | None:
+        """Return how values are written by a schema; `None` if they are plain JSON.
 
         Raises:
-            KafkaOptionError: it cannot be read.
+            KafkaOptionError: the file of the schema cannot be read.
         """
-        if self.schema_file is None:
-            return ""
+        if self.value_format == "json":
+            return None
         try:
-            return self.schema_file.read_text(encoding="utf-8")
+            path = self.schema_file
+            schema = "" if path is None else path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise KafkaOptionError(f"schema_file: cannot be read: {error}") from None
+        registry = tuple(self.schema_registry.items())
+        return OutputForm(self.value_format, self.topic, registry, schema, self.register_schema)
 
     @model_validator(mode="after")
     def _knows_its_schema(self) -> Self:

@@ -83,7 +83,8 @@ def with_json(batch: pa.RecordBatch, form: ValueForm, schema: pa.Schema) -> pa.R
         KafkaFailed: the registry does not answer.
     """
     read = _reader(os.getpid(), form)
-    found = [read(value) for value in batch.column("value").to_pylist()]
+    with registry_failures("source.schema_registry"):
+        found = [read(value) for value in batch.column("value").to_pylist()]
     beside = {DECODED: [text for text, _ in found], UNREADABLE: [reason for _, reason in found]}
     columns = [
         pa.array(beside[each.name], each.type) if each.name in beside else batch.column(each.name)
@@ -112,7 +113,11 @@ class _ValueReader:
     _unknown: dict[bytes, str] = field(default_factory=dict)
 
     def __call__(self, value: bytes | None) -> tuple[str | None, str | None]:
-        """Return the JSON of a value, or why it has none."""
+        """Return the JSON of a value, or why it has none.
+
+        Raises:
+            SchemaRegistryError, TransportError: the registry refuses, or cannot be reached.
+        """
         if value is None:
             return None, None
         header = value[:_HEADER_BYTES]
@@ -125,14 +130,12 @@ class _ValueReader:
             return json.dumps(content, ensure_ascii=False, separators=(",", ":")), None
         except SchemaRegistryError as error:
             if error.http_status_code != _NOT_FOUND:
-                with registry_failures("source.schema_registry"):
-                    raise
+                raise
             number = int.from_bytes(header[1:], "big")
             reason = self._unknown[header] = f"there is no schema with the id {number}"
             return None, reason
         except TransportError:
-            with registry_failures("source.schema_registry"):
-                raise
+            raise
         except Exception as error:  # noqa: BLE001 - whatever a decoder finds in foreign bytes
             told = str(error).partition("\n")[0] or type(error).__name__
             return None, f"cannot be read: {told}"[:_LONGEST_REASON]

@@ -26,6 +26,7 @@ from google.protobuf.message_factory import GetMessageClass
 from processor_runtime.kafka import row_schemas
 from processor_runtime.kafka.avro_values import Unfit, fitted
 from processor_runtime.kafka.cluster import KafkaFailed
+from processor_runtime.kafka.output_form import OutputForm
 from processor_runtime.kafka.schema_registry import registry_client, registry_failures
 from processor_runtime.kafka.settings import KafkaOptionError
 
@@ -38,30 +39,6 @@ _KINDS: Final = {"avro": "AVRO", "protobuf": "PROTOBUF"}
 _LONGEST_REASON: Final = 300
 _UNUSABLE: Final = (KeyError, SchemaParseException, SchemaRegistryError, TypeError, ValueError)
 """What the libraries say of a schema that is none, or that refers to one that is not there."""
-
-
-@dataclass(frozen=True, slots=True)
-class OutputForm:
-    """How the values of a topic are written.
-
-    Args:
-        name: avro or protobuf.
-        topic: where they go.
-        registry: settings of Confluent's client, `url` among them.
-        schema: of Avro, as JSON; empty = Percept's own, or the newest of the registry.
-        registers: whether the schema is registered; otherwise it must be there.
-    """
-
-    name: str
-    topic: str
-    registry: tuple[tuple[str, str], ...] = field(repr=False)
-    schema: str = field(default="", repr=False)
-    registers: bool = True
-
-    @property
-    def subject(self) -> str:
-        """What the registry keeps the schema under, by its TopicNameStrategy."""
-        return f"{self.topic}-value"
 
 
 def check_output_form(form: OutputForm) -> None:

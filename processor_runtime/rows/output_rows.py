@@ -118,11 +118,7 @@ class MatchIds:
             identity: what makes it what it is beside its events.
             events_json: its events by step, as JSON.
         """
-        return self.id_of(f"{identity!r}{events_json}")
-
-    def id_of(self, text: str) -> str:
-        """Return the id of a find whose identity and events are written down already."""
-        digest = blake2b(text.encode(), digest_size=16)
+        digest = blake2b(f"{identity!r}{events_json}".encode(), digest_size=16)
         content = digest.digest()
         number = self._seen.get(content, 0)
         self._seen[content] = number + 1

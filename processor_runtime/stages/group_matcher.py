@@ -70,7 +70,6 @@ class GroupMatcher:
     _waiting: WaitingEvents = field(init=False)
     _keys: dict[tuple[Any, ...], bytes] = field(default_factory=dict)
     _counts_before: Counter[tuple[str, str]] = field(default_factory=Counter)
-    _counts_after: Counter[tuple[str, str]] | None = None
     _given_up: dict[str, dict[str, StepCounts]] = field(default_factory=dict)
     _ended: set[str] = field(default_factory=set)
 
@@ -311,13 +310,10 @@ class GroupMatcher:
     def step_counts(self, stopped: Iterable[StoppedRule]) -> dict[str, dict[str, StepCounts]]:
         """Return the funnel of this batch by rule and step, before the state is saved.
 
-        Nothing may be stopped or matched after it.
-
         Args:
             stopped: the rules that were stopped in this batch: what they had open on keys that this
                 batch is not about is given up, too.
         """
-        self._counts_after = self._count()
         still_open = self._open_steps()
         for rule in stopped:
             self._count_given_up(rule.rule_id, still_open.get(rule.rule_id, {}))
@@ -340,7 +336,7 @@ class GroupMatcher:
                 for step, count in steps.items()
             }
         )
-        counts.update(self._count() if self._counts_after is None else self._counts_after)
+        counts.update(self._count())
         counts.subtract(self._counts_before)
         out = {rule.rule_id for rule in self.header.stopped} | self._ended
         open_steps: OpenSteps = {}

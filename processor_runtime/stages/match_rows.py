@@ -45,8 +45,7 @@ class _GivenMatch:
 class _MatchedEvents(NamedTuple):
     """The events of a match, and what is the same for all rules that found them.
 
-    `identity` is how key and time are written in an identity, `selected` what has been selected of
-    the events so far.
+    `selected` is what has been selected of the events so far, as JSON.
     """
 
     cell: Cell | MatchedRows
@@ -55,7 +54,6 @@ class _MatchedEvents(NamedTuple):
     events_json: str
     key_json: str
     start_ms: int
-    identity: str
     selected: dict[SelectExpressions, str]
 
 
@@ -108,7 +106,7 @@ class MatchRows:
             Exception: whatever the process function raises.
         """
         self.budget.check(rule.row_limits, found)
-        _, _, steps, events, key, start_ms, _, _ = self._matched_events(found)
+        _, _, steps, events, key, start_ms, _ = self._matched_events(found)
         end_ms = found.time_ms
         kind: RowKind = "timeout" if found.is_timeout else "match"
         identity: Identity = (rule.processor_id, rule.version, kind, key, start_ms, end_ms)
@@ -167,18 +165,17 @@ class MatchRows:
         if not is_surely_small(rule.row_limits, characters):
             return None
         self.budget.count(found)
-        processor_id, version, end_ms = rule.processor_id, rule.version, found.time_ms
-        # As an `Identity` is written, whose middle is the same for all these rules.
-        identity = f"({processor_id!r}, {version}, 'match', {matched.identity}, {end_ms})"
+        start_ms, end_ms = matched.start_ms, found.time_ms
+        identity = (rule.processor_id, rule.version, "match", key, start_ms, end_ms)
         return OutputRow(
             "match",
             None,
-            processor_id,
-            version,
+            rule.processor_id,
+            rule.version,
             self.clock.epoch,
             key,
-            self._ids.id_of(identity + events),
-            matched.start_ms,
+            self._ids.match_id(identity, events),
+            start_ms,
             end_ms,
             output,
             events,
@@ -192,15 +189,13 @@ class MatchRows:
             # Steps are in the order of their first event; an empty match has none.
             first = next(iter(events.values()))[0] if events else found.first_event
             fields = self._fields(events)
-            key, start_ms = plain_json_text(found.key), event_time_ms(first)
             newest = self._newest = _MatchedEvents(
                 found.cell,
                 found.step_names,
                 fields,
                 plain_json_text(fields),
-                key,
-                start_ms,
-                f"{key!r}, {start_ms}",
+                plain_json_text(found.key),
+                event_time_ms(first),
                 {},
             )
         return newest

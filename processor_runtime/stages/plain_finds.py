@@ -88,8 +88,9 @@ class PlainFinds:
         if "match" not in self.match_rows.wanted:
             return None
         select = rule.function
-        if isinstance(select, SelectExpressions):
-            select = self._selects.setdefault(select.written, select)
-        else:
-            select = None
-        return _PlainRule(rule, select, self.status.rule(rule_id))
+        shared = self.shared(select) if isinstance(select, SelectExpressions) else None
+        return _PlainRule(rule, shared, self.status.rule(rule_id))
+
+    def shared(self, select: SelectExpressions) -> SelectExpressions:
+        """Return one object for all that select the same."""
+        return self._selects.setdefault(select.written, select) if select.written else select

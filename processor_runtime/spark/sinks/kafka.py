@@ -69,21 +69,14 @@ class KafkaSink:
 
 def _encoder(output: KafkaOutput) -> Callable[[str], bytes]:
     """Return what makes values of the JSON of rows."""
-    if output.value_format == "json":
+    form = output.output_form()
+    if form is None:
         return str.encode
     from processor_runtime.kafka.encoding import (  # noqa: PLC0415 - other jobs need it not
-        OutputForm,
         RowEncoder,
         check_output_form,
     )
 
-    form = OutputForm(
-        name=output.value_format,
-        topic=output.topic,
-        registry=tuple(output.schema_registry.items()),
-        schema=output.written_schema(),
-        registers=output.register_schema,
-    )
     check_output_form(form)
     return RowEncoder(form)
 

@@ -130,3 +130,15 @@ def test_selects_are_shared_only_if_they_give_the_same() -> None:
     written = [SelectExpressions(columns, pattern).written for columns in SELECTS[1:]]
     assert written[0] == written[1]
     assert len(set(written)) == len(written) - 1
+
+
+def test_a_select_that_an_older_version_has_pickled_is_shared_with_none() -> None:
+    pattern = Pattern.begin("a").followed_by("b")
+    finds = PlainFinds(*([None] * 6))  # type: ignore[arg-type] # only its selects are looked at
+    for columns in SELECTS[1:3]:
+        older = SelectExpressions(columns, pattern)
+        del older.written
+        assert finds.shared(older) is older
+    first, second = (SelectExpressions(columns, pattern) for columns in SELECTS[1:3])
+    assert finds.shared(first) is first
+    assert finds.shared(second) is first

@@ -47,22 +47,11 @@ export function WhyNoMatchCard({ rule }) {
 }
 
 function Waiting({ url }) {
-  const [failure, setFailure] = useState(null);
-  const [isBusy, setBusy] = useState(false);
-  const cancel = async () => {
-    setBusy(true);
-    setFailure(null);
-    try {
-      await send("POST", `${url}/cancel`);
-    } catch (problem) {
-      setFailure(problem);
-      setBusy(false);
-    }
-  };
+  const { submit, busy, problem } = useSubmit(() => send("POST", `${url}/cancel`));
   return html`<div class="stack">
     <${Loading} what="the answer of a worker" />
-    ${failure && html`<${ProblemBox} problem=${failure} />`}
-    <div class="row"><${Button} kind="plain" small busy=${isBusy} onClick=${cancel}>Cancel<//></div>
+    ${problem && html`<${ProblemBox} problem=${problem} />`}
+    <div class="row"><${Button} kind="plain" small busy=${busy} onClick=${submit}>Cancel<//></div>
   </div>`;
 }
 

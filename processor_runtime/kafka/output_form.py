@@ -1,0 +1,30 @@
+"""How the values of a topic are written, beside plain JSON: which schema, of which registry.
+
+output of a job file ──► OutputForm ──► `encoding`, which needs the extra `kafka`
+"""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class OutputForm:
+    """How the values of a topic are written.
+
+    Args:
+        name: avro or protobuf.
+        topic: where they go.
+        registry: settings of Confluent's client, `url` among them.
+        schema: of Avro, as JSON; empty = Percept's own, or the newest of the registry.
+        registers: whether the schema is registered; otherwise it must be there.
+    """
+
+    name: str
+    topic: str
+    registry: tuple[tuple[str, str], ...] = field(repr=False)
+    schema: str = field(default="", repr=False)
+    registers: bool = True
+
+    @property
+    def subject(self) -> str:
+        """What the registry keeps the schema under, by its TopicNameStrategy."""
+        return f"{self.topic}-value"
