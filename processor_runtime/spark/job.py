@@ -45,10 +45,12 @@ from processor_runtime.rules.loading import RuleDefaults, row_limits
 from processor_runtime.spark.checkpoint_files import CheckpointFiles
 from processor_runtime.spark.job_query import JobQuery, StreamWatch
 from processor_runtime.spark.micro_batches import BatchDone, MicroBatches
+from processor_runtime.spark.plan.file_events import FileEvents
 from processor_runtime.spark.plan.frames import (
     StagePlan,
     TimeRules,
     output_rows,
+    output_rows_of_files,
     spread_shard_keys,
     timed_events,
     with_ticks,
@@ -57,9 +59,9 @@ from processor_runtime.spark.plan.worker_rules import PinnedRules
 from processor_runtime.spark.session import ship_packages
 from processor_runtime.spark.shipped_files import ShippedFiles
 from processor_runtime.spark.sinks import JobOutputs, SinkSurroundings, create_sinks
-from processor_runtime.spark.sources import read_source
+from processor_runtime.spark.sources import SourceEvents, read_source
 from processor_runtime.spark.undone_batches import take_undone
-from processor_runtime.spark.worker_deaths import BatchUndone
+from processor_runtime.spark.worker_deaths import BatchUndone, FilesNotPlain
 from processor_runtime.stages.shard_matcher import MatchSettings
 
 _log = logging.getLogger("percept.job")
@@ -108,6 +110,7 @@ class StreamingJob:
     _processors: BackgroundDiscovery | None = None
     _query: JobQuery | None = None
     _is_stopping: threading.Event = field(default_factory=threading.Event)
+    _are_files_plain: bool = True
 
     def run(self) -> None:
         """Run until the source ends or the job is stopped.
@@ -254,7 +257,13 @@ class StreamingJob:
             list_content=parts.discovery.list_content,
         )
         _report_start(parts, pins)
-        events = read_source(self.spark, self.job_file.source, stream, parts.files)
+        events = read_source(
+            self.spark,
+            self.job_file.source,
+            stream,
+            parts.files,
+            time_of_files=time.column if self._are_files_plain else None,
+        )
         batches = MicroBatches(
             spark=self.spark,
             files=parts.files,
@@ -276,7 +285,7 @@ class StreamingJob:
         fit_sources(parts.files, has_ticks=self.job_file.has_ticks)
         self.spark.conf.set("spark.sql.shuffle.partitions", str(parts.identity.shards))
         self._query = JobQuery(
-            rows=self._rows(parts, events.frame, time),
+            rows=self._rows(parts, events, time),
             batches=batches,
             watch=watch,
             name=f"{self.job_file.stream}/{self.job_file.name}",
@@ -291,11 +300,16 @@ class StreamingJob:
             is_to_fail = self.job_file.on_error == "fail"
             take_undone(undone, parts.files, parts.search, fails_on_error=is_to_fail)
             return not self.is_stopping
+        except FilesNotPlain as found:
+            _log.info("Spark reads the files from here on, which is slower: %s", found)
+            self._are_files_plain = False
+            return not self.is_stopping
         return watch.has_changed and not self.is_stopping
 
-    def _rows(self, parts: _Parts, events: DataFrame, time: TimeRules) -> DataFrame:
+    def _rows(self, parts: _Parts, events: SourceEvents, time: TimeRules) -> DataFrame:
+        frame = events.frame
         if self.job_file.has_ticks:
-            events = with_ticks(events, self.job_file.trigger)
+            frame = with_ticks(frame, self.job_file.trigger)
         plan = StagePlan(
             rules=PinnedRules(parts.defaults, self.job_file.worker_limits),
             shard_keys=spread_shard_keys(self.spark, parts.identity.shards),
@@ -304,7 +318,10 @@ class StreamingJob:
             ),
             by_clock=time.column is None,
         )
-        return output_rows(timed_events(events, time), plan)
+        if events.form is None or time.column is None:
+            return output_rows(timed_events(frame, time), plan)
+        read = FileEvents(events.form, time.column, time.max_future_skew_ms)
+        return output_rows_of_files(frame, read, time, plan)
 
     def _time_rules(self, stream: StreamDefinition) -> TimeRules:
         if self.job_file.time.by == "processing":

@@ -37,7 +37,7 @@ from processor_runtime.spark.plan.worker_rules import PROPERTY, PinnedBatch, shi
 from processor_runtime.spark.shipped_files import ShippedFiles
 from processor_runtime.spark.sources import unread_file
 from processor_runtime.spark.sources.backlog import unread_events
-from processor_runtime.spark.worker_deaths import BatchUndone, death_in
+from processor_runtime.spark.worker_deaths import BatchUndone, death_in, not_plain_in
 from processor_runtime.stages.alerting import AlertRules, AlertState, BatchEnd
 from processor_runtime.stages.alerting import alerted as decide
 from processor_runtime.stages.budgets import throttled_until
@@ -121,6 +121,7 @@ class MicroBatches:
             RuleFailed: a processor failed, and the job is set to fail then.
             SourceError: a file of the batch cannot be read as it is meant.
             BatchUndone: a worker died, or the batch was a trial; it is to be run again.
+            FilesNotPlain: it is to be run again by a query in which Spark reads the files.
         """
         times = BatchTimes(batch_id)
         try:
@@ -176,6 +177,8 @@ class MicroBatches:
         try:
             statuses = _statuses(frame)
         except (PySparkException, Py4JJavaError) as error:
+            if found := not_plain_in(str(error)):
+                raise found from error
             death = death_in(str(error), self.limits.call_seconds)
             if death is None:
                 raise unread_file(error) or error from error

@@ -4,7 +4,7 @@ key stage ──Arrow──► rows (shard, kind, …, data) ──shuffle──
 
 A row is thousands of events, so what Spark does per row costs nothing. Beside blocks, three
 more kinds of rows travel along: finished rows of output, the counts of a partition, and questions
-about keys.
+about keys. `until_ms` is the newest event time that a row tells of, `NO_EVENT_MS` if of none.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,6 +21,7 @@ from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rows.valid_text import with_valid_text
 from processor_runtime.stages.asked_keys import KeyQuestion
 from processor_runtime.stages.key_stage import EventCounts
+from processor_runtime.stages.unusable_events import EARLIEST_MS
 
 DDL: Final = (
     "shard INT, kind STRING, batch_id BIGINT, position BIGINT, from_ms BIGINT, until_ms BIGINT, "
@@ -38,6 +39,7 @@ SCHEMA: Final = pa.schema(
         ("data", pa.binary()),
     ]
 )
+NO_EVENT_MS: Final = EARLIEST_MS
 _ROWS = "rows"
 _COUNTS = "counts"
 _EVENTS = "events:"
@@ -63,17 +65,18 @@ def event_row(shard: int, block: EventBlock) -> BlockRow:
 
 def output_row(shard: int, rows: Sequence[OutputRow]) -> BlockRow:
     """Return finished rows of output as one row."""
-    return (shard, _ROWS, 0, 0, 0, 0, len(rows), to_json(rows))
+    return (shard, _ROWS, 0, 0, 0, NO_EVENT_MS, len(rows), to_json(rows))
 
 
 def counts_row(shard: int, counts: EventCounts) -> BlockRow:
     """Return the counts of a partition as a row."""
-    return (shard, _COUNTS, 0, 0, 0, 0, 0, to_json(asdict(counts)))
+    newest_ms = NO_EVENT_MS if counts.newest_ms is None else counts.newest_ms
+    return (shard, _COUNTS, 0, 0, 0, newest_ms, 0, to_json(asdict(counts)))
 
 
 def question_row(shard: int, question: KeyQuestion) -> BlockRow:
     """Return a question about a key as a row."""
-    return (shard, _ASKED, 0, 0, 0, 0, 0, pack(list(astuple(question))))
+    return (shard, _ASKED, 0, 0, 0, NO_EVENT_MS, 0, pack(list(astuple(question))))
 
 
 def record_batch(rows: Sequence[BlockRow]) -> pa.RecordBatch:

@@ -6,7 +6,7 @@ Works on streaming frames; what differs from batch to batch (time, rules) is not
 asked of a `RuleSource` by every task.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -16,7 +16,12 @@ from pyspark.sql.types import LongType, TimestampNTZType
 from processor_runtime.job_file.timing import Trigger
 from processor_runtime.rows.event_block import TIME
 from processor_runtime.spark.plan.block_rows import DDL
-from processor_runtime.spark.plan.stages import OUTPUT_DDL, KeyStageTask, ShardProcessor
+from processor_runtime.spark.plan.stages import (
+    OUTPUT_DDL,
+    EventReader,
+    KeyStageTask,
+    ShardProcessor,
+)
 from processor_runtime.spark.plan.worker_rules import RuleSource
 from processor_runtime.stages.key_stage import TICK, KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings
@@ -85,10 +90,8 @@ def timed_events(events: DataFrame, time: TimeRules) -> DataFrame:
         F.when(~is_usable, F.col(TIME)).alias(FUTURE),
         *ticks,
     )
-    with_time = checked.withColumn(_EVENT_TIME, F.timestamp_millis(F.col(TIME)))
-    delay = f"{time.watermark_delay_ms} milliseconds"
     # Ticks are dropped by the first stage: Spark would push a filter below the watermark.
-    return with_time.withWatermark(_EVENT_TIME, delay).drop(_EVENT_TIME)
+    return _with_watermark(checked, F.col(TIME), time)
 
 
 def with_ticks(events: DataFrame, trigger: Trigger) -> DataFrame:
@@ -109,21 +112,45 @@ def with_ticks(events: DataFrame, trigger: Trigger) -> DataFrame:
 
 def output_rows(timed: DataFrame, plan: StagePlan) -> DataFrame:
     """Return the rows of output, with a status row per shard, of a stream of timed events."""
-    task = KeyStageTask(
+    return _matched(timed.mapInArrow(_key_stage(plan), DDL), plan)
+
+
+def output_rows_of_files(
+    files: DataFrame, read: EventReader, time: TimeRules, plan: StagePlan
+) -> DataFrame:
+    """Return the same of files, whose events are read by the first stage.
+
+    Args:
+        files: their paths and lengths.
+        read: from these to events.
+        time: which time events have.
+        plan: the stages.
+    """
+    blocks = files.mapInArrow(replace(_key_stage(plan), read=read), DDL)
+    return _matched(_with_watermark(blocks, F.col("until_ms"), time), plan)
+
+
+def _key_stage(plan: StagePlan) -> KeyStageTask:
+    return KeyStageTask(
         plan.rules,
         KeyStageSettings(len(plan.shard_keys), plan.matching.wanted, plan.filters, plan.by_clock),
         plan.shard_keys,
     )
-    return (
-        timed.mapInArrow(task, DDL)
-        .groupBy("shard")
-        .transformWithStateInPandas(
-            ShardProcessor(plan.rules, plan.matching),
-            outputStructType=OUTPUT_DDL,
-            outputMode="Append",
-            timeMode="EventTime",
-        )
+
+
+def _matched(blocks: DataFrame, plan: StagePlan) -> DataFrame:
+    return blocks.groupBy("shard").transformWithStateInPandas(
+        ShardProcessor(plan.rules, plan.matching),
+        outputStructType=OUTPUT_DDL,
+        outputMode="Append",
+        timeMode="EventTime",
     )
+
+
+def _with_watermark(rows: DataFrame, time_ms: Column, time: TimeRules) -> DataFrame:
+    with_time = rows.withColumn(_EVENT_TIME, F.timestamp_millis(time_ms))
+    delay = f"{time.watermark_delay_ms} milliseconds"
+    return with_time.withWatermark(_EVENT_TIME, delay).drop(_EVENT_TIME)
 
 
 def spread_shard_keys(spark: SparkSession, shards: int) -> tuple[int, ...]:

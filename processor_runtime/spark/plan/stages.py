@@ -3,11 +3,12 @@
 events ──mapInArrow(key_stage)──► blocks ──groupBy(shard)──► ShardProcessor ──► rows of output
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql.streaming.stateful_processor import (
@@ -43,16 +44,21 @@ OUTPUT_DDL: Final = (
 _POSITIONS_PER_PARTITION: Final = 1 << 40
 
 
+EventReader = Callable[[Iterable[pa.RecordBatch], Callable[[], int]], Iterator[pl.DataFrame]]
+"""From what Spark hands over, and the time at which the batch was planned, to frames of events."""
+
+
 @dataclass(frozen=True, slots=True)
 class KeyStageTask:
     """The first stage on one partition; called by `mapInArrow`.
 
-    `shard_keys` are the values Spark groups by, one per shard.
+    `shard_keys` are the values Spark groups by, one per shard. `read` gives the events.
     """
 
     rules: RuleSource
     settings: KeyStageSettings
     shard_keys: tuple[int, ...]
+    read: EventReader = lambda batches, _now_ms: frames(batches)
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield blocks and rows of output, then counts, as `block_rows.SCHEMA`."""
@@ -61,7 +67,7 @@ class KeyStageTask:
         partition = 0 if context is None else context.partitionId()
         position = partition * _POSITIONS_PER_PARTITION
         own_shard = self.shard_keys[partition % len(self.shard_keys)]
-        for events in frames(batches):
+        for events in self.read(batches, self._now_ms):
             if stage is None:
                 clock, rules = self.rules.current()
                 stage = KeyStage(rules, self.settings, clock)
@@ -84,6 +90,10 @@ class KeyStageTask:
                 )
             ]
             yield record_batch([counts_row(own_shard, stage.counts), *counts, *asked])
+
+    def _now_ms(self) -> int:
+        clock, _ = self.rules.current()
+        return clock.processing_time_ms
 
 
 class SparkState:

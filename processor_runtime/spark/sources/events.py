@@ -14,6 +14,7 @@ from contract.snapshot import StreamDefinition
 from processor_runtime.driver.batch_record import Files
 from processor_runtime.job_file.source import FILE_FORMATS, TEXT_FORMATS, Source
 from processor_runtime.rows.output_rows import OutputRow
+from processor_runtime.rows.plain_csv import CsvForm
 from processor_runtime.spark.sources.arriving_files import ArrivingFiles
 from processor_runtime.spark.sources.columns import stream_schema, typed_columns
 from processor_runtime.spark.sources.errors import SourceError, condition, first_sentence
@@ -28,6 +29,7 @@ from processor_runtime.spark.sources.parsing import (
     reader_options,
     reader_schema,
 )
+from processor_runtime.spark.sources.plain_files import plain_files, plain_form
 
 # The log of a table of Delta is of another kind, and Delta itself checks what is written to it.
 CHECKED_FORMATS: Final = FILE_FORMATS - {"delta"}
@@ -45,15 +47,21 @@ class SourceEvents:
     """The events of a source, and what is called with each batch before it reads them.
 
     `check` returns rows of output about what the batch reads, and raises `SourceError` if that
-    cannot be read as it is meant.
+    cannot be read as it is meant. With a `form`, the frame has files, in which events are so.
     """
 
     frame: DataFrame
     check: Callable[[int], list[OutputRow]] = lambda _batch_id: []
+    form: CsvForm | None = None
 
 
 def read_source(
-    spark: SparkSession, source: Source, stream: StreamDefinition, files: Files | None = None
+    spark: SparkSession,
+    source: Source,
+    stream: StreamDefinition,
+    files: Files | None = None,
+    *,
+    time_of_files: str | None = None,
 ) -> SourceEvents:
     """Return the events of a source as a streaming frame, and what checks files that arrive.
 
@@ -66,6 +74,7 @@ def read_source(
         stream: its definition.
         files: the checkpoint of the query, if there is one. If it has read something before, files
             that do not fit are left to the check, which names them.
+        time_of_files: the event time column, if the first stage may be given files and read them.
 
     Raises:
         SourceError: Spark cannot open the source, or its columns do not fit the stream's.
@@ -75,6 +84,10 @@ def read_source(
         if source.uses_own_kafka:
             records = own_kafka_rows(spark, source, schema, files)
             return SourceEvents(events_of(records, source, stream))
+        form = plain_form(source, schema, time_of_files) if time_of_files else None
+        if form is not None and files is not None:
+            check = ArrivingFiles(spark, source, files, T.StructType()).check
+            return SourceEvents(plain_files(spark, source), check, form)
         rows = _opened(spark, source, schema, continues=_has_begun(files))
         events = events_of(rows, source, stream)
         if files is None or source.format not in CHECKED_FORMATS:
