@@ -2,9 +2,11 @@
 
 import atexit
 import gc
-from collections.abc import Generator
+import time
+from collections.abc import Container, Generator
+from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -13,7 +15,7 @@ from tests.conformance.outcome import Agreement
 from tests.conformance.totals import Verdict, table
 from tests.faults.summary import write_summary
 from tests.one_spark import OneSparkScheduling
-from tests.variants import are_left_out
+from tests.variants import are_left_out, variants
 
 # How long an example takes says how busy the machine is.
 settings.register_profile(
@@ -22,6 +24,8 @@ settings.register_profile(
 settings.load_profile("untimed")
 
 _HERE = Path(__file__).parent
+_BEGAN: Final = time.monotonic()
+_VARIANTS: Final = pytest.StashKey[set[str]]()
 MARKERS = (
     "spark: needs Java, and seconds to start a local Spark",
     "pages: needs Chromium, and seconds for each page: make test-pages",
@@ -51,10 +55,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=int,
         default=1,
         metavar="N",
-        help="of the long variants of shorter tests run one in so many",
+        help="of the variants of other tests run one in so many",
     )
     parser.addoption(
         "--variants-by", default="", metavar="TEXT", help="another text chooses other variants"
+    )
+    parser.addoption(
+        "--variants-for-minutes",
+        type=float,
+        default=inf,
+        metavar="N",
+        help="skip the variants that have not begun by then, and say how many they are",
     )
 
 
@@ -99,13 +110,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out := are_left_out(items, one_in, text):
         config.hook.pytest_deselected(items=[item for item in items if item in left_out])
         items[:] = [item for item in items if item not in left_out]
-    items.sort(key=_turn)
+    config.stash[_VARIANTS] = {item.nodeid for item in variants(items, text)}
+    items.sort(key=lambda item: _turn(item, config.stash[_VARIANTS]))
 
 
-def _turn(item: pytest.Item) -> int:
+def _turn(item: pytest.Item, variants: Container[str]) -> tuple[bool, int]:
+    """Return when a test has its turn: variants last, as there may be no time for them."""
+    is_variant = item.nodeid in variants
     if item.get_closest_marker("spark") is not None:
-        return 0
-    return 1 if item.nodeid.startswith(SLOW_FILES) else 2
+        return is_variant, 0
+    return is_variant, 1 if item.nodeid.startswith(SLOW_FILES) else 2
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a variant for which there is no time left."""
+    minutes = item.config.getoption("variants_for_minutes")
+    if item.nodeid in item.config.stash[_VARIANTS] and time.monotonic() - _BEGAN > 60 * minutes:
+        pytest.skip(f"a variant, and {minutes:g} minutes are over")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,10 +1,13 @@
-"""Of variants of shorter tests some are left out, others by another text; never anything else."""
+"""Of variants of other tests some are left out, others by another text; never anything else."""
 
+import subprocess
+import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from tests.variants import are_left_out
+from tests.variants import are_left_out, variants
 
 FILE = """
 import pytest
@@ -36,9 +39,35 @@ def test_all_are_run_where_nothing_else_is_asked_for(items: list[pytest.Item]) -
 def test_one_in_so_many_variants_is_run_and_everything_else(items: list[pytest.Item]) -> None:
     left_out = [are_left_out(items, 4, text) for text in ("one", "another")]
     for each in left_out:
-        assert 10 <= len(each) < 39
-        assert {item.nodeid.partition("[")[0].rpartition("::")[2] for item in each} == {
-            "test_varied"
-        }
+        assert 10 <= len(each) < 43
+        of_functions = Counter(item.nodeid.partition("[")[0].rpartition("::")[2] for item in each)
+        assert of_functions["test_varied"] < 39
+        assert of_functions["test_long_alone"] < 5
     assert left_out[0] != left_out[1]
     assert are_left_out(items, 4, "one") == left_out[0]
+
+
+def test_one_of_several_long_ones_is_always_run(items: list[pytest.Item]) -> None:
+    chosen = set()
+    for text in map(str, range(1_000)):
+        never = set(items) - variants(items, text)
+        assert {item.name for item in never if "varied" in item.name} == {"test_varied[0]"}
+        (alone,) = (item.name for item in never if "alone" in item.name)
+        chosen.add(alone)
+    assert len(chosen) == 5
+
+
+def test_variants_for_which_there_is_no_time_are_skipped_and_told() -> None:
+    here = Path(__file__)
+    command = [sys.executable, "-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider"]
+    names = ["tests/faults/test_broken_discoverers.py", "-k", "wrong_rule"]
+    ended = subprocess.run(  # noqa: S603 - our own
+        [*command, "--variants-for-minutes", "0", *names],
+        cwd=here.parents[1],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "1 passed, 12 skipped" in ended.stdout
+    assert "a variant, and 0 minutes are over" in ended.stdout

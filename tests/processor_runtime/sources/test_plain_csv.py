@@ -137,7 +137,7 @@ SCHEMA: Final = schema(
         ({"path": "/missing/part=*/"}, True),
     ],
 )
-def test_which_sources_are_plain(keys: dict[str, Any], is_plain: bool) -> None:
+def test_which_sources_are_plain(keys: dict[str, Any], *, is_plain: bool) -> None:
     source = Source.model_validate({"format": "csv", "path": "/missing"} | keys)
     assert (plain_form(source, SCHEMA, "at") is not None) is is_plain
 
@@ -167,9 +167,33 @@ def test_files_that_are_there_are_looked_into(tmp_path: Path) -> None:
 _ODD: Final = [
     *("", " ", "0", "-0", "+5", "--5", "5.0", "007", "1e3", "1E+3", ".5", "5.", "1_000", "0x1F"),
     *("9223372036854775807", "9223372036854775808", "-9223372036854775808", "32768", "1,5"),
-    *("nan", "NaN", "Inf", "-Infinity", "1d", "1f", "1e-400", "4.9E-324", "2.2250738585072011e-308"),
+    *(
+        "nan",
+        "NaN",
+        "Inf",
+        "-Infinity",
+        "1d",
+        "1f",
+        "1e-400",
+        "4.9E-324",
+        "2.2250738585072011e-308",
+    ),
     *("0.1", "123456789012345678901234567890.5", "true", "False", "TRUE", "t", "1", "yes", "null"),
-    *("\\", "a\\", '"', 'a"b', '"a"', "'", "#", "#a", "é", "\u0661", "\u00a05", "5\u00a0", "\u2028"),
+    *(
+        "\\",
+        "a\\",
+        '"',
+        'a"b',
+        '"a"',
+        "'",
+        "#",
+        "#a",
+        "é",
+        "\u0661",
+        "\u00a05",
+        "5\u00a0",
+        "\u2028",
+    ),
     *(AT, "2026-05-01T10:00:00.123Z", "2026-05-01T10:00:00.123456Z", "2026-05-01T10:00:60Z"),
     *("2026-02-29T10:00:00Z", "2026-05-01", "2026-05-01T10:00:00+02:00", "1969-12-31T23:59:59Z"),
     *("2026-05-01T10:00:00.12Z", "2099-12-31T23:59:59.999999Z", "1970-01-01T00:00:00Z"),

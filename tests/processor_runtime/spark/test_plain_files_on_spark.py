@@ -1,0 +1,144 @@
+"""A job over CSV files gives the same rows whoever reads them, and nothing is lost in a change."""
+
+import logging
+import os
+import threading
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+from pyspark.sql import SparkSession
+
+from processor_runtime.spark.job import StreamingJob
+from processor_runtime.spark.micro_batches import BatchDone
+from tests.processor_runtime.spark.finished_job import job
+from tests.processor_runtime.written_rows import Row, written
+
+pytestmark = pytest.mark.spark
+
+BEGIN_MS: Final = 1_767_225_600_000
+RULES: Final = [
+    {
+        "name": "logins",
+        "schema": "ts BIGINT, user STRING, action STRING, amount DOUBLE",
+        "event_time_column": "ts",
+        "allowed_delay_ms": 1_000,
+    },
+    {
+        "id": "signed-in",
+        "stream": "logins",
+        "pattern": {
+            "steps": [
+                {"name": "fail", "where": "action = 'fail'"},
+                {"name": "login", "contiguity": "followed_by", "where": "action = 'login'"},
+            ],
+            "within": "10 seconds",
+        },
+        "key_by": ["user"],
+    },
+]
+FILES: Final = {
+    "1.csv": "0,ana,fail,1.5\n1000,ana,login,\n1000,bob,fail,2\n",
+    # Late, too far ahead of the clock, before there were years, without a time.
+    "2.csv": "9000,cy,fail,1\n20000,dan,fail,1\n4102444800000,ana,fail,1\n"
+    "-99999999999999999,ana,fail,1\n,ana,fail,1\n",
+    "3.csv": "500,ana,login,1\n21000,dan,login,-1e3\n",
+    "4.csv": "90000,eve,fail,0\n95000,eve,login,0\n",
+}
+NOT_PLAIN: Final = '96000,"fay, f.",fail,1\nbroken\n97000,"fay, f.",login,1\n'
+"""Quoted values, and a line that is no event."""
+
+
+def files(**more: str) -> dict[str, str]:
+    """Return the files, with times that Spark's watermark can have."""
+    shifted = {}
+    for name, text in {**FILES, **more}.items():
+        lines = [line.partition(",") for line in text.splitlines()]
+        shifted[name] = "\n".join(
+            f"{int(time) + BEGIN_MS}{comma}{rest}"
+            if time.isdecimal() and int(time) < 10**7
+            else f"{time}{comma}{rest}"
+            for time, comma, rest in lines
+        )
+    return shifted
+
+
+def prepared(
+    spark: SparkSession, folder: Path, on_batch: Any = lambda _done: None, **keys: Any
+) -> StreamingJob:
+    """Return a job over `folder/in`, which exists."""
+    (folder / "rules").mkdir()
+    (folder / "rules" / "rules.yaml").write_text(yaml.safe_dump(RULES), encoding="utf-8")
+    source = {"format": "csv", "path": str(folder / "in"), "max_files_per_batch": 1}
+    options = keys.pop("options", {})
+    keys = {"trigger": {"available_now": True, "close_at_end": True}} | keys
+    return job(
+        spark, folder, on_batch, stream="logins", source=source | {"options": options}, **keys
+    )
+
+
+def put(folder: Path, texts: dict[str, str]) -> None:
+    for name, text in texts.items():
+        path = folder / "in" / name
+        path.write_text(text, encoding="utf-8")
+        os.utime(path, (int(name[0]), int(name[0])))  # they are read in the order of their times
+
+
+def told(rows: list[Row]) -> list[str]:
+    """Return rows without what differs from run to run: the numbers of epochs."""
+    return sorted(str({name: row[name] for name in row if name != "epoch"}) for row in rows)
+
+
+def test_rows_are_the_same_whoever_reads(
+    spark: SparkSession,
+    tmp_path: Path,
+) -> None:
+    found = []
+    # To set an option at its default leaves the files to Spark.
+    for name, options in (("plain", {}), ("spark", {"quote": '"'})):
+        folder = tmp_path / name
+        (folder / "in").mkdir(parents=True)
+        put(folder, files())
+        prepared(spark, folder, options=options).run()
+        found.append(told(written(folder)))
+    assert found[0] == found[1]
+    kinds = [row["kind"] for row in written(tmp_path / "plain")]
+    assert sorted(kinds) == ["error"] * 3 + ["late"] + ["match"] * 3 + ["timeout"] * 2
+
+
+def test_ticks_and_a_file_that_is_not_plain_lose_nothing(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "percept.job")
+    (tmp_path / "in").mkdir()
+    texts = files(**{"5.csv": NOT_PLAIN, "6.csv": "200000,zoe,fail,1\n"})
+    put(tmp_path, {"1.csv": texts.pop("1.csv")})
+    batches: list[int] = []
+
+    def on_batch(done: BatchDone) -> None:
+        # The first batch is read before the other files are there.
+        batches.append(done.times.batch_id)
+        if len(batches) == 1:
+            put(tmp_path, texts)
+        if done.status.totals.matches == 4:
+            ended.set()
+
+    ended = threading.Event()
+    running = prepared(
+        spark,
+        tmp_path,
+        on_batch,
+        time={"idle_after": "1 hour"},
+        trigger={"processing_time": "100 ms"},
+    )
+    threading.Thread(target=lambda: (ended.wait(90), running.stop()), daemon=True).start()
+    running.run()
+
+    assert ended.is_set()
+    assert caplog.text.count("Spark reads the files from here on") == 1
+    assert "5.csv: a quoted value" in caplog.text
+    rows = written(tmp_path)
+    assert [row["error"] for row in rows if "broken" in str(row["events"])] != []
+    matched = sorted(row["key"] for row in rows if row["kind"] == "match")
+    assert matched == [["ana"], ["dan"], ["eve"], ["fay, f."]]
