@@ -33,9 +33,7 @@ _PADDED: Final = "a space before a value"
 
 
 TIMESTAMP: Final = pl.Datetime("us", "UTC")
-_INSTANT: Final = (
-    r"^(19[7-9]|20\d)\d-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{3}|\.\d{6})?Z$"
-)
+_INSTANT: Final = r"^(19[7-9]|20\d)\d-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{3}|\.\d{6})?Z$"
 """How instants are plain; others depend on settings, or are long past."""
 
 

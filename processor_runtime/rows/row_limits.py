@@ -16,19 +16,18 @@ class RowLimits:
     """How many rows of output one rule may bring, and how large each may be.
 
     `per_event` is for one event of a key, or one instant at which windows of it close; `per_key`
-    and `per_shard` are for one batch. `row_bytes` counts key, output and events as JSON. `smallest`
-    is the smallest of the three numbers of rows.
+    and `per_shard` are for one batch. `row_bytes` counts key, output and events as JSON. `of_batch`
+    is the smaller of the last two.
     """
 
     per_event: int = 10_000
     per_key: int = 100_000
     per_shard: int = 1_000_000
     row_bytes: int = 10_000_000
-    smallest: int = field(init=False, compare=False, repr=False)
+    of_batch: int = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        smallest = min(self.per_event, self.per_key, self.per_shard)
-        object.__setattr__(self, "smallest", smallest)
+        object.__setattr__(self, "of_batch", min(self.per_key, self.per_shard))
 
 
 NO_ROW_LIMITS: Final = RowLimits(UNLIMITED, UNLIMITED, UNLIMITED, UNLIMITED)

@@ -26,18 +26,23 @@ class RowBudget:
     _of_event: Counter[tuple[str, Hashable, int]] = field(default_factory=Counter)
     _of_key: Counter[tuple[str, Hashable]] = field(default_factory=Counter)
     _of_shard: dict[str, int] = field(default_factory=dict)
+    _rows_of_event: int = 0
     # Rows that are not in the first two yet: few rules ever bring so many that these are asked for.
     _newest_of_event: list[tuple[str, Hashable, int]] = field(default_factory=list)
     _newest_of_key: list[tuple[str, Hashable]] = field(default_factory=list)
 
     def begin_event(self) -> None:
         """Begin with the next event, or advance of time; the rows of those before are complete."""
+        self._rows_of_event = 0
         self._of_event.clear()
         self._newest_of_event.clear()
 
     def has_room(self, limits: RowLimits, rule: str) -> bool:
-        """Whether a rule may bring another row whatever key or event it is of."""
-        return self._of_shard.get(rule, 0) < limits.smallest
+        """Whether a rule may bring another row whatever key it is of."""
+        # No key has more than the shard, and at an event no rule has more than all of them.
+        return (
+            self._of_shard.get(rule, 0) < limits.of_batch and self._rows_of_event < limits.per_event
+        )
 
     def check(self, limits: RowLimits, found: Detection) -> None:
         """See whether a find may bring another row.
@@ -47,7 +52,7 @@ class RowBudget:
         """
         rule, key = found.rule, found.key
         if self.has_room(limits, rule):
-            return  # no event and no key has brought more than the shard
+            return
         self._count_newest()
         if self._of_event[rule, key, found.time_ms] >= limits.per_event:
             what = "rows of output at one event of a key (rows_per_event)"
@@ -62,6 +67,7 @@ class RowBudget:
     def count(self, found: Detection) -> None:
         """Count one more row of a find that may bring it; see `check`."""
         rule, key = found.rule, found.key
+        self._rows_of_event += 1
         self._newest_of_event.append((rule, key, found.time_ms))
         self._newest_of_key.append((rule, key))
         self._of_shard[rule] = self._of_shard.get(rule, 0) + 1
