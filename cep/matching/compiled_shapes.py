@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 import numpy as np
+import polars as pl
 
 from cep.compiling import MOST_BITS, Ints
 from cep.expression import EvaluationError
@@ -21,6 +22,7 @@ from cep.matching.keyed import KeyedMatcher
 from cep.matching.residual_columns import ResidualColumns
 from cep.matching.shape_events import Concerning, ShapeEvents
 from cep.matching.shapes import EventKind, Shape
+from cep.nfa.chains import Chain
 from cep.nfa.machine import Machine
 from cep.nfa.runs import KeyRuns
 from cep.nfa.step_counts import StepCounts
@@ -112,7 +114,7 @@ class CompiledShapes:
             runs.scheduled = None if state is None else state.scheduled
             shape.keys[key] = runs
             self._matcher.settle(shape, key, runs)
-        chains = Chains(walked.keys.cells, known.tuples)
+        chains = Chains(walked.keys.cells, known.apart)
         return _Walk(chains, self._told(shape, walked.found), concerning.keys)
 
     def _told(self, shape: Shape, found: Ints) -> Ints:
@@ -177,11 +179,11 @@ class _KnownEvents:
     def count(self) -> int:
         return len(self.events) + len(self.held)
 
-    def tuples(self, numbers: Ints) -> list[tuple[Any, ...]]:
-        """Return events; numbers are ascending."""
+    def apart(self, numbers: Ints) -> tuple[pl.DataFrame, list[tuple[Any, ...]]]:
+        """Return new events and those that keys have held; numbers are ascending."""
         new = int(np.searchsorted(numbers, len(self.events)))
         held = (numbers[new:] - len(self.events)).tolist()
-        return self.events.events_at(numbers[:new]) + [tuple(self.held[place]) for place in held]
+        return self.events.frame[numbers[:new]], [tuple(self.held[place]) for place in held]
 
     def lists(self, numbers: Ints) -> list[list[Any]]:
         """Return events as lists, as they are written; numbers are in any order."""
@@ -241,18 +243,21 @@ class FoundByShape:
         )
         for begin in range(0, len(ordered), _AT_ONCE):
             part = ordered[begin : begin + _AT_ONCE]
-            cells = self.walk.chains.ending_with(part[:, at.FOUND_CELL])
+            chains = self.walk.chains.ending_with(part[:, at.FOUND_CELL])
             moments = zip(
                 places[begin : begin + _AT_ONCE].tolist(),
                 (part[:, at.FOUND_EVENT] != at.NO_EVENT).tolist(),
                 strict=True,
             )
-            for moment, row in zip(moments, part.tolist(), strict=True):
-                key, rules, cell, time_ms, is_timeout, _, _ = row
+            keys = self.walk.keys[part[:, at.FOUND_KEY]].tolist()
+            for number, (moment, key, row) in enumerate(
+                zip(moments, keys, part.tolist(), strict=True)
+            ):
+                _, rules, _, time_ms, is_timeout, _, _ = row
                 detections = self.shape.detections(
                     rules & ~self.shape.machine.stopped,
-                    self.events.keys[self.walk.keys[key]],
-                    cells[cell],
+                    self.events.keys[key],
+                    Chain(chains, number),
                     time_ms,
                     is_timeout=bool(is_timeout),
                 )

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 from cep.matching.clause_programs import ClauseMember
 from cep.matching.machines import KeyMachine, KeyState, KeyTransitions
+from cep.nfa.chains import Chain
 from cep.nfa.errors import ConditionFailed, MatchingError
 from cep.nfa.machine import Machine
-from cep.nfa.runs import CELL_EVENT, NO_STEP, Cell, accepted_events, events_by_step
+from cep.nfa.runs import CELL_EVENT, NO_STEP, Cell, accepted_events, by_step, events_by_step
 from cep.nfa.step_counts import StepCounts, StepEvent
 from cep.row_search.matched import MatchedRows
 
@@ -21,13 +22,13 @@ class Detection(NamedTuple):
     """One match, or one partial match that timed out. A tuple, as there may be very many.
 
     `time_ms` is the event time at which it was found: that of the event, or when the window closed.
-    `cell` is the last of its linked events, or what a row pattern has found; `steps` materialises
-    them.
+    `cell` is the last of its linked events, what stands for it, or what a row pattern has found;
+    `steps` materialises them.
     """
 
     rule: str
     key: Hashable
-    cell: Cell | MatchedRows
+    cell: Cell | Chain | MatchedRows
     step_names: tuple[str, ...]
     time_ms: int
     is_timeout: bool = False
@@ -37,6 +38,8 @@ class Detection(NamedTuple):
         """The accepted events by step name, or by variable."""
         if isinstance(self.cell, MatchedRows):
             return self.cell.by_variable(self.step_names)
+        if isinstance(self.cell, Chain):
+            return by_step(self.cell.steps, self.cell.events, self.step_names)
         return events_by_step(self.cell, self.step_names)
 
     @property
@@ -44,6 +47,8 @@ class Detection(NamedTuple):
         """The last accepted event; of an empty match the one it was found at."""
         if isinstance(self.cell, MatchedRows):
             return self.cell.rows[self.cell.start + max(0, len(self.cell.codes) - 1)]
+        if isinstance(self.cell, Chain):
+            return self.cell.events[-1]
         return self.cell[CELL_EVENT]
 
     @property
@@ -51,6 +56,8 @@ class Detection(NamedTuple):
         """The first accepted event; of an empty match the one it was found at."""
         if isinstance(self.cell, MatchedRows):
             return self.cell.rows[self.cell.start]
+        if isinstance(self.cell, Chain):
+            return self.cell.events[0]
         return accepted_events(self.cell)[0][CELL_EVENT]
 
 
@@ -141,7 +148,7 @@ class Shape:
         self,
         rules: int,
         key: Hashable,
-        cell: Cell | MatchedRows,
+        cell: Cell | Chain | MatchedRows,
         time_ms: int,
         *,
         is_timeout: bool = False,
@@ -158,7 +165,8 @@ class Shape:
             if member.clause is not None and not isinstance(cell, MatchedRows):
                 if member.clause.variables != variables:  # most rules of a shape have the same
                     variables = member.clause.variables
-                    rows = member.clause.matched(cell, is_timeout=is_timeout)
+                    last = cell.linked() if isinstance(cell, Chain) else cell
+                    rows = member.clause.matched(last, is_timeout=is_timeout)
                 found = rows
             yield Detection(member.rule, key, found, member.step_names, time_ms, is_timeout)
 

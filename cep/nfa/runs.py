@@ -6,7 +6,9 @@ matches that branched share what they accepted before.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+
+Item = TypeVar("Item")
 
 Cell = tuple[Any, int, int, Any, list[Any] | None]
 """One accepted event: `(previous cell or None, step, sequence, event, aggregate states)`.
@@ -213,17 +215,26 @@ def events_of_step(cell: Cell | None, step: int) -> list[Any]:
 
 
 def events_by_step(cell: Cell | None, step_names: tuple[str, ...]) -> dict[str, list[Any]]:
-    """Return the accepted events by step name; names in order of their first event.
+    """Return the accepted events by step name; see `by_step`."""
+    cells = accepted_events(cell)
+    steps = [taken[CELL_STEP] for taken in cells]
+    return by_step(steps, [taken[CELL_EVENT] for taken in cells], step_names)
+
+
+def by_step(
+    steps: Iterable[int], items: Iterable[Item], step_names: tuple[str, ...]
+) -> dict[str, list[Item]]:
+    """Return what belongs to events by step name; names in order of their first event.
 
     With Flink's quirks a name counts up to its first ":" only, so that two steps may share one
     entry.
     """
-    steps: dict[str, list[Any]] = {}
-    events: list[Any] = []
+    found: dict[str, list[Item]] = {}
+    same: list[Item] = []
     newest = -1
-    for _, step, _, event, _ in accepted_events(cell):
+    for step, item in zip(steps, items, strict=True):
         if step != newest:
-            events = steps.setdefault(step_names[step].partition(":")[0], [])
+            same = found.setdefault(step_names[step].partition(":")[0], [])
             newest = step
-        events.append(event)
-    return steps
+        same.append(item)
+    return found

@@ -11,7 +11,7 @@ from cep.condition_code.tables import code_tables
 from cep.expression import Schema
 from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel.arrays import KeyEvents, Tables, Uncertain
-from cep.nfa_kernel.chains import reachable
+from cep.nfa_kernel.chains import chained
 from cep.nfa_kernel.compacting import compacted
 from cep.nfa_kernel.key_arrays import loaded
 from cep.nfa_kernel.walk import walk
@@ -33,7 +33,7 @@ def compile_all() -> None:
     before = loaded([], 0)
     if before is not None:  # as it is without events
         walked = walk(tables, KeyEvents(none, none[:0], none, none), columns, before.arrays, 0, 0)
-        reachable(walked.keys.cells, none[:0], none, 1)
+        chained(walked.keys.cells, none[:0])
         compacted(walked.keys, 1)
     compiling.now_ready("cep.nfa_kernel")
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from cep.matching.shapes import Detection
+from cep.nfa.chains import Chain
 from cep.nfa.runs import Cell
 from cep.processor import (
     Output,
@@ -22,6 +23,7 @@ from processor_runtime.rows.json_text import json_text, plain_json_text
 from processor_runtime.rows.output_rows import Identity, MatchIds, OutputRow, RowKind
 from processor_runtime.rules.loading import LoadedRule
 from processor_runtime.schedule.batch_clock import BatchClock
+from processor_runtime.stages.chained_events import ChainedEvents, StepEvents
 from processor_runtime.stages.row_budget import RowBudget, check_size, is_surely_small
 
 StepFields = dict[str, list[dict[str, Any]]]
@@ -45,12 +47,13 @@ class _GivenMatch:
 class _MatchedEvents(NamedTuple):
     """The events of a match, and what is the same for all rules that found them.
 
-    `selected` is what has been selected of the events so far, as JSON.
+    `steps` may work out what is in it when it is asked for. `selected` is what has been selected of
+    the events so far, as JSON.
     """
 
-    cell: Cell | MatchedRows
+    cell: Cell | Chain | MatchedRows
     step_names: tuple[str, ...]
-    steps: StepFields
+    steps: Mapping[str, Sequence[Mapping[str, Any]]]
     events_json: str
     key_json: str
     start_ms: int
@@ -75,8 +78,10 @@ class MatchRows:
     _ids: MatchIds = field(default_factory=MatchIds.fresh)
     _newest: _MatchedEvents | None = None
     _places: Sequence[tuple[str, int]] = field(init=False)
+    _chains: ChainedEvents = field(init=False)
 
     def __post_init__(self) -> None:
+        self._chains = ChainedEvents(self.columns)
         # The time of an event stands before its columns.
         self._places = [(name, place) for place, name in enumerate(self.columns, start=1)]
 
@@ -106,7 +111,9 @@ class MatchRows:
             Exception: whatever the process function raises.
         """
         self.budget.check(rule.row_limits, found)
-        _, _, steps, events, key, start_ms, _ = self._matched_events(found)
+        matched = self._matched_events(found)
+        events, key, start_ms = matched.events_json, matched.key_json, matched.start_ms
+        steps = matched.steps if isinstance(matched.steps, dict) else self._fields(found.steps)
         end_ms = found.time_ms
         kind: RowKind = "timeout" if found.is_timeout else "match"
         identity: Identity = (rule.processor_id, rule.version, kind, key, start_ms, end_ms)
@@ -185,20 +192,27 @@ class MatchRows:
         """Return the events of a match; rules that find the same come one after the other."""
         newest = self._newest
         if newest is None or newest.cell is not found.cell or newest.step_names != found.step_names:
-            events = found.steps
-            # Steps are in the order of their first event; an empty match has none.
-            first = next(iter(events.values()))[0] if events else found.first_event
-            fields = self._fields(events)
+            if isinstance(found.cell, Chain):
+                events = self._chains.events_of(found.cell, found.step_names)
+            else:
+                events = self._events_of(found)
             newest = self._newest = _MatchedEvents(
                 found.cell,
                 found.step_names,
-                fields,
-                plain_json_text(fields),
+                events.steps,
+                events.json,
                 plain_json_text(found.key),
-                event_time_ms(first),
+                events.start_ms,
                 {},
             )
         return newest
+
+    def _events_of(self, found: Detection) -> StepEvents:
+        events = found.steps
+        # Steps are in the order of their first event; an empty match has none.
+        first = next(iter(events.values()))[0] if events else found.first_event
+        fields = self._fields(events)
+        return StepEvents(fields, plain_json_text(fields), event_time_ms(first))
 
     def _fields(self, steps: Mapping[str, Sequence[EventTuple]]) -> StepFields:
         """Return the values of events by column."""

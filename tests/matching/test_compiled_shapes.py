@@ -20,7 +20,7 @@ from cep.matching.matcher_state import encode_matcher, restore_matcher
 from cep.matching.shapes import Detection
 from cep.nfa.errors import MatchingError
 from cep.nfa.limits import Limits
-from cep.nfa_kernel.chains import reachable
+from cep.nfa_kernel.chains import chained
 from cep.nfa_kernel.compacting import compacted
 from cep.nfa_kernel.walk import walk
 from cep.pattern.tree import SkipStrategy
@@ -208,7 +208,7 @@ def test_nothing_is_compiled_in_a_batch(key_by: list[str] | None) -> None:
             matcher = BatchMatcher(rules, schema=SCHEMA, key_by=key_by)
             matcher.process(frame)
             matcher.process(frame.with_columns(pl.col("ts") + 1_000))
-    functions: list[Any] = [walk, reachable, compacted]
+    functions: list[Any] = [walk, chained, compacted]
     assert [len(function.signatures) for function in functions] == [1, 1, 1]
 
 

@@ -132,7 +132,12 @@ def test_ticks_and_a_file_that_is_not_plain_lose_nothing(
         time={"idle_after": "1 hour"},
         trigger={"processing_time": "100 ms"},
     )
-    threading.Thread(target=lambda: (ended.wait(90), running.stop()), daemon=True).start()
+
+    def stop_once_found() -> None:
+        ended.wait(90)
+        running.stop()
+
+    threading.Thread(target=stop_once_found, daemon=True).start()
     running.run()
 
     assert ended.is_set()

@@ -1,0 +1,159 @@
+"""The events of matches that compiled code has found, as JSON, for thousands of matches at once.
+
+    Chain ──its FoundChains, once──► texts of events ──by step──► StepEvents
+
+Of a match only what its rows need is put together; its events never become objects one by one.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, overload
+
+from cep.nfa.chains import Chain, FoundChains
+from cep.nfa.runs import by_step
+from processor_runtime.rows.event_block import event_time_ms
+from processor_runtime.rows.event_texts import event_text, event_texts
+from processor_runtime.rows.json_text import plain_json_text
+
+
+class StepEvents(NamedTuple):
+    """The events of a match.
+
+    `steps` has them by step, each with its values by column. `json` is the same as text. `start_ms`
+    is the time of the first.
+    """
+
+    steps: Mapping[str, Sequence[Mapping[str, Any]]]
+    json: str
+    start_ms: int
+
+
+class ChainedEvents:
+    """Gives the events of one match after the other, of which many are found together.
+
+    Args:
+        columns: the columns of the stream; an event is the tuple of its time and their values.
+    """
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self._columns = columns
+        self._names: dict[tuple[str, ...], dict[str, str]] = {}
+        self._newest: _FoundEvents | None = None
+
+    def events_of(self, chain: Chain, step_names: tuple[str, ...]) -> StepEvents:
+        """Return the events of a match.
+
+        Raises:
+            NoJson: there is something in them that JSON has no form for.
+        """
+        found = self._newest
+        if found is None or found.chains is not chain.found:
+            found = self._newest = _found_events(chain.found, self._columns)
+        places = chain.places
+        steps = by_step(chain.steps, places, step_names)
+        names = self._names.get(step_names)
+        if names is None:
+            names = self._names[step_names] = {
+                name: f"{plain_json_text(name)}:["
+                for name in (each.partition(":")[0] for each in step_names)
+            }
+        texts = found.texts
+        json = ",".join(
+            [
+                names[name] + ",".join([texts[place] for place in of_step]) + "]"
+                for name, of_step in steps.items()
+            ]
+        )
+        lazy = {name: _Events(found, of_step) for name, of_step in steps.items()}
+        return StepEvents(_Steps(lazy), "{" + json + "}", found.times_ms[places[0]])
+
+
+class _Steps(Mapping[str, "_Events"]):
+    """The events of a match by step."""
+
+    def __init__(self, steps: dict[str, "_Events"]) -> None:
+        self._steps = steps
+
+    def __getitem__(self, name: str) -> "_Events":
+        return self._steps[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._steps)
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+
+@dataclass(slots=True)
+class _FoundEvents:
+    """The different events of some finds, by place; values of a column once it is asked for."""
+
+    chains: FoundChains
+    columns: Sequence[str]
+    times_ms: list[int]
+    texts: list[str]
+    values: dict[str, list[Any]]
+
+    def value(self, name: str, place: int) -> Any:
+        values = self.values.get(name)
+        if values is None:
+            if name not in self.columns:
+                raise KeyError(name)
+            number = 1 + self.columns.index(name)
+            values = self.values[name] = self.chains.column(number)
+        return values[place]
+
+
+def _found_events(chains: FoundChains, columns: Sequence[str]) -> _FoundEvents:
+    texts = event_texts(chains.new.select(columns))
+    texts += [event_text(event[1:], columns) for event in chains.held]
+    times_ms = chains.new.to_series(0).to_list() + [event_time_ms(event) for event in chains.held]
+    return _FoundEvents(chains, columns, times_ms, texts, {})
+
+
+class _Events(Sequence[Mapping[str, Any]]):
+    """The events of a step."""
+
+    __slots__ = ("_found", "_places")
+
+    def __init__(self, found: _FoundEvents, places: Sequence[int]) -> None:
+        self._found = found
+        self._places = places
+
+    @overload
+    def __getitem__(self, place: int) -> Mapping[str, Any]: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Mapping[str, Any]]: ...
+
+    def __getitem__(self, place: int | slice) -> Any:
+        if isinstance(place, slice):
+            return _Events(self._found, self._places[place])
+        return _Event(self._found, self._places[place])
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+class _Event(Mapping[str, Any]):
+    """The values of an event by column."""
+
+    __slots__ = ("_found", "_place")
+
+    def __init__(self, found: _FoundEvents, place: int) -> None:
+        self._found = found
+        self._place = place
+
+    def __getitem__(self, name: str) -> Any:
+        return self._found.value(name, self._place)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return a value, a default without such a column."""
+        values = self._found.values.get(name)
+        return values[self._place] if values is not None else super().get(name, default)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found.columns)
+
+    def __len__(self) -> int:
+        return len(self._found.columns)
