@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO, Final
 
+import numpy as np
 import polars as pl
 
 from cep.expression.types import PolarsType
@@ -24,7 +25,6 @@ _NOT_PLAIN: Final = {
     b'"': "a quoted value",
     b"\r": "lines that end with a carriage return",
     b"\0": "a character NUL",
-    b"\n\n": "an empty line",
 }
 """What Spark reads by rules of its own."""
 _SPACES: Final = (b" ", b"\t")
@@ -75,8 +75,9 @@ class CsvForm:
 
     def _frame(self, text: bytes) -> pl.DataFrame:
         separator = self.separator.encode()
-        padded = {b"\n" + space: _PADDED for space in _SPACES}
-        padded |= {separator + space: _PADDED for space in _SPACES}
+        before = (b"\n", separator)
+        # One sign is looked for thirty times as fast as two.
+        padded = {each + space: _PADDED for space in _SPACES if space in text for each in before}
         for found, what in {**_NOT_PLAIN, **padded}.items():
             if found in text:
                 raise NotPlain(what)
@@ -95,8 +96,9 @@ class CsvForm:
             )
         except pl.exceptions.PolarsError as error:
             raise NotPlain(f"a value that is not of its column's type ({error})") from None
-        # What is missing at the end of a line would be read as NULL.
-        if text.count(separator) != (len(self.columns) - 1) * len(frame):
+        # What is missing at the end of a line, or in an empty one, would be read as NULL.
+        separators = np.count_nonzero(np.frombuffer(text, np.uint8) == separator[0])
+        if separators != (len(self.columns) - 1) * len(frame):
             raise NotPlain("a line with fewer values than there are columns")
         numbers = frame.select(pl.selectors.float())
         if (

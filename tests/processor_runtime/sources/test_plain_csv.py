@@ -60,7 +60,7 @@ def test_plain_lines_are_read() -> None:
         (f"1,a,1,true,\t1,{AT}", "space"),
         (f"1,a,1,true,1,{AT}\r\n", "carriage"),
         (f"1,a\0,1,true,1,{AT}", "NUL"),
-        (f"1,a,1,true,1,{AT}\n\n1,a,1,true,1,{AT}", "empty line"),
+        (f"1,a,1,true,1,{AT}\n\n1,a,1,true,1,{AT}", "fewer"),
         (f"\n1,a,1,true,1,{AT}", "empty line"),
         (f"\ufeff1,a,1,true,1,{AT}", "byte order"),
         (f"1,a,1,true,1,{AT}\n  \n", "space|fewer"),
