@@ -24,7 +24,7 @@ def dropped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def floor_seconds(spark: SparkSession, place: Workplace, batches: int) -> Sequence[float]:
-    """Return how long each batch after the first takes, of so many, a file each."""
+    """Return how long each batch after the first takes, of so many, with the files of the job's."""
     moments: list[float] = []
 
     def run(frame: DataFrame, _batch_id: int) -> None:
@@ -32,7 +32,7 @@ def floor_seconds(spark: SparkSession, place: Workplace, batches: int) -> Sequen
         moments.append(time.perf_counter())
 
     source = place.source
-    reader = spark.readStream.schema(source.ddl()).option("maxFilesPerTrigger", 1)
+    reader = spark.readStream.schema(source.ddl()).option("maxFilesPerTrigger", place.batches.files)
     frame = reader.format(source.format).load(str(place.root / "in"))
     with tempfile.TemporaryDirectory(prefix="percept-bench-") as checkpoint:
         query = (

@@ -71,7 +71,7 @@ class Workplace:
     ) -> None:
         self.root = root
         self.source = source or Source()
-        batches = batches or Batches()
+        self.batches = batches = batches or Batches()
         for name in ("in", "rules"):
             (root / name).mkdir(parents=True)
         directory = {"type": "directory", "path": str(root / "rules"), "interval_seconds": 0.2}

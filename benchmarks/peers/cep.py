@@ -2,8 +2,8 @@
 
 Both read the same CSV files with two tasks; rounds alternate. The numbers of matches over the
 events that both got must agree. Percept writes its matches to files and commits its state with
-every batch; Flink counts its matches and commits nothing. A batch is a file: what it costs whatever
-is in it is shared by its events, and how long it takes, the price in latency, is shown.
+every batch; Flink counts its matches and commits nothing. A batch is two files: what it costs
+whatever is in it is shared by its events, and how long it takes, the price in latency, is shown.
 
     python -m benchmarks.peers.cep --rounds 3
     python -m benchmarks.peers.cep --workloads A1 D2 --rows 400000
@@ -32,18 +32,20 @@ from benchmarks.peers.java_rules import event_class, rules_class
 from benchmarks.peers.real_events import real_workloads
 from benchmarks.peers.workloads import SYNTHETIC, Workload
 from benchmarks.recording import record
-from benchmarks.workplace import BEGIN_MS, Source, Workplace, stop
+from benchmarks.workplace import BEGIN_MS, Batches, Source, Workplace, stop
 from cep.compiling import is_available, is_ready
 from processor_runtime.spark.job import StreamingJob
 from processor_runtime.spark.micro_batches import BatchDone
 from processor_runtime.spark.session import job_session
 
 WARM_UP_BATCHES: Final = 3
+TASKS: Final = 2
+"""As many files has a batch, since a file is read by one task."""
 
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The files of a workload: those that Flink gets, then the rest."""
+    """The batches of a workload, two files each: those that Flink gets, then the rest."""
 
     of_flink: Sequence[pl.DataFrame]
     rest: Sequence[pl.DataFrame]
@@ -54,19 +56,25 @@ class Files:
 
 
 def cut(workload: Workload, rows: int, batches: int) -> Files:
-    """Return the events of a workload, file by file.
+    """Return the events of a workload, batch by batch.
 
-    Two more events, with "-" for every text, come after twice and three times the longest window
-    and close every window of what Flink gets. The rest follows after that.
+    More events, with "-" for every text, come after twice and three times the longest window and
+    close every window of what Flink gets. The rest follows after that.
     """
     events = workload.events(rows * batches).with_columns(pl.col("ts") + BEGIN_MS)
     count = round(len(events) * workload.flink_share)
     first, rest = events[:count], events[count:]
     last = first[-1:].with_columns(pl.lit("-").alias(name) for name in texts_of(workload))
     longest_ms = longest_window_ms(workload)
+    last = pl.concat([last.with_columns(pl.col("ts") + more) for more in range(TASKS)])
     closing = [last.with_columns(pl.col("ts") + times * longest_ms) for times in (2, 3)]
     later = rest.with_columns(pl.col("ts") + 4 * longest_ms)
     return Files([*first.iter_slices(rows), *closing], list(later.iter_slices(rows)))
+
+
+def in_files(batch: pl.DataFrame) -> list[pl.DataFrame]:
+    """Return the events of a batch file by file."""
+    return list(batch.iter_slices(-(-len(batch) // TASKS)))
 
 
 def longest_window_ms(workload: Workload) -> int:
@@ -103,11 +111,13 @@ def on_percept(spark: SparkSession, workload: Workload, files: Files, rows: int)
     """Run the job over all files; return the matches in those of Flink, and time a full file."""
     with tempfile.TemporaryDirectory(prefix="percept-bench-") as directory:
         source = Source(workload.columns, workload.delay_ms, "csv")
-        place = Workplace(Path(directory, "job"), shards=2, source=source)
+        batches = Batches(files=TASKS)
+        place = Workplace(Path(directory, "job"), shards=TASKS, source=source, batches=batches)
         rules = {f"r{number}": rule for number, rule in enumerate(workload.rules)}
         place.publish_keyed({name: (rule.pattern, rule.key_by) for name, rule in rules.items()})
         everything = [*files.of_flink, *files.rest]
-        for number, events in enumerate(everything):
+        written = [file for batch in everything for file in in_files(batch)]
+        for number, events in enumerate(written):
             place.put(number, events, shift_ms=0)
         done: list[Batch] = []
 
@@ -150,8 +160,8 @@ def compare(
         sources[2].write_text(rules_class(workload.rules, workload.columns, workload.delay_ms))
         for folder, some in (("warm", files.of_flink[:1]), ("events", files.of_flink)):
             Path(directory, folder).mkdir()
-            for number, events in enumerate(some):
-                part = events[:20_000] if folder == "warm" else events
+            for number, events in enumerate(file for batch in some for file in in_files(batch)):
+                part = events[: 20_000 // TASKS] if folder == "warm" else events
                 part.write_csv(Path(directory, folder, f"{number:05}.csv"), include_header=False)
         with Flink(options.flink, sources, build) as flink:
             on_flink(flink, Path(directory, "warm"))
@@ -210,7 +220,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--workloads", nargs="+", metavar="NAME", help="all by default")
     parser.add_argument("--data", type=Path, help="a directory with real events, for C1 to C3")
-    parser.add_argument("--rows", type=int, default=1_600_000, help="events of a file and batch")
+    parser.add_argument("--rows", type=int, default=1_600_000, help="events of a batch")
     parser.add_argument("--batches", type=int, default=6)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--record", type=Path, help="a file of JSON lines, for the plots")
