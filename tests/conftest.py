@@ -3,7 +3,7 @@
 import atexit
 import gc
 import time
-from collections.abc import Container, Generator
+from collections.abc import Generator
 from math import inf
 from pathlib import Path
 from typing import Any, Final
@@ -114,7 +114,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: _turn(item, config.stash[_VARIANTS]))
 
 
-def _turn(item: pytest.Item, variants: Container[str]) -> tuple[bool, int]:
+def _turn(item: pytest.Item, variants: set[str]) -> tuple[bool, int]:
     """Return when a test has its turn: variants last, as there may be no time for them."""
     is_variant = item.nodeid in variants
     if item.get_closest_marker("spark") is not None:

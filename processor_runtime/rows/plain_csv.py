@@ -17,9 +17,11 @@ import numpy as np
 import polars as pl
 
 from cep.expression.types import PolarsType
+from processor_runtime.rows.plain_form import TIMESTAMP, NotPlain
 
 _CHUNK_BYTES: Final = 16 << 20
 _LONGEST_LINE_BYTES: Final = 4 * _CHUNK_BYTES
+_BYTES_LOOKED_AT: Final = 1 << 16
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _NOT_PLAIN: Final = {
     b'"': "a quoted value",
@@ -32,13 +34,8 @@ _PADDED: Final = "a space before a value"
 """Polars passes over it in numbers, Java does not."""
 
 
-TIMESTAMP: Final = pl.Datetime("us", "UTC")
 _INSTANT: Final = r"^(19[7-9]|20\d)\d-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{3}|\.\d{6})?Z$"
 """How instants are plain; others depend on settings, or are long past."""
-
-
-class NotPlain(ValueError):
-    """A file is to be read by Spark; says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +52,7 @@ class CsvForm:
     header: str | None = None
 
     def events(self, file: BinaryIO, length: int) -> Iterator[pl.DataFrame]:
-        """Yield the events of a file, some hundred thousand at a time.
-
-        Args:
-            file: at its beginning.
-            length: how many bytes of it count; what is written behind them later does not.
-
-        Raises:
-            NotPlain: it has something that Spark could read in another way.
-        """
+        """Yield the events of a file; see `PlainForm`."""
         left = length
         if self.header is not None:
             line = file.readline(len(self.header.encode()) + 1)[:left]
@@ -72,6 +61,13 @@ class CsvForm:
             left -= len(line)
         for text in _lines(file, left):
             yield self._frame(text)
+
+    def look_into(self, file: BinaryIO) -> None:
+        """See whether a file begins plainly; see `PlainForm`."""
+        length = file.read(_BYTES_LOOKED_AT).rfind(b"\n") + 1
+        file.seek(0)
+        for _ in self.events(file, length):
+            pass
 
     def _frame(self, text: bytes) -> pl.DataFrame:
         separator = self.separator.encode()

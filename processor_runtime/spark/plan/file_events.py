@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 
 from processor_runtime.rows.event_block import TIME
-from processor_runtime.rows.plain_csv import TIMESTAMP, CsvForm, NotPlain
+from processor_runtime.rows.plain_form import TIMESTAMP, NotPlain, PlainForm
 from processor_runtime.stages.key_stage import TICK
 from processor_runtime.stages.unusable_events import EARLIEST_MS, FUTURE, LATEST_MS, MALFORMED
 
@@ -30,7 +30,7 @@ class FileEvents:
         max_future_skew_ms: events further ahead of the clock are refused; `None` takes any.
     """
 
-    form: CsvForm
+    form: PlainForm
     time_column: str
     max_future_skew_ms: int | None
 
@@ -59,6 +59,8 @@ class FileEvents:
         if not uri.startswith(LOCAL):
             raise NotPlain(f"{uri}: it is not on this machine")
         path = "/" + uri.removeprefix(LOCAL).lstrip("/")
+        if "=" in path.rpartition("/")[0]:
+            raise NotPlain(f"{uri}: its directory may give columns")
         try:
             with open(path, "rb") as file:  # noqa: PTH123 - the text of a path, unchanged
                 yield from self.form.events(file, length)

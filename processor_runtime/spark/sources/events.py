@@ -14,7 +14,7 @@ from contract.snapshot import StreamDefinition
 from processor_runtime.driver.batch_record import Files
 from processor_runtime.job_file.source import FILE_FORMATS, TEXT_FORMATS, Source
 from processor_runtime.rows.output_rows import OutputRow
-from processor_runtime.rows.plain_csv import CsvForm
+from processor_runtime.rows.plain_form import PlainForm
 from processor_runtime.spark.sources.arriving_files import ArrivingFiles
 from processor_runtime.spark.sources.columns import stream_schema, typed_columns
 from processor_runtime.spark.sources.errors import SourceError, condition, first_sentence
@@ -52,7 +52,7 @@ class SourceEvents:
 
     frame: DataFrame
     check: Callable[[int], list[OutputRow]] = lambda _batch_id: []
-    form: CsvForm | None = None
+    form: PlainForm | None = None
 
 
 def read_source(
@@ -86,6 +86,7 @@ def read_source(
             return SourceEvents(events_of(records, source, stream))
         form = plain_form(source, schema, time_of_files) if time_of_files else None
         if form is not None and files is not None:
+            # What a file lacks, or has of another type, is told when Spark reads it.
             check = ArrivingFiles(spark, source, files, T.StructType()).check
             return SourceEvents(plain_files(spark, source), check, form)
         rows = _opened(spark, source, schema, continues=_has_begun(files))

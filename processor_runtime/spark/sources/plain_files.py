@@ -1,6 +1,6 @@
-"""Whether the first stage can read the files of a source itself: plain CSV on this machine.
+"""Whether the first stage can read the files of a source itself: CSV, Parquet on this machine.
 
-    source, columns ──plain_form──► CsvForm ──plain_files──► frame of paths and lengths
+    source, columns ──plain_form──► PlainForm ──plain_files──► frame of paths and lengths
 
 Which files there are, and which of them a batch takes, Spark decides in any case, with the same log
 in the checkpoint, so that a job may change at any batch from one way of reading to the other.
@@ -17,7 +17,9 @@ from pyspark.sql import types as T  # noqa: N812 - as all of Spark's documentati
 
 from cep.expression.types import PolarsType
 from processor_runtime.job_file.source import Source
-from processor_runtime.rows.plain_csv import TIMESTAMP, CsvForm, NotPlain
+from processor_runtime.rows.plain_csv import CsvForm
+from processor_runtime.rows.plain_form import TIMESTAMP, NotPlain, PlainForm
+from processor_runtime.rows.plain_parquet import ParquetForm
 
 _TYPES: Final[Mapping[T.DataType, PolarsType]] = {
     T.StringType(): pl.String(),
@@ -50,12 +52,11 @@ _LISTING_OPTIONS: Final = frozenset(
 """Options about which files are read, in small letters; others are about how."""
 _FILES: Final = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
 _FILES_LOOKED_AT: Final = 3
-_BYTES_LOOKED_AT: Final = 1 << 16
 _LOCAL: Final = "file:"
 
 
-def plain_form(source: Source, schema: T.StructType, time_column: str) -> CsvForm | None:
-    """Return how the files of a source are written; `None` if Spark is to read them.
+def plain_form(source: Source, schema: T.StructType, time_column: str) -> PlainForm | None:
+    """Return how the files of a source are read without Spark; `None` if Spark is to read them.
 
     Some files that are there are looked into, so that a job whose files are not plain does not
     begin with a batch that fails.
@@ -65,27 +66,43 @@ def plain_form(source: Source, schema: T.StructType, time_column: str) -> CsvFor
         schema: the columns of the stream.
         time_column: the one with the event time.
     """
+    types = {each.name: _TYPES.get(each.dataType) for each in schema}
+    columns = {name: found for name, found in types.items() if found is not None}
+    is_local = source.path is not None and ":" not in source.path.removeprefix(_LOCAL)
+    if (
+        not is_local
+        or len(columns) < len(types)
+        or columns.get(time_column) not in {pl.Int64(), TIMESTAMP}
+    ):
+        return None
+    names = tuple(source.columns.get(name, name) for name in columns)
+    form = _form(source, columns, names)
+    return (
+        form
+        if form is not None and all(_seems_plain(form, path) for path in _some_files(source))
+        else None
+    )
+
+
+def _form(
+    source: Source, columns: Mapping[str, PolarsType], names: tuple[str, ...]
+) -> PlainForm | None:
     options = {name.lower(): value for name, value in source.options.items()}
+    how = options.keys() - _LISTING_OPTIONS
+    if source.format == "parquet" and not how and not source.parses_value:
+        return ParquetForm(columns, names)
     # A visible separator stands in every line of several columns, and in no empty line.
     separator = options.get("sep", options.get("delimiter", ","))
     header = options.get("header", "false").lower()
-    types = {each.name: _TYPES.get(each.dataType) for each in schema}
-    columns = {name: found for name, found in types.items() if found is not None}
     is_plain = (
         source.format == "csv"
-        and not options.keys() - _FORM_OPTIONS - _LISTING_OPTIONS
+        and how <= _FORM_OPTIONS
         and separator in _SEPARATORS
         and header in {"true", "false"}
-        and 1 < len(columns) == len(types)
-        and columns.get(time_column) in {pl.Int64(), TIMESTAMP}
-        and source.path is not None
-        and ":" not in source.path.removeprefix(_LOCAL)
+        and len(columns) > 1
     )
-    if not is_plain:
-        return None
-    names = [source.columns.get(name, name) for name in columns]
-    form = CsvForm(columns, separator, separator.join(names) if header == "true" else None)
-    return form if all(_seems_plain(path, form) for path in _some_files(source)) else None
+    first_line = separator.join(names) if header == "true" else None
+    return CsvForm(columns, separator, first_line) if is_plain else None
 
 
 def plain_files(spark: SparkSession, source: Source) -> DataFrame:
@@ -108,15 +125,10 @@ def _some_files(source: Source) -> Iterator[Path]:
         return
 
 
-def _seems_plain(path: Path, form: CsvForm) -> bool:
-    """Return whether there is nothing at the beginning of a file that is left to Spark."""
+def _seems_plain(form: PlainForm, path: Path) -> bool:
     try:
         with path.open("rb") as file:
-            beginning = file.read(_BYTES_LOOKED_AT)
-            length = beginning.rfind(b"\n") + 1
-            file.seek(0)
-            for _ in form.events(file, length):
-                pass
+            form.look_into(file)
     except (NotPlain, OSError):
         return False
     return True

@@ -13,7 +13,8 @@ from pyspark.sql import types as T  # noqa: N812 - as all of Spark's documentati
 
 from processor_runtime.job_file.source import Source
 from processor_runtime.rows import plain_csv
-from processor_runtime.rows.plain_csv import TIMESTAMP, CsvForm, NotPlain
+from processor_runtime.rows.plain_csv import CsvForm
+from processor_runtime.rows.plain_form import TIMESTAMP, NotPlain
 from processor_runtime.spark.sources.parsing import RAW, reader_options, reader_schema
 from processor_runtime.spark.sources.plain_files import plain_form
 
