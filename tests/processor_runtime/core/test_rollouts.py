@@ -17,6 +17,7 @@ from pydantic_core import from_json
 from contract.snapshot import KEY_SHARES, SnapshotProcessor, SnapshotRollout, SnapshotVersion
 from processor_runtime.rows.key_hashing import key_bytes, key_part
 from processor_runtime.rows.output_rows import OutputRow
+from processor_runtime.schedule.changes import timeline_changes
 from processor_runtime.schedule.interval import EndReason
 from processor_runtime.schedule.timeline_document import read_timeline, write_timeline
 from processor_runtime.stages.shard_matcher import MatchSettings
@@ -182,6 +183,20 @@ class TestCanary:
         job.batch([event("x", 1_006, user=user)])
         job.advance(2_000)
         assert {row.kind: row.version for row in job.rows} == {"match": 1, "shadow": 2}
+
+    def test_each_change_is_told_in_a_line(self) -> None:
+        job = pipeline()
+        told = []
+        for rollouts in ([rollout(V2)], [rollout(V2, 500)], []):
+            before = job.timeline
+            job.publish(processor("p", V1), rollouts=rollouts)
+            job.batch(letters("a", 1_000 + job.batch_id))
+            told.append(list(timeline_changes(before, job.timeline)))
+        assert told == [
+            ["p v1: active from the first event", "p v2: in shadow from the first event"],
+            ["p v2: active for 5 % of the keys from 1970-01-01T00:00:01.001Z"],
+            ["p v2: removed at 1970-01-01T00:00:01.002Z"],
+        ]
 
     def test_the_timeline_with_shares_is_written_and_read(self) -> None:
         job = pipeline()
