@@ -105,6 +105,11 @@ class Counters(Report):
         default=0,
         description="Matches that another one, which went out, stands for; in no other number.",
     )
+    unsuppressed: Count = Field(
+        default=0,
+        description="Those of `matches` that went out only because their key had as many different "
+        "values of `by` as are remembered.",
+    )
 
 
 class StepReport(Report):

@@ -17,7 +17,6 @@ from api.audit.log import record
 from api.backtests import repository
 from api.backtests.service import WORKER_SEEN_MS, end_cancelled
 from api.backtests.tables import FAILED, QUEUED, Backtest
-from api.code.verification import holds_code
 from api.processors.repository import version_of
 from api.processors.tables import Processor, ProcessorVersion
 from api.settings import Settings
@@ -65,13 +64,9 @@ def ask(  # noqa: PLR0913, PLR0917 - what a question is made of
         settings: how many questions are kept.
 
     Raises:
-        Refusal: the version has Python code (422), no worker has the archive, or too many questions
-            wait (409).
+        Refusal: no worker has the archive, or too many questions wait (409).
     """
     definition = json.loads(version.definition)
-    if holds_code(definition["pattern"]):
-        detail = "The rule has Python conditions, which are not run for this."
-        raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, detail)
     session, now_ms = writing.session, writing.now_ms
     stream = locked_stream(writing, stream_name).name
     _fail_forgotten(session, stream, now_ms)

@@ -119,7 +119,7 @@ def in_effect(current: ValueListLine) -> ListVersionLine:
 
 
 def _difference(client: Client, wanted: ListDocument, current: ValueListLine) -> Iterator[str]:
-    before = _values_there(client, current)
+    before = values_there(client, current)
     given = wanted.given()
     assert given is not None  # noqa: S101 - it has a digest
     after = set(map(str, list_values(given.data_type, given.content)))
@@ -130,7 +130,12 @@ def _difference(client: Client, wanted: ListDocument, current: ValueListLine) ->
             yield f"- version {version.version}, which is scheduled"
 
 
-def _values_there(client: Client, current: ValueListLine) -> set[str]:
+def values_there(client: Client, current: ValueListLine) -> set[str]:
+    """Return the values of a list that are in effect now, as texts.
+
+    Raises:
+        ServiceError: the service does not answer.
+    """
     version = in_effect(current).version
     with client.lists(current.stream).csv(current.name, version=version) as pieces:
         return {row[0] for row in csv.reader(lines_of(pieces)) if row}

@@ -2,8 +2,9 @@
 
 Plan ──► for each rule its first step that needs approvals ──► proposal, made or brought up to date
 
-Of a list its values are proposed. Of a rule that takes several such steps only the first is, since
-the others would be stale once it is published. What needs no approvals is left to `percept apply`.
+Of a list its values are proposed, as many as one proposal has. Of a rule that takes several such
+steps only the first is, since the others would be stale once it is published. What needs no
+approvals is left to `percept apply`.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,6 +25,8 @@ from api.gitops.changes import (
     ProcessorChange,
     StreamChange,
 )
+from api.gitops.list_parts import Part, parts
+from api.gitops.list_planning import values_there
 from cep.definition.given_lists import UnreadableList
 from cep.list_content import list_values
 
@@ -86,9 +89,11 @@ def _proposed(client: Client, change: Change, comment: str) -> ProposalOutcome:
         return ProposalOutcome(change, told="an admin applies streams; it is not proposed")
     if isinstance(change, ListChange | ListDeletion):
         try:
-            wanted, left = _wanted_of_list(change), 0
+            wanted, left = _wanted_of_list(client, change)
         except UnreadableList as error:
             return ProposalOutcome(change, told=f"{error}")
+        except ServiceError as error:
+            return ProposalOutcome(change, error=error)
     else:
         steps = _steps(change)
         wanted, left = (_wanted(change, steps[0]) if steps else None), len(steps) - 1
@@ -144,19 +149,29 @@ def _wanted(change: ProcessorChange | Deletion, step: PlannedRequest) -> dict[st
             return {"kind": "delete", **name}
 
 
-def _wanted_of_list(change: ListChange | ListDeletion) -> dict[str, Any] | None:
-    """Return the body of a proposal, beside its comment; `None` if it changes no values."""
+def _wanted_of_list(
+    client: Client, change: ListChange | ListDeletion
+) -> tuple[dict[str, Any] | None, int]:
+    """Return the body of a proposal, beside its comment, and how many more follow.
+
+    The body is `None` if no values change.
+    """
     if not _changes_values(change):
-        return None
+        return None, 0
     about = {"stream": change.stream, "list_name": _list_name(change)}
     given = None if isinstance(change, ListDeletion) else change.wanted.given()
     if given is None or isinstance(change, ListDeletion):
-        return {"kind": "list_delete", **about}
+        return {"kind": "list_delete", **about}, 0
     values = [str(each) for each in list_values(given.data_type, given.content)]
-    if change.current is not None:
-        return {"kind": "list_put", "values": values, **about}
-    new = {"list_type": given.data_type, "description": change.wanted.document.description}
-    return {"kind": "list_create", "values": values, **new, **about}
+    if change.current is None:
+        new = {"list_type": given.data_type, "description": change.wanted.document.description}
+        first, *others = parts(values, ()) or [Part([], [])]
+        return {"kind": "list_create", "values": first.add, **new, **about}, len(others)
+    before, after = values_there(client, change.current), set(values)
+    first, *others = parts(after - before, before - after) or [Part([], [])]
+    if not others and len(parts(after, ())) <= 1:
+        return {"kind": "list_put", "values": values, **about}, 0
+    return {"kind": "list_change", "add": first.add, "remove": first.remove, **about}, len(others)
 
 
 def _list_name(change: ListChange | ListDeletion) -> str:

@@ -149,6 +149,13 @@ class JobCollector(Collector):
             lambda job: job.suppressed,
         )
         yield _gauge(
+            "unsuppressed_matches",
+            "Matches that went out as more different ones came than are kept, since the start of "
+            "the instance.",
+            jobs,
+            lambda job: job.unsuppressed,
+        )
+        yield _gauge(
             "grouped_matches",
             "Matches that others, which went out, stand for, since the start of the instance.",
             jobs,

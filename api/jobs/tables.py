@@ -22,6 +22,7 @@ class Counted:
     shadow: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
     suppressed: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
     grouped: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
+    unsuppressed: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
 
 
 class Job(Counted, Record):

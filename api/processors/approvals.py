@@ -52,7 +52,7 @@ def _refuse_unapproved(writing: Writing, stream: str) -> None:
     people = "1 person" if required == 1 else f"{required} people"
     detail = (
         f"Changes of what runs on stream '{stream}' must be approved by {people} "
-        "other than their author. Propose it: POST /v1/proposals, `percept proposals`, or the "
-        "dashboard."
+        "other than their author. Propose it: POST /v1/proposals, `percept apply --propose`, "
+        "`percept proposals`, or the dashboard."
     )
     raise Refusal(HTTPStatus.FORBIDDEN, detail)

@@ -10,7 +10,7 @@ stands beside the version that it was compared with.
 from collections.abc import Iterable
 from heapq import nsmallest
 from http import HTTPStatus
-from typing import cast
+from typing import Final, cast
 
 from sqlalchemy.orm import Session
 
@@ -26,6 +26,11 @@ from api.proposals.tables import Proposal
 from api.transactions import Writing
 from api.web.problems import Flaw, Refusal, invalid
 from cep.list_content import ListType, ListValue
+
+_DIVIDE: Final = (
+    "Divide it: `percept apply --propose` proposes values in a file part by part, or propose a "
+    "list_change of some of them, and the next once that is published."
+)
 
 
 def carry_out(writing: Writing, checked: CheckedList) -> tuple[StoredList, ListChanged | None]:
@@ -153,4 +158,4 @@ def _too_much(added: int, removed: int) -> Refusal:
         f"{MOST_SHOWN:,}, of {MOST_SHOWN_CHARACTERS:,} characters, so that people can look through "
         "them."
     )
-    return invalid("proposal", [Flaw(pointer="", detail=detail, remedy="Divide it.")])
+    return invalid("proposal", [Flaw(pointer="", detail=detail, remedy=_DIVIDE)])

@@ -15,6 +15,7 @@ _COUNTED: Final = {
     "shadow": 0,
     "suppressed": 0,
     "grouped": 0,
+    "unsuppressed": 0,
 }
 _DOCUMENT: Final = {
     "id": "failed-logins",

@@ -80,6 +80,17 @@ def key_values(rule: Rule) -> Callable[[TimedEvent], list[Any]]:
     return lambda event: [plain(column(event.columns, ())) for column in columns]
 
 
+def code_view(schema: Schema | None) -> Callable[[TimedEvent], dict[str, Any]]:
+    """Return what makes of an event what a Python condition is given: every column of the stream.
+
+    Without a schema it is what the event has.
+    """
+    if schema is None:
+        return lambda event: dict(event.columns)
+    names = [name for name, _ in schema.columns]
+    return lambda event: {name: event.columns.get(name) for name in names}
+
+
 def column_reader(path: tuple[str, ...]) -> Callable[[TimedEvent], Any]:
     """Return what reads a column of an event, or a field inside it."""
     read = mapping_reader(path)

@@ -47,7 +47,7 @@ def explained(rule: Rule, history: KeyHistory, span: KeySpan, attempts: int) -> 
     """Return the matches of a key in a span, and how far other attempts came.
 
     Args:
-        rule: a rule without Python conditions.
+        rule: a rule, its Python conditions loaded.
         history: the events of the key that bear on the span.
         span: what is asked about.
         attempts: how many attempts are told, those that came farthest first.

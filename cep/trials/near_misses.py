@@ -143,7 +143,7 @@ def traced_key(rule: Rule, key: str, events: Sequence[TimedEvent], end_ms: int) 
     """Return the trace of a rule over the events of one key.
 
     Args:
-        rule: a rule without Python conditions.
+        rule: a rule, its Python conditions loaded.
         key: the key, as a JSON list.
         events: its events in order.
         end_ms: to which event time time passes behind them.

@@ -9,9 +9,10 @@ followed by itself; where both end in the same way they are reported as one.
 """
 
 import json
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Final, Literal, cast
+from functools import partial
+from typing import Any, Final, Literal, cast
 
 from cep.expression import (
     EvaluationError,
@@ -30,9 +31,9 @@ from cep.nfa.program import Program
 from cep.nfa.runs import Cell, KeyRuns, Run, accepted_events
 from cep.nfa.waiting import deadline_ms, next_steps
 from cep.pattern import Pattern
-from cep.pattern.tree import SkipKind, Step
+from cep.pattern.tree import AllOf, Condition, SkipKind, Step
 from cep.trials.bounds import LIMITS, check_matches
-from cep.trials.events import TimedEvent, column_reader
+from cep.trials.events import TimedEvent, code_view, column_reader
 from cep.trials.held_back import HeldBack
 from cep.trials.reports import TriedPartialMatch
 
@@ -112,7 +113,7 @@ class Tracer:
     """One pass of a rule over events.
 
     Args:
-        pattern: a valid pattern without Python conditions.
+        pattern: a valid pattern, its Python conditions loaded.
         schema: the columns of the events, `None` if they are not known.
     """
 
@@ -120,6 +121,7 @@ class Tracer:
         self._matcher = KeyedMatcher(
             {"": pattern},
             field_reader=column_reader,
+            event_view=code_view(schema),
             schema=schema,
             limits=LIMITS,
             in_deadline_order=True,
@@ -309,12 +311,25 @@ def _fit_test(
     if step.subtype is not None:
         name, read_type = step.subtype.name, column_reader((step.subtype.field,))
         tests.append(lambda event: read_type(event) == name)
-    if isinstance(step.where, Expression):
-        part = split(resolve(step.where, step_names, schema)).event
+    for expression in _expressions(step.where):
+        part = split(resolve(expression, step_names, schema)).event
         if part is not None:
             predicate = compile_predicate(part, column_reader)
-            tests.append(lambda event: predicate(event, ()))
+            tests.append(partial(_holds_alone, predicate))
     return lambda event: all(test(event) for test in tests)
+
+
+def _expressions(condition: Condition | None) -> Iterator[Expression]:
+    """Yield the parts in SQL that must hold; Python may ask for the events taken before."""
+    if isinstance(condition, Expression):
+        yield condition
+    elif isinstance(condition, AllOf):
+        for part in condition.conditions:
+            yield from _expressions(part)
+
+
+def _holds_alone(predicate: Callable[[Any, tuple[()]], bool], event: TimedEvent) -> bool:
+    return predicate(event, ())
 
 
 def _longest_window_ms(program: Program) -> int:

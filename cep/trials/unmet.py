@@ -1,12 +1,15 @@
 """Which parts of a step's condition an event did not meet, after what a partial match has taken.
 
 condition ──AND──► parts ──event, events taken──► those that were not true, and what they read
+
+Of a part in Python, or one of several of which some are, its name is told, and no values.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 from cep.expression import (
     EvaluationError,
@@ -23,9 +26,9 @@ from cep.expression import (
     told_sql,
 )
 from cep.expression.parameters import shown
-from cep.pattern.tree import Step
+from cep.pattern.tree import AllOf, AnyOf, Condition, PythonCondition, Step
 from cep.row_pattern.bound import BoundClause, BoundExpression
-from cep.trials.events import TimedEvent, column_reader
+from cep.trials.events import TimedEvent, code_view, column_reader
 from cep.trials.plain_values import plain
 from cep.trials.reports import UnmetPart
 from cep.trials.rule import Rule
@@ -76,11 +79,49 @@ class ConditionPart:
 
 
 @dataclass(frozen=True, slots=True)
+class _TakenContext:
+    """What a Python condition may ask about a partial match; see `ConditionContext`."""
+
+    taken: Taken
+    step_names: tuple[str, ...]
+    time_ms: int
+    view: Callable[[TimedEvent], Any]
+
+    def events(self, step: str) -> list[Any]:
+        if step not in self.step_names:
+            raise KeyError(step)
+        return [self.view(event) for event in self.taken.get(step, ())]
+
+
+class CodePart:
+    """One of what must all hold that is in Python, or is so in part.
+
+    Args:
+        text: as it is told.
+        holds: whether it holds for an event, after what has been taken.
+    """
+
+    reads_rows = False
+    columns: tuple[str, ...] = ()
+
+    def __init__(self, text: str, holds: Callable[[TimedEvent, Taken], bool]) -> None:
+        self.text = text
+        self._holds = holds
+
+    def unmet(self, event: TimedEvent, taken: Taken) -> UnmetPart | None:
+        """Return its name if an event does not meet it; what raises does not hold."""
+        with suppress(Exception):
+            if self._holds(event, taken):
+                return None
+        return UnmetPart(text=self.text, values={})
+
+
+@dataclass(frozen=True, slots=True)
 class StepCondition:
     """The condition of a step: its whole text, empty if it takes every event, and its parts."""
 
     text: str
-    parts: tuple[ConditionPart, ...]
+    parts: tuple[ConditionPart | CodePart, ...]
 
     @property
     def columns(self) -> set[str]:
@@ -121,16 +162,54 @@ def row_conditions(clause: BoundClause) -> dict[str, StepCondition]:
     }
 
 
-def _parts_of_step(step: Step, names: Sequence[str], rule: Rule) -> Iterator[ConditionPart]:
+def _parts_of_step(
+    step: Step, names: Sequence[str], rule: Rule
+) -> Iterator[ConditionPart | CodePart]:
     if step.subtype is not None:
         name = step.subtype.name.replace("'", "''")
         expression = Expression.parse(f"`{step.subtype.field}` = '{name}'")
         yield ConditionPart(f"{step.subtype.field} = '{name}'", expression.root)
-    if isinstance(step.where, Expression):
-        written = list(conjuncts(step.where.root))
-        read = list(conjuncts(resolve(step.where, names, rule.schema)))
-        for spelled, node in zip(written, read, strict=True):
-            yield ConditionPart(_text(step.where, spelled), node)
+    yield from _parts_of(step.where, names, rule)
+
+
+def _parts_of(
+    condition: Condition | None, names: Sequence[str], rule: Rule
+) -> Iterator[ConditionPart | CodePart]:
+    match condition:
+        case Expression():
+            written = list(conjuncts(condition.root))
+            read = list(conjuncts(resolve(condition, names, rule.schema)))
+            for spelled, node in zip(written, read, strict=True):
+                yield ConditionPart(_text(condition, spelled), node)
+        case AllOf(conditions=conditions):
+            for each in conditions:
+                yield from _parts_of(each, names, rule)
+        case AnyOf(conditions=conditions):
+            choices = [list(_parts_of(each, names, rule)) for each in conditions]
+            text = " OR ".join(f"({' AND '.join(p.text for p in parts)})" for parts in choices)
+            yield CodePart(text, partial(_holds_for_one, choices))
+        case PythonCondition(function):
+            view = code_view(rule.schema)
+            holds = partial(_code_holds, function, tuple(names), view)
+            yield CodePart(f"{condition} (Python)", holds)
+        case _:
+            return
+
+
+def _holds_for_one(
+    choices: Sequence[Sequence[ConditionPart | CodePart]], event: TimedEvent, taken: Taken
+) -> bool:
+    return any(not any(part.unmet(event, taken) for part in parts) for parts in choices)
+
+
+def _code_holds(
+    function: Callable[[Any, Any], bool],
+    names: tuple[str, ...],
+    view: Callable[[TimedEvent], Any],
+    event: TimedEvent,
+    taken: Taken,
+) -> bool:
+    return bool(function(view(event), _TakenContext(taken, names, event.time_ms, view)))
 
 
 def _parts_of_row(condition: BoundExpression) -> Iterator[ConditionPart]:

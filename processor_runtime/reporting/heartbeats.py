@@ -121,6 +121,7 @@ def _counters(totals: Totals) -> Counters:
         shadow=_bounded(totals.shadow),
         suppressed=_bounded(totals.suppressed),
         grouped=_bounded(totals.grouped),
+        unsuppressed=_bounded(totals.unsuppressed),
     )
 
 

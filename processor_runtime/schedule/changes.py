@@ -18,9 +18,8 @@ def timeline_changes(before: Timeline, now: Timeline) -> Iterator[str]:
         old = known.get(interval.rule_id)
         if old is None:
             yield f"{_name(interval)}: {_role(interval)} {_span(interval)}"
-        elif old.share != interval.share:
-            newest_ms = interval.live_keys[-1].from_ms if interval.live_keys else BEGINNING_MS
-            yield f"{_name(interval)}: {_role(interval)} {_from(newest_ms)}"
+        elif old.share != interval.share and not _is_over(interval):
+            yield f"{_name(interval)}: {_role(interval)} {_from(_newest_ms(interval))}"
         elif _ending(old) != _ending(interval):
             yield f"{_name(interval)}: {_end(interval)}"
     current = {interval.rule_id for interval in now.intervals}
@@ -30,6 +29,15 @@ def timeline_changes(before: Timeline, now: Timeline) -> Iterator[str]:
     for item in now.quarantined:
         if item not in before.quarantined:
             yield f"{item.processor_id} v{item.version}: quarantined, {item.reason}"
+
+
+def _newest_ms(interval: Interval) -> int:
+    return interval.live_keys[-1].from_ms if interval.live_keys else BEGINNING_MS
+
+
+def _is_over(interval: Interval) -> bool:
+    """Whether its keys were taken from it because it has ended."""
+    return interval.active_until_ms <= _newest_ms(interval)
 
 
 def _ending(interval: Interval) -> tuple[int, EndReason | None, int]:

@@ -69,12 +69,21 @@ def sharing(
             for item in published
         ),
         *(
-            _with_keys(item, 0, share, next_ms, processed_ms)
-            if _is_running(item, next_ms)
-            else item
+            _with_keys(item, 0, _share_of(item, first, next_ms), next_ms, processed_ms)
             for item in rollout
         ),
     ]
+
+
+def _share_of(interval: Interval, share: int, next_ms: int) -> int:
+    """Return how much of the share a version that is or was tried has from now on.
+
+    What comes out at the very end of one that was taken back, its windows that end just then, the
+    published version finds, too.
+    """
+    if _is_running(interval, next_ms):
+        return share
+    return min(interval.keys_at(next_ms).until, share)
 
 
 def _is_running(interval: Interval, next_ms: int) -> bool:

@@ -1,6 +1,8 @@
 """Why no match for a key in a span: asked at the service, answered by workers with the archive."""
 
 import json
+import os
+import secrets
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -15,6 +17,8 @@ from typer.testing import CliRunner, Result
 from api.access.authentication import Role
 from api.backtests.service import WORKER_SEEN_MS
 from api.client import Client, NotExplained, explanations
+from cep import Pattern
+from cep.signing.keys import SigningKey, SigningKeys
 from percept.command_line import app
 from processor_runtime.backtest.worker.archives import read_archives
 from processor_runtime.backtest.worker.turns import Worker, WorkLimits
@@ -339,6 +343,62 @@ def test_lists_and_clauses_are_answered_too(client: Client, explained: Told) -> 
     client.replace(document, if_match="*")
     assert explained("bob")["report"]["match_count"] == 1
     assert explained("eve")["report"]["match_count"] == 0
+
+
+def is_cheap(event: Any, context: Any) -> bool:
+    return len(context.events("fail")) < 3 and event["amount"] < 1.0
+
+
+def is_third_failure(event: Any, context: Any) -> bool:
+    assert event["ts"].tzinfo is not None  # typed as in a job
+    return event["action"] == "fail" and len(context.events("fail")) < 2
+
+
+def test_signed_conditions_in_python_are_run(client: Client, explained: Told) -> None:
+    failing = Pattern.begin("fail").where(is_third_failure).times(2)
+    pattern = failing.followed_by("login").where("action = 'login'").where(is_cheap)
+    client.publish("logins", "failed-logins", pattern=pattern.within("1 hour"), key_by=["user"])
+    told = explained("eve")
+    assert (told["state"], told["error"]) == ("done", "")
+    assert told["report"]["match_count"] == 0
+    assert told["report"]["fits"] == {"fail": 4, "login": 1}
+    assert told["report"]["conditions"] == {
+        "fail": "is_third_failure (Python)",
+        "login": "action = 'login' AND is_cheap (Python)",
+    }
+    (attempt, *_) = told["report"]["attempts"]
+    assert attempt["counts"] == {"fail": 2}
+    (nearest,) = [each for each in attempt["nearest"] if each["step"] == "login"]
+    assert [part["text"] for part in nearest["unmet"]] == ["is_cheap (Python)"]
+    words = "\n".join(line["text"] for line in told["lines"])
+    assert "is_cheap (Python)" in words
+
+
+def test_code_that_raises_or_ends_the_process_fails_the_question_alone(
+    client: Client, explained: Told
+) -> None:
+    def publish(condition: Callable[[Any, Any], bool]) -> None:
+        pattern = Pattern.begin("fail").where(condition)
+        client.publish("logins", "failed-logins", pattern=pattern, key_by=["user"])
+
+    publish(lambda event, _context: bool(event["none"]))
+    told = explained("eve")
+    assert (told["state"], "KeyError" in told["error"]) == ("failed", True), told["error"]
+    publish(lambda _event, _context: os._exit(3))
+    told = explained("eve")
+    assert (told["state"], "ended with code 3" in told["error"]) == ("failed", True), told["error"]
+
+
+def test_without_the_key_of_its_code_a_worker_runs_none(
+    client: Client, explained: Told, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pattern = Pattern.begin("fail").where(is_third_failure)
+    client.publish("logins", "failed-logins", pattern=pattern, key_by=["user"])
+    stranger = SigningKeys((SigningKey(KEYS.newest.id, secrets.token_bytes(32)),))
+    for keys, said in ((None, "no signing keys are set here"), (stranger, "signature")):
+        monkeypatch.setattr("tests.api.test_backtest_worker.KEYS", keys)
+        told = explained("eve")
+        assert (told["state"], said in told["error"]) == ("failed", True), told["error"]
 
 
 # --- client and command line

@@ -582,7 +582,7 @@ def test_what_is_worth_an_alert_is_a_metric(
         watermark_ms=START_MS,
         backlog_events=9,
         discovery=told,
-        counters={"left_out": 7, "dropped": 3, "released": 2},
+        counters={"left_out": 7, "dropped": 3, "released": 2, "unsuppressed": 6},
         batch_running_ms=90_500,
     )
     label = 'stream="logins"'
@@ -596,6 +596,7 @@ def test_what_is_worth_an_alert_is_a_metric(
     assert f'left_out_matches{{job="main",{label}}} 7.0' in found
     assert f'dropped_partial_matches{{job="main",{label}}} 3.0' in found
     assert f'released_matches{{job="main",{label}}} 2.0' in found
+    assert f'unsuppressed_matches{{job="main",{label}}} 6.0' in found
     assert f'throttled_rules{{job="main",{label}}} 1.0' in found
     assert f'discovery_up{{job="main",{label}}} 0.0' in found
     assert f'discovery_unreadable_rules{{job="main",{label}}} 2.0' in found

@@ -147,6 +147,46 @@ def test_lists_in_a_repository_are_proposed(
     assert (values.added_values, values.removed_values) == ([], ["a\n+ b"])
 
 
+def test_more_values_than_a_proposal_has_are_proposed_one_part_after_the_other(  # noqa: PLR0913, PLR0917
+    gated: Client,
+    run: Run,
+    ana: Person,
+    bob: Person,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("api.gitops.list_parts.MOST_VALUES", 2)
+    monkeypatch.setattr("api.proposals.list_changes.MOST_SHOWN", 2)
+    vip = {"list": "vip", "stream": "logins"}
+    lists = gated.lists("logins")
+
+    def propose_until_done(*values: str) -> list[str]:
+        file = write(tmp_path / "lists.yaml", vip | {"values": list(values)})
+        told = []
+        while "proposal" in (line := run(ana, "apply", "-f", file, "--propose").output):
+            told.append(line.splitlines()[-1])
+            number = gated.proposals(state="open")
+            newest = next(iter(number)).id
+            assert run(ana, "apply", "-f", file, "--propose").output.splitlines()[-1] == told[
+                -1
+            ].replace("proposed", "proposed already", 1)
+            run(bob, "proposals", "approve", newest)
+            assert run(ana, "proposals", "publish", newest).exit_code == 0
+        return told
+
+    told = propose_until_done(*"edcba")
+    assert [line.partition(";")[2] for line in told] == [
+        " 2 more to propose once it is published",
+        " 1 more to propose once it is published",
+        "",
+    ]
+    assert "".join(lists.values("vip")) == "abcde"
+    assert len(propose_until_done("x", "y", "z", "a")) == 2
+    assert "".join(lists.values("vip")) == "axyz"
+    assert len(propose_until_done()) == 2
+    assert list(lists.values("vip")) == []
+
+
 def test_each_step_that_needs_approvals_is_proposed_and_no_other_is_made(
     gated: Client, run: Run, ana: Person, tmp_path: Path
 ) -> None:

@@ -113,8 +113,8 @@ def _conditions(index: int) -> st.SearchStrategy[str]:
     seen = st.integers(0, index).map(lambda step: f"s{step}")
     iterative = st.one_of(
         seen.map(lambda step: f"price >= LAST({step}.price)"),
-        seen.map(lambda step: f"(COUNT({step}.id) = 0 OR price > FIRST({step}.price))"),
-        seen.map(lambda step: f"COUNT({step}.id) < 2"),
+        seen.map(lambda step: f"(COUNT({step}.price) = 0 OR price > FIRST({step}.price))"),
+        seen.map(lambda step: f"COUNT({step}.price) < 2"),
         seen.map(lambda step: f"(SUM({step}.price) < 4 OR name = 'a')"),
     )
     return st.one_of(

@@ -24,7 +24,11 @@ def test_how_far_partial_matches_get_is_drawn_and_told(
         StepReport(name="login", reached=3, events=3, pruned=1, last_event_ms=dashboard.clock()),
     ]
     reporting_job.change(
-        "failed-logins", 1, counters=Counters(matches=2), partial_matches=5, steps=counted
+        "failed-logins",
+        1,
+        counters=Counters(matches=2, unsuppressed=1, suppressed=4),
+        partial_matches=5,
+        steps=counted,
     )
     reporting_job.beat()
     admin_page.goto(RULE)
@@ -35,7 +39,10 @@ def test_how_far_partial_matches_get_is_drawn_and_told(
     expect(rows.nth(0)).to_contain_text("never")
     expect(rows.nth(1)).to_contain_text(f"{MARKUP} forbidden")
     expect(rows.nth(2)).to_contain_text("login")
-    expect(admin_page.locator(".funnel")).to_contain_text("2 matches, 5 partial matches open now")
+    expect(admin_page.locator(".funnel")).to_contain_text(
+        "2 matches, 1 of them not suppressed for want of room, 4 suppressed, "
+        "5 partial matches open now"
+    )
     drawing = admin_page.locator(".pattern-drawing")
     expect(drawing).to_contain_text("12.3K reached")
     expect(drawing).to_contain_text("3 reached")

@@ -25,7 +25,7 @@ def test_a_rule_is_throttled_snoozed_and_woken(
     dashboard.publish(processor_document(alert=ALERT))
     reporting_job.run_batch(newest_event_ms=dashboard.clock())
     until_ms = dashboard.clock() + 1_800_000
-    counters = Counters(matches=100, suppressed=7)
+    counters = Counters(matches=100, suppressed=7, unsuppressed=3)
     reporting_job.change("failed-logins", 1, throttled_until_ms=until_ms, counters=counters)
     reporting_job.beat()
     admin_page.goto(RULE)

@@ -1,6 +1,7 @@
 """Why no match for a key and a span: each reason is told, matches are those of all history."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from cep.trials.key_history import (
     ReadingLimits,
     key_history,
 )
+from cep.trials.misfits import Unfit
 from cep.trials.reports import SpanReport
 from cep.trials.rule import Rule, WrittenRule, read_rule
 from cep.trials.words import span_lines
@@ -396,3 +398,52 @@ def test_columns_order_events_of_one_millisecond() -> None:
     for order_by, count in (((), 0), (("amount",), 1)):
         history = key_history(rule, [events], asked, order_by=order_by)
         assert explained(rule, history, asked, 3).match_count == count
+
+
+# --- conditions in Python
+
+
+def with_code(pattern: Pattern) -> Rule:
+    """Return a rule as a worker has it once the code of its pattern has been loaded."""
+    return replace(rule_of(steps(FAIL, LOGIN)), pattern=pattern)
+
+
+def small(event: Any, _context: Any) -> bool:
+    return bool(event["amount"] < 2)
+
+
+def first(event: Any, context: Any) -> bool:
+    assert set(event) == {"ts", "id", "user", "action", "amount"}
+    event.clear()  # it is a copy
+    return not context.events("login") and context.time_ms > 0
+
+
+def test_of_choices_of_which_some_are_in_python_one_is_enough() -> None:
+    login = Pattern.begin("fail").where("action = 'fail'").followed_by("login")
+    rule = with_code(login.where("action = 'login'").or_where(small).within("10 minutes"))
+    report = told(rule, [event(1, "fail"), event(2, "other", amount=3.0)])
+    assert report.conditions["login"] == "(action = 'login') OR (small (Python))"
+    (attempt,) = report.attempts
+    assert [part.text for part in attempt.nearest[0].unmet] == [report.conditions["login"]]
+    for found in (event(2, "login", amount=3.0), event(2, "other", amount=1.0)):
+        assert told(rule, [event(1, "fail"), found]).match_count == 1
+
+
+def test_code_is_given_all_columns_and_what_was_taken() -> None:
+    pattern = Pattern.begin("fail").where("action = 'fail'").followed_by("login").where(first)
+    rule = with_code(pattern.times(2).within("10 minutes"))
+    report = told(rule, [event(at, "fail") for at in (1, 2, 3)])
+    assert (report.match_count, report.fits) == (0, {"fail": 3, "login": 3})
+    (attempt, *_) = report.attempts
+    assert attempt.counts == {"fail": 1, "login": 1}
+    (nearest,) = attempt.nearest
+    assert [part.text for part in nearest.unmet] == ["first (Python)"]
+
+
+def test_code_that_raises_is_named_with_its_event() -> None:
+    rule = with_code(Pattern.begin("fail").where(small).within("10 minutes"))
+    with pytest.raises(Unfit) as unfit:
+        told(rule, [event(1, "fail")])
+    (misfit,) = unfit.value.misfits
+    assert "event 1" in misfit.detail
+    assert "small" in misfit.detail

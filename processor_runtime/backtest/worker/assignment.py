@@ -14,6 +14,7 @@ from typing import Final
 
 from cep.definition.keys import key_text
 from cep.events.table import UnreadableEvents
+from cep.pattern import PatternError
 from cep.signing.keys import SigningKeys
 from cep.trials.key_history import BadQuestion, BeyondReading
 from cep.trials.misfits import Unfit
@@ -27,7 +28,7 @@ from processor_runtime.backtest.labels import Labels
 from processor_runtime.backtest.reporting import report_of
 from processor_runtime.backtest.rules import NothingToRun, ReadyRules, ready
 from processor_runtime.backtest.worker.archives import Archive, BadArchive
-from processor_runtime.backtest.worker.explaining import explanation
+from processor_runtime.backtest.worker.explaining import asked_rule, explanation
 from processor_runtime.backtest.worker.fitting import fitting
 from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.watch.worker_limits import limit_memory
@@ -92,7 +93,7 @@ def _run(assignment: Assignment, told: Connection) -> None:
         told.send(Reported(_outcome(assignment, told)))
     except (NothingToRun, UnreadableEvents, TooManyEvents, BadArchive, DocumentRefused) as error:
         told.send(Failed(f"{error}"))
-    except (BadQuestion, BeyondReading) as error:
+    except (BadQuestion, BeyondReading, PatternError) as error:
         told.send(Failed(f"{error}"))
     except Unfit as unfit:
         told.send(Failed("\n".join(each.detail for each in unfit.misfits)))
@@ -106,8 +107,9 @@ def _outcome(assignment: Assignment, told: Connection) -> BacktestReport | SpanR
     task = assignment.task
     if task.question is None:
         return _report(assignment, told)
+    rule = asked_rule(task, assignment.lists, assignment.signing_keys)
     files = assignment.archive.files()
-    return explanation(task, task.question, files, assignment.lists, assignment.most_events)
+    return explanation(task, task.question, rule, files, assignment.most_events)
 
 
 def _report(assignment: Assignment, told: Connection) -> BacktestReport:

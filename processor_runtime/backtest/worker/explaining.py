@@ -4,34 +4,53 @@ KeyQuestion, files ──► events of the key ──the matcher, traced──�
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from cep.definition.given_lists import GivenList
 from cep.events.table import UnreadableEvents, iter_mappings
+from cep.signing.code import CodePlace
+from cep.signing.keys import SigningKeys
 from cep.trials.explanation import explained
 from cep.trials.key_history import KeySpan, ReadingLimits, key_history
 from cep.trials.lists import written_list
 from cep.trials.reports import SpanReport
-from cep.trials.rule import WrittenRule, read_rule
+from cep.trials.rule import Rule, WrittenRule, read_rule
 from contract.backtests import REPORT_BYTES, BacktestTask, KeyQuestion
 from processor_runtime.backtest.given_lists import GivenLists
+
+
+def asked_rule(task: BacktestTask, lists: GivenLists, signing_keys: SigningKeys | None) -> Rule:
+    """Return the rule that a question is about, ready to run.
+
+    Args:
+        task: the rule and its stream.
+        lists: those that the rule names.
+        signing_keys: that Python code in it is signed with; without any, code is refused.
+
+    Raises:
+        PatternError: code of the rule is refused: it is not signed for it with one of the keys.
+    """
+    rule = read_rule(_written(task, lists))
+    place = CodePlace(stream=task.stream.name, processor=str(task.document["id"]))
+    return replace(rule, pattern=rule.pattern.load_code(signing_keys, place))
 
 
 def explanation(
     task: BacktestTask,
     question: KeyQuestion,
+    rule: Rule,
     files: Sequence[Path],
-    lists: GivenLists,
     most_events: int,
 ) -> SpanReport:
     """Return the answer to a question.
 
     Args:
-        task: the rule, its stream and the span.
+        task: the stream and the span.
         question: what is asked.
+        rule: what it is about.
         files: the archive.
-        lists: those that the rule names.
         most_events: how many events that bear on the span may be read.
 
     Raises:
@@ -40,7 +59,6 @@ def explanation(
         BeyondReading: there are too many events.
         Unfit: the events do not fit the stream, or cannot be matched.
     """
-    rule = read_rule(_written(task, lists))
     span = KeySpan(question.key, task.from_ms or 0, task.until_ms or 0)
     every = (_events(path) for path in files)
     limits = ReadingLimits(read=most_events)

@@ -1,9 +1,12 @@
 """A backtest finds what a job gives out over the same events, however either reads them."""
 
 from collections import Counter
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,6 +29,7 @@ from tests.processor_runtime.core.published import (
     stream,
     version,
 )
+from tests.processor_runtime.core.random_rules import KEYS, rule_patterns
 
 RULES = [
     processor("a", version(1, sequence("ab", within_ms=6))),
@@ -47,31 +51,6 @@ RULES = [
         ),
     ),
 ]
-
-
-LOOP = {
-    "steps": [
-        {"name": "a", "where": "name = 'a'", "times": {"from": 1, "to": None}},
-        {"name": "b", "where": "name = 'b'", "contiguity": "followed_by"},
-    ],
-    "within_ms": 10,
-}
-RISE = {
-    "steps": [
-        {"name": "a", "where": "name = 'a'"},
-        {"name": "b", "where": "name = 'b' AND price > a.price + 2", "contiguity": "followed_by"},
-    ],
-    "within_ms": 30,
-}
-PATTERNS = [
-    sequence("ab", within_ms=20),
-    sequence("abc", within_ms=15),
-    sequence("ab", within_ms=20, after_match_skip={"strategy": "skip_past_last_event"}),
-    sequence("a"),
-    absence("a", "b", 7),
-    LOOP,
-    RISE,
-]
 CLAUSE = (
     "MATCH_RECOGNIZE (PARTITION BY user ORDER BY ts MEASURES LAST(B.price) AS price "
     "AFTER MATCH SKIP PAST LAST ROW PATTERN (A B+ C) WITHIN INTERVAL '20' MILLISECOND "
@@ -89,15 +68,13 @@ ALERTS = st.fixed_dictionaries(
         ),
     },
 )
-KEYS = st.sampled_from([["user"], ["name"], None])
 
 
 @st.composite
 def random_rules(draw: st.DrawFn) -> list[SnapshotProcessor]:
     """Return up to three rules: any pattern, any key, any way of making less noise."""
-    patterns = st.sampled_from(PATTERNS)
     rules = [
-        processor(name, version(1, draw(patterns), key_by=draw(KEYS), alert=draw(ALERTS)))
+        processor(name, version(1, draw(rule_patterns()), key_by=draw(KEYS), alert=draw(ALERTS)))
         for name in "abc"[: draw(st.integers(1, 3))]
     ]
     if draw(st.booleans()):
@@ -135,33 +112,35 @@ def history(events: list[Event]) -> pl.DataFrame:
     ).sort(TIME, maintain_order=True)
 
 
-@settings(max_examples=40, deadline=None)
-@given(
-    arrived=arrivals(),
-    published=st.just(RULES) | random_rules(),
-    closes=st.booleans(),
-    per_batch=st.integers(1, 70),
-    data=st.data(),
-)
-def test_a_backtest_finds_what_a_job_gives_out(
-    *,
-    arrived: tuple[int, list[Event]],
-    published: list[SnapshotProcessor],
-    closes: bool,
-    per_batch: int,
-    data: st.DataObject,
-) -> None:
-    delay_ms, events = arrived
+@dataclass(frozen=True, slots=True)
+class Story:
+    """Rules, what arrives in which batches of a job, and how much a backtest reads at once."""
+
+    published: list[SnapshotProcessor]
+    delay_ms: int
+    batches: list[list[Event]]
+    per_batch: int
+    closes: bool
+
+
+@st.composite
+def stories(draw: st.DrawFn) -> Story:
+    delay_ms, events = draw(arrivals())
+    cuts = sorted(draw(st.sets(st.integers(1, len(events)), max_size=8)))
+    batches = [events[begin:end] for begin, end in pairwise([0, *cuts, len(events)])]
+    published = draw(st.one_of(st.just(RULES), random_rules(), random_rules()))
+    return Story(published, delay_ms, batches, draw(st.integers(1, 70)), closes=draw(st.booleans()))
+
+
+def check(story: Story) -> None:
+    events = [event for batch in story.batches for event in batch]
     every_kind = MatchSettings(frozenset(ROW_KINDS))  # what is suppressed is told, too
-    job = Pipeline(stream(delay_ms, order_by=["price"]), Options(matching=every_kind))
-    job.publish(*published)
-    rest = events
-    while rest:
-        size = data.draw(st.integers(1, len(rest)))
-        job.batch(rest[:size])
-        rest = rest[size:]
+    job = Pipeline(stream(story.delay_ms, order_by=["price"]), Options(matching=every_kind))
+    job.publish(*story.published)
+    for batch in story.batches:
+        job.batch(batch)
     newest_ms = max(each["ts"] for each in events)
-    if closes:
+    if story.closes:
         job.close()
     else:
         job.advance(newest_ms)
@@ -169,12 +148,25 @@ def test_a_backtest_finds_what_a_job_gives_out(
     rules = compile_rules(timeline, job.stream, RuleDefaults())
     rows: list[Any] = []
     counted = Counter[str]()
-    for batch in replayed(
-        rules, history(events), closes_windows=closes, events_per_batch=per_batch
+    for part in replayed(
+        rules, history(events), closes_windows=story.closes, events_per_batch=story.per_batch
     ):
-        rows += batch.rows
-        for counts in batch.status.rules.values():
+        rows += part.rows
+        for counts in part.status.rules.values():
             counted.update(grouped=counts.grouped, suppressed=counts.suppressed)
     assert contents(rows) == contents(row for row in job.rows if row.kind == "match")
     kinds = Counter(row.kind for row in job.rows)
     assert counted == Counter(grouped=kinds["grouped"], suppressed=kinds["suppressed"])
+
+
+@settings(max_examples=50, deadline=None)
+@given(stories())
+def test_a_backtest_finds_what_a_job_gives_out(story: Story) -> None:
+    check(story)
+
+
+@pytest.mark.long
+@settings(max_examples=400, deadline=None)
+@given(stories())
+def test_so_it_is_in_many_stories(story: Story) -> None:
+    check(story)

@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -407,6 +407,15 @@ def test_numbers_that_cannot_travel_are_left_out_or_cut() -> None:
     assert (body["watermark_ms"], body["newest_event_ms"]) == (None, None)
     assert (body["events_per_second"], body["backlog_events"]) == (0, 0)
     assert body["counters"]["events"] == 2**53 - 1
+
+
+def test_everything_that_is_counted_is_reported() -> None:
+    script = ScriptedService()
+    counted = {each.name: place for place, each in enumerate(fields(Totals), start=1)}
+    with reporter(script.rules()) as reporting:
+        reporting.update(replace(STATUS, totals=Totals(**counted)))
+        eventually(lambda: script.bodies)
+    assert script.bodies[0]["counters"] == counted
 
 
 def test_a_service_that_hangs_does_not_keep_the_end_of_the_job_waiting() -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
 from random import Random
-from typing import Final
+from typing import Any, Final, Protocol
 
 from tests.processor_runtime.resilience.job_process import (
     PATIENCE_SECONDS,
@@ -34,6 +34,7 @@ from tests.processor_runtime.resilience.ssh_auth_stream import (
     AT_FIRST,
     CHANGES,
     DELAY_MS,
+    FILES,
     SENTINEL_MS,
     STREAM,
     Change,
@@ -69,6 +70,44 @@ _FAR_SECONDS: Final = 0.02
 _NEAR_SECONDS: Final = 0.001
 
 
+class RuleSource(Protocol):
+    """Where a job has its rules from."""
+
+    @property
+    def keys(self) -> Mapping[str, Any]:
+        """The keys of a job file that are other than usual."""
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Variables of the job."""
+
+    def change(self, documents: Mapping[str, Document | None]) -> None:
+        """Make changes, all as one epoch: documents by name, `None` for what is deleted."""
+
+
+@dataclass
+class RuleDirectory:
+    """Rules and lists as files in the folder of a job."""
+
+    folder: Path
+    keys: Mapping[str, Any] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    _documents: dict[str, Document] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        (self.folder / "rules").mkdir()
+        write_documents(self.folder, "stream", STREAM)
+
+    def change(self, documents: Mapping[str, Document | None]) -> None:
+        """Write all documents that there are now."""
+        for name, document in documents.items():
+            if document is None:
+                del self._documents[name]
+            else:
+                self._documents[name] = document
+        write_documents(self.folder, "rules", *self._documents.values())
+
+
 @dataclass
 class KilledJob:
     """The job, its source and its rules.
@@ -80,6 +119,9 @@ class KilledJob:
         at_first: its rules and lists at first, by name.
         changes: what becomes of them as the source grows.
         kinds: the kinds of rows that it writes.
+        source: where it has its rules from; by default a directory.
+        files: how many files its events come in.
+        later_ms: how much later than in the logs its events happen.
     """
 
     folder: Path
@@ -88,21 +130,22 @@ class KilledJob:
     at_first: Mapping[str, Document] = field(default_factory=lambda: AT_FIRST)
     changes: Sequence[Change] = CHANGES
     kinds: Sequence[str] = tuple(KINDS)
+    source: RuleSource | None = None
+    files: int = FILES
+    later_ms: int = 0
     records: dict[int, bytes] = field(default_factory=dict)
     batches_run_again: int = 0
     _files: list[list[Event]] = field(init=False)
     _given: int = 0
-    _rules: dict[str, Document] = field(init=False)
+    _source: RuleSource = field(init=False)
     _changes: int = 0
     _epoch_before_change: int = 0
 
     def __post_init__(self) -> None:
-        self._files = arriving(self.random)
-        self._rules = dict(self.at_first)
-        for name in ("in", "rules"):
-            (self.folder / name).mkdir()
-        write_documents(self.folder, "stream", STREAM)
-        write_documents(self.folder, "rules", *self._rules.values())
+        self._files = arriving(self.random, self.files, self.later_ms)
+        (self.folder / "in").mkdir()
+        self._source = self.source or RuleDirectory(self.folder)
+        self._source.change(self.at_first)
 
     @property
     def checkpoint(self) -> Path:
@@ -128,7 +171,7 @@ class KilledJob:
         """
         limit = self._given + ceil((len(self._files) - 1 - self._given) / (kills_left + 1))
         began, what = time.monotonic(), moment.what
-        with JobProcess(self.folder, self._document()) as job:
+        with self._process() as job:
             look = self._watch(moment, limit)
             while (pause := look()) is not None:
                 assert job.is_running, f"the job has ended:\n{job.text}"
@@ -147,14 +190,14 @@ class KilledJob:
 
     def to_the_end(self) -> int:
         """Run it until everything is read and all windows are closed; return its exit code."""
-        last_ms = SENTINEL_MS - DELAY_MS - 1
+        last_ms = SENTINEL_MS + self.later_ms - DELAY_MS - 1
 
         def is_done() -> bool:
             self._go_on(len(self._files))
             done = newest_committed(self.checkpoint)
             return done is not None and done.watermark_ms == last_ms
 
-        with JobProcess(self.folder, self._document()) as job:
+        with self._process() as job:
             job.wait_until(is_done)
             code = job.stop()
         self._observe()
@@ -162,7 +205,10 @@ class KilledJob:
 
     def _document(self) -> Document:
         outputs = [{"type": "json", "path": "out", "kinds": list(self.kinds)}]
-        return job_document(stream="ssh_auth", outputs=outputs)
+        return job_document(stream="ssh_auth", outputs=outputs, **self._source.keys)
+
+    def _process(self) -> JobProcess:
+        return JobProcess(self.folder, self._document(), self._source.environment)
 
     def _watch(self, moment: Moment, limit: int) -> Callable[[], float | None]:
         """Return what tells in how many seconds to look again, `None` once a moment has come.
@@ -197,12 +243,7 @@ class KilledJob:
                 self._change(newest.epoch)
 
     def _change(self, epoch: int) -> None:
-        for name, document in self.changes[self._changes].rules.items():
-            if document is None:
-                del self._rules[name]
-            else:
-                self._rules[name] = document
-        write_documents(self.folder, "rules", *self._rules.values())
+        self._source.change(self.changes[self._changes].rules)
         self._changes += 1
         self._epoch_before_change = epoch
 

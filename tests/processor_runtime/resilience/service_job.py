@@ -30,20 +30,18 @@ STREAM: Final[dict[str, Any]] = {
 
 
 @dataclass
-class ServiceJob:
-    """A folder with a job, and the service it belongs to, which comes and goes.
+class OwnService:
+    """The rule service of one job, which comes and goes.
 
     Args:
-        folder: of both.
+        folder: where its database and its log are.
     """
 
     folder: Path
     port: int = 0
     token: str = ""
-    files: int = 0
 
     def __post_init__(self) -> None:
-        (self.folder / "in").mkdir()
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
@@ -52,6 +50,16 @@ class ServiceJob:
     def url(self) -> str:
         """Where the service listens, whenever it runs."""
         return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables of a job that has its rules from it."""
+        return {"PERCEPT_TOKEN": self.token}
+
+    @property
+    def discoverer(self) -> dict[str, str]:
+        """The key of a job file by which it has its rules from it."""
+        return {"type": "http", "url": self.url, "token_env": "PERCEPT_TOKEN"}
 
     @contextmanager
     def service(self) -> Iterator[Served]:
@@ -66,15 +74,30 @@ class ServiceJob:
         with Client(self.url, self.token) as client:
             yield client
 
+
+@dataclass
+class ServiceJob(OwnService):
+    """A folder with a job, and the service it belongs to.
+
+    Args:
+        folder: of both.
+    """
+
+    files: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        (self.folder / "in").mkdir()
+
     def start(self) -> JobProcess:
         """Start the job."""
         document = job_document(
             stream="logins",
-            discoverer={"type": "http", "url": self.url, "token_env": "PERCEPT_TOKEN"},
+            discoverer=self.discoverer,
             service={"url": self.url, "token_env": "PERCEPT_TOKEN"},
             first_snapshot_timeout="2 seconds",
         )
-        return JobProcess(self.folder, document, {"PERCEPT_TOKEN": self.token})
+        return JobProcess(self.folder, document, self.environment)
 
     def reported(self) -> dict[str, Any]:
         """Return how the service shows the job; nothing if it does not know it."""

@@ -7,6 +7,7 @@ tests/data/ssh_auth/rules ──► the documents at first ──Change, Change,
 import gzip
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from random import Random
 from typing import Any, Final
 
@@ -49,13 +50,24 @@ def events() -> list[Event]:
     ]
 
 
-def arriving(random: Random) -> list[list[Event]]:
-    """Return the events as files of a source: in order of arrival, each no later than allowed."""
+def arriving(random: Random, files: int = FILES, later_ms: int = 0) -> list[list[Event]]:
+    """Return the events as files of a source: in order of arrival, each no later than allowed.
+
+    Args:
+        random: says how late each comes.
+        files: how many there are, without the last event.
+        later_ms: how much later than in the logs all of them happen, in whole seconds.
+    """
     at = {event["event_id"]: time_ms for event, time_ms in zip(events(), _times_ms(), strict=True)}
     order = sorted(events(), key=lambda event: at[event["event_id"]] + random.randint(0, DELAY_MS))
-    size = -(-len(order) // FILES)
-    files = [order[begin : begin + size] for begin in range(0, len(order), size)]
-    return [*files, [SENTINEL]]
+    size = -(-len(order) // files)
+    parts = [order[begin : begin + size] for begin in range(0, len(order), size)]
+    return [[_moved(event, later_ms) for event in part] for part in [*parts, [SENTINEL]]]
+
+
+def _moved(event: Event, later_ms: int) -> Event:
+    instant = datetime.fromisoformat(event["ts"]) + timedelta(milliseconds=later_ms)
+    return event | {"ts": f"{instant:%Y-%m-%dT%H:%M:%SZ}"}
 
 
 def frame() -> pl.DataFrame:

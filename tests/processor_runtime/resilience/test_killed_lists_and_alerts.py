@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from secrets import randbelow
-from typing import Any, Final
+from typing import Final
 
-import polars as pl
 import pytest
 
 from processor_runtime.schedule.listed import ListInterval
@@ -20,32 +19,24 @@ from processor_runtime.schedule.timeline_document import read_timeline
 from tests.processor_runtime.resilience.job_process import numbers
 from tests.processor_runtime.resilience.killed_job import KilledJob
 from tests.processor_runtime.resilience.pinned_batches import record
-from tests.processor_runtime.resilience.ssh_auth_stream import Change, Document, frame
+from tests.processor_runtime.resilience.probes import (
+    BY_ADDRESS,
+    PROBES,
+    ids,
+    no_snooze,
+    rule,
+    suppressed_by_address,
+)
+from tests.processor_runtime.resilience.ssh_auth_stream import Change, Document
 from tests.processor_runtime.written_rows import KINDS, Row, written
 
 pytestmark = [pytest.mark.spark, pytest.mark.faults]
 
 SEED = int(os.environ.get("PERCEPT_SEED") or randbelow(1_000_000))
 KILLS: Final = 2
-FOR_MS: Final = 600_000
 WINDOW_MS: Final = 3_600_000
 BUDGET: Final = 5
-PROBES: Final = frame().filter(
-    pl.col("event_type") == "invalid_user", pl.col("src_ip").is_not_null()
-)
 ADDRESSES: Final = sorted(PROBES["src_ip"].unique())
-
-
-def rule(name: str, where: str = "", **keys: Any) -> Document:
-    """Return a rule that finds each probe of a name that does not exist."""
-    step = {"name": "probe", "where": f"event_type = 'invalid_user'{where}"}
-    return {
-        "id": name,
-        "stream": "ssh_auth",
-        "key_by": ["src_ip"],
-        "pattern": {"steps": [step]},
-        "select": {"event_id": "probe.event_id", "ip": "probe.src_ip"},
-    } | keys
 
 
 def watched(*addresses: str) -> Document:
@@ -56,7 +47,7 @@ def watched(*addresses: str) -> Document:
 AT_FIRST: Final = {
     "watched": watched(*ADDRESSES[::2]),
     "listed": rule("listed", " AND src_ip IN LIST('watched')"),
-    "quiet": rule("quiet", alert={"suppress": {"by": ["ip"], "for": "10 minutes"}}),
+    "quiet": rule("quiet", alert=BY_ADDRESS),
     "throttled": rule("throttled", alert={"budget": {"at_most": BUDGET, "for": "1 hour"}}),
     "grouped": rule("grouped", key_by=["user"], alert={"group": {"by": ["ip"], "for": "1 hour"}}),
 }
@@ -82,7 +73,7 @@ def test_lists_and_alerts_are_the_same_under_kills(tmp_path: Path) -> None:
     assert len(versions) == 1 + len(CHANGES)
     assert ids(rows, "listed", "match") == Counter(expected_of_list(versions))
     assert ids(rows, "listed", "match").keys() != set(PROBES["event_id"])
-    out, held = expected_of_suppression()
+    out, held = suppressed_by_address(no_snooze)
     assert ids(rows, "quiet", "match") == Counter(out)
     assert ids(rows, "quiet", "suppressed") == Counter(held)
     check_budget([row for row in rows if row["processor_id"] == "throttled"])
@@ -106,20 +97,6 @@ def expected_of_list(versions: list[ListInterval]) -> Iterator[int]:
     for event in PROBES.iter_rows(named=True):
         if event["src_ip"] in contents[bisect_right(begins, event["time_ms"]) - 1]:
             yield event["event_id"]
-
-
-def expected_of_suppression() -> tuple[list[int], list[int]]:
-    """Return the probes that go out, and those that are held back."""
-    until_ms: dict[str, int] = {}
-    out: list[int] = []
-    held: list[int] = []
-    for event in PROBES.iter_rows(named=True):
-        if event["time_ms"] < until_ms.get(event["src_ip"], event["time_ms"]):
-            held.append(event["event_id"])
-        else:
-            out.append(event["event_id"])
-            until_ms[event["src_ip"]] = event["time_ms"] + FOR_MS
-    return out, held
 
 
 def check_budget(rows: list[Row]) -> None:
@@ -160,11 +137,3 @@ def check_groups(rows: list[Row]) -> None:
     )
     seen = {row["output"]["event_id"] for row in rows if row["kind"] in by_kind}
     assert seen == of.keys()
-
-
-def ids(rows: list[Row], rule_id: str, kind: str) -> Counter[int]:
-    return Counter(
-        row["output"]["event_id"]
-        for row in rows
-        if (row["processor_id"], row["kind"]) == (rule_id, kind)
-    )

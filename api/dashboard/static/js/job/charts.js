@@ -22,7 +22,7 @@ const CHARTS = [
   { title: "Waiting at the source", series: [["events", "backlog_events"]] },
   { title: "Errors per minute", series: [["errors", "errors"]] },
   { title: "Left out and dropped per minute", series: [["matches left out", "left_out"], ["partial matches dropped", "dropped"], ["matches released", "released"]] },
-  { title: "Suppressed and grouped per minute", series: [["suppressed", "suppressed"], ["grouped", "grouped"]] },
+  { title: "Suppressed and grouped per minute", series: [["suppressed", "suppressed"], ["grouped", "grouped"], ["not suppressed for want of room", "unsuppressed"]] },
 ];
 
 /** @param {{job: object}} properties */
@@ -69,7 +69,7 @@ function HistoryChart({ chart, history, isPast }) {
 
 // A counter of the minute that has not ended would look like a fall; gauges are as they are.
 function whole(values, name) {
-  const isCounter = ["events", "matches", "timeouts", "errors", "late", "left_out", "dropped", "released", "suppressed", "grouped"].includes(name);
+  const isCounter = ["events", "matches", "timeouts", "errors", "late", "left_out", "dropped", "released", "suppressed", "grouped", "unsuppressed"].includes(name);
   return isCounter ? values.slice(0, -1).concat([null]) : values;
 }
 

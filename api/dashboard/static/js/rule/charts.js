@@ -14,6 +14,8 @@ import { useRuleMarks } from "./chart_marks.js";
 const DAY_MS = 86_400_000;
 const EVERY_MS = 60_000;
 const MOST_SAMPLES = 240;
+const HELD_BACK = ["suppressed", "grouped", "unsuppressed"];
+const LABELS = { unsuppressed: "not suppressed for want of room" };
 
 /** @param {{id: string, running: object}} properties */
 export function RuleCharts({ id, running }) {
@@ -37,7 +39,7 @@ export function RuleCharts({ id, running }) {
     <//>
     ${isHeldBack(history) &&
     html`<${Card} title="Suppressed and grouped">
-      <${Counted} history=${history} isPast=${isPast} marks=${marks} title="Matches suppressed or grouped by alert, per five minutes" names=${["suppressed", "grouped"]} />
+      <${Counted} history=${history} isPast=${isPast} marks=${marks} title="Matches suppressed or grouped by alert, and not suppressed for want of room, per five minutes" names=${HELD_BACK} />
     <//>`}
     <${Card} title="Held now">
       <dl class="held">
@@ -55,12 +57,12 @@ export function RuleCharts({ id, running }) {
 }
 
 function isHeldBack(history) {
-  return ["suppressed", "grouped"].some((name) => history?.series[name]?.some(Boolean));
+  return HELD_BACK.some((name) => history?.series[name]?.some(Boolean));
 }
 
 function Counted({ history, isPast, marks, title, names, bars = false }) {
   const series = useMemo(
-    () => history && names.map((name) => ({ label: name, values: history.series[name], isPast })),
+    () => history && names.map((name) => ({ label: LABELS[name] ?? name, values: history.series[name], isPast })),
     [history, isPast, ...names],
   );
   if (!history) return html`<${Loading} what="the counts" />`;

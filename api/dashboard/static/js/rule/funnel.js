@@ -32,6 +32,7 @@ export function stepsOf(funnel, version) {
     matches: summedOf(reports, "matches"),
     suppressed: summedOf(reports, "suppressed"),
     grouped: summedOf(reports, "grouped"),
+    unsuppressed: summedOf(reports, "unsuppressed"),
     open: reports.reduce((total, each) => total + each.partial_matches, 0),
   };
 }
@@ -100,7 +101,11 @@ function Reached({ step, most }) {
 }
 
 // What did not go out is in no other number, so it is told beside the matches.
-function heldBack({ suppressed, grouped }) {
-  const told = [[suppressed, "suppressed"], [grouped, "grouped"]].filter(([number]) => number > 0);
+function heldBack({ suppressed, grouped, unsuppressed }) {
+  const told = [
+    [unsuppressed, "of them not suppressed for want of room"],
+    [suppressed, "suppressed"],
+    [grouped, "grouped"],
+  ].filter(([number]) => number > 0);
   return told.map(([number, word]) => `, ${count(number)} ${word}`).join("");
 }
