@@ -158,7 +158,8 @@ def main() -> None:
     parser.add_argument("--shards", type=int, default=2)
     options = parser.parse_args()
     spark = job_session("percept benchmark", {"spark.ui.enabled": "false"})
-    spark.sparkContext.setLogLevel("ERROR")
+    # A job that is stopped is an error to Spark; what fails is raised here, too.
+    spark.sparkContext.setLogLevel("OFF")
     files = list(in_files(options.rows, options.batches))
     for _ in range(options.rounds):
         plain, found = batch_seconds(spark, files, options.rules, 0, options.shards)

@@ -8,17 +8,43 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+_MENDED: Final = "\N{REPLACEMENT CHARACTER}"
+_DEEPEST: Final = 20
+_LONGEST_NUMBER: Final = 100
+
 
 def _shortened(limit: int, *, keep_end: bool = False) -> BeforeValidator:
     def mended(value: Any) -> Any:
         if not isinstance(value, str):
             return value
-        text = value.replace("\x00", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()
+        text = storable(value)
         if len(text) <= limit:
             return text
         return f"…{text[1 - limit :]}" if keep_end else f"{text[: limit - 1]}…"
 
     return BeforeValidator(mended)
+
+
+def storable(value: Any, depth: int = 0) -> Any:
+    """Return a value as the service takes it in a body: what it would refuse is text, or mended.
+
+    Args:
+        value: of JSON.
+        depth: how many objects and arrays it is in.
+    """
+    match value:
+        case str():
+            return value.replace("\x00", _MENDED).encode(errors="replace").decode()
+        case int() if not -(2**63) <= value < 2**63:
+            return str(value)[:_LONGEST_NUMBER]
+        case dict() | list() if depth == _DEEPEST:
+            return f"{len(value)} values"
+        case dict():
+            return {storable(str(name)): storable(each, depth + 1) for name, each in value.items()}
+        case list():
+            return [storable(each, depth + 1) for each in value]
+        case _:
+            return value
 
 
 JobName = Annotated[

@@ -24,6 +24,7 @@ from contract.report_values import (
     ShortText,
     Traceback,
     Version,
+    storable,
 )
 
 VERSIONS_PER_HEARTBEAT: Final = 1_000
@@ -32,6 +33,9 @@ PROBLEMS_PER_HEARTBEAT: Final = 10
 STEPS_PER_VERSION: Final = 200
 OUTPUT_BYTES: Final = 16_000
 EVENTS_BYTES: Final = 64_000
+FAILED_EVENT_BYTES: Final = 4_000
+LEFT_OUT: Final = "percept_left_out"
+"""Key of the object that replaces what is left out; its value says what that was."""
 
 RunningState = Literal[
     "pending", "active", "shadow", "canary", "draining", "paused", "quarantined", "superseded"
@@ -152,6 +156,29 @@ class StepReport(Report):
     )
 
 
+class FailedAt(Report):
+    """Where in the events a version failed."""
+
+    key: list[str | int | float | bool | None] = Field(
+        default=[], max_length=20, description="The values of `key_by`, in its order."
+    )
+    time_ms: EventTimeMs | None = Field(default=None, description="Event time of the failure.")
+    event: dict[str, JsonValue] | None = Field(
+        default=None,
+        description="The event at which it failed, what is more than 4 kB left out. Null = it "
+        "failed at none, such as when a window closed, or its event was not told.",
+    )
+
+    @field_validator("event", mode="before")
+    @classmethod
+    def _mend(cls, event: Any) -> Any:
+        mended = storable(event)
+        size_bytes = len(to_json(mended))
+        if size_bytes <= FAILED_EVENT_BYTES:
+            return mended
+        return {LEFT_OUT: f"an event of {size_bytes} bytes"}
+
+
 class RunningVersion(Report):
     """The status of one version of a processor in the job."""
 
@@ -182,6 +209,9 @@ class RunningVersion(Report):
     )
     error: ErrorText = Field(default="", description="Why it is quarantined; cut at 1,000.")
     traceback: Traceback = Field(default="", description="The last 4,000 characters are kept.")
+    failed_at: FailedAt | None = Field(
+        default=None, description="Where it failed, if it is quarantined for that."
+    )
 
 
 class DiscoveryReport(Report):

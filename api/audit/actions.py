@@ -3,7 +3,9 @@
 The dashboard has words for each: `js/activity/change.js`, and `js/rule/changes.js` for rules.
 """
 
-from typing import Literal
+from typing import Final, Literal
+
+QUARANTINE: Final = "processor.quarantine"
 
 ProposalAction = Literal[
     "proposal.create",

@@ -5,8 +5,9 @@ from typing import Annotated
 from fastapi import Depends
 
 from api.access.authentication import Viewer
-from api.audit.repository import ChangeFilter, changes_below
-from api.audit.schemas import ChangeView
+from api.audit.actions import QUARANTINE
+from api.audit.repository import ChangeFilter, changes_below, failed_events
+from api.audit.schemas import ChangeView, FailurePlace
 from api.audit.tables import Change
 from api.routing import slice_router
 from api.transactions import Read
@@ -27,10 +28,14 @@ def list_changes(
     below_id = place_in(cursor, NEWEST)
     found = changes_below(session, wanted, below_id, limit + 1)
     next_cursor = cursor_behind(found, limit, lambda last: (last.id,))
-    return Page(items=[_view(change) for change in found[:limit]], next_cursor=next_cursor)
+    shown = found[:limit]
+    quarantines = [change.id for change in shown if change.action == QUARANTINE]
+    places = failed_events(session, quarantines) if quarantines else {}
+    items = [_view(change, places.get(change.id)) for change in shown]
+    return Page(items=items, next_cursor=next_cursor)
 
 
-def _view(change: Change) -> ChangeView:
+def _view(change: Change, failed_at: str | None) -> ChangeView:
     return ChangeView(
         id=change.id,
         at=change.at_ms,
@@ -45,4 +50,5 @@ def _view(change: Change) -> ChangeView:
         subject=change.subject,
         comment=change.comment,
         request_id=change.request_id,
+        failed_at=None if failed_at is None else FailurePlace.model_validate_json(failed_at),
     )

@@ -15,7 +15,7 @@ def record(  # noqa: PLR0913 - the columns of the log, by name
     new_version: int | None = None,
     subject: str = "",
     epoch: int | None = None,
-) -> None:
+) -> Change:
     """Add a change to the log; one of what runs on a stream goes through `api.streams.epochs`.
 
     Args:
@@ -29,19 +29,19 @@ def record(  # noqa: PLR0913 - the columns of the log, by name
         epoch: the epoch that the change makes, if it changes what runs.
     """
     writing.actions.append(action)
-    writing.session.add(
-        Change(
-            at_ms=writing.now_ms,
-            actor=writing.actor,
-            actor_id=writing.actor_id,
-            action=action,
-            stream=stream,
-            epoch=epoch,
-            processor_id=processor_id,
-            old_version=old_version,
-            new_version=new_version,
-            subject=subject,
-            comment=writing.comment,
-            request_id=writing.request_id,
-        )
+    change = Change(
+        at_ms=writing.now_ms,
+        actor=writing.actor,
+        actor_id=writing.actor_id,
+        action=action,
+        stream=stream,
+        epoch=epoch,
+        processor_id=processor_id,
+        old_version=old_version,
+        new_version=new_version,
+        subject=subject,
+        comment=writing.comment,
+        request_id=writing.request_id,
     )
+    writing.session.add(change)
+    return change

@@ -1,14 +1,14 @@
-"""All SQL that reads the change log."""
+"""All SQL of the change log, but for what adds to it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Query
-from sqlalchemy import select
+from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from api.audit.tables import Change
+from api.audit.tables import Change, FailedEvent
 from cep.definition.document import ProcessorId, StreamName
 
 
@@ -51,3 +51,26 @@ def changes_below(
         .limit(limit)
     )
     return session.scalars(query).all()
+
+
+def failed_events(session: Session, change_ids: Iterable[int]) -> dict[int, str]:
+    """Return where versions failed, as JSON, by the change that tells of it."""
+    query = select(FailedEvent).where(FailedEvent.change_id.in_(list(change_ids)))
+    return {each.change_id: each.content for each in session.scalars(query)}
+
+
+def forget_failed_events_but(session: Session, processor_id: str, kept: int) -> None:
+    """Delete where versions of a rule failed, except for its newest quarantines."""
+    of_rule = FailedEvent.processor_id == processor_id
+    newest = (
+        select(FailedEvent.change_id)
+        .where(of_rule)
+        .order_by(FailedEvent.change_id.desc())
+        .limit(kept)
+    )
+    outdated = list(
+        session.scalars(
+            select(FailedEvent.change_id).where(of_rule, FailedEvent.change_id.not_in(newest))
+        )
+    )
+    session.execute(delete(FailedEvent).where(FailedEvent.change_id.in_(outdated)))

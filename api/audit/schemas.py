@@ -1,8 +1,21 @@
 """The responses of the change log."""
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, JsonValue
 
 from cep.instants import Instant
+
+
+class FailurePlace(BaseModel):
+    """Where in the events a version failed."""
+
+    key: list[str | int | float | bool | None] = Field(
+        description="The values of `key_by`, in its order."
+    )
+    time: Instant | None = Field(description="Event time of the failure.")
+    event: dict[str, JsonValue] | None = Field(
+        description="The event at which it failed; what exceeds 4 kB is left out of it. Null = "
+        "it failed at none."
+    )
 
 
 class ChangeView(BaseModel):
@@ -21,3 +34,7 @@ class ChangeView(BaseModel):
     subject: str = Field(description="What else was changed, such as the id of a token.")
     comment: str
     request_id: str
+    failed_at: FailurePlace | None = Field(
+        description="Of `processor.quarantine`: where the version failed, for the newest 20 of a "
+        "rule and if the job tells events. Null = not told."
+    )

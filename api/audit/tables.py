@@ -33,3 +33,20 @@ class Change(Record):
     subject: Mapped[str] = mapped_column(Text, default="")
     comment: Mapped[str] = mapped_column(Text, default="")
     request_id: Mapped[str] = mapped_column(String(64), default="")
+
+
+class FailedEvent(Record):
+    """Where in the events a version failed whose quarantine is in the log.
+
+    Events are of people, so they are kept for the newest quarantines of a rule only, and not in the
+    log, which is never shortened.
+    """
+
+    __tablename__ = "failed_events"
+    __table_args__ = (Index(None, "processor_id", "change_id"),)
+
+    change_id: Mapped[int] = mapped_column(
+        BigInteger().with_variant(Integer, "sqlite"), ForeignKey("changes.id"), primary_key=True
+    )
+    processor_id: Mapped[str] = mapped_column(Name)
+    content: Mapped[str] = mapped_column(Text)

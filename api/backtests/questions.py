@@ -76,7 +76,7 @@ def ask(  # noqa: PLR0913, PLR0917 - what a question is made of
             f"percept work --archive {stream}=PATH, with a file, a folder or a pattern as PATH."
         )
         raise Refusal(HTTPStatus.CONFLICT, detail)
-    if repository.count_waiting(session, stream, are_questions=True) >= _MOST_WAITING:
+    if repository.count_waiting(session, stream, repository.QUESTIONS) >= _MOST_WAITING:
         detail = f"{_MOST_WAITING} questions about this stream are not answered yet. Wait."
         raise Refusal(HTTPStatus.CONFLICT, detail)
     identity = {"id": version.processor_id, "stream": stream}
@@ -99,7 +99,7 @@ def ask(  # noqa: PLR0913, PLR0917 - what a question is made of
     )
     session.add(question)
     session.flush()
-    repository.forget_old(session, stream, settings.backtests_per_stream, are_questions=True)
+    repository.forget_old(session, stream, settings.backtests_per_stream, repository.QUESTIONS)
     record(
         writing,
         "explanation.request",

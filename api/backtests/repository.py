@@ -1,6 +1,7 @@
 """All SQL about backtests."""
 
 from collections.abc import Collection, Sequence
+from typing import Final
 
 from sqlalchemy import ColumnElement, and_, delete, func, or_, select
 from sqlalchemy.exc import IntegrityError
@@ -8,6 +9,10 @@ from sqlalchemy.orm import Session, undefer
 
 from api.backtests.schemas import BacktestFilter
 from api.backtests.tables import QUEUED, RUNNING, Backtest, BacktestWorker
+
+BACKTESTS: Final = Backtest.question.is_(None)
+QUESTIONS: Final = Backtest.question.is_not(None)
+"""The two kinds of what waits for workers, as conditions."""
 
 
 def backtest_of(session: Session, number: int) -> Backtest | None:
@@ -35,7 +40,7 @@ def backtests_below(
     session: Session, wanted: BacktestFilter, below: int, limit: int
 ) -> Sequence[Backtest]:
     """Return the backtests that meet a filter, newest first, below a number; no questions."""
-    conditions: list[ColumnElement[bool]] = [Backtest.number < below, Backtest.question.is_(None)]
+    conditions = [Backtest.number < below, BACKTESTS]
     for column, value in (
         (Backtest.stream, wanted.stream),
         (Backtest.processor_id, wanted.processor),
@@ -57,7 +62,7 @@ def next_waiting(session: Session, streams: Collection[str], now_ms: int) -> Bac
     query = (
         select(Backtest)
         .where(Backtest.stream.in_(streams), or_(Backtest.state == QUEUED, turn_is_over))
-        .order_by(Backtest.question.is_(None), Backtest.number)
+        .order_by(BACKTESTS, Backtest.number)
         .limit(1)
         .options(undefer(Backtest.document), undefer(Backtest.against))
         .with_for_update(skip_locked=True)
@@ -65,31 +70,21 @@ def next_waiting(session: Session, streams: Collection[str], now_ms: int) -> Bac
     return session.scalars(query).one_or_none()
 
 
-def _are_questions(are_questions: bool) -> ColumnElement[bool]:  # noqa: FBT001 - as given
-    return Backtest.question.is_not(None) if are_questions else Backtest.question.is_(None)
-
-
-def count_waiting(session: Session, stream: str, *, are_questions: bool = False) -> int:
+def count_waiting(session: Session, stream: str, which: ColumnElement[bool] = BACKTESTS) -> int:
     """Return how many backtests of a stream, or questions, have not ended."""
     query = (
         select(func.count())
         .select_from(Backtest)
-        .where(
-            Backtest.stream == stream,
-            Backtest.state.in_((QUEUED, RUNNING)),
-            _are_questions(are_questions),
-        )
+        .where(Backtest.stream == stream, Backtest.state.in_((QUEUED, RUNNING)), which)
     )
     return session.scalar(query) or 0
 
 
-def forget_old(session: Session, stream: str, kept: int, *, are_questions: bool = False) -> None:
+def forget_old(
+    session: Session, stream: str, kept: int, which: ColumnElement[bool] = BACKTESTS
+) -> None:
     """Remove backtests of a stream, or questions, that have ended, but for the newest ones."""
-    ended = (
-        Backtest.stream == stream,
-        Backtest.state.not_in((QUEUED, RUNNING)),
-        _are_questions(are_questions),
-    )
+    ended = (Backtest.stream == stream, Backtest.state.not_in((QUEUED, RUNNING)), which)
     oldest_kept = session.scalar(
         select(Backtest.number)
         .where(*ended)
@@ -140,7 +135,7 @@ def questions_since_before(session: Session, stream: str, before_ms: int) -> Seq
     query = select(Backtest).where(
         Backtest.stream == stream,
         Backtest.state == QUEUED,
-        Backtest.question.is_not(None),
+        QUESTIONS,
         Backtest.created_at_ms < before_ms,
     )
     return session.scalars(query).all()
@@ -160,7 +155,7 @@ def count_by_state(session: Session) -> list[tuple[str, str, int]]:
     """Return how many backtests are kept, by stream and state."""
     query = (
         select(Backtest.stream, Backtest.state, func.count())
-        .where(Backtest.question.is_(None))
+        .where(BACKTESTS)
         .group_by(Backtest.stream, Backtest.state)
     )
     return [(stream, state, count) for stream, state, count in session.execute(query)]

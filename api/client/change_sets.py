@@ -11,6 +11,9 @@ from api.client.connection import Connection
 from api.client.errors import Flaw
 from api.client.views import Difference, View
 
+MOST_CHANGES: Final = 500
+"""How many changes a set may have."""
+
 # The service takes up to a minute to check the documents of a set, and then makes it.
 _ANSWER_SECONDS: Final = 120.0
 

@@ -14,7 +14,7 @@ from rich.text import Text
 from api.client import Client, ServiceError
 from api.connected import BAD_INPUT, DEFAULT_URL, FAILED, PlainHttp, Token, Url, connected
 from api.gitops.changes import Plan
-from api.gitops.execution import carry_out
+from api.gitops.execution import Execution
 from api.gitops.exporting import FileFormat
 from api.gitops.exporting import export as export_files
 from api.gitops.planning import make_plan, problems_without_service
@@ -67,7 +67,8 @@ def apply(  # noqa: PLR0913 - the options of one command
 ) -> None:
     """Bring the rule service to the state in files: show a plan, then carry it out.
 
-    Nothing is changed unless every document is valid and fits the others. A processor stays paused
+    Nothing is changed unless every document is valid and fits the others. The rules of a stream are
+    changed together, as one epoch, or not at all. A processor stays paused
     or running unless its file has `paused: true` or `paused: false`. Where a stream asks for
     approvals, what needs some can only be proposed, by --propose.
 
@@ -155,7 +156,7 @@ def _propose(client: Client, plan: Plan, comment: str, reporter: Reporter) -> No
 
 
 def _carry_out(client: Client, plan: Plan, comment: str, reporter: Reporter) -> None:
-    outcomes = carry_out(client, plan, comment, reporter.outcome)
+    outcomes = Execution(client, comment, reporter.outcome, reporter.note).carry_out(plan)
     if not all(outcome.is_made for outcome in outcomes):
         reporter.failure(outcomes)
         raise typer.Exit(FAILED)

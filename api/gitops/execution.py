@@ -1,10 +1,15 @@
-"""A plan → changes at the service, each applied only to the state the plan was made from."""
+"""A plan → changes at the service, each applied only to the state the plan was made from.
+
+    parts of a plan ──► streams and lists one by one, rules of a stream as a set ──► outcomes
+
+A service that knows no change sets changes rules one by one.
+"""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import assert_never
+from dataclasses import dataclass, field
+from typing import Final, assert_never
 
-from api.client import Client, Conflict, Outdated, Processor, ServiceError, Unreachable
+from api.client import Client, Conflict, NotFound, Outdated, Processor, ServiceError, Unreachable
 from api.gitops.changes import (
     Action,
     Change,
@@ -17,27 +22,32 @@ from api.gitops.changes import (
     StreamChange,
 )
 from api.gitops.checking import WantedVersion
+from api.gitops.rule_sets import RuleSet, parts_of
 from cep.definition.given_lists import UnreadableList
 from cep.list_content import list_values
+
+_TOGETHER: Final = "rules of a stream are changed together or not at all"
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeOutcome:
     """The outcome of one change.
 
-    `made` are the actions that were taken, in order: all of them unless there is an `error`, or it
-    was not tried: `not_tried` says why.
+    `made` are the actions that were taken, in order: all of them unless there is an `error`, or
+    there was no attempt or it was taken back: `not_made` says why. `is_in_set` is whether it was
+    made, or was to be, together with the other changes of its stream.
     """
 
     change: Change
     made: tuple[Action, ...] = ()
     error: ServiceError | None = None
-    not_tried: str = ""
+    not_made: str = ""
+    is_in_set: bool = False
 
     @property
     def is_made(self) -> bool:
         """Whether all of it was made."""
-        return self.error is None and not self.not_tried
+        return self.error is None and not self.not_made
 
     @property
     def is_outdated(self) -> bool:
@@ -47,39 +57,108 @@ class ChangeOutcome:
         return isinstance(self.error, refused)
 
     @property
+    def perhaps_made(self) -> tuple[Action, ...]:
+        """The actions of which it is not known whether they were taken, as there was no answer."""
+        if not self.is_unknown:
+            return ()
+        left = self.change.actions[len(self.made) :]
+        return left if self.is_in_set else left[:1]
+
+    @property
     def left(self) -> tuple[Action, ...]:
-        """The actions that were not taken; of the first it is not known if `is_unknown`."""
-        return self.change.actions[len(self.made) :]
+        """The actions that were not taken."""
+        return self.change.actions[len(self.made) + len(self.perhaps_made) :]
 
     @property
     def is_unknown(self) -> bool:
-        """Whether there was no answer, so that the action may have been taken all the same."""
+        """Whether there was no answer, so that it may have been made all the same."""
         return isinstance(self.error, Unreachable)
 
 
-def carry_out(
-    client: Client, plan: Plan, comment: str, on_outcome: Callable[[ChangeOutcome], None]
-) -> list[ChangeOutcome]:
-    """Make every change and return the outcomes; a failure does not prevent the others.
-
-    But what is planned for a stream whose own change has failed is not tried, nor a rule that names
-    a list whose change has, nor anything more once the service does not answer.
+@dataclass(slots=True)
+class Execution:
+    """Makes the changes of a plan, all rules of a stream as one set.
 
     Args:
         client: the service.
-        plan: what to do.
         comment: why; kept in the log of the service.
         on_outcome: called with each outcome at once.
+        on_note: called with what else is to be told.
     """
-    outcomes: list[ChangeOutcome] = []
-    for change in plan.changes:
-        if reason := _reason_not_to_try(change, outcomes):
-            outcome = ChangeOutcome(change, not_tried=reason)
-        else:
-            outcome = _attempted(client, change, comment)
-        on_outcome(outcome)
-        outcomes.append(outcome)
-    return outcomes
+
+    client: Client
+    comment: str
+    on_outcome: Callable[[ChangeOutcome], None]
+    on_note: Callable[[str], None]
+    outcomes: list[ChangeOutcome] = field(default_factory=list)
+    _knows_sets: bool = True
+
+    def carry_out(self, plan: Plan) -> list[ChangeOutcome]:
+        """Make every change and return the outcomes; a failure does not prevent those of others.
+
+        But of the rules of a stream all are changed or none; and they are not if the change of the
+        stream has failed, or of a list that one of them names. Nothing more is tried once the
+        service does not answer.
+        """
+        for part in parts_of(plan):
+            if isinstance(part, RuleSet):
+                self._make_together(part)
+            else:
+                self._make_alone(part)
+        return self.outcomes
+
+    def _make_alone(self, change: Change) -> None:
+        reason = _reason_not_to_try(change, self.outcomes)
+        self._tell(
+            ChangeOutcome(change, not_made=reason)
+            if reason
+            else _attempted(self.client, change, self.comment)
+        )
+
+    def _make_together(self, rules: RuleSet) -> None:
+        if not self._knows_sets:
+            for change in rules.changes:
+                self._make_alone(change)
+            return
+        reasons = [_reason_not_to_try(change, self.outcomes) for change in rules.changes]
+        if any(reasons) or self._has_failed(rules.stream):
+            for change, reason in zip(rules.changes, reasons, strict=True):
+                self._tell(ChangeOutcome(change, not_made=reason or _TOGETHER, is_in_set=True))
+            return
+        try:
+            epoch = rules.send(self.client, self.comment)
+        except ServiceError as error:
+            if isinstance(error, NotFound) and not error.flaws:
+                self._knows_sets = False
+                self.on_note("The service knows no change sets yet: rules are changed one by one.")
+                self._make_together(rules)
+            else:
+                self._tell_refused(rules, error)
+            return
+        for change in rules.changes:
+            self._tell(ChangeOutcome(change, change.actions, is_in_set=True))
+        if epoch is not None:
+            more = "" if rules.is_last else "; more than fits into a set, so others follow"
+            self.on_note(f"Stream {rules.stream}: epoch {epoch}{more}")
+
+    def _tell_refused(self, rules: RuleSet, error: ServiceError) -> None:
+        refusals = rules.refusals(error)
+        if not any(refusals):  # it is not about single rules
+            refusals = [error] * len(refusals)
+        for change, refusal in zip(rules.changes, refusals, strict=True):
+            reason = "" if refusal else _TOGETHER
+            self._tell(ChangeOutcome(change, error=refusal, not_made=reason, is_in_set=True))
+
+    def _has_failed(self, stream: str) -> bool:
+        """Return whether a set of the stream has failed, of which this is another part."""
+        return any(
+            each.is_in_set and each.change.stream == stream and not each.is_made
+            for each in self.outcomes
+        )
+
+    def _tell(self, outcome: ChangeOutcome) -> None:
+        self.on_outcome(outcome)
+        self.outcomes.append(outcome)
 
 
 def _reason_not_to_try(change: Change, before: list[ChangeOutcome]) -> str:
@@ -111,7 +190,7 @@ def _attempted(client: Client, change: Change, comment: str) -> ChangeOutcome:
     except ServiceError as error:
         return ChangeOutcome(change, tuple(made), error)
     except UnreadableList as error:
-        return ChangeOutcome(change, tuple(made), not_tried=f"{error}")
+        return ChangeOutcome(change, tuple(made), not_made=f"{error}")
     return ChangeOutcome(change, tuple(made))
 
 

@@ -59,8 +59,8 @@ class Reporter:
         if outcome.is_made:
             self.out.print(Text(f"done: {actions} {name}"))
             return
-        if outcome.not_tried:
-            told = f"not tried: {actions} {name}: {outcome.not_tried}"
+        if outcome.not_made:
+            told = f"not made: {actions} {name}: {outcome.not_made}"
             self.err.print(Text(told, style="red"))
             return
         reason = "was changed by somebody else meanwhile; " if outcome.is_outdated else ""
@@ -69,21 +69,20 @@ class Reporter:
         if outcome.is_outdated:
             self.err.print(Text("    their changes were not overwritten; run apply again"))
 
+    def note(self, told: str) -> None:
+        """Write what is to be told of several changes."""
+        self.out.print(Text(told))
+
     def failure(self, outcomes: Sequence[ChangeOutcome]) -> None:
         """Write what was changed and what was not, once something has failed."""
         failed = sum(1 for outcome in outcomes if outcome.error)
-        not_tried = sum(1 for outcome in outcomes if outcome.not_tried)
+        not_made = sum(1 for outcome in outcomes if outcome.not_made)
         told = f"{failed} of {len(outcomes)} changes failed"
-        told += f", {not_tried} more were not tried." if not_tried else "."
+        told += f", {not_made} more were not made." if not_made else "."
         self.err.print(Text(told, style="bold red"))
         parts = [("changed", each.change, each.made) for each in outcomes]
-        parts += [
-            ("perhaps changed", each.change, each.left[:1]) for each in outcomes if each.is_unknown
-        ]
-        parts += [
-            ("not changed", each.change, each.left[1:] if each.is_unknown else each.left)
-            for each in outcomes
-        ]
+        parts += [("perhaps changed", each.change, each.perhaps_made) for each in outcomes]
+        parts += [("not changed", each.change, each.left) for each in outcomes]
         for state, change, actions in parts:
             if actions:
                 self.err.print(Text(f"    {state}: {_told(actions)} {change.name}"))

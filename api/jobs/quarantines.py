@@ -11,15 +11,19 @@ from typing import Final
 
 from sqlalchemy.orm import Session
 
+from api.audit.actions import QUARANTINE
 from api.audit.log import record
-from api.audit.repository import ChangeFilter, changes_below
+from api.audit.repository import ChangeFilter, changes_below, forget_failed_events_but
+from api.audit.tables import Change, FailedEvent
 from api.jobs.tables import Job
 from api.processors.repository import processor_of
 from api.transactions import Writing
 from api.web.paging import NEWEST
-from contract.reports import RunningVersion
+from contract.canonical import canonical_json
+from contract.reports import FailedAt, RunningVersion
 
-ACTION: Final = "processor.quarantine"
+KEPT_EVENTS: Final = 20
+"""Of so many quarantines of a rule it is kept where in the events it failed."""
 
 _ACKNOWLEDGED: Final = "processor.acknowledge"
 _SEEN: Final = 50
@@ -42,20 +46,32 @@ def note(writing: Writing, job: Job, quarantined: RunningVersion) -> None:
         return
     if _is_noted(writing.session, job.stream, quarantined, subject):
         return
-    record(
+    change = record(
         writing,
-        ACTION,
+        QUARANTINE,
         stream=job.stream,
         processor_id=quarantined.processor_id,
         new_version=quarantined.version,
         subject=subject,
     )
+    if quarantined.failed_at is not None:
+        _keep_event(writing.session, change, quarantined.processor_id, quarantined.failed_at)
+
+
+def _keep_event(session: Session, change: Change, processor_id: str, failed_at: FailedAt) -> None:
+    session.flush()
+    content = canonical_json(
+        {"key": failed_at.key, "time": failed_at.time_ms, "event": failed_at.event}
+    )
+    session.add(FailedEvent(change_id=change.id, processor_id=processor_id, content=content))
+    session.flush()
+    forget_failed_events_but(session, processor_id, KEPT_EVENTS)
 
 
 def _is_noted(session: Session, stream: str, quarantined: RunningVersion, subject: str) -> bool:
     wanted = ChangeFilter(stream=stream, processor=quarantined.processor_id)
     for change in changes_below(session, wanted, NEWEST, _SEEN):
-        if change.action == ACTION:
+        if change.action == QUARANTINE:
             if (change.new_version, change.subject) == (quarantined.version, subject):
                 return True
         elif change.action != _ACKNOWLEDGED and change.action.startswith("processor."):

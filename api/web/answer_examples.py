@@ -793,6 +793,12 @@ ANSWER_EXAMPLES: Final[dict[str, dict[str, Any]]] = {
         "subject": "failed-logins",
         "comment": "three instead of five",
         "request_id": "c1f0a9d2e4b84b57",
+        "failed_at": None,
+    },
+    "FailurePlace": {
+        "key": ["eve"],
+        "time": _SEEN,
+        "event": {"user": "eve", "action": "fail", "amount": 0.0},
     },
     "Overview": {
         "at": _SEEN,

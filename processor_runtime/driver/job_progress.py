@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from cep.nfa.step_counts import StepCounts
-from contract.reports import RunningState, TimeMode
+from contract.reports import FailedAt, RunningState, TimeMode
 from processor_runtime.driver.batch_record import BatchRecord
 from processor_runtime.driver.job_status import JobStatus, Totals, VersionStatus
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS
@@ -18,7 +18,8 @@ from processor_runtime.stages.asked_keys import joined
 from processor_runtime.stages.key_stage import EventCounts
 from processor_runtime.stages.shard_status import RuleCounts, ShardStatus
 
-_Version = tuple[str, int]
+VersionOf = tuple[str, int]
+"""A processor and the number of its version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +38,16 @@ class JobProgress:
         shards: how many shards there are.
         time_mode: what makes the time of the job go on.
         throttled_until_ms: the event time until which processors are throttled, by id.
+        failed_at: where versions failed that are quarantined, as far as it is known.
     """
 
     shards: int
     time_mode: TimeMode | None = None
     newest_ms: int | None = None
     throttled_until_ms: Mapping[str, int] = field(default_factory=dict)
+    failed_at: Mapping[VersionOf, FailedAt] = field(default_factory=dict)
     _counts: EventCounts = field(default_factory=EventCounts)
-    _rules: dict[_Version, RuleCounts] = field(default_factory=dict)
+    _rules: dict[VersionOf, RuleCounts] = field(default_factory=dict)
     _sizes: dict[int, _Size] = field(default_factory=dict)
 
     def add(
@@ -119,7 +122,7 @@ class JobProgress:
         busy = {rule_id for size in self._sizes.values() for rule_id in size.partial_matches}
         return [item.rule_id for item in timeline.intervals if item.rule_id not in busy]
 
-    def _count(self, version: _Version, counts: RuleCounts) -> None:
+    def _count(self, version: VersionOf, counts: RuleCounts) -> None:
         total = self._rules.setdefault(version, RuleCounts())
         total.events += counts.events
         total.matches += counts.matches
@@ -155,7 +158,7 @@ class JobProgress:
 
     def _versions(self, timeline: Timeline) -> Iterable[VersionStatus]:
         open_now, state_bytes = self._held_by_version()
-        found: dict[_Version, VersionStatus] = {}
+        found: dict[VersionOf, VersionStatus] = {}
         for interval in timeline.intervals:
             state = _state(interval, self.newest_ms)
             if state is not None:
@@ -178,6 +181,7 @@ class JobProgress:
                 steps=self._steps((item.processor_id, item.version)),
                 error=item.reason,
                 traceback=item.traceback,
+                failed_at=self.failed_at.get((item.processor_id, item.version)),
             )
         # What came before its end is counted until the watermark has passed it.
         for key in self._rules.keys() - found.keys():
@@ -190,13 +194,13 @@ class JobProgress:
             )
         return found.values()
 
-    def _held_by_version(self) -> tuple[Counter[_Version], Counter[_Version]]:
+    def _held_by_version(self) -> tuple[Counter[VersionOf], Counter[VersionOf]]:
         """Return open partial matches by version, and its share by them of the shards' bytes.
 
         Rules of one shape hold their events and partial matches together, so that none has bytes of
         its own.
         """
-        open_now, state_bytes = Counter[_Version](), Counter[_Version]()
+        open_now, state_bytes = Counter[VersionOf](), Counter[VersionOf]()
         for size in self._sizes.values():
             everything = sum(size.partial_matches.values())
             for rule_id, count in size.partial_matches.items():
@@ -225,10 +229,10 @@ class JobProgress:
             throttled_until_ms=self.throttled_until_ms.get(interval.processor_id),
         )
 
-    def _steps(self, version: _Version) -> dict[str, StepCounts]:
+    def _steps(self, version: VersionOf) -> dict[str, StepCounts]:
         return self._rules.get(version, RuleCounts()).steps
 
-    def _version_totals(self, version: _Version) -> Totals:
+    def _version_totals(self, version: VersionOf) -> Totals:
         counts = self._rules.get(version, RuleCounts())
         return Totals(
             counts.events,
@@ -257,6 +261,6 @@ def _state(interval: Interval, newest_ms: int | None) -> RunningState | None:
     return "draining" if interval.drains and next_ms < interval.drains_until_ms else None
 
 
-def _version_of(rule_id: str) -> _Version:
+def _version_of(rule_id: str) -> VersionOf:
     processor_id, version, _ = rule_id.rsplit("@", 2)
     return processor_id, int(version)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from cep.nfa.step_counts import StepCounts
 from contract.asked_keys import KeyAnswer
-from contract.reports import RunningState, TimeMode
+from contract.reports import FailedAt, RunningState, TimeMode
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,8 @@ class VersionStatus:
     """The status of one version of a processor in the job.
 
     `active_from_ms` and `active_until_ms` bound its interval in event time, `last_match_ms` is the
-    event time of its newest match; `error` and `traceback` say why it is quarantined. `state_bytes`
+    event time of its newest match; `error` and `traceback` say why it is quarantined, `failed_at`
+    where, if this start of the job knows. `state_bytes`
     is its share of the state in proportion to its partial matches, because rules share state.
     `steps` is its funnel since this instance started, by the names of steps. While its budget is
     spent, `throttled_until_ms` is the event time from which it has another.
@@ -63,6 +64,7 @@ class VersionStatus:
     traceback: str = ""
     steps: Mapping[str, StepCounts] = field(default_factory=dict)
     throttled_until_ms: int | None = None
+    failed_at: FailedAt | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from processor_runtime.job_file.field_types import (
     JobFilePart,
     OptionText,
 )
-from processor_runtime.job_file.outputs import DeltaOutput, KafkaOutput, Output
+from processor_runtime.job_file.outputs import DeltaOutput, KafkaOutput, Output, ServiceOutput
 from processor_runtime.job_file.service import ServiceConnection
 from processor_runtime.job_file.source import Source
 from processor_runtime.job_file.timing import Timing, Trigger
@@ -124,10 +124,18 @@ class JobFile(JobFilePart):
 
     @property
     def row_kinds(self) -> frozenset[str]:
-        """The kinds of rows that some output takes."""
-        kinds = {kind for output in self.outputs for kind in output.row_kinds}
-        has_tags = any(output.side_tags for output in self.outputs)
-        return frozenset({*kinds, "side"} if has_tags else kinds)
+        """The kinds of rows that some output takes, or that are looked into for the service."""
+        kinds: set[str] = {kind for output in self.outputs for kind in output.row_kinds}
+        if any(output.side_tags for output in self.outputs):
+            kinds.add("side")
+        if self.tells_events:
+            kinds.add("error")
+        return frozenset(kinds)
+
+    @property
+    def tells_events(self) -> bool:
+        """Whether the rule service is told of single events: it is of matches, if of any."""
+        return any(isinstance(output, ServiceOutput) for output in self.outputs)
 
     @property
     def limits_per_key(self) -> Limits:

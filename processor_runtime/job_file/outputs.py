@@ -6,6 +6,7 @@ Rows have a kind: `match`, `timeout`, `side` (side outputs of process functions,
 tag), `late` and `error` (malformed rows and processors that raised).
 """
 
+import base64
 import re
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
@@ -133,7 +134,8 @@ class KafkaOutput(_Output):
     schema_registry: Options = Field(default={})
     """For avro and protobuf: `url` of the registry, and settings of Confluent's client."""
     schema_file: Path | None = None
-    """For avro: a file with the schema, as JSON. Left out: Percept's own."""
+    """A file with the schema: JSON for avro, a set of descriptors for protobuf; without a registry
+    all schemas with their ids, as JSON. Left out: Percept's own."""
     register_schema: bool = True
     """Register the schema under the topic's subject; false: it must be there, and without
     schema_file the newest is used."""
@@ -146,13 +148,23 @@ class KafkaOutput(_Output):
         """
         if self.value_format == "json":
             return None
+        registry = tuple(self.schema_registry.items())
+        schema = self._written_schema()
+        return OutputForm(self.value_format, self.topic, registry, schema, self.register_schema)
+
+    def _written_schema(self) -> str:
+        """Return what is in the file: text, or a set of descriptors as Base64."""
+        if self.schema_file is None:
+            return ""
         try:
-            path = self.schema_file
-            schema = "" if path is None else path.read_text(encoding="utf-8")
+            content = self.schema_file.read_bytes()
+            if not content.strip():
+                raise KafkaOptionError("schema_file: the file is empty")
+            if self.value_format == "protobuf" and self.schema_registry:
+                return base64.b64encode(content).decode()
+            return content.decode()
         except (OSError, UnicodeDecodeError) as error:
             raise KafkaOptionError(f"schema_file: cannot be read: {error}") from None
-        registry = tuple(self.schema_registry.items())
-        return OutputForm(self.value_format, self.topic, registry, schema, self.register_schema)
 
     @model_validator(mode="after")
     def _knows_its_schema(self) -> Self:
@@ -168,13 +180,13 @@ class KafkaOutput(_Output):
                 f"value_format: {self.value_format} is written by Percept's own connector alone. "
                 "Write connector: percept, or value_format: json"
             )
-        if "url" not in self.schema_registry:
-            raise ValueError("schema_registry: url is missing, such as https://registry:8081")
-        if self.schema_file is not None and self.value_format == "protobuf":
+        if not self.schema_registry and self.schema_file is None:
             raise ValueError(
-                "schema_file: this is for avro. Register the message with the registry, and write "
-                "register_schema: false"
+                f"value_format: {self.value_format} needs schema_registry, or where none can be "
+                "reached schema_file with its schemas and their ids"
             )
+        if self.schema_registry and "url" not in self.schema_registry:
+            raise ValueError("schema_registry: url is missing, such as https://registry:8081")
         return self
 
     @model_validator(mode="after")

@@ -13,8 +13,10 @@ class OutputForm:
     Args:
         name: avro or protobuf.
         topic: where they go.
-        registry: settings of Confluent's client, `url` among them.
-        schema: of Avro, as JSON; empty = Percept's own, or the newest of the registry.
+        registry: settings of Confluent's client, `url` among them; empty = there is none.
+        schema: what is in the file, empty = Percept's own or the newest of the registry. For Avro
+            JSON, for Protobuf a set of descriptors as Base64; without a registry a JSON list of
+            schemas with their ids.
         registers: whether the schema is registered; otherwise it must be there.
     """
 

@@ -52,6 +52,11 @@ class SchemasInFile:
             raise SchemaRegistryError(404, 40402, f"the file has no {subject_name} {version}")
         return self.by_version[subject_name, version]
 
+    def get_latest_version(self, subject_name: str, *_how: Any) -> RegisteredSchema:
+        """Return the newest schema of a subject."""
+        versions = [version for subject, version in self.by_version if subject == subject_name]
+        return self.get_version(subject_name, max(versions, default=0))
+
     def config(self) -> dict[str, Any]:
         """Return the settings of a client, which has none."""
         return {}

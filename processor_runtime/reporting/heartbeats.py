@@ -77,6 +77,7 @@ def running_version(status: VersionStatus) -> RunningVersion:
         throttled_until_ms=event_time_or_none(status.throttled_until_ms),
         error=status.error,
         traceback=status.traceback,
+        failed_at=status.failed_at,
         steps=[
             _step(name, counts) for name, counts in islice(status.steps.items(), STEPS_PER_VERSION)
         ],

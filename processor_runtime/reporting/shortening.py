@@ -11,16 +11,24 @@ from typing import Any, Final
 
 from pydantic_core import to_json
 
-from contract.reports import EVENTS_BYTES, OUTPUT_BYTES, ReportedGroup, ReportedMatch
+from contract.report_values import event_time_or_none
+from contract.reports import (
+    EVENTS_BYTES,
+    FAILED_EVENT_BYTES,
+    LEFT_OUT,
+    OUTPUT_BYTES,
+    FailedAt,
+    ReportedGroup,
+    ReportedMatch,
+)
 from processor_runtime.rows.match_identity import match_identity
-
-LEFT_OUT: Final = "percept_left_out"
-"""Key of the object that replaces what is left out; its value says what that was."""
 
 _IN_GROUPS: Final = frozenset({"match", "suppressed", "grouped"})
 """Kinds of rows whose tag is their group."""
 _KEY_VALUES: Final = 20
 _KEY_TEXT_LENGTH: Final = 1_000
+_VALUE_BYTES: Final = 400
+"""So much is told of a value of an event that is too long to be told as it is."""
 
 _Events = dict[str, list[dict[str, Any]]]
 
@@ -78,6 +86,38 @@ def reported_group(row: Mapping[str, Any]) -> ReportedGroup:
         from_ms=told["from_ms"],
         until_ms=told["until_ms"],
     )
+
+
+def failed_at(row: Mapping[str, Any]) -> FailedAt:
+    """Return where a rule failed, by the row of its error.
+
+    Args:
+        row: the columns of an output row; `key` and `events` are JSON text or `None`.
+    """
+    event = _json(row["events"], None)
+    return FailedAt(
+        key=[_key_value(value) for value in _json(row["key"], [])[:_KEY_VALUES]],
+        time_ms=event_time_or_none(row["end_ms"]),
+        event=None if event is None else _shortened_event(event),
+    )
+
+
+def _shortened_event(event: dict[str, Any]) -> dict[str, Any]:
+    """Return an event, of a long one the fields that fit, each cut if it is long."""
+    if len(to_json(event)) <= FAILED_EVENT_BYTES:
+        return event
+    told: dict[str, Any] = {}
+    left = FAILED_EVENT_BYTES - _VALUE_BYTES
+    for name, value in event.items():
+        size_bytes = len(to_json(value))
+        field = {name: value if size_bytes <= _VALUE_BYTES else {LEFT_OUT: f"{size_bytes} bytes"}}
+        left -= len(to_json(field))
+        if left < 0:
+            break
+        told |= field
+    if len(told) < len(event):
+        told[LEFT_OUT] = f"{len(event) - len(told)} of {len(event)} fields"
+    return told
 
 
 def shortened_output(output: Any) -> Any:

@@ -281,6 +281,7 @@ class StreamingJob:
             fails_on_error=self.job_file.on_error == "fail",
             has_ticks=self.job_file.has_ticks,
             asked=lambda: () if parts.reporter is None else parts.reporter.asked,
+            tells_events=self.job_file.tells_events,
         )
         fit_sources(parts.files, has_ticks=self.job_file.has_ticks)
         self.spark.conf.set("spark.sql.shuffle.partitions", str(parts.identity.shards))

@@ -32,6 +32,7 @@ from processor_runtime.rules.alerts import budgets_of, groupings_of
 from processor_runtime.schedule.timeline import Timeline
 from processor_runtime.spark.batch_frame import BatchFrame
 from processor_runtime.spark.checkpoint_files import CheckpointFiles
+from processor_runtime.spark.failed_events import failed_events
 from processor_runtime.spark.plan.stages import STATUS
 from processor_runtime.spark.plan.worker_rules import PROPERTY, PinnedBatch, shipped_name
 from processor_runtime.spark.shipped_files import ShippedFiles
@@ -88,6 +89,7 @@ class MicroBatches:
         fails_on_error: whether a processor that cannot run ends the job.
         has_ticks: whether the query has a source of ticks.
         asked: gives the keys that somebody asks about.
+        tells_events: whether events at which rules fail are told in the status of the job.
     """
 
     spark: SparkSession
@@ -106,6 +108,7 @@ class MicroBatches:
     fails_on_error: bool = False
     has_ticks: bool = False
     asked: Callable[[], Sequence[AskedKey]] = tuple
+    tells_events: bool = False
     alerts: AlertStates = field(init=False)
     _told: tuple[Timeline, AlertRules] | None = field(default=None, init=False)
     _unsuppressed: set[str] = field(default_factory=set, init=False)
@@ -171,7 +174,20 @@ class MicroBatches:
         rows.add(told)
         with times.part("write outputs"):
             self.outputs.write(rows.frame, times.batch_id, row_counts)
+        if self.tells_events:
+            self._keep_failed_events(frame, pin.timeline, statuses)
         return statuses, alerts
+
+    def _keep_failed_events(
+        self, frame: DataFrame, timeline: Timeline, statuses: list[ShardStatus]
+    ) -> None:
+        """Keep where versions failed as long as they are quarantined."""
+        known = self.progress.failed_at
+        quarantined = {(item.processor_id, item.version) for item in timeline.quarantined}
+        self.progress.failed_at = {
+            **{version: known[version] for version in quarantined & known.keys()},
+            **failed_events(frame, failed_versions(timeline, statuses)),
+        }
 
     def _evaluated(self, frame: DataFrame, batch_id: int) -> list[ShardStatus]:
         try:

@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
+from api.client import Client
 from api.store.database import Database, migrate
-from tests.api.documents import STREAM, processor_document
+from tests.api.documents import PATTERN, STREAM, processor_document
 from tests.api.listening import ListeningService, listening_service
 from tests.api.running import (
     Publish,
@@ -142,6 +143,14 @@ def listening(migrated_store: Callable[[str], str]) -> Iterator[ListeningService
     """A service on SQLite with the stream `logins`, listening on a port of its own."""
     with listening_service(migrated_store("sqlite")) as running:
         yield running
+
+
+@pytest.fixture
+def client(listening: ListeningService) -> Iterator[Client]:
+    """A client of that service, which has the rule `failed-logins` with a window of a minute."""
+    with listening.client() as connected:
+        connected.create(processor_document(pattern=PATTERN | {"within": "1 minute"}))
+        yield connected
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,9 @@ from percept.command_line import app
 from processor_runtime.backtest.worker.archives import Archive, BadArchive, read_archives
 from processor_runtime.backtest.worker.turns import Worker, WorkLimits
 from processor_runtime.reporting.rule_service import RuleService
+from tests.api.archives import run, write_archive
 from tests.api.documents import PATTERN, processor_document
-from tests.api.listening import KEYS, ListeningService
+from tests.api.listening import ListeningService
 from tests.api.triage import bulk, found, post, selected
 from tests.patience import PATIENCE_SECONDS, eventually
 
@@ -45,44 +46,8 @@ AS_MANY = {"partial_matches_per_key": 10_000_000}
 
 
 @pytest.fixture
-def client(listening: ListeningService) -> Iterator[Client]:
-    with listening.client() as connected:
-        connected.create(processor_document(pattern=PATTERN | {"within": "1 minute"}))
-        yield connected
-
-
-@pytest.fixture
 def archive(tmp_path: Path) -> Path:
-    """Events of three files: one match on `eve` within a minute, one on `bob` within an hour."""
-    folder = tmp_path / "archive"
-    folder.mkdir()
-    actions = ("fail", "fail", "fail", "login")
-    for number, (user, step_ms) in enumerate((("eve", 1_000), ("bob", 60_000))):
-        events = [
-            {"user": user, "action": action, "amount": 1.5, "ts": START_MS + place * step_ms}
-            for place, action in enumerate(actions)
-        ]
-        lines = [json.dumps(event | {"ts": iso(event["ts"])}) for event in events]
-        (folder / f"{number}.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    (folder / "_SUCCESS").write_text("", encoding="utf-8")
-    (folder / ".writing.jsonl").write_text("{", encoding="utf-8")
-    return folder
-
-
-def iso(time_ms: Any) -> str:
-    return f"{pl.Series([time_ms]).cast(pl.Datetime('ms')).dt.to_string('iso:strict')[0]}Z"
-
-
-def run(listening: ListeningService, archive: Path, **limits: Any) -> int:
-    service = RuleService(listening.url, lambda: listening.service.token_of[Role.JOB])
-    archives = read_archives([f"logins={archive}"])
-    stop = threading.Event()
-    try:
-        return Worker(service, "one", archives, WorkLimits(**limits), KEYS, stop).run(
-            until_idle=True
-        )
-    finally:
-        service.close()
+    return write_archive(tmp_path / "archive", START_MS)
 
 
 # --- what it finds
@@ -110,7 +75,7 @@ def test_it_finds_what_the_command_line_finds(
     for name, document in files.items():
         (tmp_path / name).write_text(json.dumps(document), encoding="utf-8")
     words = ["backtest", str(tmp_path / "wide.yaml"), "--against", str(tmp_path / "old.yaml")]
-    for path in sorted(archive.glob("[0-9]*")):
+    for path in sorted(archive.glob("[a-z]*.jsonl")):
         words += ["--events", str(path)]
     said = CliRunner().invoke(app, [*words, "--json"])
     assert said.exit_code == 0, said.output
@@ -162,7 +127,7 @@ def test_lists_that_a_rule_names_are_brought_to_the_worker(
 def test_parquet_of_the_right_types_and_of_others_are_read_alike(
     listening: ListeningService, client: Client, archive: Path, tmp_path: Path
 ) -> None:
-    frame = pl.concat([pl.read_ndjson(path) for path in sorted(archive.glob("[0-9]*"))])
+    frame = pl.concat([pl.read_ndjson(path) for path in sorted(archive.glob("[a-z]*.jsonl"))])
     typed = frame.with_columns(pl.col("ts").str.to_datetime(time_unit="us", time_zone="UTC"))
     reports = []
     for name, content in (("texts", frame), ("times", typed), ("less", typed.drop("amount"))):
@@ -366,9 +331,9 @@ def test_the_command_runs_what_waits_and_ends(
 
 
 def test_archives_are_files_folders_and_patterns(archive: Path) -> None:
-    for place in (f"{archive}", f"{archive}/*.jsonl", f"{archive.parent}/**/[0-9].jsonl"):
+    for place in (f"{archive}", f"{archive}/*.jsonl", f"{archive.parent}/**/[a-z]*.jsonl"):
         names = [path.name for path in Archive("logins", place).files()]
-        assert names == ["0.jsonl", "1.jsonl"], place
+        assert names == ["bob.jsonl", "eve.jsonl"], place
     with pytest.raises(BadArchive, match="no files of events"):
         Archive("logins", f"{archive}/*.csv").files()
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import polars as pl
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -23,10 +22,10 @@ from percept.command_line import app
 from processor_runtime.backtest.worker.archives import read_archives
 from processor_runtime.backtest.worker.turns import Worker, WorkLimits
 from processor_runtime.reporting.rule_service import RuleService
-from tests.api.documents import PATTERN, processor_document
+from tests.api.archives import run, write_archive
+from tests.api.documents import processor_document
 from tests.api.listening import KEYS, ListeningService
 from tests.api.running import Publish, ServiceUnderTest
-from tests.api.test_backtest_worker import run
 from tests.api.test_backtests import claim, of_job, outcome, report, request
 from tests.patience import PATIENCE_SECONDS
 
@@ -273,27 +272,8 @@ def test_what_cannot_be_asked_is_refused(with_stream: ServiceUnderTest, publish:
 
 
 @pytest.fixture
-def client(listening: ListeningService) -> Iterator[Client]:
-    with listening.client() as connected:
-        connected.create(processor_document(pattern=PATTERN | {"within": "1 minute"}))
-        yield connected
-
-
-@pytest.fixture
 def archive(tmp_path: Path) -> Path:
-    folder = tmp_path / "archive"
-    folder.mkdir()
-    actions = ("fail", "fail", "fail", "login")
-    for user, step_ms in (("eve", 1_000), ("bob", MINUTE)):
-        events = {
-            "user": [user] * 4,
-            "action": list(actions),
-            "amount": [1.5] * 4,
-            "ts": [place * step_ms for place in range(4)],
-        }
-        frame = pl.DataFrame(events).with_columns(pl.col("ts").cast(pl.Datetime("ms", "UTC")))
-        frame.write_parquet(folder / f"{user}.parquet")
-    return folder
+    return write_archive(tmp_path / "archive", 0)
 
 
 Told = Callable[..., Any]

@@ -13,8 +13,10 @@ from typer.testing import CliRunner, Result
 from api.access.authentication import Role
 from api.client import Client, Processor, Unreachable
 from api.code.commands import signing_key
-from api.gitops import commands, execution
+from api.gitops import commands, rule_sets
+from api.gitops.changes import Plan
 from api.gitops.comparison import text_diff
+from api.gitops.execution import Execution
 from cep import Pattern, select
 from cep.signing.code import CodeUse, sign
 from cep.signing.keys import SigningKey
@@ -28,6 +30,7 @@ APP.command()(commands.export)
 ID = "failed-logins"
 OTHER_PATTERN = PATTERN | {"within": "5 minutes"}
 PAYMENTS = STREAM | {"name": "payments"}
+WITHOUT_ACTION = STREAM | {"schema": "user STRING, ts TIMESTAMP"}
 
 Run = Callable[..., Result]
 
@@ -613,13 +616,49 @@ def test_a_url_over_which_the_token_would_leak_is_bad_input(
 # --- others change things, too
 
 
-def test_a_change_made_meanwhile_is_told_and_not_lost(
+def test_rules_of_a_stream_are_one_epoch(
+    run: Run, client: Client, tmp_path: Path, listening: ListeningService
+) -> None:
+    client.register_stream(PAYMENTS)
+    for name in ("old", "gone"):
+        client.publish("logins", name, pattern=PATTERN, key_by=["user"])
+    later = processor_document(id="new", effective_from="2030-01-01T00:00:00Z")
+    write(
+        tmp_path / "a.yaml",
+        processor_document(id="old", pattern=OTHER_PATTERN, owner="fraud", paused=True),
+        processor_document(id="new"),
+        later,
+        processor_document(id="quiet", paused=True),
+        processor_document(id="other", stream="payments"),
+    )
+    result = run("apply", "-f", tmp_path, "--prune", "--comment", "commit 1a2b")
+
+    assert result.exit_code == 0
+    assert plan_of(result)[-7:] == [
+        "done: pause + new version old",
+        "done: create + new version new",
+        "done: create, paused quiet",
+        "done: delete gone",
+        "Stream logins: epoch 4",
+        "done: create other",
+        "Stream payments: epoch 2",
+    ]
+    told = listening.service.client.get("/v1/changes?stream=logins&epoch=4").json()["items"]
+    assert {change["comment"] for change in told} == {"commit 1a2b"}
+    assert {change["processor_id"] for change in told} == {"old", "new", "quiet", "gone"}
+    assert "4 unchanged" in run("apply", "-f", tmp_path, "--prune").output
+
+
+def test_a_change_made_meanwhile_is_told_and_not_lost_and_no_other_is_made(
     run: Run, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    client.register_stream(PAYMENTS)
     for name in ("a", "b"):
         client.publish("logins", name, pattern=PATTERN, key_by=["user"])
     write(
-        tmp_path / "a.yaml", *(processor_document(id=name, severity="low") for name in ("a", "b"))
+        tmp_path / "a.yaml",
+        *(processor_document(id=name, severity="low") for name in ("a", "b")),
+        processor_document(id="c", stream="payments"),
     )
     theirs: list[Processor] = []
     meanwhile(
@@ -629,10 +668,20 @@ def test_a_change_made_meanwhile_is_told_and_not_lost(
     result = run("apply", "-f", tmp_path)
 
     assert result.exit_code == 1
-    assert "failed: new version a: was changed by somebody else meanwhile" in result.output
-    assert "done: new version b" in result.output
-    assert "1 of 2 changes failed." in result.output
+    lines = result.output.splitlines()
+    told = "failed: new version a: was changed by somebody else meanwhile; 412 Rule 'a' has changed"
+    assert any(line.startswith(told) for line in lines)
+    together = "rules of a stream are changed together or not at all"
+    assert f"not made: new version b: {together}" in lines
+    assert "done: create c" in lines
+    assert lines[-4:] == [
+        "1 of 3 changes failed, 1 more were not made.",
+        "    changed: create c",
+        "    not changed: new version a",
+        "    not changed: new version b",
+    ]
     assert client.get("a") == theirs[0]
+    assert client.get("b").version == 1
 
 
 def test_what_waits_for_a_stream_is_not_tried_if_its_change_fails(
@@ -645,22 +694,40 @@ def test_what_waits_for_a_stream_is_not_tried_if_its_change_fails(
 
     assert result.exit_code == 1
     lines = result.output.splitlines()
-    at = lines.index("1 of 3 changes failed, 1 more were not tried.")
+    at = lines.index("1 of 3 changes failed, 1 more were not made.")
     assert lines[at + 1 :] == [
         "    changed: create b",
         "    not changed: register stream payments",
         "    not changed: create a",
     ]
-    assert "not tried: create a: stream payments is not as planned" in lines
+    assert "not made: create a: stream payments is not as planned" in lines
     assert [each.id for each in client.processors()] == ["b"]
 
 
-def test_of_a_change_in_several_steps_it_is_told_which_were_taken(
+def test_a_flaw_that_only_the_change_itself_shows_is_told_of_its_rule(
     run: Run, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client.publish("logins", ID, pattern=PATTERN, key_by=["user"])
-    document = processor_document(pattern=OTHER_PATTERN, paused=True)
-    file = write(tmp_path / "a.yaml", document)
+    write(tmp_path / "a.yaml", *(processor_document(id=name) for name in ("a", "b")))
+    meanwhile(monkeypatch, lambda: client.redefine_stream(WITHOUT_ACTION, if_match="*"))
+    result = run("apply", "-f", tmp_path)
+    lines = result.output.splitlines()
+    at = lines.index("2 of 2 changes failed.")
+    assert lines[at - 7].startswith("failed: create b: 422 The document is wrong.")
+    assert lines[at - 6].startswith("  /pattern/steps/0/where (line 1, column 1): there is no col")
+    assert list(client.processors()) == []
+
+
+def test_an_older_service_is_changed_rule_by_rule(
+    run: Run, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def older(self: Client, stream: str, *_: object, **_keys: object) -> Any:
+        return self._connection.read(Processor, "POST", f"/v1/streams/{stream}/nothing", body={})
+
+    monkeypatch.setattr(Client, "change_rules", older)
+    for name in ("a", "b"):
+        client.publish("logins", name, pattern=PATTERN, key_by=["user"])
+    document = processor_document(id="b", pattern=OTHER_PATTERN, paused=True)
+    write(tmp_path / "a.yaml", processor_document(id="a", severity="low"), document)
     pause = Client.pause
 
     def pause_and_label(self: Client, name: str, **options: Any) -> Processor:
@@ -669,50 +736,79 @@ def test_of_a_change_in_several_steps_it_is_told_which_were_taken(
         return paused
 
     monkeypatch.setattr(Client, "pause", pause_and_label)
-    result = run("apply", "-f", file)
+    result = run("apply", "-f", tmp_path)
 
     assert result.exit_code == 1
-    assert result.output.splitlines()[-2:] == [
-        f"    changed: pause {ID}",
-        f"    not changed: new version {ID}",
+    lines = result.output.splitlines()
+    assert "The service knows no change sets yet: rules are changed one by one." in lines
+    assert lines[-3:] == [
+        "    changed: new version a",
+        "    changed: pause b",
+        "    not changed: new version b",
     ]
-    assert (client.get(ID).version, client.get(ID).is_paused) == (1, True)
+    assert (client.get("b").version, client.get("b").is_paused) == (1, True)
 
 
 def test_after_a_service_has_gone_nothing_more_is_tried_and_what_is_unknown_is_said(
     run: Run, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write(tmp_path / "a.yaml", *(processor_document(id=name) for name in ("a", "b", "c")))
-    create = Client.create
+    client.register_stream(PAYMENTS)
+    write(
+        tmp_path / "a.yaml",
+        *(processor_document(id=name) for name in ("a", "b")),
+        processor_document(id="b", effective_from="2030-01-01T00:00:00Z"),
+        processor_document(id="c", stream="payments"),
+    )
+    change_rules = Client.change_rules
 
-    def create_until_b(self: Client, document: dict[str, Any], **options: Any) -> Processor:
-        created = create(self, document, **options)
-        if document["id"] == "b":
-            raise Unreachable("the connection was reset")
-        return created
+    def without_answer(self: Client, *arguments: Any, **options: Any) -> Any:
+        change_rules(self, *arguments, **options)
+        raise Unreachable("the connection was reset")
 
-    monkeypatch.setattr(Client, "create", create_until_b)
+    monkeypatch.setattr(Client, "change_rules", without_answer)
     result = run("apply", "-f", tmp_path)
 
     assert result.exit_code == 1
     assert result.output.splitlines()[-4:] == [
-        "1 of 3 changes failed, 1 more were not tried.",
-        "    changed: create a",
-        "    perhaps changed: create b",
+        "2 of 3 changes failed, 1 more were not made.",
+        "    perhaps changed: create a",
+        "    perhaps changed: create + new version b",
         "    not changed: create c",
     ]
     assert [each.id for each in client.processors()] == ["a", "b"]
 
 
+@pytest.mark.parametrize("bound", ["MOST_CHANGES", "MOST_BYTES"])
+def test_more_than_a_set_takes_is_several_and_none_after_one_that_fails(
+    bound: str, run: Run, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = processor_document(id="a")
+    size = {"MOST_CHANGES": 2, "MOST_BYTES": 5 * len(json.dumps(first)) // 2 + 150}[bound]
+    monkeypatch.setattr(rule_sets, bound, size)
+    file = write(tmp_path / "a.yaml", *(processor_document(id=name) for name in "abcdef"))
+    meanwhile(monkeypatch, lambda: client.create(processor_document(id="d")))
+    result = run("apply", "-f", file)
+
+    assert result.exit_code == 1
+    assert "Stream logins: epoch 3; more than fits into a set, so others follow" in result.output
+    assert result.output.splitlines()[-7:] == [
+        "1 of 6 changes failed, 3 more were not made.",
+        "    changed: create a",
+        "    changed: create b",
+        *(f"    not changed: create {name}" for name in "cdef"),
+    ]
+    assert [each.id for each in client.processors()] == ["a", "b", "d"]
+
+
 def meanwhile(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
     """Let somebody else act between the plan and the changes."""
-    carry_out = execution.carry_out
+    carry_out = Execution.carry_out
 
-    def after_somebody_else(*arguments: Any) -> Any:
+    def after_somebody_else(self: Execution, plan: Plan) -> Any:
         act()
-        return carry_out(*arguments)
+        return carry_out(self, plan)
 
-    monkeypatch.setattr(commands, "carry_out", after_somebody_else)
+    monkeypatch.setattr(Execution, "carry_out", after_somebody_else)
 
 
 # --- exporting

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from api.access.authentication import Role
+from api.jobs.quarantines import KEPT_EVENTS
 from api.jobs.service import REMEMBERED_INSTANCES
 from contract.report_parts import VersionReport
 from contract.reports import (
+    LEFT_OUT,
     VERSIONS_PER_HEARTBEAT,
     Heartbeat,
     HeartbeatAnswer,
@@ -121,6 +123,40 @@ def test_each_quarantine_is_noted_once_in_the_log(
     newest = get(with_stream, "/v1/changes?processor=broken")["items"][0]
     assert (newest["action"], newest["comment"]) == ("processor.acknowledge", "mine")
     assert with_stream.client.post("/v1/processors/none/acknowledge").status_code == 404
+
+
+def test_where_a_version_failed_is_kept_of_its_newest_quarantines(
+    with_stream: ServiceUnderTest, publish: Publish
+) -> None:
+    for name in ("broken", "other"):
+        publish(id=name)
+    job = ReportingJob(with_stream)
+
+    def fail(name: str, number: int, **place: Any) -> None:
+        event = {"user": "eve\u2028", "n": number}
+        failed_at = {"key": ["eve", 1.5, None], "time_ms": 1_000 + number, "event": event} | place
+        job.beat(running(name))
+        job.beat(running(name, state="quarantined", error=f"boom {number}", failed_at=failed_at))
+
+    def places(name: str) -> list[Any]:
+        items = get(with_stream, f"/v1/changes?processor={name}&limit=100")["items"]
+        assert items[-1] | {"failed_at": None} == items[-1]
+        return [each["failed_at"] for each in items if each["action"] == "processor.quarantine"]
+
+    fail("other", 0, time_ms=None, event=None, key=[])
+    for number in range(KEPT_EVENTS + 3):
+        fail("broken", number)
+    newest, *_, oldest = found = places("broken")
+    assert newest == {
+        "key": ["eve", 1.5, None],
+        "time": "1970-01-01T00:00:01.022Z",
+        "event": {"user": "eve\u2028", "n": KEPT_EVENTS + 2},
+    }
+    assert [each is None for each in found] == [False] * KEPT_EVENTS + [True] * 3
+    assert oldest is None
+    assert places("other") == [{"key": [], "time": None, "event": None}]
+    fail("broken", 99, event={"note": "ü" * 3_000})
+    assert places("broken")[0]["event"] == {LEFT_OUT: "an event of 6011 bytes"}
 
 
 def test_a_job_starts_runs_goes_stale_and_stops(

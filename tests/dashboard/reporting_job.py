@@ -14,6 +14,7 @@ from contract.asked_keys import KeyAnswer, KeyAnswers
 from contract.report_parts import VersionReport
 from contract.reports import (
     Counters,
+    FailedAt,
     Heartbeat,
     HeartbeatAnswer,
     JobRegistration,
@@ -124,7 +125,14 @@ class ReportingJob:
         key = (processor_id, version)
         self.running[key] = self.running[key].model_copy(update=fields)
 
-    def quarantine(self, processor_id: str, version: int, error: str, traceback: str = "") -> None:
+    def quarantine(
+        self,
+        processor_id: str,
+        version: int,
+        error: str,
+        traceback: str = "",
+        failed_at: FailedAt | None = None,
+    ) -> None:
         """Hold a version as one that has raised an error."""
         counters = self.running[processor_id, version].counters.model_copy(update={"errors": 1})
         self.change(
@@ -133,6 +141,7 @@ class ReportingJob:
             state="quarantined",
             error=error,
             traceback=traceback,
+            failed_at=failed_at,
             counters=counters,
         )
 

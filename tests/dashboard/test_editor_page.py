@@ -168,6 +168,20 @@ def test_the_events_of_a_real_match_can_be_tried(
     expect(editor.locator(".findings")).to_contain_text("1 match")
 
 
+def test_the_newest_match_is_one_of_the_rule_also_before_its_text_is_checked(
+    admin_page: Page, dashboard: ServedDashboard, reporting_job: ReportingJob
+) -> None:
+    for name in ("failed-logins", "other"):
+        dashboard.publish(processor_document(id=name))
+    reporting_job.run_batch()
+    reporting_job.find("failed-logins", 1, events={"login": [{"user": "of this rule"}]})
+    reporting_job.find("other", 1, events={"login": [{"user": "of another"}]})
+    admin_page.route("**/v1/drafts/check", lambda _route: None)  # no answer
+    admin_page.goto("/streams/logins/rules/failed-logins/edit")
+    admin_page.get_by_role("button", name="From the newest match").click()
+    expect(admin_page.locator(".event-editor")).to_contain_text("of this rule")
+
+
 def test_a_draft_can_be_seen_as_json_and_back(editor: Page) -> None:
     write(editor, TEXT)
     expect(editor.locator(".draft-problems")).to_contain_text("valid")

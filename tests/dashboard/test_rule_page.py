@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from api.access.authentication import Role
+from contract.reports import FailedAt
 from tests.api.documents import PATTERN, processor_document
 from tests.dashboard.accessibility import violations
 from tests.dashboard.browsing import Guard
@@ -117,7 +118,10 @@ def test_a_quarantined_rule_shows_its_error_and_what_to_do(
     dashboard: ServedDashboard,
 ) -> None:
     reporting_job.run_batch()
-    reporting_job.quarantine(rule["id"], 1, "ZeroDivisionError: division by zero", "line 3, in f")
+    event: dict[str, Any] = {"ts": dashboard.clock(), "user": MARKUP, "amount": 0.0, "note": None}
+    place = FailedAt(key=["eve", 7], time_ms=dashboard.clock(), event=event)
+    error = "ZeroDivisionError: division by zero"
+    reporting_job.quarantine(rule["id"], 1, error, "line 3, in f", place)
     reporting_job.beat()
     admin_page.goto(RULE)
 
@@ -141,6 +145,12 @@ def test_a_quarantined_rule_shows_its_error_and_what_to_do(
     expect(history).to_have_count(2)
     expect(history.nth(1)).to_contain_text("ZeroDivisionError")
     expect(history.nth(1)).to_contain_text("admin token published v2")
+    history.nth(1).get_by_text("eve, 7").click()
+    facts = history.nth(1).locator(".facts")
+    expect(facts).to_contain_text(MARKUP)
+    expect(facts).to_contain_text("amount0")
+    assert admin_page.locator("img[src=x]").count() == 0
+    assert violations(admin_page) == []
 
 
 def test_a_job_that_has_fallen_silent_is_told(

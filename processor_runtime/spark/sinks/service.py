@@ -10,9 +10,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - how PySpark's functions are named everywhere
 
 from contract.problem_text import first_line
-from contract.reports import ReportedGroup, ReportedMatch
+from contract.reports import LEFT_OUT, ReportedGroup, ReportedMatch
 from processor_runtime.reporting import MatchPoster
-from processor_runtime.reporting.shortening import LEFT_OUT, reported_group, reported_match
+from processor_runtime.reporting.shortening import reported_group, reported_match
 
 ROWS_PER_BATCH: Final = 1_000
 LARGEST_BYTES: Final = 1_000_000

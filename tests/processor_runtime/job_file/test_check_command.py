@@ -272,6 +272,17 @@ def test_schemas_of_values_are_checked_without_a_registry(
     [
         ({"schema_file": "absent.avsc"}, "outputs[0].schema_file", "cannot be read"),
         ({"schema_file": "job.yaml"}, "outputs[0].schema_file", "no schema of Avro"),
+        ({"schema_file": "empty"}, "outputs[0].schema_file", "the file is empty"),
+        (
+            {"value_format": "protobuf", "schema_file": "job.yaml"},
+            "outputs[0].schema_file",
+            "Compile the .proto with protoc",
+        ),
+        (
+            {"schema_registry": {}, "schema_file": "job.yaml"},
+            "outputs[0].schema_file",
+            "not a JSON list of schemas",
+        ),
         (
             {"schema_registry": {"url": "http://r", "basic.auth.user.info": "hush-hush"}},
             "outputs[0].schema_registry",
@@ -283,6 +294,7 @@ def test_schemas_of_an_output_are_checked_without_a_registry(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: dict[str, Any], place: str, told: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").touch()
     part = {"type": "kafka", "topic": "t", "value_format": "avro"} | kafka_part()
     part |= {"schema_registry": {"url": "http://r"}} | how
     result = check(written(tmp_path, minimal(outputs=[part])), "--json")

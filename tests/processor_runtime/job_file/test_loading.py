@@ -16,6 +16,11 @@ KAFKA: dict[str, Any] = {
     "format": "kafka",
     "options": {"kafka.bootstrap.servers": "k:9092", "subscribe": "logins"},
 }
+KAFKA_OUTPUT: dict[str, Any] = {
+    "type": "kafka",
+    "topic": "t",
+    "options": {"kafka.bootstrap.servers": "k"},
+}
 
 
 def stream(**changes: Any) -> StreamDefinition:
@@ -185,6 +190,14 @@ def test_values_from_the_environment_are_in_no_message_and_no_text_of_the_job(
         ),
         ({"source": KAFKA | {"schema_file": "s.json"}}, "for value_format avro or protobuf"),
         (
+            {"outputs": [KAFKA_OUTPUT | {"value_format": "protobuf"}]},
+            "protobuf needs schema_registry, or where none can be reached schema_file",
+        ),
+        (
+            {"outputs": [KAFKA_OUTPUT | {"value_format": "avro", "schema_registry": {"uri": "x"}}]},
+            "schema_registry (line 15, column 3): url is missing",
+        ),
+        (
             {"source": KAFKA | {"value_format": "protobuf", "packages": [SPARKS_KAFKA]}},
             "is read by Percept's own Kafka connector alone",
         ),
@@ -269,12 +282,7 @@ def test_plain_http_may_stay_on_this_machine(tmp_path: Path, host: str) -> None:
 
 def test_packages_of_all_parts_are_one_setting_of_spark(tmp_path: Path) -> None:
     delta, kafka = "io.delta:delta-spark_2.13:4.0.0", "org.apache.spark:kafka_2.13:4.3.0"
-    kafka_output = {
-        "type": "kafka",
-        "topic": "t",
-        "options": {"kafka.bootstrap.servers": "k"},
-        "packages": [kafka],
-    }
+    kafka_output = KAFKA_OUTPUT | {"packages": [kafka]}
     document = minimal(
         source=KAFKA | {"packages": [kafka]},
         outputs=[{"type": "delta", "path": "/out", "packages": [delta]}, kafka_output],

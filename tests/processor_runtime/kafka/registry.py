@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import unquote
 
 
 @dataclass
@@ -35,7 +36,7 @@ class Registry:
 
     def post(self, path: str, schema: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         """Return status and content for a schema: registered, or looked up under a subject."""
-        _, subject, *is_new = path.partition("?")[0].strip("/").split("/")
+        _, subject, *is_new = parts_of(path)
         if self.fails_with is not None:
             return self.fails_with, {"error_code": self.fails_with, "message": "not now"}
         if is_new:
@@ -49,7 +50,7 @@ class Registry:
         """Return status and content for a path."""
         if self.fails_with is not None:
             return self.fails_with, {"error_code": self.fails_with, "message": "not now"}
-        match path.partition("?")[0].strip("/").split("/"):
+        match parts_of(path):
             case ["schemas", "ids", number]:
                 found = [each for each in self.schemas if str(each["id"]) == number]
             case ["subjects", subject, "versions", "latest"]:
@@ -65,6 +66,11 @@ class Registry:
         if not found:
             return 404, {"error_code": 40403, "message": "Schema not found"}
         return 200, found[0]
+
+
+def parts_of(path: str) -> list[str]:
+    """Return the parts of a path; names of imported messages have slashes in them."""
+    return [unquote(each) for each in path.partition("?")[0].strip("/").split("/")]
 
 
 @contextmanager

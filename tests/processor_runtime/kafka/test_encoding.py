@@ -191,6 +191,176 @@ def test_messages_of_ones_own_are_written_by_the_registrys_schema(schemas: Regis
         encoded(how, ROW | {"output": {"spent": "much"}})
 
 
+def set_of(*files: descriptor_pb2.FileDescriptorProto) -> str:
+    return base64.b64encode(
+        descriptor_pb2.FileDescriptorSet(file=files).SerializeToString()
+    ).decode()
+
+
+def files_of_alert(syntax: str = "proto3") -> list[descriptor_pb2.FileDescriptorProto]:
+    """Return a file whose first message names what it wants of a row, after what it imports."""
+    currency = descriptor_pb2.FileDescriptorProto(name="own/currency.proto", package="own")
+    currency.enum_type.add(name="Currency").value.add(name="EUR", number=0)
+    amount = descriptor_pb2.FileDescriptorProto(
+        name="own/amount.proto", package="own", dependency=["own/currency.proto"]
+    )
+    amount.message_type.add(name="Amount").field.add(name="value", number=1, label=1, type=1)
+    alert = descriptor_pb2.FileDescriptorProto(
+        name="own/alert.proto",
+        package="own",
+        syntax=syntax,
+        dependency=["google/protobuf/timestamp.proto", "own/amount.proto"],
+    )
+    message = alert.message_type.add(name="Alert")
+    message.field.add(name="row_id", number=1, label=1, type=9)
+    start = message.field.add(name="start_time", number=2, label=1, type=11)
+    start.type_name = ".google.protobuf.Timestamp"
+    found = message.field.add(name="output", number=3, label=1, type=11)
+    found.type_name = ".own.Alert.Found"
+    nested = message.nested_type.add(name="Found")
+    nested.field.add(name="card", number=1, label=2 if syntax == "proto2" else 1, type=9)
+    nested.field.add(name="spent", number=2, label=1, type=11, type_name=".own.Amount")
+    alert.message_type.add(name="Unused")
+    alert.source_code_info.location.add(leading_comments="of nobody's business")
+    return [currency, amount, alert]
+
+
+FITTING = ROW | {"output": {"card": "4711", "spent": {"value": 250.0}}}
+
+
+def test_messages_of_a_file_are_registered_once_with_what_they_import(schemas: Registry) -> None:
+    how = form(schemas, "protobuf", schema=set_of(*files_of_alert()))
+    values = [encoded(how, FITTING) for _ in range(2)]
+    assert values[0] == values[1]
+    read = ProtobufMessages(SchemaRegistryClient({"url": schemas.url}))
+    assert read(values[0]) == {
+        "row_id": "1f",
+        "start_time": "2026-11-23T10:00:00.250Z",
+        "output": {"card": "4711", "spent": {"value": 250.0}},
+    }
+    assert [(each["subject"], each.get("references")) for each in schemas.schemas] == [
+        ("own/currency.proto", []),
+        ("own/amount.proto", [reference("own/currency.proto")]),
+        ("alerts-value", [reference("own/amount.proto")]),
+    ]
+    assert "nobody" not in str(base64.b64decode(schemas.schemas[-1]["schema"]))
+
+
+def reference(name: str) -> dict[str, Any]:
+    return {"name": name, "subject": name, "version": 1}
+
+
+def test_messages_of_a_file_that_are_not_registered_are_told_by_their_subject(
+    schemas: Registry,
+) -> None:
+    currency, amount, alert = files_of_alert()
+    how = form(schemas, "protobuf", registers=False, schema=set_of(currency, amount, alert))
+    with pytest.raises(KafkaFailed, match=r"has not this schema under own/currency\.proto"):
+        encoded(how, FITTING)
+    encoded(form(schemas, "protobuf", schema=how.schema), FITTING)
+    before = len(schemas.schemas)
+    assert int.from_bytes(encoded(how, FITTING)[1:5], "big") == schemas.schemas[-1]["id"]
+    alert.message_type[0].field.add(name="kind", number=9, label=1, type=9)
+    other = form(schemas, "protobuf", registers=False, schema=set_of(currency, amount, alert))
+    with pytest.raises(KafkaFailed, match=r"has not this schema under alerts-value"):
+        encoded(other, FITTING)
+    assert len(schemas.schemas) == before
+
+
+def test_a_message_that_lacks_what_it_requires_is_told_with_the_row(schemas: Registry) -> None:
+    how = form(schemas, "protobuf", schema=set_of(*files_of_alert("proto2")))
+    assert encoded(how, FITTING)
+    with pytest.raises(
+        KafkaFailed, match=r"row 1f of rule tested-card does not fit .*output\.card"
+    ):
+        encoded(how, ROW | {"output": {}})
+
+
+def looped() -> list[descriptor_pb2.FileDescriptorProto]:
+    currency, amount, alert = files_of_alert()
+    currency.dependency.append(amount.name)
+    return [currency, amount, alert]
+
+
+def broken() -> list[descriptor_pb2.FileDescriptorProto]:
+    *imported, alert = files_of_alert()
+    alert.message_type[0].field[2].type_name = ".own.Nowhere"
+    return [*imported, alert]
+
+
+def without_messages() -> list[descriptor_pb2.FileDescriptorProto]:
+    *imported, alert = files_of_alert()
+    del alert.message_type[:]
+    return [*imported, alert]
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        (base64.b64encode(b'syntax = "proto3";').decode(), "no set of descriptors of Protobuf"),
+        (base64.b64encode(b"\x00" * 9).decode(), "no set of descriptors of Protobuf"),
+        (
+            set_of(*files_of_alert()[1:]),
+            r"own/currency\.proto is imported, and is not in it\. Comp",
+        ),
+        (set_of(*broken()), r"own/alert\.proto cannot be used"),
+        (set_of(*looped()), r"own/(currency|amount)\.proto cannot be used"),
+        (set_of(*looped()[:2]), "no file imports another"),
+        (set_of(*without_messages()), r"own/alert\.proto has no message, which rows are"),
+        (
+            set_of(*files_of_alert(), descriptor_pb2.FileDescriptorProto(name="b.proto")),
+            r"no file imports b\.proto, own/alert\.proto, so which",
+        ),
+    ],
+)
+def test_a_file_that_is_no_set_of_messages_is_refused_before_anything_is_written(
+    schema: str, told: str
+) -> None:
+    with pytest.raises(KafkaOptionError, match=f"schema_file: .*{told}"):
+        check_output_form(OutputForm("protobuf", "alerts", (("url", "http://r"),), schema))
+
+
+@pytest.mark.parametrize("name", ["avro", "protobuf"])
+def test_without_a_registry_the_newest_schema_of_a_file_of_schemas_is_used(
+    schemas: Registry, name: str
+) -> None:
+    own = json.dumps(OWN) if name == "avro" else set_of(*files_of_alert())
+    encoded(form(schemas, name), ROW)
+    row = ROW if name == "avro" else FITTING
+    wanted = encoded(form(schemas, name, schema=own), row)
+    offline = OutputForm(name, "alerts", (), json.dumps(schemas.schemas))
+    asked = len(schemas.asked)
+    check_output_form(offline)
+    assert encoded(offline, row) == wanted
+    assert len(schemas.asked) == asked
+
+
+@pytest.mark.parametrize(
+    ("name", "written", "told"),
+    [
+        ("avro", [], "not a JSON list of schemas with their id"),
+        ("avro", [{"subject": "other-value", "schema": "{}"}], "has none under alerts-value"),
+        ("avro", [{"schema": '"string"'}], "schema 7 of alerts-value cannot be used: it is no rec"),
+        ("avro", [{"schema": "{"}], "schema 7 of alerts-value cannot be used"),
+        ("avro", [{"schema": "x", "schemaType": "PROTOBUF"}], "Write value_format: protobuf"),
+        ("protobuf", [{"schema": "{}"}], "is of AVRO. Write value_format: avro"),
+        (
+            "protobuf",
+            [{"schema": 'syntax = "proto3";', "schemaType": "PROTOBUF"}],
+            "schema 7 of alerts-value cannot be used",
+        ),
+        ("protobuf", [{"schema": "CgA=", "schemaType": "PROTOBUF"}], "cannot be used"),
+    ],
+)
+def test_a_file_of_schemas_that_rows_cannot_be_written_by_is_refused_at_once(
+    name: str, written: list[dict[str, Any]], told: str
+) -> None:
+    known = {"id": 7, "subject": "alerts-value", "version": 1}
+    text = json.dumps([known | each for each in written])
+    with pytest.raises(KafkaOptionError, match=f"schema_file: .*{re.escape(told)}"):
+        check_output_form(OutputForm(name, "alerts", (), text))
+
+
 def text_of(file: descriptor_pb2.FileDescriptorProto) -> str:
     return base64.b64encode(file.SerializeToString()).decode()
 
@@ -283,7 +453,7 @@ def test_what_the_registry_says_is_told_with_where_to_look(schemas: Registry) ->
     [
         ("{", "schema_file: no schema of Avro"),
         ('{"type": "rekord", "name": "R"}', "schema_file: no schema of Avro"),
-        ('"string"', "schema_file: the schema is no record"),
+        ('"string"', "schema_file: no schema of Avro for rows: it is no record"),
     ],
 )
 def test_a_file_that_is_no_schema_of_rows_is_refused_before_anything_is_written(

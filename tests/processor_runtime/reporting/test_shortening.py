@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import to_json
 
-from contract.reports import EVENTS_BYTES, OUTPUT_BYTES
+from contract.reports import EVENTS_BYTES, FAILED_EVENT_BYTES, LEFT_OUT, OUTPUT_BYTES, FailedAt
 from processor_runtime.reporting.shortening import (
-    LEFT_OUT,
+    failed_at,
     reported_match,
     shortened_events,
     shortened_output,
@@ -116,3 +116,31 @@ def test_a_timeout_of_a_shadow_is_compared_with_no_match() -> None:
     assert compared
     assert reported_match(row | {"kind": "shadow"}).identity == compared
     assert reported_match(row | {"kind": "shadow", "tag": "timeout"}).identity == ""
+
+
+def test_where_a_rule_failed_is_told_with_an_event_that_fits() -> None:
+    event: dict[str, Any] = {"user": "eve", "n": 7, "note": "x" * 5_000, "more": {"a": [1]}}
+    row = ROW | {"events": json.dumps(event), "end_ms": 5}
+    told = {LEFT_OUT: "5002 bytes"}
+    assert failed_at(row) == FailedAt(key=["eve"], time_ms=5, event=event | {"note": told})
+    wide = {f"field {number}": "x" * 100 for number in range(100)}
+    shortened = failed_at(row | {"events": json.dumps(wide)}).event
+    assert shortened is not None
+    assert len(to_json(shortened)) <= FAILED_EVENT_BYTES
+    assert shortened["field 0"] == "x" * 100
+    assert shortened[LEFT_OUT] == f"{101 - len(shortened)} of 100 fields"
+    odd = {"nul\x00": "\x00", "much": 2**70, "deep": json.loads("[" * 80 + "]" * 80), "no": None}
+    mended = failed_at(row | {"events": json.dumps(odd)}).event
+    assert mended is not None
+    assert mended["nul\N{REPLACEMENT CHARACTER}"] == "\N{REPLACEMENT CHARACTER}"
+    assert (mended["much"], mended["no"]) == (str(2**70), None)
+    assert "1 values" in json.dumps(mended["deep"])
+    nowhere = ROW | {"key": None, "events": None, "end_ms": -(2**60)}
+    assert failed_at(nowhere) == FailedAt()
+
+
+@given(st.dictionaries(st.text(max_size=600), st.integers() | st.text(max_size=900), max_size=40))
+def test_whatever_the_event_it_fits(event: dict[str, Any]) -> None:
+    told = failed_at(ROW | {"events": json.dumps(event)}).event
+    assert told is not None
+    assert len(to_json(told)) <= FAILED_EVENT_BYTES

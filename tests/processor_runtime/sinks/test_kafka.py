@@ -26,6 +26,10 @@ pytest.importorskip("confluent_kafka", reason="the extra 'kafka' is not installe
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer
 from confluent_kafka.serialization import MessageField, SerializationContext
+from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+
+from processor_runtime.kafka.messages import ProtobufMessages
+from processor_runtime.kafka.schema_file import SchemasInFile
 
 pytestmark = pytest.mark.spark
 
@@ -138,6 +142,49 @@ def test_rows_are_written_by_a_schema_and_one_that_does_not_fit_ends_the_batch(
         told.value
     )
     assert "hush-hush" not in str(told.value)
+
+
+@pytest.mark.parametrize("how", ["with a registry", "without one"])
+def test_rows_are_messages_of_a_file_with_a_registry_or_without_one(
+    spark: SparkSession, tmp_path: Path, how: str
+) -> None:
+    found = FileDescriptorProto(name="own/found.proto", package="own", syntax="proto3")
+    fields = found.message_type.add(name="Found").field
+    fields.add(name="user", number=1, label=1, type=9)
+    fields.add(name="failures", number=2, label=1, type=3)
+    alert = FileDescriptorProto(name="alert.proto", package="own", syntax="proto3")
+    alert.dependency.append(found.name)
+    fields = alert.message_type.add(name="Alert").field
+    fields.add(name="row_id", number=1, label=1, type=9)
+    fields.add(name="output", number=2, label=1, type=11, type_name=".own.Found")
+    descriptors = tmp_path / "alert.desc"
+    descriptors.write_bytes(FileDescriptorSet(file=[found, alert]).SerializeToString())
+    written = tmp_path / "schemas.json"
+    with brokers() as cluster, registry() as schemas:
+        part = {"type": "kafka", "topic": "found", "options": cluster.options}
+        part |= {"value_format": "protobuf"}
+        cluster.create("found", 1)
+        wanted = output(**part, schema_registry={"url": schemas.url}, schema_file=str(descriptors))
+        with create_sinks([wanted], surroundings()) as outputs:
+            outputs.write(frame(spark, match(1)), 0, {"match": 1})
+        written.write_text(json.dumps(schemas.schemas))
+        if how == "without one":
+            schemas.fails_with = 503
+            wanted = output(**part, schema_file=str(written))
+        with create_sinks([wanted], surroundings()) as outputs:
+            outputs.write(frame(spark, match(2)), 1, {"match": 1})
+            with pytest.raises(OutputFailed, match=r"'kafka': .*row 0*3 of rule .*failures"):
+                outputs.write(frame(spark, match(3, output='{"failures": "few"}')), 2, {"match": 1})
+        records = cluster.records("found", [0])
+        read = ProtobufMessages(SchemasInFile.of(written.read_text()))
+    assert [read(each.value()) for each in records] == [
+        {
+            "row_id": dict(each.headers())["row_id"].decode(),
+            "output": {"user": "eve", "failures": str(number)},
+        }
+        for number, each in enumerate(records, 1)
+    ]
+    assert len(records) == 2
 
 
 def test_a_topic_that_cannot_be_written_to_ends_the_batch_and_says_where_to_look(

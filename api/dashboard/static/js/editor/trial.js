@@ -15,9 +15,9 @@ const REST_MS = 400;
 /**
  * @param {object} properties
  *   stream: as the service shows it. draft: {text, format}. document: what the draft says.
- *   isReady: whether its rule can run. onReport: told what a trial found, or null.
+ *   id: the rule that is edited, known before the draft has been checked. isReady: whether its rule can run. onReport: told what a trial found, or null.
  */
-export function TryOut({ stream, draft, document, isReady, onReport }) {
+export function TryOut({ stream, draft, document, id, isReady, onReport }) {
   const [text, setText] = useState("");
   const [replacement, setReplacement] = useState(null);
   const [timePasses, setTimePasses] = useState(true);
@@ -43,7 +43,7 @@ export function TryOut({ stream, draft, document, isReady, onReport }) {
     <div class="try-out">
       <div class="row">
         <${Button} small disabled=${!isReady} busy=${making === "sample"} onClick=${() => fill("sample", sample)}>Create sample events<//>
-        <${Button} small busy=${making === "match"} onClick=${() => fill("match", () => eventsOfMatch(stream, document?.id))}>
+        <${Button} small busy=${making === "match"} onClick=${() => fill("match", () => eventsOfMatch(stream, document?.id ?? id))}>
           From the newest match
         <//>
         ${examples.length > 0 &&

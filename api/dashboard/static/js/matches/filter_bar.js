@@ -13,18 +13,12 @@ import { ViewsMenu } from "../ui/views.js";
 import { isolated } from "../ui/visible.js";
 import { ZoneNote } from "../ui/zone.js";
 import { SORTS, sortOf, wantedMatches, withoutFilters } from "./filters.js";
+import { RANGES, beginningOf, rangeOf } from "./range.js";
 
 const SUGGESTIONS = 50;
 const NOBODY = "nobody";
 const OF = "of "; // in front of names, so that none is taken for another choice
 const CUSTOM = "custom";
-const MINUTE_MS = 60_000;
-const PRESETS = [
-  [15 * MINUTE_MS, "Last 15 minutes"],
-  [60 * MINUTE_MS, "Last hour"],
-  [24 * 60 * MINUTE_MS, "Last 24 hours"],
-  [7 * 24 * 60 * MINUTE_MS, "Last 7 days"],
-];
 const CHIPS = {
   version: (version) => `version ${version}`,
   job: (job) => `job ${isolated(job)}`,
@@ -42,7 +36,8 @@ const KINDS = [
 export function FilterBar({ stream }) {
   const { query } = route.value;
   const choose = (name) => (value) => setQuery({ [name]: value || null });
-  const isFiltered = Object.keys(wantedMatches(query)).length > 0;
+  const range = rangeOf(query);
+  const isFiltered = range !== null || Object.keys(wantedMatches(query)).length > 0;
   return html`<div class="filters" role="search" aria-label="Filter matches">
     <${Segments} label="Kind" options=${KINDS} value=${query.kind ?? ""} onChange=${choose("kind")} />
     <${RuleField} stream=${stream} value=${query.processor ?? ""} />
@@ -58,9 +53,9 @@ export function FilterBar({ stream }) {
     <${AssigneeSelect} stream=${stream} query=${query} />
     <${Search} label="Text in the output" value=${query.text ?? ""} onSearch=${choose("text")} />
     <span class="instants">
-      <${Select} label="Event time" options=${presets(query)} value=${query.since || query.until ? CUSTOM : ""} onChange=${choosePreset} />
-      <${InstantField} label="From" value=${query.since} onChange=${choose("since")} />
-      <${InstantField} label="Until" value=${query.until} onChange=${choose("until")} />
+      <${Select} label="Event time" options=${ranges(query)} value=${range ?? (isCustom(query) ? CUSTOM : "")} onChange=${chooseRange} />
+      <${InstantField} label="From" value=${query.since} onChange=${(since) => setQuery({ since, last: null })} />
+      <${InstantField} label="Until" value=${query.until} onChange=${(until) => setQuery({ since: range ? beginningOf(range) : query.since ?? null, until, last: null })} />
     </span>
     <${Select} label="Sort by" options=${SORTS} value=${sortOf(query)} onChange=${choose("sort")} />
     ${Object.entries(CHIPS)
@@ -74,14 +69,15 @@ export function FilterBar({ stream }) {
   </div>`;
 }
 
-function presets(query) {
-  const chosen = query.since || query.until ? [[CUSTOM, "Custom range"]] : [];
-  return [["", "Any time"], ...chosen, ...PRESETS.map(([ms, words]) => [String(ms), words])];
+const isCustom = (query) => Boolean(query.since || query.until);
+
+function ranges(query) {
+  const chosen = isCustom(query) ? [[CUSTOM, "Custom range"]] : [];
+  return [["", "Any time"], ...chosen, ...[...RANGES].map(([range, [, words]]) => [range, words])];
 }
 
-function choosePreset(ms) {
-  if (ms === CUSTOM) return;
-  setQuery({ since: ms ? new Date(Date.now() - Number(ms)).toISOString() : null, until: null });
+function chooseRange(range) {
+  if (range !== CUSTOM) setQuery({ last: range || null, since: null, until: null });
 }
 
 function AssigneeSelect({ stream, query }) {

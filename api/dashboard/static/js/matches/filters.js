@@ -15,12 +15,13 @@ export function sortOf(query) {
   return SORTS.some(([name]) => name === query.sort) ? query.sort : SORTS[0][0];
 }
 
-/** Returns the filters in force. @param {object} query that of the address */
-export function wantedMatches(query) {
-  return Object.fromEntries(FILTERS.filter((name) => query[name]).map((name) => [name, query[name]]));
+/** Returns the filters in force. @param {object} query that of the address @param {string|null} since when a range begins that ends now */
+export function wantedMatches(query, since) {
+  const wanted = Object.fromEntries(FILTERS.filter((name) => query[name]).map((name) => [name, query[name]]));
+  return since ? { ...wanted, since } : wanted;
 }
 
 /** Returns what takes all filters out of the address. */
 export function withoutFilters() {
-  return Object.fromEntries(FILTERS.map((name) => [name, null]));
+  return Object.fromEntries([...FILTERS, "last"].map((name) => [name, null]));
 }

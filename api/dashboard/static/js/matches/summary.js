@@ -18,7 +18,7 @@ export function MatchesSummary({ stream, wanted }) {
   const source = path`/v1/streams/${stream}/matches`;
   const { data } = usePolled(`${source}/summary`, wanted, SECONDS);
   if (!data?.total) return null;
-  const brush = (fromMs, untilMs) => setQuery({ since: new Date(fromMs).toISOString(), until: new Date(untilMs).toISOString() });
+  const brush = (fromMs, untilMs) => setQuery({ since: new Date(fromMs).toISOString(), until: new Date(untilMs).toISOString(), last: null });
   return html`<section class="match-summary" aria-label="Summary of the matches">
     <div class="match-summary-time">
       <p class="row">

@@ -164,7 +164,7 @@ function Editor({ name, title, loaded }) {
           <${PatternGraph} pattern=${pattern} wrong=${wrong} notes=${notes} />
           <div class="rule-words"><${PatternText} pattern=${pattern} /></div>
         <//>
-        <${TryOut} stream=${stream} draft=${draft} document=${check.document} isReady=${canRun} onReport=${setReport} />
+        <${TryOut} stream=${stream} draft=${draft} document=${check.document} id=${base?.id} isReady=${canRun} onReport=${setReport} />
         <${DraftBacktest} stream=${stream} document=${check.document} rule=${theirs} isReady=${ready} />
         <${Columns} stream=${stream} />
       </div>

@@ -1,11 +1,12 @@
 // The page "Matches": what the rules of a stream find, as they find it.
 import { html, useState } from "../../vendor/preact.js";
 import { usePolled } from "../api.js";
-import { plural } from "../format.js";
+import { millis, plural } from "../format.js";
 import { FilterBar } from "../matches/filter_bar.js";
 import { sortOf, wantedMatches, withoutFilters } from "../matches/filters.js";
 import { MatchRow } from "../matches/match_row.js";
 import { keyText } from "../matches/output.js";
+import { useRange } from "../matches/range.js";
 import { MatchesSummary } from "../matches/summary.js";
 import { useMatches } from "../matches/use_matches.js";
 import { Link, path, route, setQuery } from "../router.js";
@@ -42,10 +43,12 @@ const TITLES = {
 /** Shows the matches of a stream. */
 export default function MatchesPage({ params }) {
   const { stream } = params;
-  const wanted = wantedMatches(route.value.query);
+  const range = useRange(route.value.query);
+  const wanted = wantedMatches(route.value.query, range.since);
   const [isHeld, setHeld] = useState(false);
   const definition = usePolled(path`/v1/streams/${stream}`, {}, null);
-  const list = useMatches(path`/v1/streams/${stream}/matches`, wanted, sortOf(route.value.query), isHeld);
+  const read = useMatches(path`/v1/streams/${stream}/matches`, wanted, sortOf(route.value.query), isHeld);
+  const list = range.now ? { ...read, matches: read.matches.filter(({ end }) => millis(end) >= millis(range.now)) } : read;
   const selection = useSelection();
   const status = wanted.until ? "ended" : isHeld ? "held" : list.status;
   return html`<${PageHeader}
@@ -56,7 +59,7 @@ export default function MatchesPage({ params }) {
     />
     <section class="card matches" aria-busy=${list.loading ? "true" : undefined}>
       <header><${FilterBar} stream=${stream} /></header>
-      <${MatchesSummary} stream=${stream} wanted=${wanted} />
+      <${MatchesSummary} stream=${stream} wanted=${wantedMatches(route.value.query, range.now)} />
       <p class="visually-hidden" role="status">${announced(list)}</p>
       ${list.problem && html`<div class="body"><${ProblemBox} problem=${list.problem} /></div>`}
       ${list.waiting.length > 0 &&

@@ -2,6 +2,7 @@
 import { html, useState } from "../../vendor/preact.js";
 import { send, usePolled } from "../api.js";
 import { Time } from "../format.js";
+import { OutputFacts, keyText } from "../matches/output.js";
 import { Link, path } from "../router.js";
 import { can } from "../session.js";
 import { apart } from "../ui/apart.js";
@@ -60,12 +61,22 @@ export function HealthCard({ rule, health: { incidents } }) {
     { key: "version", label: "Version", cell: ({ change }) => html`<span class="number">v${change.new_version}</span>` },
     { key: "job", label: "Job", cell: ({ job }) => html`<${Link} href=${path`/streams/${rule.stream}/jobs/${job}`}>${job}<//>` },
     { key: "error", label: "Error", cell: ({ error }) => html`<span class="error-text" title=${error}>${error}</span>` },
+    { key: "event", label: "Failed at", cell: ({ change }) => html`<${FailedAt} place=${change.failed_at} />` },
     { key: "acknowledged", label: "Acknowledged", cell: ({ acknowledged }) => html`<${By} change=${acknowledged} none="no" />` },
     { key: "mended", label: "Fixed", cell: ({ mended }) => html`<${By} change=${mended} none="not yet" word=${MENDED_BY[mended?.action]} />` },
   ];
   return html`<${Card} title="Health history" padded=${false}>
     <${Table} caption="Quarantines of this rule, newest first" columns=${columns} rows=${incidents} rowKey=${({ change }) => change.id} />
   <//>`;
+}
+
+// An event is long: its time and key are told, and all of it when it is asked for.
+function FailedAt({ place }) {
+  if (!place) return html`<span class="muted" title="The job told no event">–</span>`;
+  const { key, time, event } = place;
+  const told = html`${time ? html`<${Time} at=${time} />` : "event"}${key.length > 0 && html` <bdi>${keyText(key)}</bdi>`}`;
+  if (!event) return html`<span class="failed-at">${told} <span class="muted">no event</span></span>`;
+  return html`<details class="failed-at"><summary>${told}</summary><${OutputFacts} output=${event} /></details>`;
 }
 
 function By({ change, none, word }) {

@@ -1,0 +1,51 @@
+"""An archive of events beside a service, and a worker that runs what waits for it."""
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+from api.access.authentication import Role
+from cep.instants import iso_text
+from processor_runtime.backtest.worker.archives import read_archives
+from processor_runtime.backtest.worker.turns import Worker, WorkLimits
+from processor_runtime.reporting.rule_service import RuleService
+from tests.api.listening import KEYS, ListeningService
+
+_ACTIONS = ("fail", "fail", "fail", "login")
+_STEPS_MS = {"eve": 1_000, "bob": 60_000}
+
+
+def write_archive(folder: Path, begin_ms: int) -> Path:
+    """Write events of two keys, beside what is none, and return the folder.
+
+    There is one match on `eve` within a minute, and one on `bob` within an hour.
+
+    Args:
+        folder: is made.
+        begin_ms: the time of the first event.
+    """
+    folder.mkdir()
+    for user, step_ms in _STEPS_MS.items():
+        events = [
+            {"user": user, "action": action, "amount": 1.5, "ts": iso_text(begin_ms + at * step_ms)}
+            for at, action in enumerate(_ACTIONS)
+        ]
+        lines = "\n".join(map(json.dumps, events))
+        (folder / f"{user}.jsonl").write_text(lines, encoding="utf-8")
+    (folder / "_SUCCESS").write_text("", encoding="utf-8")
+    (folder / ".writing.jsonl").write_text("{", encoding="utf-8")
+    return folder
+
+
+def run(listening: ListeningService, archive: Path, **limits: Any) -> int:
+    """Run what waits for a worker with this archive; return how many turns there were."""
+    service = RuleService(listening.url, lambda: listening.service.token_of[Role.JOB])
+    archives = read_archives([f"logins={archive}"])
+    stop = threading.Event()
+    try:
+        return Worker(service, "one", archives, WorkLimits(**limits), KEYS, stop).run(
+            until_idle=True
+        )
+    finally:
+        service.close()
