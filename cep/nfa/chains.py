@@ -1,11 +1,11 @@
 """The events of many finds at once, in columns, until somebody wants one of them as objects.
 
-    compiled code ──FoundChains──► Chain, in the place of a linked cell ──► events by step
+    compiled code ──FoundChains──► Chain, in the place of a linked cell ──ChainBlock──► events
 
 Source: `cep.nfa.runs`, whose linked cells it stands for.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -14,10 +14,11 @@ import polars as pl
 from cep.nfa.runs import Cell
 
 
-class FoundChains:
-    """What some finds have accepted.
+class ChainBlock:
+    """What some finds in a row have accepted.
 
     Args:
+        first: the number of the first find.
         begin: where the events of each find begin in the next two; one more at the end.
         steps: the step of each event, in order of acceptance.
         places: its place among the different events.
@@ -25,56 +26,87 @@ class FoundChains:
         held: those that keys have held since earlier calls, whose places come after them.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - columns of one table
         self,
+        first: int,
         begin: Sequence[int],
         steps: Sequence[int],
         places: Sequence[int],
         new: pl.DataFrame,
         held: Sequence[tuple[Any, ...]],
     ) -> None:
-        self.begin = begin
-        self.steps = steps
-        self.places = places
+        self.first = first
+        self._begin = begin
+        self._steps = steps
+        self._places = places
         self.new = new
         self.held = held
+        self.made: object = None
+        """What its reader has made of its events, kept as long as it is: blocks come in turns."""
+
+    def __contains__(self, number: int) -> bool:
+        """Return whether a find is among these."""
+        return 0 <= number - self.first < len(self._begin) - 1
+
+    def places(self, number: int) -> Sequence[int]:
+        """Return the places of the events of a find, in order of acceptance."""
+        place = number - self.first
+        return self._places[self._begin[place] : self._begin[place + 1]]
+
+    def steps(self, number: int) -> Sequence[int]:
+        """Return the steps of its events."""
+        place = number - self.first
+        return self._steps[self._begin[place] : self._begin[place + 1]]
 
     @cached_property
     def events(self) -> list[tuple[Any, ...]]:
         """The different events, by place."""
         return [*self.new.rows(), *self.held]
 
-    def column(self, number: int) -> list[Any]:
-        """Return the values of a column, by place."""
-        return [*self.new.to_series(number).to_list(), *[event[number] for event in self.held]]
+
+class FoundChains:
+    """Finds in a row, of which some are laid out at a time, once one of them is looked at.
+
+    Args:
+        lay_out: from the number of a find to a block that begins with it.
+    """
+
+    def __init__(self, lay_out: Callable[[int], ChainBlock]) -> None:
+        self._lay_out = lay_out
+        self._newest: ChainBlock | None = None
+
+    def block_of(self, number: int) -> ChainBlock:
+        """Return a block that a find is in."""
+        if self._newest is None or number not in self._newest:
+            self._newest = self._lay_out(number)
+        return self._newest
 
 
 class Chain:
     """The events of one find; takes next to nothing until it is looked at."""
 
-    __slots__ = ("found", "number")
+    __slots__ = ("_found", "number")
 
     def __init__(self, found: FoundChains, number: int) -> None:
-        self.found = found
+        self._found = found
         self.number = number
 
     @property
-    def places(self) -> Sequence[int]:
-        """The places of its events in `found`, in order of acceptance."""
-        begin = self.found.begin
-        return self.found.places[begin[self.number] : begin[self.number + 1]]
+    def block(self) -> ChainBlock:
+        """The block that it is in."""
+        return self._found.block_of(self.number)
 
     @property
     def steps(self) -> Sequence[int]:
-        """The steps of its events."""
-        begin = self.found.begin
-        return self.found.steps[begin[self.number] : begin[self.number + 1]]
+        """The steps of its events, in order of acceptance."""
+        return self.block.steps(self.number)
 
     @property
     def events(self) -> list[tuple[Any, ...]]:
-        """Its events, in order of acceptance."""
-        events = self.found.events
-        return [events[place] for place in self.places]
+        """Its events."""
+        block = self.block
+        events = block.events
+        return [events[place] for place in block.places(self.number)]
 
     def linked(self) -> Cell:
         """Return the last of the linked cells that it stands for, without their numbers."""

@@ -33,7 +33,7 @@ def compile_all() -> None:
     before = loaded([], 0)
     if before is not None:  # as it is without events
         walked = walk(tables, KeyEvents(none, none[:0], none, none), columns, before.arrays, 0, 0)
-        chained(walked.keys.cells, none[:0])
+        chained(walked.keys.cells, none[:0], 1)
         compacted(walked.keys, 1)
     compiling.now_ready("cep.nfa_kernel")
 

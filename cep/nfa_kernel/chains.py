@@ -1,39 +1,46 @@
 """From numbers of cells to the events behind them, for many finds at once.
 
-last cells ──chained──► steps and events, find by find ──Chains──► FoundChains
+last cells ──chained──► steps and events, find by find ──Chains──► ChainBlock of FoundChains
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
 from cep.compiling import Ints, compiled, in_one_piece
-from cep.nfa.chains import FoundChains
+from cep.nfa.chains import ChainBlock, FoundChains
 from cep.nfa_kernel import arrays as at
+
+_AT_ONCE: Final = 200_000
+"""So many events of finds are laid out at a time, of one find all."""
 
 
 @compiled
-def chained(cells: Ints, lasts: Ints) -> tuple[Ints, Ints, Ints]:
+def chained(cells: Ints, lasts: Ints, most: int) -> tuple[Ints, Ints, Ints]:
     """Return where the events of each find begin, their steps, and their numbers.
 
     Args:
         cells: all cells.
         lasts: the last cell of each find.
+        most: finds are left out at the end if they have more events together; the first is not.
     """
     begin = np.empty(len(lasts) + 1, np.int64)
-    count = 0
-    for number in range(len(lasts)):
-        begin[number] = count
-        cell = lasts[number]
+    begin[0] = 0
+    count, finds = 0, 0
+    for last in lasts:
+        cell = last
         while cell != at.NO_CELL:
             count += 1
             cell = cells[cell, at.CELL_PREVIOUS]
-    begin[len(lasts)] = count
-    steps = np.empty(count, np.int64)
-    events = np.empty(count, np.int64)
-    for number in range(len(lasts)):
+        if finds > 0 and count > most:
+            break
+        finds += 1
+        begin[finds] = count
+    steps = np.empty(begin[finds], np.int64)
+    events = np.empty(begin[finds], np.int64)
+    for number in range(finds):
         cell = lasts[number]
         place = begin[number + 1]
         while cell != at.NO_CELL:
@@ -41,7 +48,7 @@ def chained(cells: Ints, lasts: Ints) -> tuple[Ints, Ints, Ints]:
             steps[place] = cells[cell, at.CELL_STEP]
             events[place] = cells[cell, at.CELL_EVENT]
             cell = cells[cell, at.CELL_PREVIOUS]
-    return begin, steps, events
+    return begin[: finds + 1], steps, events
 
 
 class Chains:
@@ -62,8 +69,12 @@ class Chains:
         self._events_of = events_of
 
     def ending_with(self, lasts: Ints) -> FoundChains:
-        """Return the events of the finds that end with these cells."""
-        begin, steps, events = chained(self._cells, in_one_piece(lasts))
+        """Return the finds that end with these cells."""
+        lasts = in_one_piece(lasts)
+        return FoundChains(lambda number: self._laid_out(lasts, number))
+
+    def _laid_out(self, lasts: Ints, first: int) -> ChainBlock:
+        begin, steps, events = chained(self._cells, lasts[first:], _AT_ONCE)
         different, places = np.unique(events, return_inverse=True)
         new, held = self._events_of(different)
-        return FoundChains(begin.tolist(), steps.tolist(), places.tolist(), new, held)
+        return ChainBlock(first, begin.tolist(), steps.tolist(), places.tolist(), new, held)

@@ -22,7 +22,7 @@ def event_texts(events: pl.DataFrame) -> list[str]:
     Raises:
         NoJson: there is something in it that JSON has no form for, or it is nested too deeply.
     """
-    if not events.width:
+    if not events.width or not len(events):
         return ["{}"] * len(events)
     parts: list[pl.Expr | pl.Series] = []
     for number, column in enumerate(events.iter_columns()):
@@ -45,4 +45,8 @@ def _texts(column: pl.Series) -> pl.Series:
         return column.cast(pl.String).fill_null("null")
     if column.dtype == pl.String and not column.str.contains(_ESCAPED).any():
         return ('"' + column + '"').fill_null("null")
-    return pl.Series(map(plain_json_text, column.to_list()), dtype=pl.String)
+    values = column.to_list()
+    if column.dtype.is_float() or column.dtype.is_decimal() or column.dtype.is_temporal():
+        # No text of these has a comma in it.
+        return pl.Series(plain_json_text(values)[1:-1].split(","), dtype=pl.String)
+    return pl.Series(map(plain_json_text, values), dtype=pl.String)

@@ -1,6 +1,6 @@
 """The events of matches that compiled code has found, as JSON, for thousands of matches at once.
 
-    Chain ──its FoundChains, once──► texts of events ──by step──► StepEvents
+    Chain ──its ChainBlock, once──► texts of events ──by step──► StepEvents
 
 Of a match only what its rows need is put together; its events never become objects one by one.
 """
@@ -9,7 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, overload
 
-from cep.nfa.chains import Chain, FoundChains
+import polars as pl
+
+from cep.nfa.chains import Chain, ChainBlock
 from cep.nfa.runs import by_step
 from processor_runtime.rows.event_block import event_time_ms
 from processor_runtime.rows.event_texts import event_text, event_texts
@@ -38,7 +40,6 @@ class ChainedEvents:
     def __init__(self, columns: Sequence[str]) -> None:
         self._columns = columns
         self._names: dict[tuple[str, ...], dict[str, str]] = {}
-        self._newest: _FoundEvents | None = None
 
     def events_of(self, chain: Chain, step_names: tuple[str, ...]) -> StepEvents:
         """Return the events of a match.
@@ -46,11 +47,12 @@ class ChainedEvents:
         Raises:
             NoJson: there is something in them that JSON has no form for.
         """
-        found = self._newest
-        if found is None or found.chains is not chain.found:
-            found = self._newest = _found_events(chain.found, self._columns)
-        places = chain.places
-        steps = by_step(chain.steps, places, step_names)
+        block = chain.block
+        found = block.made
+        if not isinstance(found, _FoundEvents):
+            found = block.made = _found_events(block, self._columns)
+        places = block.places(chain.number)
+        steps = by_step(block.steps(chain.number), places, step_names)
         names = self._names.get(step_names)
         if names is None:
             names = self._names[step_names] = {
@@ -88,7 +90,8 @@ class _Steps(Mapping[str, "_Events"]):
 class _FoundEvents:
     """The different events of some finds, by place; values of a column once it is asked for."""
 
-    chains: FoundChains
+    new: pl.DataFrame
+    held: Sequence[tuple[Any, ...]]
     columns: Sequence[str]
     times_ms: list[int]
     texts: list[str]
@@ -100,15 +103,17 @@ class _FoundEvents:
             if name not in self.columns:
                 raise KeyError(name)
             number = 1 + self.columns.index(name)
-            values = self.values[name] = self.chains.column(number)
+            values = self.new.to_series(number).to_list()
+            values += [event[number] for event in self.held]
+            self.values[name] = values
         return values[place]
 
 
-def _found_events(chains: FoundChains, columns: Sequence[str]) -> _FoundEvents:
-    texts = event_texts(chains.new.select(columns))
-    texts += [event_text(event[1:], columns) for event in chains.held]
-    times_ms = chains.new.to_series(0).to_list() + [event_time_ms(event) for event in chains.held]
-    return _FoundEvents(chains, columns, times_ms, texts, {})
+def _found_events(block: ChainBlock, columns: Sequence[str]) -> _FoundEvents:
+    texts = event_texts(block.new.select(columns))
+    texts += [event_text(event[1:], columns) for event in block.held]
+    times_ms = block.new.to_series(0).to_list() + [event_time_ms(event) for event in block.held]
+    return _FoundEvents(block.new, block.held, columns, times_ms, texts, {})
 
 
 class _Events(Sequence[Mapping[str, Any]]):

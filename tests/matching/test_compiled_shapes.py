@@ -20,6 +20,7 @@ from cep.matching.matcher_state import encode_matcher, restore_matcher
 from cep.matching.shapes import Detection
 from cep.nfa.errors import MatchingError
 from cep.nfa.limits import Limits
+from cep.nfa_kernel import chains
 from cep.nfa_kernel.chains import chained
 from cep.nfa_kernel.compacting import compacted
 from cep.nfa_kernel.walk import walk
@@ -193,6 +194,18 @@ def test_more_than_a_key_may_hold_fails_alike() -> None:
     compiled = outcome(rules, letters("a" * 50), [15, 2], "compiled", limits)
     assert compiled == outcome(rules, letters("a" * 50), [15, 2], "interpreted", limits)
     assert "partial matches of one key" in compiled[-1]
+
+
+@pytest.mark.parametrize("most", [1, 2, 7, 100])
+def test_finds_are_the_same_however_many_are_laid_out_at_once(
+    monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    rows = letters("abcabbaacbc" * 12)
+    rules = {name: loops(skip) for name, skip in SKIPS.items() if "fail" not in name}
+    wanted = outcome(rules, rows, [50], "compiled")
+    assert len(wanted[0]) > 100
+    monkeypatch.setattr(chains, "_AT_ONCE", most)
+    assert outcome(rules, rows, [50], "compiled") == wanted
 
 
 @pytest.mark.parametrize("key_by", [["user"], ["user", "name"], None])
