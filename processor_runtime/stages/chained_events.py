@@ -7,6 +7,7 @@ Of a match only what its rows need is put together; its events never become obje
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple, overload
 
 import polars as pl
@@ -17,15 +18,17 @@ from processor_runtime.rows.event_block import event_time_ms
 from processor_runtime.rows.event_texts import event_text, event_texts
 from processor_runtime.rows.json_text import plain_json_text
 
+EventsByStep = Mapping[str, Sequence[Mapping[str, Any]]]
+"""The events of a match by step, each with its values by column."""
+
 
 class StepEvents(NamedTuple):
     """The events of a match.
 
-    `steps` has them by step, each with its values by column. `json` is the same as text. `start_ms`
-    is the time of the first.
+    `json` is `steps` as text. `start_ms` is the time of the first.
     """
 
-    steps: Mapping[str, Sequence[Mapping[str, Any]]]
+    steps: EventsByStep
     json: str
     start_ms: int
 
@@ -67,23 +70,7 @@ class ChainedEvents:
             ]
         )
         lazy = {name: _Events(found, of_step) for name, of_step in steps.items()}
-        return StepEvents(_Steps(lazy), "{" + json + "}", found.times_ms[places[0]])
-
-
-class _Steps(Mapping[str, "_Events"]):
-    """The events of a match by step."""
-
-    def __init__(self, steps: dict[str, "_Events"]) -> None:
-        self._steps = steps
-
-    def __getitem__(self, name: str) -> "_Events":
-        return self._steps[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._steps)
-
-    def __len__(self) -> int:
-        return len(self._steps)
+        return StepEvents(MappingProxyType(lazy), "{" + json + "}", found.times_ms[places[0]])
 
 
 @dataclass(slots=True)

@@ -23,7 +23,7 @@ from processor_runtime.rows.json_text import json_text, plain_json_text
 from processor_runtime.rows.output_rows import Identity, MatchIds, OutputRow, RowKind
 from processor_runtime.rules.loading import LoadedRule
 from processor_runtime.schedule.batch_clock import BatchClock
-from processor_runtime.stages.chained_events import ChainedEvents, StepEvents
+from processor_runtime.stages.chained_events import ChainedEvents, EventsByStep, StepEvents
 from processor_runtime.stages.row_budget import RowBudget, check_size, is_surely_small
 
 StepFields = dict[str, list[dict[str, Any]]]
@@ -53,7 +53,7 @@ class _MatchedEvents(NamedTuple):
 
     cell: Cell | Chain | MatchedRows
     step_names: tuple[str, ...]
-    steps: Mapping[str, Sequence[Mapping[str, Any]]]
+    steps: EventsByStep
     events_json: str
     key_json: str
     start_ms: int
@@ -113,7 +113,7 @@ class MatchRows:
         self.budget.check(rule.row_limits, found)
         matched = self._matched_events(found)
         events, key, start_ms = matched.events_json, matched.key_json, matched.start_ms
-        steps = matched.steps if isinstance(matched.steps, dict) else self._fields(found.steps)
+        steps = matched.steps
         end_ms = found.time_ms
         kind: RowKind = "timeout" if found.is_timeout else "match"
         identity: Identity = (rule.processor_id, rule.version, kind, key, start_ms, end_ms)
@@ -229,7 +229,7 @@ class MatchRows:
         return found
 
     def _outputs(
-        self, rule: LoadedRule, steps: StepFields, found: Detection
+        self, rule: LoadedRule, steps: EventsByStep, found: Detection
     ) -> Iterable[TaggedValue]:
         """Return the outputs of a find that may bring one; more are checked as they are taken."""
         function = rule.function
@@ -240,18 +240,21 @@ class MatchRows:
         return self._given_out(rule, steps, found)
 
     def _given_out(
-        self, rule: LoadedRule, steps: StepFields, found: Detection
+        self, rule: LoadedRule, steps: EventsByStep, found: Detection
     ) -> Iterator[TaggedValue]:
         """Yield what a process function or a clause gives out."""
         for output in self._processed(rule, steps, found):
             self.budget.check(rule.row_limits, found)
             yield output.tag, output.value
 
-    def _processed(self, rule: LoadedRule, steps: StepFields, found: Detection) -> Iterator[Output]:
+    def _processed(
+        self, rule: LoadedRule, steps: EventsByStep, found: Detection
+    ) -> Iterator[Output]:
         function = rule.function
         if function is not None:
             # Code may change what it is given, which other rules and the matcher go on to use.
-            given = _GivenMatch(deepcopy(steps), found.time_ms, found.is_timeout)
+            fields = {name: [dict(event) for event in events] for name, events in steps.items()}
+            given = _GivenMatch(deepcopy(fields), found.time_ms, found.is_timeout)
             yield from process(function, given, processing_time_ms=self.clock.processing_time_ms)
         elif rule.row_output is not None and isinstance(found.cell, MatchedRows):
             yield from map(Output, rule.row_output.dicts(found.cell))
