@@ -3,7 +3,8 @@
     Detection ──LiveFinds──► counts (match, timeout, side) · only beside it (shadow)
 
 A version that has stopped in this shard leaves its share to the published one until the driver
-knows of it.
+knows of it. What a version finds at its end or later, if it drains, counts if it began before the
+version ran that was promoted in its place; else it is that one's.
 """
 
 from collections.abc import Hashable
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from cep.matching.shapes import Detection
+from processor_runtime.rows.event_block import event_time_ms
 from processor_runtime.rows.key_hashing import key_bytes, key_part
 from processor_runtime.rules.rule_set import SelectorGroup
 from processor_runtime.schedule.interval import Interval
@@ -26,19 +28,28 @@ class LiveFinds:
 
     group: SelectorGroup
     _shared: dict[str, Interval] = field(init=False)
+    _promoted: dict[str, Interval] = field(init=False)
     _key: Hashable = None
     _part: int = 0
 
     def __post_init__(self) -> None:
         intervals = self.group.intervals.values()
         self._shared = {item.rule_id: item for item in intervals if item.live_keys}
+        self._promoted = {
+            item.rule_id: other
+            for item in intervals
+            for other in intervals
+            if _was_promoted_after(other, item)
+        }
 
     def may_be_shadow(self, rule_id: str) -> bool:
         """Whether some of what a rule finds may not count."""
-        return rule_id in self._shared
+        return rule_id in self._shared or rule_id in self._promoted
 
     def is_shadow(self, found: Detection) -> bool:
         """Whether a find is only made beside one that counts."""
+        if found.rule in self._promoted and self._is_left(found):
+            return True
         interval = self._shared.get(found.rule)
         if interval is None:
             return False
@@ -52,6 +63,14 @@ class LiveFinds:
             for other in self._shared.values()
             if other.processor_id == interval.processor_id
         )
+
+    def _is_left(self, found: Detection) -> bool:
+        """Whether a find of a version that has ended began while the promoted one ran already."""
+        promoted = self._promoted[found.rule]
+        if found.time_ms < self.group.intervals[found.rule].active_until_ms:
+            return False
+        has_begun_since = event_time_ms(found.first_event) >= promoted.active_from_ms
+        return has_begun_since and not self.group.compiled.matcher.is_stopped(promoted.rule_id)
 
     def _has_part(self, interval: Interval, part: int, time_ms: int) -> bool:
         """Whether a version that is tried has a part of the keys, and works."""
@@ -67,3 +86,13 @@ class LiveFinds:
                 key_part(key_bytes(cast("tuple[Any, ...]", found.key))),
             )
         return self._part
+
+
+def _was_promoted_after(other: Interval, ended: Interval) -> bool:
+    """Whether a version was tried beside another one, and has taken its place at its end."""
+    is_of_rule = other.processor_id == ended.processor_id
+    return (
+        is_of_rule
+        and other.share is None
+        and other.active_from_ms < ended.active_until_ms < other.active_until_ms
+    )

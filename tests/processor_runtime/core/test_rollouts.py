@@ -374,8 +374,10 @@ def check(story: Story) -> None:
         end_ms = row.end_ms or 0
         first_part = [now for from_ms, now in switches if from_ms <= end_ms][-1]
         is_newer = part_of(*from_json(row.key or "[]")) < first_part
-        # A version that has been replaced finishes what it had begun, as it always did.
         if story.is_promoted and row.version == 1 and first_part == KEY_SHARES:
+            # What it had begun before the other one ran it finishes; the rest is the other one's.
+            begun_before = (row.start_ms or 0) < switches[1 + begin][0]
+            assert (row.kind != "shadow") == begun_before, row
             continue
         assert (row.kind != "shadow") == (is_newer == (row.version == 2)), row
 
