@@ -376,7 +376,7 @@ def test_without_the_key_of_its_code_a_worker_runs_none(
     client.publish("logins", "failed-logins", pattern=pattern, key_by=["user"])
     stranger = SigningKeys((SigningKey(KEYS.newest.id, secrets.token_bytes(32)),))
     for keys, said in ((None, "no signing keys are set here"), (stranger, "signature")):
-        monkeypatch.setattr("tests.api.test_backtest_worker.KEYS", keys)
+        monkeypatch.setattr("tests.api.archives.KEYS", keys)
         told = explained("eve")
         assert (told["state"], said in told["error"]) == ("failed", True), told["error"]
 

@@ -328,6 +328,7 @@ def test_every_change_is_in_the_log_with_who_when_why_and_its_epoch(
         "subject": "",
         "comment": "shorter",
         "request_id": "ticket-7",
+        "failed_at": None,
     }
     assert (oldest["action"], oldest["epoch"]) == ("stream.create", 1)
 
