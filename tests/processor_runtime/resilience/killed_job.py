@@ -81,8 +81,11 @@ class RuleSource(Protocol):
     def environment(self) -> Mapping[str, str]:
         """Variables of the job."""
 
-    def change(self, documents: Mapping[str, Document | None]) -> None:
-        """Make changes, all as one epoch: documents by name, `None` for what is deleted."""
+    def change(self, documents: Mapping[str, Document | None]) -> int | None:
+        """Make changes: documents by name, `None` for what is deleted.
+
+        Returns the epoch from which on all of them are there; `None` if it is just the next one.
+        """
 
 
 @dataclass
@@ -139,7 +142,7 @@ class KilledJob:
     _given: int = 0
     _source: RuleSource = field(init=False)
     _changes: int = 0
-    _epoch_before_change: int = 0
+    _epoch_of_change: int = 0
 
     def __post_init__(self) -> None:
         self._files = arriving(self.random, self.files, self.later_ms)
@@ -239,13 +242,13 @@ class KilledJob:
             self._given += 1
         if self._changes < len(self.changes) and self.changes[self._changes].due <= self._given:
             newest = newest_record(self.checkpoint)
-            if newest is not None and newest.epoch > self._epoch_before_change:
+            if newest is not None and newest.epoch >= self._epoch_of_change:
                 self._change(newest.epoch)
 
     def _change(self, epoch: int) -> None:
-        self._source.change(self.changes[self._changes].rules)
+        made = self._source.change(self.changes[self._changes].rules)
         self._changes += 1
-        self._epoch_before_change = epoch
+        self._epoch_of_change = epoch + 1 if made is None else made
 
     def _observe(self) -> None:
         """Remember what has been pinned; what was pinned before must be as it was."""

@@ -83,8 +83,8 @@ class SnoozingService(OwnService):
         """The keys of a job file that are other than usual."""
         return {"discoverer": self.discoverer, "time": {"max_future_skew": None}}
 
-    def change(self, documents: Mapping[str, Document | None]) -> None:
-        """Register the stream, publish rules, and snooze and wake them."""
+    def change(self, documents: Mapping[str, Document | None]) -> int:
+        """Register the stream, publish rules, and snooze and wake them; return the newest epoch."""
         with self.client() as client:
             for document in filter(None, documents.values()):
                 if "id" in document:
@@ -93,6 +93,7 @@ class SnoozingService(OwnService):
                     self._snooze(client, **document)
                 else:
                     client.register_stream(document)
+            return client.stream(str(STREAM["name"])).epoch
 
     def _snooze(self, client: Client, snooze: str, key: str | None, until: str | None) -> None:
         snoozes = client.snoozes(snooze)
