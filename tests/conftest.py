@@ -15,7 +15,7 @@ from tests.conformance.outcome import Agreement
 from tests.conformance.totals import Verdict, table
 from tests.faults.summary import write_summary
 from tests.one_spark import OneSparkScheduling
-from tests.variants import are_left_out, variants
+from tests.variants import are_left_out, file_number, variants
 
 # How long an example takes says how busy the machine is.
 settings.register_profile(
@@ -67,6 +67,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="skip the variants that have not begun by then, and say how many they are",
     )
+    parser.addoption(
+        "--long-for-minutes",
+        type=float,
+        default=inf,
+        metavar="N",
+        help="skip all long tests that have not begun by then; the text decides which begin",
+    )
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -111,22 +118,31 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=[item for item in items if item in left_out])
         items[:] = [item for item in items if item not in left_out]
     config.stash[_VARIANTS] = {item.nodeid for item in variants(items, text)}
-    items.sort(key=lambda item: _turn(item, config.stash[_VARIANTS]))
+    items.sort(key=lambda item: _turn(item, config.stash[_VARIANTS], text))
 
 
-def _turn(item: pytest.Item, variants: set[str]) -> tuple[bool, int]:
-    """Return when a test has its turn: variants last, as there may be no time for them."""
+def _turn(item: pytest.Item, variants: set[str], text: str) -> tuple[bool, int, int]:
+    """Return when a test has its turn: variants last, as there may be no time for them.
+
+    Nor need there be for all long ones, so another text has them begin in another order.
+    """
     is_variant = item.nodeid in variants
     if item.get_closest_marker("spark") is not None:
-        return is_variant, 0
-    return is_variant, 1 if item.nodeid.startswith(SLOW_FILES) else 2
+        turn = 0
+    else:
+        turn = 1 if item.nodeid.startswith(SLOW_FILES) else 2
+    return is_variant, turn, file_number(item, text) if text else 0
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a variant for which there is no time left."""
-    minutes = item.config.getoption("variants_for_minutes")
-    if item.nodeid in item.config.stash[_VARIANTS] and time.monotonic() - _BEGAN > 60 * minutes:
+    """Skip what there is no time left for."""
+    over = (time.monotonic() - _BEGAN) / 60
+    minutes: float = item.config.getoption("variants_for_minutes")
+    if over > minutes and item.nodeid in item.config.stash[_VARIANTS]:
         pytest.skip(f"a variant, and {minutes:g} minutes are over")
+    minutes = item.config.getoption("long_for_minutes")
+    if over > minutes and item.get_closest_marker("long") is not None:
+        pytest.skip(f"a long test, and {minutes:g} minutes are over")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,5 +1,6 @@
 """Of variants of other tests some are left out, others by another text; never anything else."""
 
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -57,17 +58,26 @@ def test_one_of_several_long_ones_is_always_run(items: list[pytest.Item]) -> Non
     assert len(chosen) == 5
 
 
-def test_variants_for_which_there_is_no_time_are_skipped_and_told() -> None:
-    here = Path(__file__)
-    command = [sys.executable, "-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider"]
-    names = ["tests/faults/test_broken_discoverers.py", "-k", "wrong_rule"]
+def ran(*words: str) -> str:
+    """Return what pytest prints about some tests."""
+    command = [sys.executable, "-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider", *words]
+    root = Path(__file__).parents[1]
     ended = subprocess.run(  # noqa: S603 - our own
-        [*command, "--variants-for-minutes", "0", *names],
-        cwd=here.parents[1],
-        capture_output=True,
-        text=True,
-        check=False,
+        command, cwd=root, capture_output=True, text=True, check=False
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert "1 passed, 12 skipped" in ended.stdout
-    assert "a variant, and 0 minutes are over" in ended.stdout
+    return ended.stdout
+
+
+def test_variants_for_which_there_is_no_time_are_skipped_and_told() -> None:
+    names = ["tests/faults/test_broken_discoverers.py", "-k", "wrong_rule"]
+    told = ran("--variants-for-minutes", "0", *names)
+    assert "1 passed, 12 skipped" in told
+    assert "a variant, and 0 minutes are over" in told
+
+
+def test_long_ones_for_which_there_is_no_time_are_skipped_and_told() -> None:
+    names = ["tests/api/test_snoozes.py", "-k", "what_cannot_be", "-m", "long"]
+    told = ran("--long-for-minutes", "0", *names)
+    assert re.search(r"^[1-9][0-9]* skipped", told, re.MULTILINE), told
+    assert "a long test, and 0 minutes are over" in told

@@ -42,6 +42,11 @@ def are_left_out(items: Iterable[pytest.Item], one_in: int, text: str) -> set[py
     return {item for item in variants(items, text) if _number(item, text) % one_in != 0}
 
 
+def file_number(item: pytest.Item, text: str) -> int:
+    """Return the place of the file of a test among others, which a text shuffles."""
+    return crc32(f"{item.nodeid.partition('::')[0]} {text}".encode())
+
+
 def _number(item: pytest.Item, text: str) -> int:
     return crc32(f"{text} {item.nodeid}".encode())
 
