@@ -25,6 +25,8 @@ from processor_runtime.rows.plain_form import (
 from processor_runtime.rows.valid_text import with_valid_text
 
 _ROWS: Final = 200_000
+_BYTES: Final = 64 << 20
+"""So many rows, and bytes of them, are in memory at once."""
 _READ_AS: Final[Mapping[PolarsType, tuple[pa.DataType, ...]]] = {
     pl.String(): (pa.string(), pa.large_string()),
     pl.Int16(): (pa.int16(),),
@@ -54,7 +56,8 @@ class ParquetForm:
             if file.seek(0, SEEK_END) != length:
                 raise NotPlain("it is not as large as it was")
             self._check(opened.schema_arrow)
-            for batch in opened.iter_batches(_ROWS, columns=list(self.names)):
+            rows = rows_at_once(opened.metadata)
+            for batch in opened.iter_batches(rows, columns=list(self.names)):
                 yield self._frame(batch)
         except pa.ArrowException as error:
             raise NotPlain(str(error)) from None
@@ -83,3 +86,10 @@ class ParquetForm:
         return frame.select(
             pl.col(at_source).cast(data_type).alias(name) for at_source, (name, data_type) in named
         )
+
+
+def rows_at_once(metadata: parquet.FileMetaData) -> int:
+    """Return how many rows of a file are read at once, fewer if they are large."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    size = sum(int(group.total_byte_size) for group in groups)
+    return max(1, min(_ROWS, _BYTES * int(metadata.num_rows) // max(size, 1)))

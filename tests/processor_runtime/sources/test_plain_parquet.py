@@ -16,7 +16,7 @@ from pyspark.sql import types as T  # noqa: N812 - as all of Spark's documentati
 
 from processor_runtime.job_file.source import Source
 from processor_runtime.rows.plain_form import TIMESTAMP, NotPlain
-from processor_runtime.rows.plain_parquet import ParquetForm
+from processor_runtime.rows.plain_parquet import ParquetForm, rows_at_once
 from processor_runtime.spark.sources.columns import stream_schema, typed_columns
 from processor_runtime.spark.sources.plain_files import plain_form
 from tests.processor_runtime.sources.streams import stream
@@ -92,6 +92,20 @@ def test_half_a_file_is_refused_and_one_that_has_grown() -> None:
             read(cut)
     with pytest.raises(NotPlain, match="not as large"):
         list(FORM.events(io.BytesIO(data + data), len(data)))
+
+
+@pytest.mark.parametrize(
+    ("length", "least", "most"), [(1, 200_000, 200_000), (1_000, 50_000, 90_000)]
+)
+def test_fewer_rows_are_read_at_once_if_they_are_large(length: int, least: int, most: int) -> None:
+    texts = [f"{number}".ljust(length, "x") for number in range(1_000)]
+    table = pl.DataFrame({"text": texts * 20}).to_arrow()
+    target = io.BytesIO()
+    parquet.write_table(table, target, use_dictionary=False)
+    assert least <= rows_at_once(parquet.read_metadata(target)) <= most
+    nothing = io.BytesIO()
+    parquet.write_table(table[:0], nothing)
+    assert rows_at_once(parquet.read_metadata(nothing)) >= 1
 
 
 def test_text_that_is_no_utf8_is_mended_as_everywhere() -> None:
