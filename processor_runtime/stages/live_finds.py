@@ -7,8 +7,10 @@ knows of it. What a version finds at its end or later, if it drains, counts if i
 version ran that was promoted in its place; else it is that one's.
 """
 
+from collections import defaultdict
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from itertools import permutations
 from typing import Any, cast
 
 from cep.matching.shapes import Detection
@@ -35,10 +37,13 @@ class LiveFinds:
     def __post_init__(self) -> None:
         intervals = self.group.intervals.values()
         self._shared = {item.rule_id: item for item in intervals if item.live_keys}
+        versions: defaultdict[str, list[Interval]] = defaultdict(list)
+        for item in intervals:
+            versions[item.processor_id].append(item)
         self._promoted = {
             item.rule_id: other
-            for item in intervals
-            for other in intervals
+            for of_rule in versions.values()
+            for item, other in permutations(of_rule, 2)
             if _was_promoted_after(other, item)
         }
 
@@ -89,10 +94,7 @@ class LiveFinds:
 
 
 def _was_promoted_after(other: Interval, ended: Interval) -> bool:
-    """Whether a version was tried beside another one, and has taken its place at its end."""
-    is_of_rule = other.processor_id == ended.processor_id
-    return (
-        is_of_rule
-        and other.share is None
-        and other.active_from_ms < ended.active_until_ms < other.active_until_ms
+    """Whether a version was tried beside another of its rule, and took its place at its end."""
+    return other.share is None and (
+        other.active_from_ms < ended.active_until_ms < other.active_until_ms
     )

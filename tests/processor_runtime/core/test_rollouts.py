@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -18,8 +20,10 @@ from contract.snapshot import KEY_SHARES, SnapshotProcessor, SnapshotRollout, Sn
 from processor_runtime.rows.key_hashing import key_bytes, key_part
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.schedule.changes import timeline_changes
-from processor_runtime.schedule.interval import EndReason
+from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, EndReason, Interval
 from processor_runtime.schedule.timeline_document import read_timeline, write_timeline
+from processor_runtime.stages import live_finds
+from processor_runtime.stages.live_finds import LiveFinds, _was_promoted_after
 from processor_runtime.stages.shard_matcher import MatchSettings
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
@@ -393,3 +397,18 @@ class TestAgainstVersionsThatRunAlone:
     @given(stories())
     def test_so_it_is_in_many_stories(self, story: Story) -> None:
         check(story)
+
+
+def test_versions_are_compared_with_others_of_their_rule_alone() -> None:
+    """It is done in every batch of every shard: of a thousand rules, not a million times."""
+    intervals = [Interval(f"r{number}", 1, BEGINNING_MS, END_MS, "", {}) for number in range(200)]
+    before = Interval("p", 1, BEGINNING_MS, 50, "", {})
+    after = Interval("p", 2, 10, END_MS, "", {})
+    group: Any = SimpleNamespace(
+        intervals={each.rule_id: each for each in [*intervals, before, after]}
+    )
+    with patch.object(live_finds, "_was_promoted_after", wraps=_was_promoted_after) as compared:
+        finds = LiveFinds(group)
+    assert compared.call_count == 2
+    assert [finds.may_be_shadow(each.rule_id) for each in (before, after)] == [True, False]
+    assert not any(finds.may_be_shadow(each.rule_id) for each in intervals)
