@@ -6,6 +6,7 @@ Source: `cep.nfa.runs`, whose linked cells it stands for.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,49 +15,41 @@ import polars as pl
 from cep.nfa.runs import Cell
 
 
+@dataclass(eq=False)
 class ChainBlock:
     """What some finds in a row have accepted.
 
     Args:
         first: the number of the first find.
         begin: where the events of each find begin in the next two; one more at the end.
-        steps: the step of each event, in order of acceptance.
-        places: its place among the different events.
+        every_step: the step of each event, in order of acceptance.
+        every_place: its place among the different events.
         new: the different events that came with this call.
         held: those that keys have held since earlier calls, whose places come after them.
+        made: what its reader has made of its events, kept as long as it is: blocks come in turns.
     """
 
-    def __init__(  # noqa: PLR0913, PLR0917 - columns of one table
-        self,
-        first: int,
-        begin: Sequence[int],
-        steps: Sequence[int],
-        places: Sequence[int],
-        new: pl.DataFrame,
-        held: Sequence[tuple[Any, ...]],
-    ) -> None:
-        self.first = first
-        self._begin = begin
-        self._steps = steps
-        self._places = places
-        self.new = new
-        self.held = held
-        self.made: object = None
-        """What its reader has made of its events, kept as long as it is: blocks come in turns."""
+    first: int
+    begin: Sequence[int]
+    every_step: Sequence[int]
+    every_place: Sequence[int]
+    new: pl.DataFrame
+    held: Sequence[tuple[Any, ...]]
+    made: object = None
 
     def __contains__(self, number: int) -> bool:
         """Return whether a find is among these."""
-        return 0 <= number - self.first < len(self._begin) - 1
+        return 0 <= number - self.first < len(self.begin) - 1
 
     def places(self, number: int) -> Sequence[int]:
         """Return the places of the events of a find, in order of acceptance."""
         place = number - self.first
-        return self._places[self._begin[place] : self._begin[place + 1]]
+        return self.every_place[self.begin[place] : self.begin[place + 1]]
 
     def steps(self, number: int) -> Sequence[int]:
         """Return the steps of its events."""
         place = number - self.first
-        return self._steps[self._begin[place] : self._begin[place + 1]]
+        return self.every_step[self.begin[place] : self.begin[place + 1]]
 
     @cached_property
     def events(self) -> list[tuple[Any, ...]]:

@@ -11,6 +11,8 @@ import polars as pl
 
 from cep.expression.types import PolarsType
 
+LOCAL: Final = "file:"
+"""In front of the paths of this machine's own files, in URIs."""
 TIMESTAMP: Final = pl.Datetime("us", "UTC")
 FIRST_INSTANT: Final = datetime(1970, 1, 1, tzinfo=UTC)
 AFTER_LAST_INSTANT: Final = datetime(2100, 1, 1, tzinfo=UTC)

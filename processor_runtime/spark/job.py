@@ -59,9 +59,9 @@ from processor_runtime.spark.plan.worker_rules import PinnedRules
 from processor_runtime.spark.session import ship_packages
 from processor_runtime.spark.shipped_files import ShippedFiles
 from processor_runtime.spark.sinks import JobOutputs, SinkSurroundings, create_sinks
-from processor_runtime.spark.sources import SourceEvents, read_source
+from processor_runtime.spark.sources import FilesNotPlain, SourceEvents, read_source
 from processor_runtime.spark.undone_batches import take_undone
-from processor_runtime.spark.worker_deaths import BatchUndone, FilesNotPlain
+from processor_runtime.spark.worker_deaths import BatchUndone
 from processor_runtime.stages.shard_matcher import MatchSettings
 
 _log = logging.getLogger("percept.job")
@@ -302,6 +302,8 @@ class StreamingJob:
             take_undone(undone, parts.files, parts.search, fails_on_error=is_to_fail)
             return not self.is_stopping
         except FilesNotPlain as found:
+            if not self._are_files_plain:
+                raise  # Spark read them: nothing would be otherwise the next time
             _log.info("Spark reads the files from here on, which is slower: %s", found)
             self._are_files_plain = False
             return not self.is_stopping

@@ -36,9 +36,9 @@ from processor_runtime.spark.failed_events import failed_events
 from processor_runtime.spark.plan.stages import STATUS
 from processor_runtime.spark.plan.worker_rules import PROPERTY, PinnedBatch, shipped_name
 from processor_runtime.spark.shipped_files import ShippedFiles
-from processor_runtime.spark.sources import unread_file
+from processor_runtime.spark.sources import not_plain, unread_file
 from processor_runtime.spark.sources.backlog import unread_events
-from processor_runtime.spark.worker_deaths import BatchUndone, death_in, not_plain_in
+from processor_runtime.spark.worker_deaths import BatchUndone, death_in
 from processor_runtime.stages.alerting import AlertRules, AlertState, BatchEnd
 from processor_runtime.stages.alerting import alerted as decide
 from processor_runtime.stages.budgets import throttled_until
@@ -193,11 +193,9 @@ class MicroBatches:
         try:
             statuses = _statuses(frame)
         except (PySparkException, Py4JJavaError) as error:
-            if found := not_plain_in(str(error)):
-                raise found from error
             death = death_in(str(error), self.limits.call_seconds)
             if death is None:
-                raise unread_file(error) or error from error
+                raise not_plain(error) or unread_file(error) or error from error
             raise BatchUndone(batch_id, death, error) from error
         if self.search.left_out is not None:
             raise BatchUndone(batch_id)

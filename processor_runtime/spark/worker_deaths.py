@@ -12,7 +12,6 @@ from processor_runtime.watch.note import Death, read_death
 _DIED: Final = re.compile(
     r"Python worker exited unexpectedly|ExecutorLostFailure|^\s*MemoryError\b", re.MULTILINE
 )
-_NOT_PLAIN: Final = re.compile(r"\bNotPlain: (.*)")
 
 
 class BatchUndone(Exception):
@@ -28,20 +27,6 @@ class BatchUndone(Exception):
         self.batch_id = batch_id
         self.death = death
         self.error = error
-
-
-class FilesNotPlain(Exception):
-    """A batch was not done, as Spark is to read its files; says why."""
-
-
-def not_plain_in(text: str) -> FilesNotPlain | None:
-    """Return which file is not plain, if that is why a batch has failed; `None` if it is not.
-
-    Args:
-        text: all that Spark says of the failure.
-    """
-    found = _NOT_PLAIN.search(text)
-    return None if found is None else FilesNotPlain(found.group(1))
 
 
 def death_in(text: str, call_seconds: float) -> Death | None:

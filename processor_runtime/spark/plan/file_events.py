@@ -7,17 +7,14 @@ Where a file is not plain, the task fails with `NotPlain`, and the job has Spark
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
 
 import polars as pl
 import pyarrow as pa
 
 from processor_runtime.rows.event_block import TIME
-from processor_runtime.rows.plain_form import TIMESTAMP, NotPlain, PlainForm
+from processor_runtime.rows.plain_form import LOCAL, TIMESTAMP, NotPlain, PlainForm
 from processor_runtime.stages.key_stage import TICK
 from processor_runtime.stages.unusable_events import EARLIEST_MS, FUTURE, LATEST_MS, MALFORMED
-
-LOCAL: Final = "file:"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,20 @@ Every frame that `read_source` returns has exactly the stream's columns, and `_m
 the content of a row that could not be read, so that no row is lost.
 """
 
-from processor_runtime.spark.sources.errors import SourceError, unread_file
+from processor_runtime.spark.sources.errors import (
+    FilesNotPlain,
+    SourceError,
+    not_plain,
+    unread_file,
+)
 from processor_runtime.spark.sources.events import SourceEvents, events_of, read_source
 
-__all__ = ["SourceError", "SourceEvents", "events_of", "read_source", "unread_file"]
+__all__ = [
+    "FilesNotPlain",
+    "SourceError",
+    "SourceEvents",
+    "events_of",
+    "not_plain",
+    "read_source",
+    "unread_file",
+]

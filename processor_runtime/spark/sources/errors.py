@@ -13,6 +13,7 @@ _UNREAD: Final = re.compile(
     r"\[FAILED_READ_FILE[\w.]*\] Encountered error while reading file (\S.*?)\.(?:\s|$)"
 )
 _CAUSE: Final = re.compile(r"^Caused by: [\w.$]+: ([^\n]*)", re.MULTILINE)
+_NOT_PLAIN: Final = re.compile(r"\bNotPlain: (.*)")
 # What a header has instead of what it should have is in a later line.
 _HEADER: Final = re.compile(r"^ *(Expected: .*|Header length: .*)$", re.MULTILINE)
 MEND: Final = "Write it again under the same name, and start the job again: it continues here"
@@ -20,6 +21,16 @@ MEND: Final = "Write it again under the same name, and start the job again: it c
 
 class SourceError(ValueError):
     """A source cannot be read as the stream's columns; says where, why and what to do."""
+
+
+class FilesNotPlain(Exception):
+    """A batch was not done, as Spark is to read its files; says why."""
+
+
+def not_plain(error: PySparkException | Py4JJavaError) -> FilesNotPlain | None:
+    """Return which file the first stage could not read; `None` if a batch has failed otherwise."""
+    found = _NOT_PLAIN.search(str(error))
+    return None if found is None else FilesNotPlain(found.group(1))
 
 
 def unread_file(error: PySparkException | Py4JJavaError) -> SourceError | None:

@@ -18,7 +18,7 @@ from pyspark.sql import types as T  # noqa: N812 - as all of Spark's documentati
 from cep.expression.types import PolarsType
 from processor_runtime.job_file.source import Source
 from processor_runtime.rows.plain_csv import CsvForm
-from processor_runtime.rows.plain_form import TIMESTAMP, NotPlain, PlainForm
+from processor_runtime.rows.plain_form import LOCAL, TIMESTAMP, NotPlain, PlainForm
 from processor_runtime.rows.plain_parquet import ParquetForm
 
 _TYPES: Final[Mapping[T.DataType, PolarsType]] = {
@@ -52,7 +52,6 @@ _LISTING_OPTIONS: Final = frozenset(
 """Options about which files are read, in small letters; others are about how."""
 _FILES: Final = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
 _FILES_LOOKED_AT: Final = 3
-_LOCAL: Final = "file:"
 
 
 def plain_form(source: Source, schema: T.StructType, time_column: str) -> PlainForm | None:
@@ -68,7 +67,7 @@ def plain_form(source: Source, schema: T.StructType, time_column: str) -> PlainF
     """
     types = {each.name: _TYPES.get(each.dataType) for each in schema}
     columns = {name: found for name, found in types.items() if found is not None}
-    is_local = source.path is not None and ":" not in source.path.removeprefix(_LOCAL)
+    is_local = source.path is not None and ":" not in source.path.removeprefix(LOCAL)
     if (
         not is_local
         or len(columns) < len(types)
@@ -117,7 +116,7 @@ def plain_files(spark: SparkSession, source: Source) -> DataFrame:
 
 
 def _some_files(source: Source) -> Iterator[Path]:
-    folder = Path((source.path or "").removeprefix(_LOCAL))
+    folder = Path((source.path or "").removeprefix(LOCAL))
     try:
         files = (each for each in folder.iterdir() if each.is_file() and each.name[0] not in "._")
         yield from islice(files, _FILES_LOOKED_AT)

@@ -8,10 +8,14 @@ from typing import Any, Final
 
 import pytest
 import yaml
-from pyspark.sql import SparkSession
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
 
+from processor_runtime.spark import micro_batches
 from processor_runtime.spark.job import StreamingJob
 from processor_runtime.spark.micro_batches import BatchDone
+from processor_runtime.spark.sources import FilesNotPlain
+from processor_runtime.stages.shard_status import ShardStatus
 from tests.processor_runtime.spark.finished_job import job
 from tests.processor_runtime.written_rows import Row, written
 
@@ -148,3 +152,21 @@ def test_ticks_and_a_file_that_is_not_plain_lose_nothing(
     assert [row["error"] for row in rows if "broken" in str(row["events"])] != []
     matched = sorted(row["key"] for row in rows if row["kind"] == "match")
     assert matched == [["ana"], ["dan"], ["eve"], ["fay, f."]]
+
+
+def test_a_job_whose_files_spark_reads_is_not_run_again_for_that(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever stands in the text of a failure: a job must not go round and round for it."""
+
+    def fail(_frame: DataFrame) -> list[ShardStatus]:
+        tried.append(1)
+        raise PySparkException("NotPlain: it says so")
+
+    tried: list[int] = []
+    monkeypatch.setattr(micro_batches, "_statuses", fail)
+    (tmp_path / "in").mkdir()
+    put(tmp_path, {"1.csv": files()["1.csv"]})
+    with pytest.raises(FilesNotPlain, match="it says so"):
+        prepared(spark, tmp_path, trigger={"available_now": True}).run()
+    assert len(tried) == 2
