@@ -4,11 +4,12 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from api.access.authentication import Role
-from cep.instants import iso_text
+from cep.instants import instant_ms, iso_text
 from tests.api.documents import ANY_STATE, PATTERN, processor_document
+from tests.dashboard.browsing import guarded_page, have_signed_in
 from tests.dashboard.reporting_job import ReportingJob
 from tests.dashboard.serving import ServedDashboard
 
@@ -67,6 +68,35 @@ def test_each_rule_shows_what_the_job_makes_of_it(
     expect(admin_page.locator(".job-notice")).to_contain_text(
         "main has not applied the newest change of 1 rule yet"
     )
+
+
+OVERFLOWING = """[...document.querySelectorAll(".rules-table, .rules-table td")]
+    .filter((it) => it.scrollWidth > it.clientWidth + 1
+        || it.getBoundingClientRect().right > innerWidth)
+    .map((it) => it.innerText)"""
+
+
+def test_dates_of_a_language_with_long_ones_stay_inside_their_cells(
+    browser: Browser, dashboard: ServedDashboard, reporting_job: ReportingJob
+) -> None:
+    text = "Twenty connections of one address broken off within a minute, and some more words. "
+    publish(dashboard, "steady", description=4 * text, key_by=["user", "action"])
+    reporting_job.run_batch()
+    reporting_job.find("steady", 1)
+    long_ago_ms = instant_ms("2017-03-28T10:35:57Z")
+    reporting_job.change(
+        "steady", 1, active_from_ms=long_ago_ms, last_match_ms=long_ago_ms, partial_matches=12
+    )
+    reporting_job.run_batch()
+    with guarded_page(browser, dashboard.url, locale="en-US") as (page, _guard):
+        have_signed_in(page, dashboard.url, dashboard.token_of[Role.ADMIN])
+        page.goto(RULES)
+        expect(row(page, "steady")).to_contain_text("Mar 28, 2017, 10:35:57 AM")
+        for width in (1440, 1280, 390):
+            page.set_viewport_size({"width": width, "height": 844})
+            page.wait_for_timeout(300)
+            assert page.evaluate(OVERFLOWING) == [], width
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_rows_follow_the_job_without_a_reload(
