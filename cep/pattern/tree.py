@@ -112,7 +112,8 @@ class PythonCondition:
     function: Callable[[Any, Any], bool]
 
     def __str__(self) -> str:
-        return getattr(self.function, "__qualname__", repr(self.function))
+        # Patterns are told apart by their text, in every process: it must not hold an address.
+        return str(getattr(self.function, "__qualname__", type(self.function).__qualname__))
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,7 @@ def _told(
 ) -> tuple[ReplayedBatch, AlertState]:
     """Return a batch without the matches that do not go out, and what is known after it."""
     rows = ListedRows(found.rows)
-    end = BatchEnd(clock.epoch, clock.watermark_ms, clock.closes)
+    end = BatchEnd(clock.epoch, clock.complete_ms, clock.closes)
     told = alerted(rows, [found.status], rules, before, end)
     wanted = [row for row in rows.rows if row.kind in _WANTED]
     return replace(found, rows=wanted), told.state

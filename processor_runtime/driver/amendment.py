@@ -47,7 +47,8 @@ def set_aside(
         by_hand: whether somebody wants it so.
     """
     timeline, stream = read_timeline(records.kept(record.timeline))
-    since_ms = _beginning_ms(records, record)
+    is_first = record.watermark_ms == NO_WATERMARK_MS
+    since_ms = BEGINNING_MS if is_first else record.watermark_ms + 1
     out = [Quarantine(*each, reason, since_ms, by_hand=by_hand) for each in versions]
     amended = replace(
         without_versions(timeline, {item.of for item in out}),
@@ -105,11 +106,3 @@ def versions_with_code(timeline: Timeline) -> tuple[VersionKey, ...]:
         if has_code(item.definition)
     }
     return tuple(sorted(found))
-
-
-def _beginning_ms(records: BatchRecords, record: BatchRecord) -> int:
-    """Return the first event time that a batch matches."""
-    before = records.of_batch(record.batch_id - 1)
-    if before is None or before.watermark_ms == NO_WATERMARK_MS:
-        return BEGINNING_MS
-    return before.watermark_ms + 1

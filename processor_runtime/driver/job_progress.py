@@ -11,7 +11,8 @@ from cep.nfa.step_counts import StepCounts
 from contract.reports import FailedAt, RunningState, TimeMode
 from processor_runtime.driver.batch_record import BatchRecord
 from processor_runtime.driver.job_status import JobStatus, Totals, VersionStatus
-from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS
+from processor_runtime.driver.pinning import Pin
+from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
 from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, Interval
 from processor_runtime.schedule.timeline import Timeline
 from processor_runtime.stages.asked_keys import joined
@@ -52,8 +53,7 @@ class JobProgress:
 
     def add(
         self,
-        record: BatchRecord,
-        timeline: Timeline,
+        pin: Pin,
         statuses: Sequence[ShardStatus],
         duration_ms: int,
         backlog_events: int | None = None,
@@ -61,13 +61,12 @@ class JobProgress:
         """Count a batch and return the status of the job after it.
 
         Args:
-            record: what was pinned for the batch.
-            timeline: the rules it ran with.
+            pin: what was pinned for the batch.
             statuses: one of each shard that was called.
             duration_ms: how long it took.
             backlog_events: what the source is known to hold unread.
         """
-        counts = EventCounts(newest_ms=record.newest_ms)
+        counts = EventCounts(newest_ms=pin.record.newest_ms)
         for status in statuses:
             counts.add(status.counts)
             self._sizes[status.shard] = _Size(status.partial_matches, status.state_bytes)
@@ -75,7 +74,7 @@ class JobProgress:
                 self._count(_version_of(rule_id), rule_counts)
         rate = counts.events * 1_000 / max(duration_ms, 1)
         return replace(
-            self._status_after(record, timeline, counts),
+            self._status_after(pin.clock_after(statuses), pin.timeline, counts),
             events_per_second=rate,
             batch_duration_ms=duration_ms,
             backlog_events=backlog_events,
@@ -93,18 +92,21 @@ class JobProgress:
             record: what was pinned for that batch.
             timeline: the rules it ran with. The shards report what they hold as they run.
         """
-        return self._status_after(record, timeline, EventCounts(newest_ms=record.newest_ms))
+        clock = BatchClock(
+            record.batch_id, record.epoch, record.watermark_ms, record.processing_time_ms
+        )
+        return self._status_after(clock, timeline, EventCounts(newest_ms=record.newest_ms))
 
     def _status_after(
-        self, record: BatchRecord, timeline: Timeline, counts: EventCounts
+        self, clock: BatchClock, timeline: Timeline, counts: EventCounts
     ) -> JobStatus:
         self._counts.add(counts)
         self.newest_ms = self._counts.newest_ms
-        is_known = record.watermark_ms != NO_WATERMARK_MS
+        is_known = clock.complete_ms != NO_WATERMARK_MS
         return JobStatus(
-            epoch=record.epoch,
-            batch_id=record.batch_id,
-            watermark_ms=record.watermark_ms if is_known else None,
+            epoch=clock.epoch,
+            batch_id=clock.batch_id,
+            watermark_ms=clock.complete_ms if is_known else None,
             newest_event_ms=self.newest_ms,
             time_mode=self.time_mode,
             totals=self._totals(),

@@ -52,6 +52,7 @@ RECORDS_KEPT: Final = 200
 class Pin:
     """What a batch runs with: its record, the rules, and their document for the workers.
 
+    The watermark of the next batch will be `watermark_delay_ms` behind the newest event.
     `calls_every_shard` is whether shards have something to do that Spark knows nothing of. While
     event time follows the clock, `silent_since_ms` is since when the source is silent.
     """
@@ -59,6 +60,7 @@ class Pin:
     record: BatchRecord
     timeline: Timeline
     document: bytes
+    watermark_delay_ms: int
     calls_every_shard: bool = False
     silent_since_ms: int | None = None
 
@@ -72,7 +74,13 @@ class Pin:
             self.record.processing_time_ms,
             closes=self.record.closes,
             calls_every_shard=self.calls_every_shard,
+            watermark_delay_ms=self.watermark_delay_ms,
         )
+
+    def clock_after(self, statuses: Iterable[ShardStatus]) -> BatchClock:
+        """Return the time of the batch once shards have told what they know of it."""
+        newest = (status.counts.newest_ms for status in statuses)
+        return self.clock.having_read(max((ms for ms in newest if ms is not None), default=None))
 
 
 class BatchPins:
@@ -191,12 +199,12 @@ class BatchPins:
             self._decide(start, newest)
         if self._last is None:
             raise AssertionError("a batch has just been pinned")
-        # Spark's timers call shards by its own watermark, which knows events alone.
         is_ahead = self._last.watermark_ms > start.watermark_ms
         pin = Pin(
             self._last,
             self._timeline,
             self._document,
+            self._delay_ms,
             calls_every_shard=is_ahead or self._last.closes,
             silent_since_ms=self._silence.since_ms,
         )

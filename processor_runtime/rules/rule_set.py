@@ -20,7 +20,7 @@ from contract.snapshot import StreamDefinition
 from processor_runtime.rows.event_block import TIME
 from processor_runtime.rules.compiled_group import CompiledGroup, group_id
 from processor_runtime.rules.loading import LoadedRule, RefusedRule, RuleDefaults, load_rules
-from processor_runtime.schedule.interval import END_MS, Interval
+from processor_runtime.schedule.interval import Interval
 from processor_runtime.schedule.listed import Contents, unread, value_lists
 from processor_runtime.schedule.phases import Phases
 from processor_runtime.schedule.snoozing import Snooze
@@ -51,7 +51,6 @@ class SelectorGroup:
         self.intervals = {interval.rule_id: interval for interval in intervals}
         self.phases = Phases(intervals, past_ms)
         self.past_ms = past_ms
-        self.first_end_ms = min((item.given_up_ms for item in intervals), default=END_MS)
         self._selections: dict[int, tuple[Selection, Selection]] = {}
         self._kinds = BoundedCache(self._kind, kinds_capacity(len(compiled.matcher.tests)), _parts)
 
@@ -110,13 +109,6 @@ class RuleSet:
     groups: Mapping[str, SelectorGroup]
     refused: tuple[RefusedRule, ...] = ()
     snoozes: tuple[Snooze, ...] = ()
-
-    def has_ended_by(self, time_ms: int) -> bool:
-        """Whether there are rules over by an event time, of which shards may still hold something.
-
-        Once all shards have been called after that, such rules are in no timeline any more.
-        """
-        return any(group.first_end_ms <= time_ms for group in self.groups.values())
 
     @property
     def columns(self) -> tuple[str, ...]:

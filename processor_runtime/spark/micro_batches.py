@@ -152,9 +152,7 @@ class MicroBatches:
             frame.unpersist()
         self.progress.add_unfit(len(told))
         self.progress.throttled_until_ms = throttled_until(alerts.spent)
-        job_status = self.progress.add(
-            pin.record, pin.timeline, statuses, times.duration_ms, self._backlog()
-        )
+        job_status = self.progress.add(pin, statuses, times.duration_ms, self._backlog())
         job_status = replace(job_status, silent_since_ms=pin.silent_since_ms)
         self._learn(pin, statuses)
         return BatchDone(job_status, before, pin.timeline, times)
@@ -207,7 +205,8 @@ class MicroBatches:
         """Let rows be as they go out, and keep what is known of budgets and groups."""
         record = pin.record
         before = self.alerts.before(record.batch_id)
-        end = BatchEnd(record.epoch, record.watermark_ms, record.closes)
+        complete_ms = pin.clock_after(statuses).complete_ms
+        end = BatchEnd(record.epoch, complete_ms, record.closes)
         alerted = decide(rows, statuses, self._alert_rules(pin.timeline), before, end)
         row_counts.update(alerted.row_counts)
         self.alerts.keep(record.batch_id, alerted.state)

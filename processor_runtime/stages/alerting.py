@@ -91,13 +91,13 @@ class Alerted:
 
 @dataclass(frozen=True, slots=True)
 class BatchEnd:
-    """The end of a batch: no match is found any more up to the watermark, if it closes none at all.
+    """The end of a batch: no match is found any more up to `complete_ms`; none at all if it closes.
 
     `epoch` is that of the rows of groups.
     """
 
     epoch: int
-    watermark_ms: int
+    complete_ms: int
     closes: bool = False
 
 
@@ -131,7 +131,7 @@ def alerted(
     if told:
         rows.add(told)
         counts.update(group=len(told))
-    spent = lasting(settled.spent, end.watermark_ms)
+    spent = lasting(settled.spent, end.complete_ms)
     groups = (*gathered.open.values(), *gathered.done)
     crowded = {
         each.processor_id for each in groups if each.is_rest and each.id not in before.groups
@@ -147,7 +147,7 @@ def _gathered(
     end: BatchEnd,
 ) -> Gathered:
     count = sum(each.gathered for status in statuses for each in status.rules.values())
-    until_ms = None if end.closes else end.watermark_ms + 1
+    until_ms = None if end.closes else end.complete_ms + 1
     gathering = Gathering(rules.groupings, rules.budgets, before.groups, until_ms)
     if count:
         for part in rows.tagged(count, MATCHES_AT_ONCE):

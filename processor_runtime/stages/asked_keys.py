@@ -84,11 +84,11 @@ def answer(
     held = [(own[rule], of_rule) for rule, of_rule in found.items() if rule in own]
     for version, of_rule in sorted(held, key=lambda each: -each[0]):
         told += [_told(version, each) for each in of_rule.farthest]
-    is_known = clock.watermark_ms != NO_WATERMARK_MS
+    is_known = clock.complete_ms != NO_WATERMARK_MS
     return KeyAnswer(
         id=question.id,
         batch_id=clock.batch_id,
-        watermark_ms=event_time_or_none(clock.watermark_ms) if is_known else None,
+        watermark_ms=event_time_or_none(clock.complete_ms) if is_known else None,
         open=sum(of_rule.count for _, of_rule in held),
         held_back=sum(of_rule.held_back for _, of_rule in held),
         partial_matches=told[:PARTIAL_MATCHES_TOLD],

@@ -130,9 +130,9 @@ def settle(
     return Settled(after, cutoffs)
 
 
-def lasting(spent: Mapping[Window, Spent], watermark_ms: int) -> dict[Window, Spent]:
-    """Return what still matters: no match is found any more at or before the watermark."""
-    return {window: each for window, each in spent.items() if window.until_ms > watermark_ms + 1}
+def lasting(spent: Mapping[Window, Spent], complete_ms: int) -> dict[Window, Spent]:
+    """Return what still matters: no match is found any more up to `complete_ms`."""
+    return {window: each for window, each in spent.items() if window.until_ms > complete_ms + 1}
 
 
 def throttled_until(spent: Mapping[Window, Spent]) -> dict[str, int]:

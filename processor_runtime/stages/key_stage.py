@@ -117,9 +117,10 @@ class KeyStage:
 
     @property
     def calls_every_shard(self) -> bool:
-        """Whether shards without an event are called as well: time or a change may concern them."""
-        is_time = self.has_tick and self.clock.calls_every_shard
-        return is_time or self.rules.has_ended_by(self.clock.watermark_ms)
+        """Whether shards without an event are called as well, because time goes on for them."""
+        if self.clock.having_read(self.counts.newest_ms).complete_ms > self.clock.watermark_ms:
+            return True
+        return self.has_tick and self.clock.calls_every_shard
 
     def _usable(self, events: pl.DataFrame) -> pl.DataFrame:
         is_unusable = unusable(events)

@@ -61,7 +61,7 @@ class RuleErrors:
     def failure(self, interval: Interval, failure: RuleFailure) -> StoppedRule:
         """Tell of a rule that the matcher has stopped."""
         event = failure.event
-        time_ms = self.clock.watermark_ms if event is None else event_time_ms(event)
+        time_ms = self.clock.complete_ms if event is None else event_time_ms(event)
         site = FailureSite(failure.key, time_ms, event)
         return self.failed(interval, _reason(failure.error), failure.error, site)
 
@@ -79,7 +79,7 @@ class RuleErrors:
             self.tell(interval, reason, error, site)
             text = f"{type(error).__name__}: {error_message(error)}"
             trace = traceback_text(error)
-        time_ms = self.clock.watermark_ms if site is None else site.time_ms
+        time_ms = self.clock.complete_ms if site is None else site.time_ms
         return StoppedRule(interval.rule_id, text, time_ms, trace)
 
     def tell(
@@ -104,7 +104,7 @@ class RuleErrors:
             version=interval.version,
             epoch=self.clock.epoch,
             key=None if site is None or site.key is None else json_text(site.key),
-            end_ms=self.clock.watermark_ms if site is None else site.time_ms,
+            end_ms=self.clock.complete_ms if site is None else site.time_ms,
             events=None if event is None else json_text(event_fields(event, self.columns)),
             error=error_json(reason, error),
         )

@@ -95,7 +95,7 @@ class ShardMatcher:
     def match(
         self, arrived: Iterable[EventBlock], asked: Iterable[KeyQuestion] = ()
     ) -> Iterator[list[OutputRow]]:
-        """Take the blocks that came in this batch and match what the watermark has passed.
+        """Take the blocks that came in this batch and match what is complete by now.
 
         Yields rows of output in chunks, those that waited in `rows` first. Once all are taken,
         `status` is complete, and `next_wake_ms` is the watermark at which the shard wants to be
@@ -129,7 +129,7 @@ class ShardMatcher:
                 wakes.append(wake_ms)
         if held != known:
             self.state.put(_DIRECTORY, pack(held))
-        self._sent.save(self.clock.watermark_ms)
+        self._sent.save(self.clock.complete_ms)
         # The driver has checked them all; one that fails here lacks something on this machine.
         for refused in self.rules.refused:
             if refused.interval.end_reason in _TAKEN_OUT:
@@ -209,7 +209,7 @@ class ShardMatcher:
             suppressor,
             self._snoozed,
         )
-        until_ms = LATEST_MS if self.clock.closes else self.clock.watermark_ms
+        until_ms = LATEST_MS if self.clock.closes else self.clock.complete_ms
         for detections in matcher.match(arrived, until_ms, closes=self.clock.closes):
             yield from given.chunks(detections)
         if matcher.unusable is not None:
@@ -227,8 +227,8 @@ class ShardMatcher:
         self.status.answers += [
             answer(each, group.compiled, matcher.open_for(each.key), self.clock) for each in asked
         ]
-        matcher.save(self.clock.watermark_ms, stopped)
-        suppressor.save(self.clock.watermark_ms, self.clock.batch_id)
+        matcher.save(self.clock.complete_ms, stopped)
+        suppressor.save(self.clock.complete_ms, self.clock.batch_id)
         for rule_id, count in matcher.events_by_rule.items():
             self.status.rule(rule_id).events += count
         for rule_id, count in matcher.dropped.items():

@@ -6,8 +6,9 @@ A block is kept encoded until the watermark reaches its first event: each event 
 read about once, however long the allowed delay.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import polars as pl
@@ -47,15 +48,15 @@ class WaitingEvents:
     group: str
     state: KeyedState
     blocks: list[WaitingBlock]
-    _next: int = field(init=False)
+    _names: Iterator[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._next = max((int(block.name[1:]) for block in self.blocks), default=0) + 1
+        used = {block.name for block in self.blocks}
+        self._names = (name for name in map("w{}".format, count(1)) if name not in used)
 
     def add(self, block: EventBlock) -> None:
         """Keep a block."""
-        name = f"w{self._next}"
-        self._next += 1
+        name = next(self._names)
         self.state.put(name, block.data)
         self.blocks.append(
             WaitingBlock(

@@ -80,9 +80,10 @@ class KeyStageTask:
             if rows:
                 yield record_batch(rows)
         if stage is not None:
-            # A count of nothing calls a shard.
+            # A count calls a shard, which has to know how far time goes on in this batch.
             called = self.shard_keys if stage.calls_every_shard else ()
-            counts = [counts_row(each, EventCounts()) for each in called]
+            read = EventCounts(newest_ms=stage.counts.newest_ms)
+            counts = [counts_row(each, read) for each in called if each != own_shard]
             asked = [
                 question_row(self.shard_keys[shard], question)
                 for shard, question in questions(
@@ -161,13 +162,15 @@ class ShardProcessor(StatefulProcessor):
     def _batch(self, shard: int, received: Received, timers: TimerValues) -> Iterator[pd.DataFrame]:
         """Yield rows as they are found, some thousand at a time, and at last the status."""
         clock, rules = self._rules.current(timers.getCurrentWatermarkInMs())
+        clock = clock.having_read(received.counts.newest_ms)
         matcher = ShardMatcher(shard, rules, SparkState(self._values), clock, self._settings)
         for rows in received.output_rows():
             matcher.rows.add(rows)
             yield from map(rows_as_pandas, matcher.rows.full())
         yield from map(rows_as_pandas, matcher.match(received.blocks, received.questions))
         matcher.status.counts.add(received.counts)
-        self._wake_at(matcher.next_wake_ms, clock.watermark_ms)
+        wake_ms = matcher.next_wake_ms if clock.goes_on_alone else None
+        self._wake_at(wake_ms, clock.watermark_ms)
         status: Any = STATUS
         yield rows_as_pandas([OutputRow(kind=status, output=write_status(matcher.status))])
 

@@ -48,7 +48,7 @@ from processor_runtime.stages.alerting import (
 )
 from processor_runtime.stages.asked_keys import KeyQuestion, questions
 from processor_runtime.stages.budgets import throttled_until
-from processor_runtime.stages.key_stage import KeyStage, KeyStageSettings
+from processor_runtime.stages.key_stage import EventCounts, KeyStage, KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings, ShardMatcher
 from processor_runtime.stages.shard_status import ShardStatus, read_status, write_status
 from processor_runtime.stages.unusable_events import FUTURE, MALFORMED
@@ -125,6 +125,7 @@ class _Checkpoint:
     rows: int
     clock_ms: int
     has_tick: bool
+    reads_ms: int | None
 
 
 class Pipeline:
@@ -202,10 +203,12 @@ class Pipeline:
         partitions: int = 1,
         clock_ms: int | None = None,
         has_tick: bool = False,
+        reads_ms: int | None = None,
     ) -> list[OutputRow]:
         """Run a micro-batch of these events, in order of arrival; return its rows of output.
 
-        It is planned at `clock_ms`; by default each is a millisecond after the one before.
+        It is planned at `clock_ms`; by default each is a millisecond after the one before. Beside
+        the events it reads one of the time `reads_ms`, which concerns nobody.
         """
         self._before = _Checkpoint(
             self.batch_id,
@@ -218,6 +221,7 @@ class Pipeline:
             len(self.rows),
             1_000 + self.batch_id if clock_ms is None else clock_ms,
             has_tick,
+            reads_ms,
         )
         return self._run(self._before)
 
@@ -231,10 +235,8 @@ class Pipeline:
         return self.batch(events, has_tick=True)
 
     def advance(self, time_ms: int) -> list[OutputRow]:
-        """Let the watermark come to a time, as events that concern nobody would; run that batch."""
-        newest_ms = time_ms + self.stream.allowed_delay_ms + 1
-        self.newest_ms = max(newest_ms, self.newest_ms or newest_ms)
-        return self.batch()
+        """Run a batch after which all events up to a time are there; none concerns anybody."""
+        return self.batch(reads_ms=time_ms + self.stream.allowed_delay_ms + 1)
 
     def restart(self, stream: StreamDefinition | None = None) -> None:
         """Let another process go on between two batches, with other columns if they are given."""
@@ -283,24 +285,28 @@ class Pipeline:
         for stage, _ in stages:
             for chunk in stage.rows.rest():
                 rows += chunk
+        newest_ms = self._newest([stage.counts.newest_ms for stage, _ in stages])
         # What the first stage has counted is sent to the first shard.
         wanted = set(range(1 if stages else 0))
         if any(stage.calls_every_shard for stage, _ in stages):
             wanted = set(range(self.options.shards))
         asked = list(questions(self._rules(pin), self.asked, self.options.shards)) if stages else []
         wanted |= {shard for shard, _ in asked}
-        called = self._shards(pin, wanted, blocks, rows, asked)
+        called, found = self._shards(pin, newest_ms, wanted, blocks, asked)
+        rows += found
         for stage, _ in stages:
             called[0].counts.add(stage.counts)
         rows = self._told(pin, list(called.values()), rows)
         self._learn(pin, list(called.values()))
-        times = [stage.counts.newest_ms for stage, _ in stages]
-        times += [self.newest_ms]
-        self.newest_ms = max((time_ms for time_ms in times if time_ms is not None), default=None)
+        self.newest_ms = self._newest([newest_ms, self.newest_ms])
         self.statuses |= called
         self.batch_id += 1
         self.rows += rows
         return rows
+
+    @staticmethod
+    def _newest(times_ms: Iterable[int | None]) -> int | None:
+        return max((time_ms for time_ms in times_ms if time_ms is not None), default=None)
 
     def _told(
         self, pin: Pin, statuses: Sequence[ShardStatus], rows: Sequence[OutputRow]
@@ -309,7 +315,8 @@ class Pipeline:
         rules = AlertRules(groupings_of(intervals), budgets_of(intervals))
         listed = ListedRows(rows)
         record = pin.record
-        end = BatchEnd(record.epoch, record.watermark_ms, record.closes)
+        complete_ms = pin.clock_after(statuses).complete_ms
+        end = BatchEnd(record.epoch, complete_ms, record.closes)
         before = self._alert_states.before(record.batch_id)
         self.alerts = alerted(listed, statuses, rules, before, end).state
         self._alert_states.keep(record.batch_id, self.alerts)
@@ -352,6 +359,8 @@ class Pipeline:
         events, partitions = batch.events, batch.partitions
         if batch.has_tick:
             yield KeyStage(rules, settings, clock, has_tick=True), []
+        if batch.reads_ms is not None:
+            yield KeyStage(rules, settings, clock, EventCounts(newest_ms=batch.reads_ms)), []
         size = -(-len(events) // partitions)
         for partition in range(partitions if len(events) else 0):
             part = events[partition * size : (partition + 1) * size]
@@ -385,13 +394,14 @@ class Pipeline:
     def _shards(
         self,
         pin: Pin,
+        newest_ms: int | None,
         wanted: set[int],
         blocks: Sequence[tuple[int, EventBlock]],
-        rows: list[OutputRow],
         asked: Sequence[tuple[int, KeyQuestion]],
-    ) -> dict[int, ShardStatus]:
+    ) -> tuple[dict[int, ShardStatus], list[OutputRow]]:
         called = {}
-        clock = pin.clock
+        rows: list[OutputRow] = []
+        clock = pin.clock.having_read(newest_ms)
         for shard, state in enumerate(self.states):
             arrived = [block for number, block in blocks if number == shard]
             wake_ms = self._wakes[shard]
@@ -403,13 +413,13 @@ class Pipeline:
             of_shard = [question for number, question in asked if number == shard]
             for chunk in matcher.match(arrived, of_shard):
                 rows += chunk
-            self._wakes[shard] = matcher.next_wake_ms
+            self._wakes[shard] = matcher.next_wake_ms if clock.goes_on_alone else None
             called[shard] = read_status(write_status(matcher.status))
-        return called
+        return called, rows
 
     def _learn(self, pin: Pin, statuses: Sequence[ShardStatus]) -> None:
         self._progress.throttled_until_ms = throttled_until(self.alerts.spent)
-        self.job_status = self._progress.add(pin.record, pin.timeline, statuses, 1)
+        self.job_status = self._progress.add(pin, statuses, 1)
         self._pins.learn(
             self._progress.newest_ms,
             failed_versions(pin.timeline, statuses),

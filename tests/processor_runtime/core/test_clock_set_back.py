@@ -32,19 +32,17 @@ def read(pipeline: Pipeline, text: str, clock_ms: int) -> list[str]:
 def test_time_goes_on_by_the_clock() -> None:
     pipeline = job()
     read(pipeline, "a", NOON_MS)
-    read(pipeline, "b", NOON_MS + 1_000)
-    assert read(pipeline, "", NOON_MS + 2_000) == ["p1 match a1 b1"]
+    assert read(pipeline, "b", NOON_MS + 1_000) == ["p1 match a1 b1"]
 
 
 def test_no_event_is_late_or_waits_after_the_clock_was_set_back() -> None:
     pipeline = job()
     read(pipeline, "a", NOON_MS)
     set_back_ms = NOON_MS - HOUR_MS
-    assert read(pipeline, "b", set_back_ms) == []
-    assert read(pipeline, "a", set_back_ms + 1_000) == ["p1 match a1 b1"]
+    assert read(pipeline, "b", set_back_ms) == ["p1 match a1 b1"]
+    assert read(pipeline, "a", set_back_ms + 1_000) == []
     pipeline.restart()
-    assert read(pipeline, "b", set_back_ms + 2_000) == []
-    assert read(pipeline, "", set_back_ms + 3_000) == ["p1 match a1 b1"]
+    assert read(pipeline, "b", set_back_ms + 2_000) == ["p1 match a1 b1"]
     assert pipeline.rows_of("late") == []
 
 

@@ -52,7 +52,7 @@ def test_the_steps_of_all_shards_and_batches_are_added_up() -> None:
         first: (10, 10, 5, 0, 0, 0, 0, 1_009),
         second: (5, 5, 0, 0, 0, 0, 0, 1_019),
     }
-    assert steps(before) in ({}, {first: (10, 10, 0, 0, 0, 0, 0, 1_009)})  # not changed meanwhile
+    assert steps(before) in ({}, {first: (9, 9, 0, 0, 0, 0, 0, 1_008)})  # not changed meanwhile
     reported = running_version(after).steps
     assert reported[0] == StepReport(
         name=first, reached=10, events=10, timed_out=5, last_event_ms=1_009

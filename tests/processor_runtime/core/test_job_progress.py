@@ -3,6 +3,7 @@
 from processor_runtime.driver.batch_record import BatchRecord
 from processor_runtime.driver.job_progress import JobProgress
 from processor_runtime.driver.job_status import JobStatus
+from processor_runtime.driver.pinning import Pin
 from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, Interval
 from processor_runtime.schedule.timeline import Timeline
 from processor_runtime.stages.shard_status import RuleCounts, ShardStatus
@@ -15,7 +16,11 @@ def counted(progress: JobProgress, batch_id: int, matches: int, *intervals: Inte
     """Count a batch in which the old version found matches, and return the status after it."""
     record = BatchRecord(batch_id, 1, 50, 200, 0, "", "")
     rules = {OLD.rule_id: RuleCounts(matches=matches, last_match_ms=90)}
-    return progress.add(record, Timeline(intervals), [ShardStatus(0, rules=rules)], 10)
+    return progress.add(pin(record, *intervals), [ShardStatus(0, rules=rules)], 10)
+
+
+def pin(record: BatchRecord, *intervals: Interval) -> Pin:
+    return Pin(record, Timeline(intervals), b"", 1)
 
 
 def test_a_version_that_has_ended_still_tells_what_it_found() -> None:
@@ -41,7 +46,7 @@ def test_versions_share_the_bytes_of_each_shard_by_their_partial_matches() -> No
         ShardStatus(0, partial_matches={NEW.rule_id: 3, other.rule_id: 1}, state_bytes=400),
         ShardStatus(1, partial_matches={other.rule_id: 5}, state_bytes=1_000),
     ]
-    status = progress.add(record, Timeline((NEW, other)), statuses, 10)
+    status = progress.add(pin(record, NEW, other), statuses, 10)
     held = {each.processor_id: (each.partial_matches, each.state_bytes) for each in status.versions}
     assert held == {"guess": (3, 300), "other": (6, 1_100)}
     assert status.state_bytes == 1_400

@@ -1,6 +1,7 @@
 """What Python code of a rule may raise and give out: it stops its rule alone, and is told."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -187,15 +188,30 @@ def test_a_truth_value_of_numpy_is_one(answer: Any) -> None:
     ]
 
 
-def test_nobody_waits_for_the_end_of_a_window_that_no_time_reaches() -> None:
-    job = Pipeline(stream(), Options(shards=1))
-    job.publish(processor("odd", version(1, sequence("ab", within_ms=LONGEST_MS))))
+@pytest.mark.parametrize(
+    "condition",
+    [Answering(answer=True), partial(Answering.__call__, Answering(answer=True))],
+    ids=["object", "partial"],
+)
+def test_partial_matches_of_any_callable_outlive_a_process(condition: Any) -> None:
+    job = Pipeline(stream(), Options(shards=1, defaults=RuleDefaults(signing_keys=KEYS)))
+    job.publish(processor("odd", with_condition(condition)))
     job.batch(letters("a", 1_000))
-    job.advance(1_100)
+    job.advance(1_001)
+    job.restart()
+    job.batch(letters("b", 1_002))
+    job.advance(1_003)
+    assert spelled(job.rows) == ["odd1 match a1000 b1002"]
+
+
+def test_nobody_waits_for_the_end_of_a_window_that_no_time_reaches() -> None:
+    # By the clock: there it is a timer that would wait.
+    job = Pipeline(stream(), Options(shards=1, by_clock=True))
+    job.publish(processor("odd", version(1, sequence("ab", within_ms=LONGEST_MS))))
+    job.batch(letters("a", 1), clock_ms=1_000)
     assert [status.partial_matches for status in job.statuses.values()] == [
         {"odd@1@" + str(-(2**63)): 1}
     ]
     assert job.next_wakes == [None]
-    job.batch(letters("b", 1_200))
-    job.advance(1_300)
+    job.batch(letters("b", 1), clock_ms=1_200)
     assert len(job.rows_of("match")) == 1

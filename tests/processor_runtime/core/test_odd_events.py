@@ -42,7 +42,7 @@ def test_an_event_up_to_the_watermark_is_late_and_matches_nothing() -> None:
     job.batch(letters("xb", 1_008) + letters("b", 1_010))
     job.advance(1_100)
     (first, second) = job.rows_of("late")
-    assert job.watermark_ms == 1_100
+    assert job.job_status.watermark_ms == 1_100
     assert (first.start_ms, first.end_ms) == (1_008, 1_008)
     assert from_json(second.events or "") == event("b", 1_009, price=1)
     assert spelled(job.rows_of("match")) == ["p1 match a1000 b1010"]

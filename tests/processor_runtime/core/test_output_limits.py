@@ -180,7 +180,7 @@ def test_a_batch_that_brings_too_much_is_cut_and_the_rule_goes_on(limits: Docume
     job = Pipeline(stream(), Options(shards=1))
     job.publish(flooding, plain)
     for begin_ms in (1_000, 2_000):
-        job.batch(letters("ab" * 4, begin_ms))
+        job.batch(letters("ab" * 4 + "z", begin_ms))
         job.advance(begin_ms + 500)
     # Relaxed contiguity without skipping: n events `a` are open when the n-th `b` comes.
     all_of_them = [row._replace(processor_id="flooding", match_id=None) for row in plain_rows(job)]
@@ -243,7 +243,8 @@ def test_a_job_that_is_set_to_fail_fails_at_a_limit() -> None:
 
 def test_rows_leave_a_shard_in_chunks_while_it_still_works() -> None:
     limits = RowLimits(per_event=ALL)
-    job = Pipeline(stream(), Options(shards=1, defaults=RuleDefaults(row_limits=limits)))
+    # All events wait, so that another batch matches them.
+    job = Pipeline(stream(1_000), Options(shards=1, defaults=RuleDefaults(row_limits=limits)))
     job.publish(processor("p", version(1, EVERY_SUBSET)))
     job.batch(FLOOD)
     rules = compile_rules(job.timeline, job.stream, job.options.defaults)

@@ -107,6 +107,7 @@ class TestSnoozes:
         job.batch(letters("a", 1_000))
         assert [each.until_ms for each in job.timeline.snoozes] == [1_100]
         job.advance(1_500)
+        job.advance(1_501)
         snooze(job)
         job.publish(processor("p", version(2, A)))
         job.batch(letters("a", 1_600))
