@@ -8,7 +8,7 @@ goes up; only where the rules change is it added up rule by rule.
 
 from typing import Final
 
-from cep.compiling import Ints, compiled
+from cep.compiling import Ints, in_place
 
 REACHED: Final = 0
 AGAIN: Final = 1
@@ -29,7 +29,7 @@ _NUMBER: Final = 1
 _NEWEST_MS: Final = 2
 
 
-@compiled
+@in_place
 def count(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by place
     pending: Ints, counts: Ints, step_count: int, kind: int, step: int, rules: int, time_ms: int
 ) -> None:
@@ -52,14 +52,14 @@ def count(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by place
     pending[place, _NEWEST_MS] = max(pending[place, _NEWEST_MS], time_ms)
 
 
-@compiled
+@in_place
 def spread_all(pending: Ints, counts: Ints, step_count: int) -> None:
     """Add up rule by rule what is pending."""
     for place in range(len(pending)):
         _spread(pending, counts, step_count, place)
 
 
-@compiled
+@in_place
 def _spread(pending: Ints, counts: Ints, step_count: int, place: int) -> None:
     rules, number, newest_ms = (
         pending[place, _RULES],

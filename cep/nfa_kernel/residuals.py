@@ -10,7 +10,7 @@ Source: `cep.nfa.transition_table.TransitionTable.test_residuals`, whose meaning
 
 from typing import Final
 
-from cep.compiling import Floats, Ints, compiled
+from cep.compiling import Floats, Ints, compiled, in_place
 from cep.compiling.growing import with_room
 from cep.condition_code.arrays import Flags
 from cep.condition_code.memory import remember
@@ -71,7 +71,7 @@ def remember_cells(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by
     return memory, reals, could
 
 
-@compiled
+@in_place
 def split_by_tests(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by place
     uncertain: Ints,
     conditions: Ints,

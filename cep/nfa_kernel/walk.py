@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from cep.compiling import Ints, compiled, inlined
+from cep.compiling import Ints, compiled, in_place, inlined
 from cep.compiling.growing import with_room
 from cep.condition_code.arrays import Columns
 from cep.condition_code.memory import new_memory
@@ -372,7 +372,7 @@ def _taken(  # noqa: PLR0913, PLR0917 - what a cell holds; compiled code takes a
     return taken, cell_count
 
 
-@compiled
+@in_place
 def _deadline_ms(runs: Ints, place: int, states: Ints, window_ms: int) -> int:
     deadline_ms = _AFTER_ALL
     if window_ms:
