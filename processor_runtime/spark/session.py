@@ -31,6 +31,8 @@ _SETTINGS: Final[Mapping[str, str]] = {
     ),
     # Only what a batch has changed is written for it, not the whole state.
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    # A batch matches all that it has read; another one without events would find nothing more.
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     # Rows of output are kept until all outputs have them, for which they need not be compressed.
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
