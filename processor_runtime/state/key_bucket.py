@@ -3,26 +3,15 @@
     bytes ──read──► KeyBucket ──get, put, remove──► write ──► bytes
 
 Of some hundred keys a batch touches few, and it reads and writes the bucket as a whole. So there is
-a table of numbers and one text of bytes for all entries, and no object for one until it is asked
-for; what is put is kept beside them until all is needed.
+a list of each part of an entry, and no object for an entry until it is asked for.
 """
 
-from collections.abc import Collection
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, NamedTuple
 
 from cep.nfa.codec import pack, unpack
 from processor_runtime.state.compression import compressed, uncompressed
-
-_DEADLINE_MS, _LAYOUT, _SIZE, _HOLDS_BACK = range(4)
-"""The rows of the table of a bucket; keys are its columns."""
-_NEVER_MS: Final = np.iinfo(np.int64).max
-"""Stands in the table for no deadline, and for one that no watermark reaches."""
-_SEARCHES: Final = 12
-"""So many keys are searched one by one before all are put into a dict."""
 
 
 class KeyEntry(NamedTuple):
@@ -62,22 +51,20 @@ class BucketSummary:
 
 @dataclass(slots=True)
 class KeyBucket:
-    """The keys of a bucket, in the order in which they were last put.
+    """The keys of a bucket; the other lists have a value for each, in the same order.
 
-    Each has a column of `_table` and, one after the other, a part of `_data`; `_put` is what was
-    put since, `None` for a key that was removed.
+    The order is that in which keys were put, but that the last one takes the place of one removed.
     """
 
-    _keys: list[bytes] = field(default_factory=list)
-    _table: NDArray[np.int64] = field(default_factory=lambda: np.zeros((4, 0), np.int64))
-    _data: bytes = b""
-    _put: dict[bytes, KeyEntry | None] = field(default_factory=dict)
-    _ends: NDArray[np.int64] = field(init=False)
-    _places: dict[bytes, int] | None = None
-    _searches: int = 0
+    keys: list[bytes] = field(default_factory=list)
+    deadlines_ms: list[int | None] = field(default_factory=list)
+    layouts: list[int] = field(default_factory=list)
+    data: list[bytes] = field(default_factory=list)
+    hold_back: list[bool] = field(default_factory=list)
+    _places: dict[bytes, int] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._ends = self._table[_SIZE].cumsum()
+        self._places = dict(zip(self.keys, range(len(self.keys)), strict=True))
 
     @classmethod
     def read(cls, data: bytes) -> "KeyBucket":
@@ -87,72 +74,78 @@ class KeyBucket:
             StateEncodingError: the bytes are corrupt.
         """
         content: Any = unpack(uncompressed(data))
-        match content:
-            case [keys, bytes(table), bytes(entries)]:
-                return cls(keys, np.frombuffer(table, "<i8").reshape(4, -1), entries)
-            case [keys, *columns]:  # a list for each part of an entry
-                earlier = dict(zip(keys, map(KeyEntry, *columns), strict=True))
-            case _:  # entries by key
-                earlier = {key: KeyEntry(*entry) for key, entry in content.items()}
-        bucket = cls()
-        for key, entry in earlier.items():
-            bucket.put(key, entry)
+        if isinstance(content, list):
+            return cls(*content)
+        bucket = cls()  # entries by key
+        for key, entry in content.items():
+            bucket.put(key, KeyEntry(*entry))
         return bucket
 
     def write(self) -> bytes:
         """Return the bucket as bytes."""
-        self._settle()
-        return compressed(pack([self._keys, self._table.tobytes(), self._data]))
-
-    @property
-    def keys(self) -> list[bytes]:
-        """Return all keys."""
-        self._settle()
-        return self._keys
+        return compressed(
+            pack([self.keys, self.deadlines_ms, self.layouts, self.data, self.hold_back])
+        )
 
     def __len__(self) -> int:
         """Return how many keys there are."""
         return len(self.keys)
 
-    def get(self, key: bytes) -> KeyEntry | None:
-        """Return the entry of a key, `None` if it has none."""
-        if key in self._put:
-            return self._put[key]
-        place = self._place(key)
-        if place is None:
-            return None
-        deadline_ms, layout, size, holds_back = self._table[:, place].tolist()
-        end = self._ends.item(place)
+    def __contains__(self, key: bytes) -> bool:
+        """Return whether a key has an entry."""
+        return key in self._places
+
+    def __getitem__(self, key: bytes) -> KeyEntry:
+        """Return the entry of a key that has one."""
+        place = self._places[key]
         return KeyEntry(
-            None if deadline_ms == _NEVER_MS else deadline_ms,
-            layout,
-            self._data[end - size : end],
-            bool(holds_back),
+            self.deadlines_ms[place],
+            self.layouts[place],
+            self.data[place],
+            self.hold_back[place],
         )
 
     def put(self, key: bytes, entry: KeyEntry) -> None:
         """Set the entry of a key."""
-        self._put[key] = entry
+        place = self._places.get(key)
+        if place is not None:
+            self._set(place, entry)
+            return
+        self._places[key] = len(self.keys)
+        self.keys.append(key)
+        self.deadlines_ms.append(entry.deadline_ms)
+        self.layouts.append(entry.layout)
+        self.data.append(entry.data)
+        self.hold_back.append(entry.holds_back)
 
     def remove(self, key: bytes) -> bool:
         """Remove a key; return whether it had an entry."""
-        had_one = self.get(key) is not None
-        if had_one:
-            self._put[key] = None
-        return had_one
+        place = self._places.pop(key, None)
+        if place is None:
+            return False
+        last = self.keys.pop()
+        entry = KeyEntry(
+            self.deadlines_ms.pop(), self.layouts.pop(), self.data.pop(), self.hold_back.pop()
+        )
+        if last != key:
+            self._places[last] = place
+            self.keys[place] = last
+            self._set(place, entry)
+        return True
 
-    def due(self, until_ms: int) -> list[bytes]:
-        """Return the keys of which a window closes up to a time."""
-        deadlines_ms = self._row(_DEADLINE_MS)
-        return self._where((deadlines_ms <= until_ms) & (deadlines_ms != _NEVER_MS))
+    def due(self, until_ms: int) -> Iterator[bytes]:
+        """Yield the keys of which a window closes up to a time."""
+        for key, deadline_ms in zip(self.keys, self.deadlines_ms, strict=True):
+            if deadline_ms is not None and deadline_ms <= until_ms:
+                yield key
 
-    def older_than(self, layout: int) -> list[bytes]:
-        """Return the keys that were written under older layouts."""
-        return self._where(self._row(_LAYOUT) < layout)
+    def older_than(self, layout: int) -> Iterator[bytes]:
+        """Yield the keys that were written under older layouts."""
+        return (key for key, its in zip(self.keys, self.layouts, strict=True) if its < layout)
 
-    def holding_back(self) -> list[bytes]:
-        """Return the keys in which finished matches wait."""
-        return self._where(self._row(_HOLDS_BACK) > 0)
+    def holding_back(self) -> Iterator[bytes]:
+        """Yield the keys in which finished matches wait."""
+        return (key for key, does in zip(self.keys, self.hold_back, strict=True) if does)
 
     def summary(self, size_bytes: int) -> BucketSummary:
         """Return what the index says of it.
@@ -160,71 +153,19 @@ class KeyBucket:
         Args:
             size_bytes: what it takes in the state.
         """
-        if not len(self):
-            return BucketSummary(size_bytes=size_bytes, holds_back=False)
-        deadline_ms, oldest_layout, *_ = self._table.min(axis=1).tolist()
+        known_ms: list[Any] = self.deadlines_ms
+        if None in known_ms:
+            known_ms = [each for each in known_ms if each is not None]
         return BucketSummary(
-            None if deadline_ms == _NEVER_MS else deadline_ms,
-            oldest_layout,
-            len(self),
+            min(known_ms, default=None),
+            min(self.layouts, default=None),
+            len(self.keys),
             size_bytes,
-            bool(self._table[_HOLDS_BACK].any()),
+            True in self.hold_back,
         )
 
-    def _row(self, number: int) -> NDArray[np.int64]:
-        self._settle()
-        row: NDArray[np.int64] = self._table[number]
-        return row
-
-    def _where(self, is_wanted: NDArray[np.bool_]) -> list[bytes]:
-        return [self._keys[place] for place in np.flatnonzero(is_wanted).tolist()]
-
-    def _place(self, key: bytes) -> int | None:
-        if self._places is None:
-            self._searches += 1
-            if self._searches <= _SEARCHES:
-                try:
-                    return self._keys.index(key)
-                except ValueError:
-                    return None
-            self._places = dict(zip(self._keys, range(len(self._keys)), strict=True))
-        return self._places.get(key)
-
-    def _settle(self) -> None:
-        """Take what was put into the columns: it comes behind what stays."""
-        if not self._put:
-            return
-        found = map(self._place, self._put)
-        replaced = sorted(place for place in found if place is not None)
-        stays = np.ones(len(self._keys), np.bool_)
-        stays[replaced] = False
-        ends = self._ends[replaced]
-        starts = ends - self._table[_SIZE, replaced]
-        parts, begin = [], 0
-        for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-            parts.append(self._data[begin:start])
-            begin = end
-        parts.append(self._data[begin:])
-        for place in reversed(replaced):
-            del self._keys[place]
-        new = {key: entry for key, entry in self._put.items() if entry is not None}
-        self._keys += new
-        self._table = np.concatenate((self._table[:, stays], _columns(new.values())), axis=1)
-        self._data = b"".join([*parts, *(entry.data for entry in new.values())])
-        self._ends = self._table[_SIZE].cumsum()
-        self._put, self._places, self._searches = {}, None, 0
-
-
-def _columns(entries: Collection[KeyEntry]) -> NDArray[np.int64]:
-    columns = [
-        (
-            # A window may be so long that it ends behind the last time there is.
-            _NEVER_MS if deadline_ms is None else min(deadline_ms, _NEVER_MS),
-            layout,
-            len(data),
-            holds_back,
-        )
-        for deadline_ms, layout, data, holds_back in entries
-    ]
-    table: NDArray[np.int64] = np.array(columns, np.int64).reshape(-1, 4).T
-    return table
+    def _set(self, place: int, entry: KeyEntry) -> None:
+        self.deadlines_ms[place] = entry.deadline_ms
+        self.layouts[place] = entry.layout
+        self.data[place] = entry.data
+        self.hold_back[place] = entry.holds_back

@@ -69,7 +69,7 @@ class KeyBuckets:
             if not (is_due or is_swept or is_held or also == "all" or number in wanted):
                 continue
             bucket = self._bucket(number)
-            chosen = dict.fromkeys(wanted.get(number, ()))
+            chosen = dict.fromkeys(key for key in wanted.get(number, ()) if key in bucket)
             if also == "all":
                 chosen = dict.fromkeys(bucket.keys)
             if is_due:
@@ -78,8 +78,7 @@ class KeyBuckets:
                 chosen |= dict.fromkeys(bucket.older_than(older_than_layout))
             if is_held:
                 chosen |= dict.fromkeys(bucket.holding_back())
-            found = [(key, bucket.get(key)) for key in chosen]
-            yield from [(key, entry) for key, entry in found if entry is not None]
+            yield from [(key, bucket[key]) for key in chosen]
 
     def put(self, key: bytes, entry: KeyEntry | None) -> None:
         """Set the entry of a key; `None` removes it."""
@@ -145,8 +144,7 @@ class KeyBuckets:
         self._open = {number: KeyBucket() for number in range(size)}
         for bucket in before:
             for key in bucket.keys:
-                if (entry := bucket.get(key)) is not None:
-                    self._open[self._number(key)].put(key, entry)
+                self._open[self._number(key)].put(key, bucket[key])
         self._changed = set(range(size))
         for number in self._changed:
             self._summarise(number)
