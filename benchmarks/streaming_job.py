@@ -23,6 +23,7 @@ from pyspark.sql import SparkSession
 
 from benchmarks.core import SHOPS, payments, rule
 from benchmarks.floor import floor_seconds
+from benchmarks.peers.cpu_time import cpu_seconds
 from benchmarks.publish_to_match import publish_to_match
 from benchmarks.recording import record
 from benchmarks.workplace import Workplace, stop
@@ -131,10 +132,12 @@ def live_keys(spark: SparkSession, shards: int, keys: int, rows: int, results: P
             )
             place.put(filling + number, probe)
         durations: list[int] = []
+        spent: list[float] = []
         last: list[BatchDone] = []
 
         def on_batch(job: StreamingJob, done: BatchDone) -> None:
             durations.append(done.status.batch_duration_ms or 0)
+            spent.append(cpu_seconds())
             if done.status.partial_matches >= keys * 0.95:
                 last[:] = [done]
             if len(durations) == filling + probes:
@@ -142,11 +145,12 @@ def live_keys(spark: SparkSession, shards: int, keys: int, rows: int, results: P
 
         place.run(spark, on_batch)
         status = last[0].status
+        of_cpu = median(later - earlier for earlier, later in pairwise(spent[-probes + 1 :]))
         print(
             f"  keys  {status.partial_matches:,} partial matches, "
             f"{status.state_bytes / max(status.partial_matches, 1):.0f} bytes each "
             f"({status.state_bytes / 1e6:.0f} MB); a batch of {small:,} events on random keys "
-            f"{median(durations[-probes + 2 :]):,.0f} ms",
+            f"{median(durations[-probes + 2 :]):,.0f} ms, {of_cpu:.2f} s of CPU",
             flush=True,
         )
         record(results, part="keys", keys=keys, batch_ms=median(durations[-probes + 2 :]))

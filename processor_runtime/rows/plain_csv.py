@@ -3,8 +3,8 @@
     file ──lines──► some megabytes of lines ──events──► frame · NotPlain
 
 Spark takes a value after the other through the JVM, ten times as long as it takes to read them in
-columns where they are needed. What the two could read in different ways, such as quoted values, is
-refused, and left to Spark.
+columns where they are needed. What the two could read in different ways, such as quotes inside of
+quotes, is refused, and left to Spark.
 
 Source: `UnivocityParser` and `CSVOptions` of Spark, whose defaults these are.
 """
@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from cep.expression.types import PolarsType
+from processor_runtime.rows.csv_quotes import QUOTE, end_values, veiled
 from processor_runtime.rows.plain_form import TIMESTAMP, NotPlain
 
 _CHUNK_BYTES: Final = 16 << 20
@@ -24,14 +25,12 @@ _LONGEST_LINE_BYTES: Final = 4 * _CHUNK_BYTES
 _BYTES_LOOKED_AT: Final = 1 << 16
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _NOT_PLAIN: Final = {
-    b'"': "a quoted value",
     b"\r": "lines that end with a carriage return",
     b"\0": "a character NUL",
 }
 """What Spark reads by rules of its own."""
 _SPACES: Final = (b" ", b"\t")
-_PADDED: Final = "a space before a value"
-"""Polars passes over it in numbers, Java does not."""
+"""Before a number, Polars passes over them, Java does not."""
 
 
 _INSTANT: Final = r"^(19[7-9]|20\d)\d-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{3}|\.\d{6})?Z$"
@@ -43,8 +42,8 @@ class CsvForm:
     """How the files of a source are written.
 
     `columns` are two or more, with the types they are read as, in the order of the files. `header`
-    is the first line of each file, without its end; `None` if that is an event. `separator` is
-    visible.
+    is the first line of each file, without its end; `None` if that is an event. All its names may
+    be quoted in a file. `separator` is visible.
     """
 
     columns: Mapping[str, PolarsType]
@@ -53,10 +52,12 @@ class CsvForm:
 
     def events(self, file: BinaryIO, length: int) -> Iterator[pl.DataFrame]:
         """Yield the events of a file; see `PlainForm`."""
-        left = length
+        left, separator = length, self.separator.encode()
         if self.header is not None:
-            line = file.readline(len(self.header.encode()) + 1)[:left]
-            if line and line.removesuffix(b"\n") != self.header.encode():
+            bare = self.header.encode()
+            quoted = QUOTE + bare.replace(separator, QUOTE + separator + QUOTE) + QUOTE
+            line = file.readline(len(quoted) + 1)[:left]
+            if line and line.removesuffix(b"\n") not in {bare, quoted}:
                 raise NotPlain("another header than the columns of the stream")
             left -= len(line)
         for text in _lines(file, left):
@@ -71,12 +72,13 @@ class CsvForm:
 
     def _frame(self, text: bytes) -> pl.DataFrame:
         separator = self.separator.encode()
-        before = (b"\n", separator)
-        # One sign is looked for thirty times as fast as two.
-        padded = {each + space: _PADDED for space in _SPACES if space in text for each in before}
-        for found, what in {**_NOT_PLAIN, **padded}.items():
+        has_quotes = QUOTE in text
+        seen = veiled(text, separator[0]) if has_quotes else text
+        for found, what in _NOT_PLAIN.items():
             if found in text:
                 raise NotPlain(what)
+        if any(space in seen and _is_padded(seen, space, separator) for space in _SPACES):
+            raise NotPlain("a space before a value")
         if text.startswith((b"\n", *_SPACES, _BYTE_ORDER_MARK)):
             raise NotPlain("an empty line, a space or a byte order mark at the beginning")
         try:
@@ -88,12 +90,13 @@ class CsvForm:
                 },
                 has_header=False,
                 separator=self.separator,
-                quote_char=None,
+                quote_char='"' if has_quotes else None,
+                null_values="" if has_quotes else None,  # as Spark takes what is quoted and empty
             )
         except pl.exceptions.PolarsError as error:
             raise NotPlain(f"a value that is not of its column's type ({error})") from None
         # What is missing at the end of a line, or in an empty one, would be read as NULL.
-        separators = np.count_nonzero(np.frombuffer(text, np.uint8) == separator[0])
+        separators = np.count_nonzero(np.frombuffer(seen, np.uint8) == separator[0])
         if separators != (len(self.columns) - 1) * len(frame):
             raise NotPlain("a line with fewer values than there are columns")
         numbers = frame.select(pl.selectors.float())
@@ -119,6 +122,13 @@ class CsvForm:
                 ).dt.replace_time_zone("UTC")
             except pl.exceptions.PolarsError as error:
                 raise NotPlain(f"a day or time that there is not ({error})") from None
+
+
+def _is_padded(lines: bytes, space: bytes, separator: bytes) -> bool:
+    signs = np.frombuffer(lines, np.uint8)
+    # To search for two signs takes thirty times as long as for one.
+    places = np.flatnonzero(signs[1:] == space[0])
+    return bool(end_values(signs[places], separator[0]).any())
 
 
 def _lines(file: BinaryIO, length: int) -> Iterator[bytes]:

@@ -3,7 +3,7 @@
 state ──read_header──► GroupHeader ──one batch──► write_header ──► state
 """
 
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from cep.nfa.codec import pack, unpack
 from cep.nfa.errors import StateEncodingError
@@ -17,9 +17,10 @@ from processor_runtime.state.waiting_events import (
 )
 
 _NAME = "header"
-_FORMAT = 3
-_READABLE = (1, 2, 3)
-"""Format 1 did not tell which keys hold matches back, format 2 not at which steps rules are."""
+_FORMAT = 4
+_READABLE = (1, 2, 3, 4)
+"""Format 1 did not tell which keys hold matches back, format 2 not at which steps rules are; in
+format 3 buckets of keys were not compressed."""
 
 _WITH_STEPS = 3
 
@@ -96,7 +97,7 @@ def write_header(state: KeyedState, header: GroupHeader) -> None:
         _FORMAT,
         header.processed_ms,
         blocks_as_values(header.waiting),
-        [list(astuple(summary)) for summary in header.buckets],
+        [each.as_values() for each in header.buckets],
         header.layouts,
         header.open_steps,
         [asdict(rule) for rule in header.stopped],

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from cep.nfa.codec import pack, unpack
+from processor_runtime.state.compression import compressed, uncompressed
 
 
 class KeyEntry(NamedTuple):
@@ -37,6 +38,16 @@ class BucketSummary:
     size_bytes: int = 0
     holds_back: bool = True
 
+    def as_values(self) -> list[int | None]:
+        """Return its fields in their order; there are thousands in an index."""
+        return [
+            self.deadline_ms,
+            self.oldest_layout,
+            self.keys,
+            self.size_bytes,
+            self.holds_back,
+        ]
+
 
 @dataclass(slots=True)
 class KeyBucket:
@@ -57,18 +68,24 @@ class KeyBucket:
 
     @classmethod
     def read(cls, data: bytes) -> "KeyBucket":
-        """Return the bucket that `write` wrote, or an earlier version: entries by key."""
-        content: Any = unpack(data)
+        """Return the bucket that `write` wrote, or an earlier version.
+
+        Raises:
+            StateEncodingError: the bytes are corrupt.
+        """
+        content: Any = unpack(uncompressed(data))
         if isinstance(content, list):
             return cls(*content)
-        bucket = cls()
+        bucket = cls()  # entries by key
         for key, entry in content.items():
             bucket.put(key, KeyEntry(*entry))
         return bucket
 
     def write(self) -> bytes:
         """Return the bucket as bytes."""
-        return pack([self.keys, self.deadlines_ms, self.layouts, self.data, self.hold_back])
+        return compressed(
+            pack([self.keys, self.deadlines_ms, self.layouts, self.data, self.hold_back])
+        )
 
     def __len__(self) -> int:
         """Return how many keys there are."""
@@ -136,8 +153,11 @@ class KeyBucket:
         Args:
             size_bytes: what it takes in the state.
         """
+        known_ms: list[Any] = self.deadlines_ms
+        if None in known_ms:
+            known_ms = [each for each in known_ms if each is not None]
         return BucketSummary(
-            min((each for each in self.deadlines_ms if each is not None), default=None),
+            min(known_ms, default=None),
             min(self.layouts, default=None),
             len(self.keys),
             size_bytes,

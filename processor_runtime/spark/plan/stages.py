@@ -13,7 +13,6 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql.streaming.stateful_processor import (
     ExpiredTimerInfo,
-    MapState,
     StatefulProcessor,
     StatefulProcessorHandle,
     TimerValues,
@@ -29,6 +28,7 @@ from processor_runtime.spark.plan.block_rows import (
     question_row,
     record_batch,
 )
+from processor_runtime.spark.plan.spark_state import SparkState
 from processor_runtime.spark.plan.worker_rules import RuleSource
 from processor_runtime.stages.asked_keys import questions
 from processor_runtime.stages.key_stage import EventCounts, KeyStage, KeyStageSettings
@@ -95,26 +95,6 @@ class KeyStageTask:
     def _now_ms(self) -> int:
         clock, _ = self.rules.current()
         return clock.processing_time_ms
-
-
-class SparkState:
-    """The state of one shard in Spark's map state; see `KeyedState`."""
-
-    def __init__(self, values: MapState) -> None:
-        self._values = values
-
-    def get(self, name: str) -> bytes | None:
-        """Return a value, `None` if there is none."""
-        found = self._values.getValue((name,))
-        return None if found is None else bytes(found[0])
-
-    def put(self, name: str, value: bytes) -> None:
-        """Set a value."""
-        self._values.updateValue((name,), (value,))
-
-    def delete(self, name: str) -> None:
-        """Remove a value."""
-        self._values.removeKey((name,))
 
 
 class ShardProcessor(StatefulProcessor):

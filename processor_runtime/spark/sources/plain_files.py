@@ -32,6 +32,7 @@ _TYPES: Final[Mapping[T.DataType, PolarsType]] = {
 }
 """Types whose values Spark and Polars read alike, where both read them."""
 _SEPARATORS: Final = frozenset(",;|")
+_QUOTING: Final = '"\\\n'
 _FORM_OPTIONS: Final = frozenset({"header", "sep", "delimiter"})
 _LISTING_OPTIONS: Final = frozenset(
     {
@@ -98,6 +99,7 @@ def _form(
         and how <= _FORM_OPTIONS
         and separator in _SEPARATORS
         and header in {"true", "false"}
+        and not set("".join(names)) & {separator, *_QUOTING}
         and len(columns) > 1
     )
     first_line = separator.join(names) if header == "true" else None

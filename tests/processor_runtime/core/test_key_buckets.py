@@ -4,11 +4,13 @@ from collections import Counter
 from dataclasses import astuple
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cep.nfa.codec import pack, unpack
 from processor_runtime.rows.key_hashing import key_bytes, key_hash, key_values, shard_of
+from processor_runtime.state import key_buckets
 from processor_runtime.state.key_bucket import BucketSummary, KeyBucket, KeyEntry
 from processor_runtime.state.key_buckets import KEYS_PER_BUCKET, KeyBuckets
 from tests.processor_runtime.core.pipeline import DictState
@@ -120,6 +122,12 @@ def test_where_a_key_lives_never_changes() -> None:
     assert key_hash("global", key_bytes(("alice", 7))) == 0xCF6F6FA4DE0A6E14
 
 
+def test_a_window_that_ends_behind_all_time_is_never_due() -> None:
+    buckets = saved(DictState(), {b"k": entry(2**63 + 5), b"l": entry(2**63 - 2)})
+    assert buckets.next_deadline_ms == 2**63 - 2
+    assert [key for key, _ in buckets.take([], 2**63 - 1, 1, 0)] == [b"l"]
+
+
 KEYS = st.sampled_from([b"a", b"b", b"c", b"d", b"e"])
 ENTRIES = st.builds(
     KeyEntry,
@@ -167,7 +175,46 @@ def test_a_bucket_is_a_mapping_that_can_be_written_at_any_time(
     )
 
 
-def test_a_bucket_of_an_earlier_version_is_read() -> None:
-    bucket = KeyBucket.read(pack({b"k": [77, 3, b"state"], b"l": [None, 1, b"more", False]}))
-    assert bucket[b"k"] == KeyEntry(77, 3, b"state", holds_back=True)
-    assert bucket[b"l"] == KeyEntry(None, 1, b"more", holds_back=False)
+@given(st.lists(st.dictionaries(st.integers(0, 40), st.none() | ENTRIES), max_size=6))
+def test_buckets_are_a_mapping_however_few_keys_they_hold(
+    batches: list[dict[int, KeyEntry | None]],
+) -> None:
+    state = DictState()
+    expected: dict[bytes, KeyEntry] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(key_buckets, "KEYS_PER_BUCKET", 2)
+        for batch in batches:
+            changes = {key_bytes((number,)): kept for number, kept in batch.items()}
+            buckets = saved(state, changes)
+            expected |= {key: kept for key, kept in changes.items() if kept is not None}
+            for key in [key for key, kept in changes.items() if kept is None]:
+                expected.pop(key, None)
+            assert dict(buckets.take([], -1, 0, 0, also="all")) == expected
+            some = [key for key in changes if key in expected]
+            buckets = KeyBuckets("g", state, index_in(state))
+            assert dict(buckets.take(changes, -1, 0, 0)) == {key: expected[key] for key in some}
+            due = {
+                key
+                for key, kept in expected.items()
+                if kept.deadline_ms is not None and kept.deadline_ms <= 5
+            }
+            assert {key for key, _ in buckets.take([], 5, 0, 0)} == due
+            assert buckets.size_bytes == sum(len(v) for k, v in state.items() if k != "index")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        {b"k": [77, 3, b"state"], b"l": [None, 1, b"more", False]},
+        [[b"k", b"l"], [77, None], [3, 1], [b"state", b"more"], [True, False]],
+    ],
+)
+def test_a_bucket_of_an_earlier_version_is_read(written: Any) -> None:
+    bucket = KeyBucket.read(pack(written))
+    expected = {
+        b"k": KeyEntry(77, 3, b"state", holds_back=True),
+        b"l": KeyEntry(None, 1, b"more", holds_back=False),
+    }
+    assert {key: bucket[key] for key in bucket.keys} == expected
+    again = KeyBucket.read(bucket.write())
+    assert {key: again[key] for key in again.keys} == expected

@@ -41,7 +41,7 @@ def test_a_header_of_a_newer_format_is_not_misread() -> None:
     state = DictState()
     write_header(state, GroupHeader())
     content = unpack(state["header"])
-    state.put("header", pack([4, *content[1:], "more"]))
+    state.put("header", pack([content[0] + 1, *content[1:], "more"]))
     with pytest.raises(StateEncodingError, match="upgrade"):
         read_header(state)
 
@@ -100,7 +100,7 @@ def test_what_a_replaced_version_has_left_on_silent_keys_is_swept() -> None:
     for number in range(12):
         job.batch([event("c", 1_010 + number)])
     assert held(job) == 1
-    assert sum(status.state_bytes for status in job.statuses.values()) < size / 100
+    assert sum(status.state_bytes for status in job.statuses.values()) < size / 10
     assert sum(name.rpartition("/")[2].startswith("l") for name in job.state_names) == 1
 
 
