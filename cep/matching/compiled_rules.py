@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from cep.compiling import MOST_BITS, is_available
 from cep.expression import FieldReader, Node, Schema
+from cep.matching.beginnings import most_beginning_together
 from cep.matching.clause_programs import ClauseMember, clause_program
 from cep.matching.machines import KeyMachine
 from cep.matching.shapes import Member, Shape
@@ -29,7 +30,8 @@ from cep.row_search.machine import RowPatternMachine
 from cep.row_search.search import RowPatternSearch
 
 _MOST_MACHINES: Final = 3
-"""Machines of 62 rules: more of them take longer, compiled, than one in Python for all rules."""
+"""Machines of 62 rules that begin at the same events: more of them take longer, compiled, than one
+in Python for all rules, which have their partial matches in common there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,12 +133,19 @@ class _Builder:
         Python takes any number in one machine. A few machines that are compiled are faster.
         """
         whole = self._shape(program, members, limits)
-        is_whole = len(members) <= MOST_BITS or len(members) > _MOST_MACHINES * MOST_BITS
-        if is_whole or not is_available() or not _can_be_compiled(whole.machine):
+        is_small = len(members) <= MOST_BITS or not is_available()
+        if is_small or not _can_be_compiled(whole.machine) or self._share_much(whole.machine):
             yield whole
             return
         for begin in range(0, len(members), MOST_BITS):
             yield self._shape(program, members[begin : begin + MOST_BITS], limits)
+
+    def _share_much(self, machine: KeyMachine) -> bool:
+        """Return whether so many rules begin together that one machine is best for all."""
+        if not isinstance(machine, Machine):
+            return False
+        together = most_beginning_together(machine, self._tests.nodes)
+        return together > _MOST_MACHINES * MOST_BITS
 
     def _shape(self, program: Program, members: Sequence[_CompiledMember], limits: Limits) -> Shape:
         reading = self._reading

@@ -257,6 +257,25 @@ def test_very_many_rules_are_together_in_one_machine() -> None:
     assert compiled_shape(shape) is None
 
 
+def test_very_many_rules_that_begin_at_different_events_run_in_several_machines() -> None:
+    narrow = {
+        f"r{number:03}": Pattern.begin("a")
+        .where(f"name = 'a' AND price = {number}")
+        .followed_by("b")
+        .where("name = 'b'")
+        .within(30)
+        .after_match(SKIPS["past last"])
+        for number in range(200)
+    }
+    shapes = BatchMatcher(narrow, schema=SCHEMA).matcher.shapes
+    assert [len(shape.members) for shape in shapes] == [62, 62, 62, 14]
+    assert all(map(compiled_shape, shapes))
+    rows = letters("ab" * 40)
+    found = outcome(narrow, rows, [3], "compiled")
+    assert found == outcome(narrow, rows, [3], "interpreted")
+    assert any(found)
+
+
 @pytest.mark.parametrize("kind", ["compiled", "interpreted"])
 @pytest.mark.parametrize("was_whole", [True, False])
 def test_keys_go_on_where_rules_are_spread_otherwise(
