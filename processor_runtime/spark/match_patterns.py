@@ -155,7 +155,7 @@ def _static(timed: DataFrame, rules: FixedRules, final_watermark_ms: int | None)
 
 def _shard_rows(
     shard: int, received: Received, rules: FixedRules, final_watermark_ms: int
-) -> Iterator[list[OutputRow]]:
+) -> Iterator[Sequence[OutputRow]]:
     """Match all events of a shard: first they wait, then time comes to the end."""
     state = StateInMemory()
     settings = MatchSettings(frozenset({"match", "timeout"}), fails_on_error=True)

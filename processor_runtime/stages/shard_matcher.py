@@ -94,7 +94,7 @@ class ShardMatcher:
 
     def match(
         self, arrived: Iterable[EventBlock], asked: Iterable[KeyQuestion] = ()
-    ) -> Iterator[list[OutputRow]]:
+    ) -> Iterator[Sequence[OutputRow]]:
         """Take the blocks that came in this batch and match what the watermark has passed.
 
         Yields rows of output in chunks, those that waited in `rows` first. Once all are taken,
@@ -187,7 +187,7 @@ class ShardMatcher:
 
     def _match_group(
         self, group: SelectorGroup, arrived: Sequence[EventBlock]
-    ) -> Generator[list[OutputRow], None, int | None]:
+    ) -> Generator[Sequence[OutputRow], None, int | None]:
         group.compiled.matcher.clear()
         asked = [each for each in self._questions if each.group == group.compiled.id]
         matcher = GroupMatcher(

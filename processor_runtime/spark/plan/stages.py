@@ -3,13 +3,14 @@
 events ──mapInArrow(key_stage)──► blocks ──groupBy(shard)──► ShardProcessor ──► rows of output
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+from pandas.arrays import ArrowExtensionArray
 from pyspark import TaskContext
 from pyspark.sql.streaming.stateful_processor import (
     ExpiredTimerInfo,
@@ -20,6 +21,7 @@ from pyspark.sql.streaming.stateful_processor import (
 )
 
 from processor_runtime.rows.output_rows import SCHEMA, OutputRow
+from processor_runtime.rows.row_columns import RowColumns
 from processor_runtime.spark.plan.block_rows import (
     Received,
     counts_row,
@@ -184,6 +186,13 @@ class ShardProcessor(StatefulProcessor):
             self._handle.registerTimer(wanted)
 
 
-def rows_as_pandas(rows: list[OutputRow]) -> pd.DataFrame:
-    """Return rows of output with the type object for integers that may be missing."""
+def rows_as_pandas(rows: Sequence[OutputRow]) -> pd.DataFrame:
+    """Return rows of output; those in columns as they are, for Spark then copies nothing.
+
+    All others have the type object, for integers that may be missing.
+    """
+    if isinstance(rows, RowColumns):
+        names = rows.batch.schema.names
+        columns = zip(names, rows.batch.columns, strict=True)
+        return pd.DataFrame({name: ArrowExtensionArray(column) for name, column in columns})
     return pd.DataFrame(rows, columns=list(SCHEMA), dtype=object)

@@ -1,0 +1,173 @@
+"""Rows of matches that are only planned: what is in them, and where to take it from.
+
+finds of each shape ──► RowPlan ──merged──► in order ──rows──► RowColumns, some thousand rows each
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cep.compiling import Ints
+from processor_runtime.rows.arrow_texts import byte_sizes, hexadecimal
+from processor_runtime.rows.output_rows import DIGEST_BYTES, MatchIds
+from processor_runtime.rows.row_chunks import CHARACTERS_PER_CHUNK, ROWS_PER_CHUNK
+from processor_runtime.rows.row_columns import ARROW_SCHEMA, RowColumns
+
+
+@dataclass(frozen=True, slots=True)
+class Finders:
+    """The versions that have found matches.
+
+    Args:
+        processors: ids of their processors.
+        versions: their numbers.
+        heads: how the identity of what each has found begins, see `output_rows.Identity`.
+    """
+
+    processors: pa.StringArray
+    versions: pa.Int32Array
+    heads: Sequence[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Matches, each of which several versions may have found.
+
+    Args:
+        moments: when each came out.
+        keys: its key as JSON.
+        start_ms: the time of its first event.
+        end_ms: the time at which it was found.
+        events: its events as JSON.
+        tails: how its identity goes on, and its events.
+    """
+
+    moments: Ints
+    keys: pa.StringArray
+    start_ms: Ints
+    end_ms: Ints
+    events: pa.StringArray
+    tails: Sequence[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class RowPlan:
+    """Rows in order, by places in tables.
+
+    Args:
+        finders: the versions.
+        matches: the matches.
+        outputs: outputs as JSON, or NULL.
+        of_finder: of each row the place of its version.
+        of_match: that of its match.
+        of_output: that of its output.
+        ranks: the order of rows of one moment.
+    """
+
+    finders: Finders
+    matches: Matches
+    outputs: pa.StringArray
+    of_finder: Ints
+    of_match: Ints
+    of_output: Ints
+    ranks: Ints
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.of_match)
+
+    @property
+    def moments(self) -> Ints:
+        """When each row came out, ascending."""
+        moments: Ints = self.matches.moments[self.of_match]
+        return moments
+
+    def byte_sizes(self) -> Ints:
+        """Return how many bytes key, output and events of each row have."""
+        of_matches = byte_sizes(self.matches.keys) + byte_sizes(self.matches.events)
+        sizes: Ints = of_matches[self.of_match] + byte_sizes(self.outputs)[self.of_output]
+        return sizes
+
+    def rows(self, epoch: int, ids: MatchIds) -> Iterator[RowColumns]:
+        """Yield the rows, as many at a time as a chunk has."""
+        ends = np.cumsum(self.byte_sizes())
+        begin = 0
+        while begin < len(self):
+            before = int(ends[begin - 1]) if begin else 0
+            large = int(np.searchsorted(ends, before + CHARACTERS_PER_CHUNK)) + 1
+            end = min(begin + ROWS_PER_CHUNK, large, len(self))
+            yield RowColumns(self._batch(slice(begin, end), epoch, ids))
+            begin = end
+
+    def _batch(self, part: slice, epoch: int, ids: MatchIds) -> pa.RecordBatch:
+        finders, matches = self.finders, self.matches
+        of_finder, of_match = self.of_finder[part], self.of_match[part]
+        finds = zip(of_finder.tolist(), of_match.tolist(), strict=True)
+        digests = ids.digests(finders.heads, matches.tails, finds)
+        count = len(of_match)
+        by_finder, by_match = pa.array(of_finder), pa.array(of_match)
+        columns = {
+            "kind": pa.repeat(pa.scalar("match", pa.string()), count),
+            "processor_id": finders.processors.take(by_finder),
+            "version": finders.versions.take(by_finder),
+            "epoch": pa.repeat(pa.scalar(epoch, pa.int64()), count),
+            "key": matches.keys.take(by_match),
+            "match_id": hexadecimal(digests, DIGEST_BYTES),
+            "start_ms": pa.array(matches.start_ms[of_match]),
+            "end_ms": pa.array(matches.end_ms[of_match]),
+            "output": self.outputs.take(pa.array(self.of_output[part])),
+            "events": matches.events.take(by_match),
+        }
+        return pa.RecordBatch.from_arrays(
+            [columns.get(each.name, pa.nulls(count, each.type)) for each in ARROW_SCHEMA],
+            schema=ARROW_SCHEMA,
+        )
+
+
+def merged(plans: Sequence[RowPlan]) -> RowPlan:
+    """Return the rows of several plans in order; at one moment in that of their ranks."""
+    if len(plans) == 1:
+        return plans[0]
+    moments, ranks = (
+        np.concatenate([getattr(plan, name) for plan in plans]) for name in ("moments", "ranks")
+    )
+    order = np.lexsort((ranks, moments))
+    finders = [plan.finders for plan in plans]
+    matches = [plan.matches for plan in plans]
+
+    def places(name: str, sizes: Sequence[int]) -> Ints:
+        shifts = np.cumsum([0, *sizes[:-1]]).tolist()
+        parts = [getattr(plan, name) + by for plan, by in zip(plans, shifts, strict=True)]
+        in_order: Ints = np.concatenate(parts)[order]
+        return in_order
+
+    def texts(tables: Sequence[Any], name: str) -> Any:
+        return pa.concat_arrays([getattr(each, name) for each in tables])
+
+    def numbers(name: str) -> Ints:
+        return np.concatenate([getattr(each, name) for each in matches])
+
+    return RowPlan(
+        Finders(
+            texts(finders, "processors"),
+            texts(finders, "versions"),
+            list(chain.from_iterable(each.heads for each in finders)),
+        ),
+        Matches(
+            numbers("moments"),
+            texts(matches, "keys"),
+            numbers("start_ms"),
+            numbers("end_ms"),
+            texts(matches, "events"),
+            list(chain.from_iterable(each.tails for each in matches)),
+        ),
+        texts(plans, "outputs"),
+        places("of_finder", [len(each.heads) for each in finders]),
+        places("of_match", [len(each.tails) for each in matches]),
+        places("of_output", [len(plan.outputs) for plan in plans]),
+        ranks[order],
+    )
