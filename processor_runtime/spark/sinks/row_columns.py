@@ -25,6 +25,7 @@ _PLAIN: Final = (
 )
 _JSON: Final = ("key", "output", "events", "error")
 _COLUMNS: Final = (*_PLAIN[:5], "key", *_PLAIN[5:], "output", "events", "error")
+_END: Final = "end"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _JSON_OPTIONS: Final = {
     "timeZone": "UTC",
@@ -53,10 +54,13 @@ def row_json(timed_rows: DataFrame) -> Column:
             numbers keep their digits and keys their order.
     """
     identity = [ROW_ID] if ROW_ID in timed_rows.columns else []
-    plain = F.to_json(F.struct(*identity, *_PLAIN), _JSON_OPTIONS)
-    nested = [F.coalesce(F.concat(F.lit(f',"{name}":'), F.col(name)), F.lit("")) for name in _JSON]
     # `kind` is never NULL, so there is always something in front of a comma.
-    return F.concat(F.substr(plain, F.lit(1), F.length(plain) - 1), *nested, F.lit("}"))
+    plain = F.to_json(F.struct(*identity, *_PLAIN, F.lit(0).alias(_END)), _JSON_OPTIONS)
+    # To cut off the last sign Spark would count all signs, twice; and in no text of JSON is there a
+    # quotation mark without a backslash before it.
+    begin = F.replace(plain, F.lit(f',"{_END}":0}}'), F.lit(""))
+    nested = [F.coalesce(F.concat(F.lit(f',"{name}":'), F.col(name)), F.lit("")) for name in _JSON]
+    return F.concat(begin, *nested, F.lit("}"))
 
 
 def instant(value_ms: int | None) -> datetime | None:
