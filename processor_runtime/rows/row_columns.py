@@ -11,6 +11,8 @@ import pyarrow as pa
 
 from processor_runtime.rows.output_rows import OutputRow
 
+LINE: Final = "line"
+
 ARROW_SCHEMA: Final = pa.schema(
     {
         "kind": pa.string(),
@@ -25,16 +27,17 @@ ARROW_SCHEMA: Final = pa.schema(
         "output": pa.string(),
         "events": pa.string(),
         "error": pa.string(),
+        LINE: pa.string(),
     }
 )
-"""`output_rows.SCHEMA` as Spark has it."""
+"""`output_rows.SCHEMA` as Spark has it, and the whole row as JSON, or NULL; see `row_lines`."""
 
 
 class RowColumns(Sequence[OutputRow]):
     """Rows of output in columns.
 
     Args:
-        batch: columns of `ARROW_SCHEMA`.
+        batch: columns of `ARROW_SCHEMA`. Rows with a line have only their kind beside it.
     """
 
     def __init__(self, batch: pa.RecordBatch) -> None:
@@ -49,12 +52,12 @@ class RowColumns(Sequence[OutputRow]):
     def __getitem__(self, place: int | slice) -> OutputRow | Sequence[OutputRow]:
         if isinstance(place, slice):
             return list(self)[place]
-        return OutputRow(*(column[place].as_py() for column in self.batch.columns))
+        return OutputRow(*(column[place].as_py() for column in self.batch.columns[:-1]))
 
     def __len__(self) -> int:
         count: int = self.batch.num_rows
         return count
 
     def __iter__(self) -> Iterator[OutputRow]:
-        columns = [column.to_pylist() for column in self.batch.columns]
+        columns = [column.to_pylist() for column in self.batch.columns[:-1]]
         return map(OutputRow._make, zip(*columns, strict=True))

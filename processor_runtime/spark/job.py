@@ -317,7 +317,9 @@ class StreamingJob:
             rules=PinnedRules(parts.defaults, self.job_file.worker_limits),
             shard_keys=spread_shard_keys(self.spark, parts.identity.shards),
             matching=MatchSettings(
-                self.job_file.row_kinds, fails_on_error=self.job_file.on_error == "fail"
+                self.job_file.row_kinds,
+                fails_on_error=self.job_file.on_error == "fail",
+                writes_lines=all(each.type == "json" for each in self.job_file.outputs),
             ),
             by_clock=time.column is None,
         )

@@ -68,6 +68,7 @@ class MatchRows:
         columns: the columns of the stream; an event is the tuple of its time and their values.
         clock: the time of the batch.
         wanted: the kinds of rows that some output takes; others are not made.
+        writes_lines: whether rows that can be made as lines of JSON are.
         budget: what the rules have brought in this batch.
         ids: the ids of what was found in this batch.
     """
@@ -75,6 +76,7 @@ class MatchRows:
     columns: Sequence[str]
     clock: BatchClock
     wanted: frozenset[str]
+    writes_lines: bool = False
     budget: RowBudget = field(default_factory=RowBudget)
     ids: MatchIds = field(default_factory=MatchIds.fresh)
     _newest: _MatchedEvents | None = None

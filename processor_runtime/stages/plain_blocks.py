@@ -66,7 +66,8 @@ class PlainBlocks:
         return None if plans is None else self._rows(merged(plans), everything)
 
     def _rows(self, plan: RowPlan, finds: Sequence[PlainColumns]) -> Iterator[RowColumns]:
-        yield from plan.rows(self.match_rows.clock.epoch, self.match_rows.ids)
+        rows = self.match_rows
+        yield from plan.rows(rows.clock.epoch, rows.ids, as_lines=rows.writes_lines)
         self._count(finds)
 
     def _have_room(self, finds: Sequence[PlainColumns]) -> bool:

@@ -15,8 +15,9 @@ from cep.processor import SelectExpressions
 from processor_runtime.rows.arrow_texts import texts
 from processor_runtime.rows.json_text import plain_json_text
 from processor_runtime.stages.chained_columns import MatchTexts
+from processor_runtime.stages.match_tables import Finders, Matches
 from processor_runtime.stages.plain_finds import PlainRule
-from processor_runtime.stages.row_plan import Finders, Matches, RowPlan
+from processor_runtime.stages.row_plan import RowPlan
 from processor_runtime.stages.selected_columns import selected_texts
 
 

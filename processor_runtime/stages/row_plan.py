@@ -3,7 +3,7 @@
 finds of each shape ──► RowPlan ──merged──► in order ──rows──► RowColumns, some thousand rows each
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -15,43 +15,9 @@ from cep.compiling import Ints
 from processor_runtime.rows.arrow_texts import byte_sizes, hexadecimal
 from processor_runtime.rows.output_rows import DIGEST_BYTES, MatchIds
 from processor_runtime.rows.row_chunks import CHARACTERS_PER_CHUNK, ROWS_PER_CHUNK
-from processor_runtime.rows.row_columns import ARROW_SCHEMA, RowColumns
-
-
-@dataclass(frozen=True, slots=True)
-class Finders:
-    """The versions that have found matches.
-
-    Args:
-        processors: ids of their processors.
-        versions: their numbers.
-        heads: how the identity of what each has found begins, see `output_rows.Identity`.
-    """
-
-    processors: pa.StringArray
-    versions: pa.Int32Array
-    heads: Sequence[bytes]
-
-
-@dataclass(frozen=True, slots=True)
-class Matches:
-    """Matches, each of which several versions may have found.
-
-    Args:
-        moments: when each came out.
-        keys: its key as JSON.
-        start_ms: the time of its first event.
-        end_ms: the time at which it was found.
-        events: its events as JSON.
-        tails: how its identity goes on, and its events.
-    """
-
-    moments: Ints
-    keys: pa.StringArray
-    start_ms: Ints
-    end_ms: Ints
-    events: pa.StringArray
-    tails: Sequence[bytes]
+from processor_runtime.rows.row_columns import ARROW_SCHEMA, LINE, RowColumns
+from processor_runtime.stages.match_lines import MatchLines, match_lines
+from processor_runtime.stages.match_tables import Finders, Matches
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,22 +58,37 @@ class RowPlan:
         sizes: Ints = of_matches[self.of_match] + byte_sizes(self.outputs)[self.of_output]
         return sizes
 
-    def rows(self, epoch: int, ids: MatchIds) -> Iterator[RowColumns]:
-        """Yield the rows, as many at a time as a chunk has."""
-        ends = np.cumsum(self.byte_sizes())
+    def rows(self, epoch: int, ids: MatchIds, *, as_lines: bool = False) -> Iterator[RowColumns]:
+        """Yield the rows, as many at a time as a chunk has.
+
+        Args:
+            epoch: that of the batch.
+            ids: gives the ids of what was found in it.
+            as_lines: whether rows are to be lines of JSON, as far as these can be made here.
+        """
+        sizes = self.byte_sizes()
+        ends = np.cumsum(sizes)
+        lines = None
+        if as_lines and sizes.max(initial=0) < CHARACTERS_PER_CHUNK:
+            lines = match_lines(self.finders, self.matches, self.outputs, epoch)
         begin = 0
         while begin < len(self):
             before = int(ends[begin - 1]) if begin else 0
             large = int(np.searchsorted(ends, before + CHARACTERS_PER_CHUNK)) + 1
             end = min(begin + ROWS_PER_CHUNK, large, len(self))
-            yield RowColumns(self._batch(slice(begin, end), epoch, ids))
+            yield RowColumns(self._batch(slice(begin, end), epoch, ids, lines))
             begin = end
 
-    def _batch(self, part: slice, epoch: int, ids: MatchIds) -> pa.RecordBatch:
+    def _batch(
+        self, part: slice, epoch: int, ids: MatchIds, lines: MatchLines | None
+    ) -> pa.RecordBatch:
         finders, matches = self.finders, self.matches
         of_finder, of_match = self.of_finder[part], self.of_match[part]
         finds = zip(of_finder.tolist(), of_match.tolist(), strict=True)
         digests = ids.digests(finders.heads, matches.tails, finds)
+        match_ids = hexadecimal(digests, DIGEST_BYTES)
+        if lines is not None:
+            return _of_lines(lines.of(match_ids, of_finder, of_match, self.of_output[part]))
         count = len(of_match)
         by_finder, by_match = pa.array(of_finder), pa.array(of_match)
         columns = {
@@ -116,16 +97,26 @@ class RowPlan:
             "version": finders.versions.take(by_finder),
             "epoch": pa.repeat(pa.scalar(epoch, pa.int64()), count),
             "key": matches.keys.take(by_match),
-            "match_id": hexadecimal(digests, DIGEST_BYTES),
+            "match_id": match_ids,
             "start_ms": pa.array(matches.start_ms[of_match]),
             "end_ms": pa.array(matches.end_ms[of_match]),
             "output": self.outputs.take(pa.array(self.of_output[part])),
             "events": matches.events.take(by_match),
         }
-        return pa.RecordBatch.from_arrays(
-            [columns.get(each.name, pa.nulls(count, each.type)) for each in ARROW_SCHEMA],
-            schema=ARROW_SCHEMA,
-        )
+        return _batch_of(columns, count)
+
+
+def _of_lines(lines: pa.StringArray) -> pa.RecordBatch:
+    kinds = pa.repeat(pa.scalar("match", pa.string()), len(lines))
+    return _batch_of({"kind": kinds, LINE: lines}, len(lines))
+
+
+def _batch_of(columns: Mapping[str, pa.Array], count: int) -> pa.RecordBatch:
+    """Return rows of which all other columns are NULL."""
+    return pa.RecordBatch.from_arrays(
+        [columns.get(each.name, pa.nulls(count, each.type)) for each in ARROW_SCHEMA],
+        schema=ARROW_SCHEMA,
+    )
 
 
 def merged(plans: Sequence[RowPlan]) -> RowPlan:

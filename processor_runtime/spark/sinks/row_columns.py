@@ -9,6 +9,8 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - how PySpark's functions are named everywhere
 
+from processor_runtime.rows.row_columns import LINE
+
 ROW_ID: Final = "row_id"
 
 _PLAIN: Final = (
@@ -36,14 +38,26 @@ _JSON_OPTIONS: Final = {
 
 def with_times(rows: DataFrame) -> DataFrame:
     """Return rows with start and end also as timestamps, columns in the documented order."""
-    timed = rows.withColumns(
+    identity = [ROW_ID] if ROW_ID in rows.columns else []
+    return _timed(rows).select(*identity, *_COLUMNS)
+
+
+def _timed(rows: DataFrame) -> DataFrame:
+    return rows.withColumns(
         {
             "start_time": F.timestamp_millis("start_ms"),
             "end_time": F.timestamp_millis("end_ms"),
         }
     )
-    identity = [ROW_ID] if ROW_ID in rows.columns else []
-    return timed.select(*identity, *_COLUMNS)
+
+
+def row_lines(rows: DataFrame) -> DataFrame:
+    """Return rows as lines of JSON, their only column is `value`; those that are lines stay so."""
+    timed = _timed(rows)
+    line = row_json(timed)
+    if LINE in rows.columns:
+        line = F.coalesce(F.col(LINE), line)
+    return timed.select(line.alias("value"))
 
 
 def row_json(timed_rows: DataFrame) -> Column:
