@@ -1,7 +1,7 @@
 """Rows of output on their way out of a worker: in chunks, so that few are in memory at once.
 
 OutputRow, … ──add──► RowChunks ──full, rest──► rows, some thousand at a time, each one Arrow batch
-RowColumns ──────────┘
+RowColumns, RowLines ┘
 """
 
 from collections import Counter, deque
@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from processor_runtime.rows.output_rows import OutputRow
-from processor_runtime.rows.row_columns import RowColumns
 
 ROWS_PER_CHUNK: Final = 5_000
 CHARACTERS_PER_CHUNK: Final = 16_000_000
@@ -41,7 +40,7 @@ class RowChunks:
             self._full.append(self._rows)
             self._rows, self._characters = [], 0
 
-    def add_columns(self, kind: str, rows: RowColumns) -> None:
+    def add_many(self, kind: str, rows: Sequence[OutputRow]) -> None:
         """Let a chunk of rows of one kind wait, after those that have been added before."""
         self._full.extend(self._rest())
         self.kinds[kind] += len(rows)

@@ -86,7 +86,7 @@ class GivingOut:
             yield from self._one_by_one(found)
         elif (at_once := self._blocks.give_out(found)) is not None:
             for rows in at_once:
-                self.rows.add_columns("match", rows)
+                self.rows.add_many("match", rows)
                 yield from self.rows.full()
         else:
             for detections in found.detections():

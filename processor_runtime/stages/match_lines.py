@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 
 from cep.compiling import Ints
-from processor_runtime.rows.arrow_texts import TooLarge, joined, series_texts, texts
+from processor_runtime.rows.arrow_texts import TooLarge, byte_sizes, joined, series_texts, texts
 from processor_runtime.rows.json_text import plain_json_text
 from processor_runtime.stages.match_tables import Finders, Matches
 from processor_runtime.stages.unusable_events import EARLIEST_MS, LATEST_MS
@@ -24,6 +24,8 @@ _TIME: Final = "%Y-%m-%dT%H:%M:%S%.3fZ"
 @dataclass(frozen=True, slots=True)
 class MatchLines:
     """Pieces of lines: one of each of these tables, with the id of the row after the first.
+
+    The last has the end of the line.
 
     Args:
         finders: up to the id.
@@ -39,14 +41,18 @@ class MatchLines:
 
     def of(
         self, match_ids: pa.StringArray, of_finder: Ints, of_match: Ints, of_output: Ints
-    ) -> pa.StringArray:
-        """Return the lines of rows, which are told by places in the tables."""
+    ) -> pa.Buffer:
+        """Return the lines of rows, which are told by places in the tables, as one text.
+
+        The end of the last line is left out.
+        """
         tables = [self.finders, match_ids, self.matches, self.outputs, self.events]
         places = [of_finder, np.arange(len(match_ids)), of_match, of_output, of_match]
         begins = np.cumsum([0, *map(len, tables)])[:-1].tolist()
         pieces = [begin + place for begin, place in zip(begins, places, strict=True)]
-        borders = len(tables) * np.arange(len(match_ids) + 1)
-        return joined(pa.concat_arrays(tables), np.stack(pieces, axis=1).ravel(), borders)
+        borders = np.array([0, len(tables) * len(match_ids)])
+        lines = joined(pa.concat_arrays(tables), np.stack(pieces, axis=1).ravel(), borders)
+        return lines.buffers()[2].slice(0, int(byte_sizes(lines)[0]) - 1)
 
 
 def match_lines(
@@ -82,7 +88,7 @@ def match_lines(
             "end_ms",
             "key",
         ).alias("match"),
-        pl.format(',"events":{}}}', "events").alias("events"),
+        pl.format(',"events":{}}}\n', "events").alias("events"),
     )
     of_outputs = pl.DataFrame({"output": pl.Series(outputs)}).select(
         pl.format(',"output":{}', "output").fill_null("")

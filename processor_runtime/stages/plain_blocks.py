@@ -1,6 +1,6 @@
 """Thousands of finds about which nothing has to be decided: their rows at once, in columns.
 
-    FoundBlock ──all of plain rules──► RowPlan of each shape ──in order──► RowColumns · counts
+    FoundBlock ──all of plain rules──► RowPlan of each shape ──in order──► rows · counts
 
 What is not sure to go smoothly (a rule that is not plain, a timeout, a limit that is near, texts
 that are very large) is left to `giving_out` as a whole, with nothing counted: it decides find by
@@ -16,7 +16,7 @@ import numpy as np
 from cep.matching.found_columns import FoundBlock
 from processor_runtime.rows.arrow_texts import TooLarge
 from processor_runtime.rows.json_text import NoJson
-from processor_runtime.rows.row_columns import RowColumns
+from processor_runtime.rows.row_columns import RowColumns, RowLines
 from processor_runtime.stages.match_rows import MatchRows
 from processor_runtime.stages.plain_finds import PlainFinds
 from processor_runtime.stages.planned_finds import PlainColumns, plain_columns, row_plan
@@ -40,7 +40,7 @@ class PlainBlocks:
     finds: PlainFinds
     match_rows: MatchRows
 
-    def give_out(self, block: FoundBlock) -> Iterator[RowColumns] | None:
+    def give_out(self, block: FoundBlock) -> Iterator[RowColumns | RowLines] | None:
         """Return the rows of finds if all are matches of plain rules, else `None`.
 
         They are made, and counted, as they are taken; all have to be taken before anything else
@@ -65,7 +65,9 @@ class PlainBlocks:
             return None
         return None if plans is None else self._rows(merged(plans), everything)
 
-    def _rows(self, plan: RowPlan, finds: Sequence[PlainColumns]) -> Iterator[RowColumns]:
+    def _rows(
+        self, plan: RowPlan, finds: Sequence[PlainColumns]
+    ) -> Iterator[RowColumns | RowLines]:
         rows = self.match_rows
         yield from plan.rows(rows.clock.epoch, rows.ids, as_lines=rows.writes_lines)
         self._count(finds)

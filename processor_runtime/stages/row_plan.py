@@ -3,7 +3,7 @@
 finds of each shape ──► RowPlan ──merged──► in order ──rows──► RowColumns, some thousand rows each
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -15,7 +15,7 @@ from cep.compiling import Ints
 from processor_runtime.rows.arrow_texts import byte_sizes, hexadecimal
 from processor_runtime.rows.output_rows import DIGEST_BYTES, MatchIds
 from processor_runtime.rows.row_chunks import CHARACTERS_PER_CHUNK, ROWS_PER_CHUNK
-from processor_runtime.rows.row_columns import ARROW_SCHEMA, LINE, RowColumns
+from processor_runtime.rows.row_columns import RowColumns, RowLines, batch_of
 from processor_runtime.stages.match_lines import MatchLines, match_lines
 from processor_runtime.stages.match_tables import Finders, Matches
 
@@ -58,7 +58,9 @@ class RowPlan:
         sizes: Ints = of_matches[self.of_match] + byte_sizes(self.outputs)[self.of_output]
         return sizes
 
-    def rows(self, epoch: int, ids: MatchIds, *, as_lines: bool = False) -> Iterator[RowColumns]:
+    def rows(
+        self, epoch: int, ids: MatchIds, *, as_lines: bool = False
+    ) -> Iterator[RowColumns | RowLines]:
         """Yield the rows, as many at a time as a chunk has.
 
         Args:
@@ -76,19 +78,20 @@ class RowPlan:
             before = int(ends[begin - 1]) if begin else 0
             large = int(np.searchsorted(ends, before + CHARACTERS_PER_CHUNK)) + 1
             end = min(begin + ROWS_PER_CHUNK, large, len(self))
-            yield RowColumns(self._batch(slice(begin, end), epoch, ids, lines))
+            yield self._chunk(slice(begin, end), epoch, ids, lines)
             begin = end
 
-    def _batch(
+    def _chunk(
         self, part: slice, epoch: int, ids: MatchIds, lines: MatchLines | None
-    ) -> pa.RecordBatch:
+    ) -> RowColumns | RowLines:
         finders, matches = self.finders, self.matches
         of_finder, of_match = self.of_finder[part], self.of_match[part]
         finds = zip(of_finder.tolist(), of_match.tolist(), strict=True)
         digests = ids.digests(finders.heads, matches.tails, finds)
         match_ids = hexadecimal(digests, DIGEST_BYTES)
         if lines is not None:
-            return _of_lines(lines.of(match_ids, of_finder, of_match, self.of_output[part]))
+            text = lines.of(match_ids, of_finder, of_match, self.of_output[part])
+            return RowLines("match", len(of_match), text)
         count = len(of_match)
         by_finder, by_match = pa.array(of_finder), pa.array(of_match)
         columns = {
@@ -103,20 +106,7 @@ class RowPlan:
             "output": self.outputs.take(pa.array(self.of_output[part])),
             "events": matches.events.take(by_match),
         }
-        return _batch_of(columns, count)
-
-
-def _of_lines(lines: pa.StringArray) -> pa.RecordBatch:
-    kinds = pa.repeat(pa.scalar("match", pa.string()), len(lines))
-    return _batch_of({"kind": kinds, LINE: lines}, len(lines))
-
-
-def _batch_of(columns: Mapping[str, pa.Array], count: int) -> pa.RecordBatch:
-    """Return rows of which all other columns are NULL."""
-    return pa.RecordBatch.from_arrays(
-        [columns.get(each.name, pa.nulls(count, each.type)) for each in ARROW_SCHEMA],
-        schema=ARROW_SCHEMA,
-    )
+        return RowColumns(batch_of(columns, count))
 
 
 def merged(plans: Sequence[RowPlan]) -> RowPlan:

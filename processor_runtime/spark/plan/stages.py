@@ -21,7 +21,7 @@ from pyspark.sql.streaming.stateful_processor import (
 )
 
 from processor_runtime.rows.output_rows import SCHEMA, OutputRow
-from processor_runtime.rows.row_columns import LINE, RowColumns
+from processor_runtime.rows.row_columns import LINES, RowColumns, RowLines
 from processor_runtime.spark.plan.block_rows import (
     Received,
     counts_row,
@@ -43,8 +43,8 @@ OUTPUT_DDL: Final = (
     "kind STRING, tag STRING, processor_id STRING, version INT, epoch BIGINT, key STRING, "
     "match_id STRING, start_ms BIGINT, end_ms BIGINT, output STRING, events STRING, error STRING"
 )
-STAGE_DDL: Final = f"{OUTPUT_DDL}, {LINE} STRING"
-"""What the second stage gives: a row that is only to be written as a line may be one already."""
+STAGE_DDL: Final = f"{OUTPUT_DDL}, {LINES} BINARY"
+"""What the second stage gives: rows, or a kind and the lines of thousands of rows of that kind."""
 _POSITIONS_PER_PARTITION: Final = 1 << 40
 
 
@@ -193,10 +193,10 @@ def rows_as_pandas(rows: Sequence[OutputRow]) -> pd.DataFrame:
 
     All others have the type object, for integers that may be missing.
     """
-    if isinstance(rows, RowColumns):
-        names = rows.batch.schema.names
-        columns = zip(names, rows.batch.columns, strict=True)
+    if isinstance(rows, RowColumns | RowLines):
+        batch = rows.batch
+        columns = zip(batch.schema.names, batch.columns, strict=True)
         return pd.DataFrame({name: ArrowExtensionArray(column) for name, column in columns})
     frame = pd.DataFrame(rows, columns=list(SCHEMA), dtype=object)
-    frame[LINE] = None
+    frame[LINES] = None
     return frame

@@ -27,7 +27,7 @@ from processor_runtime.job_file.outputs import (
 )
 from processor_runtime.reporting import MatchPoster
 from processor_runtime.rows.output_rows import SCHEMA, RowKind
-from processor_runtime.rows.row_columns import LINE
+from processor_runtime.rows.row_columns import LINES
 from processor_runtime.spark.failure_text import failure_text, without
 from processor_runtime.spark.sinks.console import ConsoleSink
 from processor_runtime.spark.sinks.files.delta import DeltaSink
@@ -45,7 +45,7 @@ ROW_COLUMNS: Final = tuple(SCHEMA.names())
 class JobOutput:
     """One output: which rows it takes, and the sink that writes them.
 
-    `takes_lines` is whether that writes a row that is a line already as it is.
+    `takes_lines` is whether that writes rows that are lines already as they are.
     """
 
     name: str
@@ -68,8 +68,8 @@ class JobOutput:
             OutputFailed: it could not be written.
         """
         try:
-            line = (LINE,) if self.takes_lines and LINE in rows.columns else ()
-            wanted = rows.where(self.selection()).select(*ROW_COLUMNS, *line)
+            lines = (LINES,) if self.takes_lines and LINES in rows.columns else ()
+            wanted = rows.where(self.selection()).select(*ROW_COLUMNS, *lines)
             row_count = sum(row_counts.get(kind, 0) for kind in self.row_kinds)
             if self.side_tags and row_counts.get("side", 0):
                 # How many there are of each tag is not known; the rows are persisted.

@@ -9,7 +9,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - how PySpark's functions are named everywhere
 
-from processor_runtime.rows.row_columns import LINE
+from processor_runtime.rows.row_columns import LINES
 
 ROW_ID: Final = "row_id"
 
@@ -52,11 +52,14 @@ def _timed(rows: DataFrame) -> DataFrame:
 
 
 def row_lines(rows: DataFrame) -> DataFrame:
-    """Return rows as lines of JSON, their only column is `value`; those that are lines stay so."""
+    """Return rows as lines of JSON; their only column is `value`.
+
+    Those that are lines already stay so, and are some thousand in one row.
+    """
     timed = _timed(rows)
     line = row_json(timed)
-    if LINE in rows.columns:
-        line = F.coalesce(F.col(LINE), line)
+    if LINES in rows.columns:
+        line = F.coalesce(F.col(LINES).cast("string"), line)
     return timed.select(line.alias("value"))
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cep.matching import found_columns
 from cep.matching.found_columns import FoundBlock
 from processor_runtime.rows import arrow_texts
-from processor_runtime.rows.row_columns import ARROW_SCHEMA, RowColumns
+from processor_runtime.rows.row_columns import ARROW_SCHEMA, RowColumns, RowLines
 from processor_runtime.rows.row_limits import RowLimits
 from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.stages import plain_blocks
@@ -54,7 +54,7 @@ def blocks_of(finds: int) -> Iterator[list[bool]]:
     taken: list[bool] = []
     give_out = PlainBlocks.give_out
 
-    def watched(blocks: PlainBlocks, block: FoundBlock) -> Iterator[RowColumns] | None:
+    def watched(blocks: PlainBlocks, block: FoundBlock) -> Iterator[RowColumns | RowLines] | None:
         rows = give_out(blocks, block) if finds else None
         taken.append(rows is not None)
         return rows

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import lit
 
 from processor_runtime.rows.output_rows import SCHEMA, RowKind
-from processor_runtime.rows.row_columns import LINE
+from processor_runtime.rows.row_columns import LINES
 from processor_runtime.spark.sinks import JobOutput, JobOutputs, OutputFailed, create_sinks
 from processor_runtime.spark.sinks.files.delta import DeltaSink
 from tests.processor_runtime.sinks.rows import (
@@ -137,9 +137,9 @@ def test_only_an_output_of_lines_is_given_lines(spark: SparkSession) -> None:
     rows = frame(spark, match())
     JobOutputs(outputs).write(rows, 0, {"match": 1})
     assert sinks[0].columns == sinks[1].columns == SCHEMA.names()
-    JobOutputs(outputs).write(rows.withColumn(LINE, lit("{}")), 1, {"match": 1})
+    JobOutputs(outputs).write(rows.withColumn(LINES, lit("{}")), 1, {"match": 1})
     assert sinks[0].columns == SCHEMA.names()
-    assert sinks[1].columns == [*SCHEMA.names(), LINE]
+    assert sinks[1].columns == [*SCHEMA.names(), LINES]
 
 
 def test_outputs_of_json_lines_alone_take_lines(tmp_path: Path) -> None:

@@ -276,7 +276,7 @@ def check_service(served: RuleService, by_group: dict[str, list[dict[str, Any]]]
 
 
 def test_rows_that_are_lines_stay_as_they_are(spark: SparkSession) -> None:
-    lines = [("match", *[None] * 11, f'{{"number":{number}}}') for number in range(3)]
+    lines = [("match", *[None] * 11, f'{{"number":{number}}}'.encode()) for number in range(3)]
     first = OutputRow("match", None, "p", 1, 1, "[1]", "a", 1, 2)
     both = (first, first._replace(match_id="b", end_ms=3))
     told = [row for each in both for row in tagged([each], None)]
@@ -285,7 +285,7 @@ def test_rows_that_are_lines_stay_as_they_are(spark: SparkSession) -> None:
     assert [each.match_id for each in rows.candidates([Overrun("p", 1, 0, 9, 1)])] == ["a", "b"]
     assert rows.settle([Cutoff("p", 1, 0, 9, 3, "b")]) == 1
     rows.add([OutputRow("group", processor_id="p")])
-    found = rows.frame.orderBy("kind", "line").select("kind", "line").collect()
+    found = rows.frame.orderBy("kind", "lines").select("kind", "lines").collect()
     kinds = ["group", "match", *["match"] * 3, "suppressed"]
     assert [tuple(row) for row in found] == list(
         zip(kinds, [None, None, *(line[-1] for line in lines), None], strict=True)

@@ -7,7 +7,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from processor_runtime.rows.output_rows import OutputRow
-from processor_runtime.rows.row_columns import LINE, RowColumns
+from processor_runtime.rows.row_chunks import RowChunks
+from processor_runtime.rows.row_columns import LINES, RowColumns, RowLines
 from processor_runtime.rows.row_limits import RowLimits
 from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.spark.plan.stages import OUTPUT_DDL, STAGE_DDL, rows_as_pandas
@@ -38,13 +39,12 @@ def events_at(begin_ms: int) -> list[dict[str, Any]]:
     ]
 
 
-def batches_of(monkeypatch: pytest.MonkeyPatch, *, writes_lines: bool) -> list[RowColumns]:
-    """Return the rows that a job gives out in columns."""
-    given: list[RowColumns] = []
-    init = RowColumns.__init__
+def chunks_of(monkeypatch: pytest.MonkeyPatch, *, writes_lines: bool) -> list[Any]:
+    """Return the rows that a job gives out many at a time."""
+    given: list[Any] = []
 
-    def watched(rows: RowColumns, batch: Any) -> None:
-        init(rows, batch)
+    def add(_chunks: RowChunks, kind: str, rows: Sequence[OutputRow]) -> None:
+        assert kind == "match"
         given.append(rows)
 
     job = Pipeline(
@@ -61,7 +61,7 @@ def batches_of(monkeypatch: pytest.MonkeyPatch, *, writes_lines: bool) -> list[R
         )
     )
     with machines_of("compiled"), monkeypatch.context() as patch:
-        patch.setattr(RowColumns, "__init__", watched)
+        patch.setattr(RowChunks, "add_many", add)
         patch.setattr(plain_blocks, "FEWEST_FINDS", 0)
         for begin_ms in BEGINS_MS:
             job.batch(events_at(begin_ms))
@@ -76,31 +76,34 @@ def lines_in_spark(spark: SparkSession, rows: Sequence[OutputRow]) -> list[str]:
 
 
 def test_lines_are_what_spark_writes(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = [row for each in batches_of(monkeypatch, writes_lines=False) for row in each]
-    given = batches_of(monkeypatch, writes_lines=True)
-    lines = [line for each in given for line in each.batch.column(LINE).to_pylist()]
+    rows = [row for each in chunks_of(monkeypatch, writes_lines=False) for row in each]
+    given = chunks_of(monkeypatch, writes_lines=True)
+    assert all(isinstance(each, RowLines) for each in given)
+    lines = [line for each in given for line in text_of(each).split("\n")]
     assert lines == lines_in_spark(spark, rows)
+    assert sum(map(len, given)) == len(rows) > 100
     assert {row.start_ms for row in rows} >= set(BEGINS_MS)
-    assert len(rows) > 100
 
 
 def test_rows_and_lines_are_written_side_by_side(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (first, *_) = batches_of(monkeypatch, writes_lines=True)
+    (first, *_) = chunks_of(monkeypatch, writes_lines=True)
     late = OutputRow("late", start_ms=5, end_ms=5, events='{"user":"ana"}')
     frame = spark.createDataFrame(rows_as_pandas(first), STAGE_DDL).unionByName(
         spark.createDataFrame([(*late, None)], STAGE_DDL)
     )
-    lines = first.batch.column(LINE).to_pylist()
-    assert [row.value for row in row_lines(frame).collect()] == [
-        *lines,
-        *lines_in_spark(spark, [late]),
-    ]
+    written = [row.value for row in row_lines(frame).collect()]
+    assert written == [text_of(first), *lines_in_spark(spark, [late])]
 
 
 def test_very_large_rows_are_no_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_plan, "CHARACTERS_PER_CHUNK", 100)
-    for rows in batches_of(monkeypatch, writes_lines=True):
-        assert rows.batch.column(LINE).null_count == len(rows)
-        assert rows.batch.column("events").null_count == 0
+    given = chunks_of(monkeypatch, writes_lines=True)
+    assert given
+    assert all(isinstance(each, RowColumns) for each in given)
+
+
+def text_of(lines: RowLines) -> str:
+    (text,) = lines.batch.column(LINES).to_pylist()
+    return bytes(text).decode()
