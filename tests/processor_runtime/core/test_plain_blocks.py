@@ -19,10 +19,31 @@ from processor_runtime.stages.plain_blocks import PlainBlocks
 from processor_runtime.stages.shard_matcher import MatchSettings
 from tests.matching.compiled_machine import machines_of
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
-from tests.processor_runtime.core.published import Document, event, processor, stream, version
+from tests.processor_runtime.core.published import (
+    Document,
+    event,
+    letters,
+    processor,
+    stream,
+    version,
+)
 from tests.processor_runtime.core.random_rules import rule_patterns
 from tests.processor_runtime.core.test_plain_finds import MORE, PATTERNS, SELECTS
 
+TWICE: Document = {
+    "steps": [
+        {
+            "group": {
+                "steps": [
+                    {"name": "a", "where": "name = 'a'"},
+                    {"name": "b", "contiguity": "followed_by", "where": "name = 'b'"},
+                ]
+            },
+            "times": 2,
+        }
+    ],
+    "within_ms": 30,
+}
 LIMITS = st.builds(
     RowLimits, st.integers(1, 20), st.integers(1, 40), st.integers(1, 60), st.integers(50, 2_000)
 )
@@ -34,18 +55,24 @@ EVENTS = st.lists(
         user=st.sampled_from(["u", "v", "w'\"\\é", None]),
         price=st.integers(0, 3) | st.none(),
     ),
-    max_size=40,
+    min_size=20,
+    max_size=60,
 ).map(lambda given: sorted(given, key=lambda each: int(each["ts"])))
-RULES = st.lists(
+PLAIN_RULES = st.tuples(
+    st.sampled_from([*PATTERNS, TWICE]),
+    st.sampled_from([*SELECTS, SELECTS[-1], SELECTS[-1]]),
+    st.just({}),
+)
+RULES = st.lists(PLAIN_RULES, min_size=1, max_size=6) | st.lists(
     st.tuples(
         st.sampled_from(PATTERNS) | rule_patterns(),
         st.sampled_from(SELECTS),
         st.sampled_from([{}, {}, {}, *MORE]),
     ),
     min_size=1,
-    max_size=6,
+    max_size=4,
 )
-KINDS = st.sampled_from([{"match"}, {"match", "error"}, {"match", "timeout"}, {"timeout"}])
+KINDS = st.sampled_from([{"match"}, {"match"}, {"match", "error"}, {"match", "timeout"}])
 
 
 @contextmanager
@@ -121,7 +148,7 @@ MANY = [
 ]
 
 
-@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("pattern", [*PATTERNS, TWICE])
 @pytest.mark.parametrize("select", SELECTS)
 def test_plain_matches_go_out_in_blocks(pattern: Document, select: dict[str, str]) -> None:
     rules: list[tuple[Any, ...]] = [(pattern, select, {}), (PATTERNS[0], {}, {})]
@@ -148,6 +175,24 @@ def test_equal_matches_are_numbered_across_blocks() -> None:
     rows = [row for rows, *_ in found for row in rows]
     assert len({row.match_id for row in rows}) == 9
     assert len({row._replace(match_id=None) for row in rows}) == 1
+    with blocks_of(0):
+        assert told(events, rules, RowLimits(), {"match"}, 6) == found
+
+
+def test_rules_of_one_shape_with_other_names_find_by_turns() -> None:
+    events = letters("aaabab", 1_000)
+    other = {"steps": [step | {"name": f"{step['name']}2"} for step in PATTERNS[0]["steps"]]}
+    rules = [(PATTERNS[0], {}, {}), (PATTERNS[0] | other, {}, {}), (PATTERNS[1], {}, {})]
+    with blocks_of(4_096) as taken:
+        found = told(events, rules, RowLimits(), {"match"}, 6)
+    assert any(taken)
+    ids = [(row.end_ms, row.start_ms, row.processor_id) for rows, *_ in found for row in rows]
+    assert [each for each in ids if each[2] != "p'2"][:4] == [
+        (1_003, 1_000, "p'0"),
+        (1_003, 1_000, "p'1"),
+        (1_003, 1_001, "p'0"),
+        (1_003, 1_001, "p'1"),
+    ]
     with blocks_of(0):
         assert told(events, rules, RowLimits(), {"match"}, 6) == found
 

@@ -56,7 +56,6 @@ PATTERNS: Sequence[Document] = [
         "steps": [
             {"name": 'b "', "where": "name = 'a'"},
             {"name": "a", "contiguity": "followed_by", "where": "name = 'b'"},
-            {"name": "b", "contiguity": "followed_by", "where": "FALSE", "optional": True},
         ],
         "within_ms": 20,
     },
