@@ -203,6 +203,16 @@ def _with_timeouts(
     return _WithTimeouts(function, tag, on_timeout)
 
 
+@dataclass(frozen=True, slots=True)
+class SelectedField:
+    """An output that is a column of one event: of the first or the last of a step."""
+
+    name: str
+    step: str
+    column: str
+    is_first: bool
+
+
 class SelectExpressions(PatternProcessFunction):
     """Declarative output: named SQL expressions over the match, like MEASURES of MATCH_RECOGNIZE.
 
@@ -217,12 +227,13 @@ class SelectExpressions(PatternProcessFunction):
         ExpressionError: a column is not a valid expression.
 
     `written` is the same text for all that give the same rows; empty of one that an older version
-    has pickled.
+    has pickled. `fields` are all outputs, if each is a column of one event; else `None`.
 
     Source: ISO 9075-2, MATCH_RECOGNIZE, the MEASURES clause.
     """
 
     written: str = ""
+    fields: tuple[SelectedField, ...] | None = None
 
     def __init__(self, columns: Mapping[str, str], pattern: Pattern) -> None:
         steps = pattern.step_names
@@ -233,6 +244,7 @@ class SelectExpressions(PatternProcessFunction):
         }
         # By their text: numbers of different types may be equal.
         self.written = repr(nodes)
+        self.fields = _fields(nodes)
         self._aggregates: list[Callable[[Steps], Any]] = []
         self._columns = {}
         slots: dict[Node, int] = {}
@@ -252,6 +264,20 @@ class SelectExpressions(PatternProcessFunction):
         """Return the output row of a match."""
         values = [value(match) for value in self._aggregates]
         return {name: column({}, values) for name, column in self._columns.items()}
+
+
+def _fields(nodes: Mapping[str, Node]) -> tuple[SelectedField, ...] | None:
+    """Return outputs that are columns of one event each; `None` if others are among them."""
+    found = []
+    for name, node in nodes.items():
+        match node:
+            case Aggregate(AggregateFunction.FIRST, step, Field((column,))):
+                found.append(SelectedField(name, step, column, is_first=True))
+            case Aggregate(AggregateFunction.LAST, step, Field((column,))):
+                found.append(SelectedField(name, step, column, is_first=False))
+            case _:
+                return None
+    return tuple(found)
 
 
 def _over_match(aggregate: Aggregate) -> Callable[[Steps], Any]:

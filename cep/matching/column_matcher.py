@@ -6,7 +6,7 @@ EventColumns ──► CompiledShapes ──────────────
 
 import heapq
 from collections.abc import Collection, Iterator
-from itertools import groupby
+from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from cep.compiling import is_ready
 from cep.matching.event_columns import EventColumns, Moment, Told
+from cep.matching.found_columns import FoundBlock, blocks_of, by_moment
 from cep.matching.keyed import KeyedMatcher
 from cep.matching.shapes import Detection, EventKind
 
@@ -48,16 +49,25 @@ class ColumnMatcher:
         Raises:
             LimitExceeded: a key holds too much, and the matcher has no `on_failure`.
         """
+        for found in self.blocks(events):
+            if isinstance(found, FoundBlock):
+                yield from found.detections()
+            else:
+                yield found
+
+    def blocks(self, events: EventColumns[EventKind]) -> Iterator[list[Detection] | FoundBlock]:
+        """Process events as `process` does; yield what many have brought as one, if it can be."""
         if not len(events):
             return
         compiled = self._compiled_shapes() if len(events) >= FEWEST_EVENTS else None
         found = [] if compiled is None else compiled.process(events, FEWEST_EVENTS)
         others = self._one_by_one(events, {id(one.shape) for one in found})
-        moment = itemgetter(0)
-        told = heapq.merge(others, *(one.told() for one in found), key=moment)
-        for _, parts in groupby(told, moment):
-            if detections := [one for _, part in parts for one in part]:
-                yield detections
+        first = next(others, None)
+        if first is None:
+            yield from blocks_of(found)
+            return
+        parts = (chain([first], others), *(one.told() for one in found))
+        yield from by_moment(heapq.merge(*parts, key=itemgetter(0)))
 
     def _compiled_shapes(self) -> "CompiledShapes | None":
         """Return the shapes that compiled code can run; `None` until it is there."""

@@ -1,28 +1,28 @@
 """Many events at once through the shapes that compiled code can run.
 
     EventColumns ──ShapeEvents──► of a shape ──cep.nfa_kernel.walk, key by key──► found
-    found ──in order of time──► detections
+    found ──in order of time──► FoundColumns
 
 Where compiled code gives up on a shape, the machine in Python takes the events of the call, from
 the state it had before them.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
 
 from cep.compiling import MOST_BITS, Ints
 from cep.expression import EvaluationError
-from cep.matching.event_columns import EventColumns, Told
+from cep.matching.event_columns import EventColumns
+from cep.matching.found_columns import FoundColumns
 from cep.matching.keyed import KeyedMatcher
 from cep.matching.residual_columns import ResidualColumns
 from cep.matching.shape_events import Concerning, ShapeEvents
 from cep.matching.shapes import EventKind, Shape
-from cep.nfa.chains import Chain
 from cep.nfa.machine import Machine
 from cep.nfa.runs import KeyRuns
 from cep.nfa.step_counts import StepCounts
@@ -34,9 +34,6 @@ from cep.nfa_kernel.key_arrays import loaded, written
 from cep.nfa_kernel.residual_code import residual_code
 from cep.nfa_kernel.tables import MachineTables
 from cep.nfa_kernel.walk import walk
-
-_AT_ONCE: Final = 4_096
-"""So many detections become objects at a time."""
 
 
 class CompiledShapes:
@@ -50,7 +47,7 @@ class CompiledShapes:
         self._matcher = matcher
         self._shapes = list(filter(None, map(compiled_shape, matcher.shapes)))
 
-    def process(self, events: EventColumns[EventKind], fewest_events: int) -> "list[FoundByShape]":
+    def process(self, events: EventColumns[EventKind], fewest_events: int) -> list[FoundColumns]:
         """Move the keys of these shapes by events, to the time of the last; return what was found.
 
         Shapes that fewer events concern, and those on which compiled code gave up, are left as they
@@ -68,7 +65,7 @@ class CompiledShapes:
             kinds = [(kind, tables.number(each)) for kind, each in transitions]
             walked = self._walk(compiled, events, of_shape.concerning(kinds))
             if walked is not None:
-                found.append(FoundByShape(shape, events, walked))
+                found.append(walked)
         return found
 
     def _walk(
@@ -76,7 +73,7 @@ class CompiledShapes:
         compiled: "CompiledShape",
         events: EventColumns[EventKind],
         concerning: Concerning,
-    ) -> "_Walk | None":
+    ) -> FoundColumns | None:
         """Move the keys of a shape; `None` if compiled code did not, with nothing changed.
 
         What keys hold goes into arrays and back, which takes as long as it takes Python to move as
@@ -115,7 +112,7 @@ class CompiledShapes:
             shape.keys[key] = runs
             self._matcher.settle(shape, key, runs)
         chains = Chains(walked.keys.cells, known.apart)
-        return _Walk(chains, self._told(shape, walked.found), concerning.keys)
+        return _in_order(shape, events, concerning.keys, chains, self._told(shape, walked.found))
 
     def _told(self, shape: Shape, found: Ints) -> Ints:
         """Return what was found without timeouts of which nothing but their number is wanted."""
@@ -211,54 +208,25 @@ def _transitions_by_shape(
     return by_shape
 
 
-@dataclass(frozen=True, slots=True)
-class _Walk:
-    """What the walk of a shape has found; its keys by their places among those of the call."""
-
-    chains: Chains
-    found: Ints
-    keys: Ints
-
-
-@dataclass(frozen=True, slots=True)
-class FoundByShape:
-    """What the walk of a shape has found, on its way to becoming objects."""
-
-    shape: Shape
-    events: EventColumns[EventKind]
-    walk: _Walk
-
-    def told(self) -> Iterator[Told]:
-        """Yield the detections in order; none of rules that have been stopped meanwhile.
-
-        What a moment has brought comes in parts.
-        """
-        found = self.walk.found
-        ordered = found[np.lexsort((found[:, at.FOUND_EVENT], found[:, at.FOUND_ORDER_MS]))]
-        times_ms = self.events.times_ms
-        places = np.where(
-            ordered[:, at.FOUND_EVENT] == at.NO_EVENT,
-            np.searchsorted(times_ms, ordered[:, at.FOUND_ORDER_MS]),
-            ordered[:, at.FOUND_EVENT],
-        )
-        for begin in range(0, len(ordered), _AT_ONCE):
-            part = ordered[begin : begin + _AT_ONCE]
-            chains = self.walk.chains.ending_with(part[:, at.FOUND_CELL])
-            moments = zip(
-                places[begin : begin + _AT_ONCE].tolist(),
-                (part[:, at.FOUND_EVENT] != at.NO_EVENT).tolist(),
-                strict=True,
-            )
-            keys = self.walk.keys[part[:, at.FOUND_KEY]].tolist()
-            for number, (moment, key, row) in enumerate(
-                zip(moments, keys, part.tolist(), strict=True)
-            ):
-                _, rules, _, time_ms, is_timeout, _, _ = row
-                detections = self.shape.detections(
-                    rules & ~self.shape.machine.stopped,
-                    self.events.keys[key],
-                    Chain(chains, number),
-                    time_ms,
-                    is_timeout=bool(is_timeout),
-                )
-                yield moment, list(detections)
+def _in_order(
+    shape: Shape, events: EventColumns[EventKind], keys: Ints, chains: Chains, found: Ints
+) -> FoundColumns:
+    """Return what a walk has found in order of time; its keys are among these of the call."""
+    ordered = found[np.lexsort((found[:, at.FOUND_EVENT], found[:, at.FOUND_ORDER_MS]))]
+    is_of_event = ordered[:, at.FOUND_EVENT] != at.NO_EVENT
+    places = np.where(
+        is_of_event,
+        ordered[:, at.FOUND_EVENT],
+        np.searchsorted(events.times_ms, ordered[:, at.FOUND_ORDER_MS]),
+    )
+    return FoundColumns(
+        shape,
+        events.keys,
+        keys[ordered[:, at.FOUND_KEY]],
+        ordered[:, at.FOUND_RULES],
+        ordered[:, at.FOUND_CELL],
+        ordered[:, at.FOUND_TIME_MS],
+        ordered[:, at.FOUND_IS_TIMEOUT] != 0,
+        2 * places + is_of_event,
+        chains,
+    )

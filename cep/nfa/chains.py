@@ -8,11 +8,30 @@ Source: `cep.nfa.runs`, whose linked cells it stands for.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
+from cep.compiling import Ints
 from cep.nfa.runs import Cell
+
+
+class ChainColumns(NamedTuple):
+    """The events of some finds in arrays, find by find in order of acceptance.
+
+    Args:
+        begin: where the events of each find begin in the next two; one more at the end.
+        steps: the step of each event.
+        places: its place among the different events, of which those that are new come first.
+        new: the different events that came with this call.
+        held: those that keys have held since earlier calls.
+    """
+
+    begin: Ints
+    steps: Ints
+    places: Ints
+    new: pl.DataFrame
+    held: Sequence[tuple[Any, ...]]
 
 
 @dataclass(eq=False)

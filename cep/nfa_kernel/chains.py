@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from cep.compiling import Ints, compiled, in_one_piece
-from cep.nfa.chains import ChainBlock, FoundChains
+from cep.nfa.chains import ChainBlock, ChainColumns, FoundChains
 from cep.nfa_kernel import arrays as at
 
 _AT_ONCE: Final = 200_000
@@ -73,8 +73,13 @@ class Chains:
         lasts = in_one_piece(lasts)
         return FoundChains(lambda number: self._laid_out(lasts, number))
 
-    def _laid_out(self, lasts: Ints, first: int) -> ChainBlock:
-        begin, steps, events = chained(self._cells, lasts[first:], _AT_ONCE)
+    def columns(self, lasts: Ints) -> ChainColumns:
+        """Return the events of finds; of finds at the end none, if they have too many together."""
+        begin, steps, events = chained(self._cells, in_one_piece(lasts), _AT_ONCE)
         different, places = np.unique(events, return_inverse=True)
         new, held = self._events_of(different)
+        return ChainColumns(begin, steps, places, new, held)
+
+    def _laid_out(self, lasts: Ints, first: int) -> ChainBlock:
+        begin, steps, places, new, held = self.columns(lasts[first:])
         return ChainBlock(first, begin.tolist(), steps.tolist(), places.tolist(), new, held)

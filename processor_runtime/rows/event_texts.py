@@ -17,19 +17,24 @@ _ESCAPED: Final = r'[\x00-\x1f"\\]'
 
 
 def event_texts(events: pl.DataFrame) -> list[str]:
+    """Return each row as JSON; see `event_text_column`."""
+    return event_text_column(events).to_list()
+
+
+def event_text_column(events: pl.DataFrame) -> pl.Series:
     """Return each row as JSON, as `plain_json_text` writes a mapping of its values.
 
     Raises:
         NoJson: there is something in it that JSON has no form for, or it is nested too deeply.
     """
     if not events.width or not len(events):
-        return ["{}"] * len(events)
+        return pl.Series("text", ["{}"] * len(events), dtype=pl.String)
     parts: list[pl.Expr | pl.Series] = []
     for number, column in enumerate(events.iter_columns()):
         parts.append(pl.lit(f"{',' if number else '{'}{plain_json_text(column.name)}:"))
-        parts.append(_texts(column).alias(f"{number}"))
+        parts.append(value_texts(column).alias(f"{number}"))
     parts.append(pl.lit("}"))
-    return events.select(pl.concat_str(parts).alias("text")).to_series().to_list()
+    return events.select(pl.concat_str(parts).alias("text")).to_series()
 
 
 def event_text(event: Sequence[Any], columns: Sequence[str]) -> str:
@@ -37,8 +42,12 @@ def event_text(event: Sequence[Any], columns: Sequence[str]) -> str:
     return plain_json_text(dict(zip(columns, event, strict=True)))
 
 
-def _texts(column: pl.Series) -> pl.Series:
-    """Return the values of a column as JSON."""
+def value_texts(column: pl.Series) -> pl.Series:
+    """Return the values of a column as JSON.
+
+    Raises:
+        NoJson: there is something in it that JSON has no form for, or it is nested too deeply.
+    """
     if column.dtype.is_integer():
         return column.cast(pl.String).fill_null("null")
     if column.dtype == pl.Boolean:

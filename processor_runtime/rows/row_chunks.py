@@ -1,10 +1,11 @@
 """Rows of output on their way out of a worker: in chunks, so that few are in memory at once.
 
-OutputRow, … ──add──► RowChunks ──full, rest──► lists of rows, each one Arrow batch
+OutputRow, … ──add──► RowChunks ──full, rest──► rows, some thousand at a time, each one Arrow batch
+RowColumns, RowLines ┘
 """
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,7 +20,7 @@ class RowChunks:
     """The rows that wait to be sent, and how many of each kind there have been."""
 
     kinds: Counter[str] = field(default_factory=Counter)
-    _full: deque[list[OutputRow]] = field(default_factory=deque)
+    _full: deque[Sequence[OutputRow]] = field(default_factory=deque)
     _rows: list[OutputRow] = field(default_factory=list)
     _characters: int = 0
 
@@ -39,19 +40,28 @@ class RowChunks:
             self._full.append(self._rows)
             self._rows, self._characters = [], 0
 
+    def add_many(self, kind: str, rows: Sequence[OutputRow]) -> None:
+        """Let a chunk of rows of one kind wait, after those that have been added before."""
+        self._full.extend(self._rest())
+        self.kinds[kind] += len(rows)
+        self._full.append(rows)
+
     @property
     def has_full(self) -> bool:
         """Whether a chunk is full."""
         return bool(self._full)
 
-    def full(self) -> Iterator[list[OutputRow]]:
+    def full(self) -> Iterator[Sequence[OutputRow]]:
         """Yield the chunks that are full; they are given away."""
         while self._full:
             yield self._full.popleft()
 
-    def rest(self) -> Iterator[list[OutputRow]]:
+    def rest(self) -> Iterator[Sequence[OutputRow]]:
         """Yield everything that waits."""
         yield from self.full()
+        yield from self._rest()
+
+    def _rest(self) -> Iterator[list[OutputRow]]:
         if self._rows:
             rows, self._rows, self._characters = self._rows, [], 0
             yield rows

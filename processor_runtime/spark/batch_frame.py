@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation has it
 from pyspark.sql.window import Window as Partition
 
-from processor_runtime.rows.output_rows import OutputRow
+from processor_runtime.rows.output_rows import SCHEMA, OutputRow
 from processor_runtime.stages.budgets import Candidate, Cutoff, Overrun
 from processor_runtime.stages.groups import COLUMNS, Gathered
 from processor_runtime.stages.match_tags import REST, SEPARATOR, WINDOW_DIGITS
@@ -100,8 +100,9 @@ class BatchFrame:
     def add(self, rows: Sequence[OutputRow]) -> None:
         """Add rows."""
         if rows:
-            more = self.frame.sparkSession.createDataFrame(list(rows), self.frame.schema)
-            self.frame = self.frame.unionByName(more)
+            schema = self.frame.select(*SCHEMA.names()).schema
+            more = self.frame.sparkSession.createDataFrame(list(rows), schema)
+            self.frame = self.frame.unionByName(more, allowMissingColumns=True)
 
     def _ids(self, ids: pl.Series, name: str) -> DataFrame:
         table = pl.DataFrame({name: ids.cast(pl.String)}).to_arrow()

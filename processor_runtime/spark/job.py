@@ -317,7 +317,9 @@ class StreamingJob:
             rules=PinnedRules(parts.defaults, self.job_file.worker_limits),
             shard_keys=spread_shard_keys(self.spark, parts.identity.shards),
             matching=MatchSettings(
-                self.job_file.row_kinds, fails_on_error=self.job_file.on_error == "fail"
+                self.job_file.row_kinds,
+                fails_on_error=self.job_file.on_error == "fail",
+                writes_lines=self._writes_lines(),
             ),
             by_clock=time.column is None,
         )
@@ -325,6 +327,14 @@ class StreamingJob:
             return output_rows(timed_events(frame, time), plan)
         read = FileEvents(events.form, time.column, time.max_future_skew_ms)
         return output_rows_of_files(frame, read, time, plan)
+
+    def _writes_lines(self) -> bool:
+        """Whether rows are only written as lines, of which nobody says how many a file may have."""
+        most = self.spark.conf.get("spark.sql.files.maxRecordsPerFile", "0")
+        return most == "0" and all(
+            each.type == "json" and each.options.keys() <= {"compression"}
+            for each in self.job_file.outputs
+        )
 
     def _time_rules(self, stream: StreamDefinition) -> TimeRules:
         if self.job_file.time.by == "processing":

@@ -30,7 +30,7 @@ from processor_runtime.spark.plan.frames import (
     spread_shard_keys,
     timed_events,
 )
-from processor_runtime.spark.plan.stages import OUTPUT_DDL, KeyStageTask, rows_as_pandas
+from processor_runtime.spark.plan.stages import STAGE_DDL, KeyStageTask, rows_as_pandas
 from processor_runtime.stages.key_stage import KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings, ShardMatcher
 from processor_runtime.stages.unusable_events import MALFORMED
@@ -150,12 +150,12 @@ def _static(timed: DataFrame, rules: FixedRules, final_watermark_ms: int | None)
         yield from map(rows_as_pandas, _shard_rows(int(key[0]), received, rules, final_ms))
 
     # The watermark of a static frame means nothing, and applyInPandas takes none.
-    return timed.mapInArrow(task, DDL).groupBy("shard").applyInPandas(shard_rows, OUTPUT_DDL)
+    return timed.mapInArrow(task, DDL).groupBy("shard").applyInPandas(shard_rows, STAGE_DDL)
 
 
 def _shard_rows(
     shard: int, received: Received, rules: FixedRules, final_watermark_ms: int
-) -> Iterator[list[OutputRow]]:
+) -> Iterator[Sequence[OutputRow]]:
     """Match all events of a shard: first they wait, then time comes to the end."""
     state = StateInMemory()
     settings = MatchSettings(frozenset({"match", "timeout"}), fails_on_error=True)

@@ -6,7 +6,7 @@ Of a match only what its rows need is put together; its events never become obje
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple, overload
 
@@ -69,22 +69,33 @@ class ChainedEvents:
                 for name, of_step in steps.items()
             ]
         )
-        lazy = {name: _Events(found, of_step) for name, of_step in steps.items()}
-        return StepEvents(MappingProxyType(lazy), "{" + json + "}", found.times_ms[places[0]])
+        return StepEvents(found.events.by_step(steps), "{" + json + "}", found.times_ms[places[0]])
+
+
+@dataclass(frozen=True, slots=True)
+class _FoundEvents:
+    """The different events of some finds, by place, with what is in rows of them."""
+
+    events: "DifferentEvents"
+    times_ms: list[int]
+    texts: list[str]
 
 
 @dataclass(slots=True)
-class _FoundEvents:
+class DifferentEvents:
     """The different events of some finds, by place; values of a column once it is asked for."""
 
     new: pl.DataFrame
     held: Sequence[tuple[Any, ...]]
     columns: Sequence[str]
-    times_ms: list[int]
-    texts: list[str]
-    values: dict[str, list[Any]]
+    values: dict[str, list[Any]] = field(default_factory=dict)
+
+    def by_step(self, steps: Mapping[str, Sequence[int]]) -> EventsByStep:
+        """Return the events at these places."""
+        return MappingProxyType({name: _Events(self, places) for name, places in steps.items()})
 
     def value(self, name: str, place: int) -> Any:
+        """Return a value of an event."""
         values = self.values.get(name)
         if values is None:
             if name not in self.columns:
@@ -100,7 +111,8 @@ def _found_events(block: ChainBlock, columns: Sequence[str]) -> _FoundEvents:
     texts = event_texts(block.new.select(columns))
     texts += [event_text(event[1:], columns) for event in block.held]
     times_ms = block.new.to_series(0).to_list() + [event_time_ms(event) for event in block.held]
-    return _FoundEvents(block.new, block.held, columns, times_ms, texts, {})
+    events = DifferentEvents(block.new, block.held, columns)
+    return _FoundEvents(events, times_ms, texts)
 
 
 class _Events(Sequence[Mapping[str, Any]]):
@@ -108,7 +120,7 @@ class _Events(Sequence[Mapping[str, Any]]):
 
     __slots__ = ("_found", "_places")
 
-    def __init__(self, found: _FoundEvents, places: Sequence[int]) -> None:
+    def __init__(self, found: DifferentEvents, places: Sequence[int]) -> None:
         self._found = found
         self._places = places
 
@@ -132,7 +144,7 @@ class _Event(Mapping[str, Any]):
 
     __slots__ = ("_found", "_place")
 
-    def __init__(self, found: _FoundEvents, place: int) -> None:
+    def __init__(self, found: DifferentEvents, place: int) -> None:
         self._found = found
         self._place = place
 

@@ -1,6 +1,7 @@
 """What one selector group finds in a batch, given out within the limits of each rule.
 
     Detection, … ──GivingOut──► MatchRows ──► RowChunks · counts · rules that stop or are cut short
+    FoundBlock ───────┘ └──all plain──► PlainBlocks ──┘
 
 A rule that brings more at one event than it may, or a larger row, does so however events come: it
 is stopped. What a batch brings also depends on how much is read at once: a rule that brings all it
@@ -10,6 +11,7 @@ may in a batch goes on, and the rest of the batch is left out. Both are counted 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from cep.matching.found_columns import FoundBlock
 from cep.matching.shapes import Detection
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rows.row_chunks import RowChunks
@@ -19,6 +21,7 @@ from processor_runtime.rules.rule_set import SelectorGroup
 from processor_runtime.stages.live_finds import LiveFinds
 from processor_runtime.stages.match_rows import MatchRows
 from processor_runtime.stages.match_tags import tagged
+from processor_runtime.stages.plain_blocks import PlainBlocks
 from processor_runtime.stages.plain_finds import PlainFinds
 from processor_runtime.stages.rule_errors import FailureSite, RuleErrors
 from processor_runtime.stages.shard_status import ShardStatus
@@ -62,18 +65,34 @@ class GivingOut:
     _stopped: dict[str, StoppedRule] = field(default_factory=dict)
     _cut: dict[str, _Cut] = field(default_factory=dict)
     _plain: PlainFinds = field(init=False)
+    _blocks: PlainBlocks = field(init=False)
 
     def __post_init__(self) -> None:
         self._plain = PlainFinds(
             self.group, self.match_rows, self.rows, self.status, self.live, self.snoozed
         )
+        self._blocks = PlainBlocks(self._plain, self.match_rows)
 
-    def chunks(self, detections: Sequence[Detection]) -> Iterator[list[OutputRow]]:
-        """Give out what one event, or one advance of time, has brought; yield full chunks of rows.
+    def chunks(self, found: Sequence[Detection] | FoundBlock) -> Iterator[Sequence[OutputRow]]:
+        """Give out what was found; yield full chunks of rows.
+
+        Args:
+            found: what one event, or one advance of time, has brought; or what many have.
 
         Raises:
             RuleFailed: a rule failed, and the job is set to fail then.
         """
+        if not isinstance(found, FoundBlock):
+            yield from self._one_by_one(found)
+        elif (at_once := self._blocks.give_out(found)) is not None:
+            for rows in at_once:
+                self.rows.add_many("match", rows)
+                yield from self.rows.full()
+        else:
+            for detections in found.detections():
+                yield from self._one_by_one(detections)
+
+    def _one_by_one(self, detections: Sequence[Detection]) -> Iterator[Sequence[OutputRow]]:
         self.match_rows.budget.begin_event()
         for place, found in enumerate(detections):
             if found.rule in self._stopped:

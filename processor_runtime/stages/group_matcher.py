@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
+from cep.matching.found_columns import FoundBlock
 from cep.matching.key_state import KeyRestorer, encode_keys, layout
 from cep.matching.open_matches import OpenMatches, open_matches
 from cep.matching.shapes import Detection
@@ -84,10 +85,11 @@ class GroupMatcher:
 
     def match(
         self, arrived: Iterable[EventBlock], watermark_ms: int, *, closes: bool = False
-    ) -> Iterator[list[Detection]]:
+    ) -> Iterator[list[Detection] | FoundBlock]:
         """Match what the watermark has passed; yield what was found, in order of event time.
 
-        Each list is what one event, or one advance of time, has brought. Rules may be stopped in
+        Each list is what one event, or one advance of time, has brought, a block what many
+        have. Rules may be stopped in
         between. All else here holds once the last has been taken.
 
         Args:
@@ -164,7 +166,7 @@ class GroupMatcher:
 
     def _detections(
         self, parts: Sequence[RelevantEvents], watermark_ms: int
-    ) -> Iterator[list[Detection]]:
+    ) -> Iterator[list[Detection] | FoundBlock]:
         matcher = self._compiled.matcher
         current = self.group.phases.at(self.header.processed_ms)
         for part in parts:
@@ -175,7 +177,7 @@ class GroupMatcher:
                     yield found
                 matcher.fail(failing.rule, failing.error, failing.key, failing.event)
             kinds = tuple(kind.transitions for kind in part.events.kinds)
-            yield from self._compiled.at_once.process(part.events.with_kinds(kinds))
+            yield from self._compiled.at_once.blocks(part.events.with_kinds(kinds))
         last = max(current, self.group.phases.at(watermark_ms))
         yield from self._enter_phases(current, last)
         if found := matcher.advance_to(watermark_ms):

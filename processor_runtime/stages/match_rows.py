@@ -68,14 +68,17 @@ class MatchRows:
         columns: the columns of the stream; an event is the tuple of its time and their values.
         clock: the time of the batch.
         wanted: the kinds of rows that some output takes; others are not made.
+        writes_lines: whether rows that can be made as lines of JSON are.
         budget: what the rules have brought in this batch.
+        ids: the ids of what was found in this batch.
     """
 
     columns: Sequence[str]
     clock: BatchClock
     wanted: frozenset[str]
+    writes_lines: bool = False
     budget: RowBudget = field(default_factory=RowBudget)
-    _ids: MatchIds = field(default_factory=MatchIds.fresh)
+    ids: MatchIds = field(default_factory=MatchIds.fresh)
     _newest: _MatchedEvents | None = None
     _places: Sequence[tuple[str, int]] = field(init=False)
     _chains: ChainedEvents = field(init=False)
@@ -136,7 +139,7 @@ class MatchRows:
                 rule.version,
                 self.clock.epoch,
                 key,
-                self._ids.match_id(identity, events),
+                self.ids.match_id(identity, events),
                 start_ms,
                 end_ms,
                 None if value is None else write(value),
@@ -181,7 +184,7 @@ class MatchRows:
             rule.version,
             self.clock.epoch,
             key,
-            self._ids.match_id(identity, events),
+            self.ids.match_id(identity, events),
             start_ms,
             end_ms,
             output,

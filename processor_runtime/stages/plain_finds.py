@@ -24,7 +24,7 @@ from processor_runtime.stages.snoozed_finds import SnoozedFinds
 
 
 @dataclass(frozen=True, slots=True)
-class _PlainRule:
+class PlainRule:
     """A rule whose matches go out as they are.
 
     `select` is the same object for all rules that select the same, `None` without any.
@@ -54,16 +54,14 @@ class PlainFinds:
     status: ShardStatus
     live: LiveFinds
     snoozed: SnoozedFinds
-    _rules: dict[str, _PlainRule | None] = field(default_factory=dict)
+    _rules: dict[str, PlainRule | None] = field(default_factory=dict)
     _selects: dict[str, SelectExpressions] = field(default_factory=dict)
 
     def give_out(self, found: Detection) -> bool:
         """Let a find go out if it is a match of a plain rule; return whether it has."""
         if found.is_timeout or isinstance(found.cell, MatchedRows):
             return False
-        if found.rule not in self._rules:
-            self._rules[found.rule] = self._plain(found.rule)
-        plain = self._rules[found.rule]
+        plain = self.rule(found.rule)
         if plain is None:
             return False
         row = self.match_rows.plain_row(plain.rule, plain.select, found)
@@ -74,7 +72,13 @@ class PlainFinds:
         self.rows.add_one(row)
         return True
 
-    def _plain(self, rule_id: str) -> _PlainRule | None:
+    def rule(self, rule_id: str) -> PlainRule | None:
+        """Return a rule if it is plain."""
+        if rule_id not in self._rules:
+            self._rules[rule_id] = self._plain(rule_id)
+        return self._rules[rule_id]
+
+    def _plain(self, rule_id: str) -> PlainRule | None:
         rule = self.group.compiled.rules[rule_id]
         is_decided = (
             rule.suppression is not None
@@ -89,7 +93,7 @@ class PlainFinds:
             return None
         select = rule.function
         shared = self.shared(select) if isinstance(select, SelectExpressions) else None
-        return _PlainRule(rule, shared, self.status.rule(rule_id))
+        return PlainRule(rule, shared, self.status.rule(rule_id))
 
     def shared(self, select: SelectExpressions) -> SelectExpressions:
         """Return one object for all that select the same."""

@@ -6,13 +6,19 @@ Only what the rule itself has found counts, so that no rule suffers for another.
 """
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+import numpy as np
+
+from cep.compiling import Ints
 from cep.matching.shapes import Detection
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rows.row_limits import RowLimitExceeded, RowLimits
+
+ByRuleAndKey = tuple[Ints, Ints]
+"""Of each row, the place of its rule and that of its key."""
 
 _NARROW: Final = "narrow the conditions, shorten within, or choose a skip strategy"
 _COUNTED_AT_ONCE: Final = 10_000
@@ -30,6 +36,9 @@ class RowBudget:
     # Rows that are not in the first two yet: few rules ever bring so many that these are asked for.
     _newest_of_event: list[tuple[str, Hashable, int]] = field(default_factory=list)
     _newest_of_key: list[tuple[str, Hashable]] = field(default_factory=list)
+    _many: list[tuple[Sequence[str], Sequence[Hashable], ByRuleAndKey]] = field(
+        default_factory=list
+    )
 
     def begin_event(self) -> None:
         """Begin with the next event, or advance of time; the rows of those before are complete."""
@@ -43,6 +52,18 @@ class RowBudget:
         return (
             self._of_shard.get(rule, 0) < limits.of_batch and self._rows_of_event < limits.per_event
         )
+
+    def has_room_for(self, limits: RowLimits, rule: str, count: int, most_at_once: int) -> bool:
+        """Whether a rule may bring as many rows at events to come, whatever keys they are of.
+
+        Args:
+            limits: of the rule.
+            rule: its id.
+            count: how many rows.
+            most_at_once: how many all rules bring at one event, at most.
+        """
+        has_room = self._of_shard.get(rule, 0) + count <= limits.of_batch
+        return has_room and most_at_once <= limits.per_event
 
     def check(self, limits: RowLimits, found: Detection) -> None:
         """See whether a find may bring another row.
@@ -74,11 +95,33 @@ class RowBudget:
         if len(self._newest_of_key) >= _COUNTED_AT_ONCE:
             self._count_newest()
 
+    def count_many(
+        self, rules: Sequence[str], keys: Sequence[Hashable], rows: ByRuleAndKey
+    ) -> None:
+        """Count rows of events that are complete with them; see `has_room_for`.
+
+        Args:
+            rules: ids of rules.
+            keys: keys.
+            rows: of each row, the places of its rule and its key among these.
+        """
+        counts = np.bincount(rows[0], minlength=len(rules)).tolist()
+        for rule, count in zip(rules, counts, strict=True):
+            self._of_shard[rule] = self._of_shard.get(rule, 0) + count
+        self._many.append((rules, keys, rows))
+        self.begin_event()
+
     def _count_newest(self) -> None:
         self._of_event.update(self._newest_of_event)
         self._newest_of_event.clear()
         self._of_key.update(self._newest_of_key)
         self._newest_of_key.clear()
+        for rules, keys, (of_rule, of_key) in self._many:
+            different, counts = np.unique(of_rule * len(keys) + of_key, return_counts=True)
+            for place, count in zip(different.tolist(), counts.tolist(), strict=True):
+                rule, key = divmod(place, len(keys))
+                self._of_key[rules[rule], keys[key]] += count
+        self._many.clear()
 
 
 def is_surely_small(limits: RowLimits, characters: int) -> bool:

@@ -46,11 +46,13 @@ class MatchSettings:
     """How the second stage works.
 
     `wanted` are the kinds of rows some output takes. `fails_on_error` makes the first failing rule
-    end the job, which is what FLIP-200 does; otherwise the rule is quarantined.
+    end the job, which is what FLIP-200 does; otherwise the rule is quarantined. `writes_lines` is
+    whether rows are only written as lines of JSON, and are best made as such.
     """
 
     wanted: frozenset[str] = frozenset({"match", "timeout", "side", "late", "error"})
     fails_on_error: bool = False
+    writes_lines: bool = False
 
 
 @dataclass(slots=True)
@@ -83,7 +85,12 @@ class ShardMatcher:
         self.status = ShardStatus(self.shard)
         self._snoozed = SnoozedFinds(self.rules.snoozes)
         self._sent = SentGroups(self.state)
-        self._match_rows = MatchRows(self.rules.columns, self.clock, self.settings.wanted)
+        self._match_rows = MatchRows(
+            self.rules.columns,
+            self.clock,
+            self.settings.wanted,
+            writes_lines=self.settings.writes_lines,
+        )
         self._errors = RuleErrors(
             self.clock,
             self.rules.columns,
@@ -94,7 +101,7 @@ class ShardMatcher:
 
     def match(
         self, arrived: Iterable[EventBlock], asked: Iterable[KeyQuestion] = ()
-    ) -> Iterator[list[OutputRow]]:
+    ) -> Iterator[Sequence[OutputRow]]:
         """Take the blocks that came in this batch and match what is complete by now.
 
         Yields rows of output in chunks, those that waited in `rows` first. Once all are taken,
@@ -187,7 +194,7 @@ class ShardMatcher:
 
     def _match_group(
         self, group: SelectorGroup, arrived: Sequence[EventBlock]
-    ) -> Generator[list[OutputRow], None, int | None]:
+    ) -> Generator[Sequence[OutputRow], None, int | None]:
         group.compiled.matcher.clear()
         asked = [each for each in self._questions if each.group == group.compiled.id]
         matcher = GroupMatcher(

@@ -17,7 +17,7 @@ from processor_runtime.job_file.timing import Trigger
 from processor_runtime.rows.event_block import TIME
 from processor_runtime.spark.plan.block_rows import DDL
 from processor_runtime.spark.plan.stages import (
-    OUTPUT_DDL,
+    STAGE_DDL,
     EventReader,
     KeyStageTask,
     ShardProcessor,
@@ -141,7 +141,7 @@ def _key_stage(plan: StagePlan) -> KeyStageTask:
 def _matched(blocks: DataFrame, plan: StagePlan) -> DataFrame:
     return blocks.groupBy("shard").transformWithStateInPandas(
         ShardProcessor(plan.rules, plan.matching),
-        outputStructType=OUTPUT_DDL,
+        outputStructType=STAGE_DDL,
         outputMode="Append",
         timeMode="EventTime",
     )

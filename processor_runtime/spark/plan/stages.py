@@ -3,13 +3,14 @@
 events ──mapInArrow(key_stage)──► blocks ──groupBy(shard)──► ShardProcessor ──► rows of output
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+from pandas.arrays import ArrowExtensionArray
 from pyspark import TaskContext
 from pyspark.sql.streaming.stateful_processor import (
     ExpiredTimerInfo,
@@ -19,6 +20,7 @@ from pyspark.sql.streaming.stateful_processor import (
 )
 
 from processor_runtime.rows.output_rows import SCHEMA, OutputRow
+from processor_runtime.rows.row_columns import LINES, RowColumns, RowLines
 from processor_runtime.spark.plan.block_rows import (
     Received,
     counts_row,
@@ -41,6 +43,8 @@ OUTPUT_DDL: Final = (
     "kind STRING, tag STRING, processor_id STRING, version INT, epoch BIGINT, key STRING, "
     "match_id STRING, start_ms BIGINT, end_ms BIGINT, output STRING, events STRING, error STRING"
 )
+STAGE_DDL: Final = f"{OUTPUT_DDL}, {LINES} BINARY"
+"""What the second stage gives: rows, or a kind and the lines of thousands of rows of that kind."""
 _POSITIONS_PER_PARTITION: Final = 1 << 40
 
 
@@ -167,6 +171,15 @@ class ShardProcessor(StatefulProcessor):
             self._handle.registerTimer(wanted)
 
 
-def rows_as_pandas(rows: list[OutputRow]) -> pd.DataFrame:
-    """Return rows of output with the type object for integers that may be missing."""
-    return pd.DataFrame(rows, columns=list(SCHEMA), dtype=object)
+def rows_as_pandas(rows: Sequence[OutputRow]) -> pd.DataFrame:
+    """Return rows of output; those in columns as they are, for Spark then copies nothing.
+
+    All others have the type object, for integers that may be missing.
+    """
+    if isinstance(rows, RowColumns | RowLines):
+        batch = rows.batch
+        columns = zip(batch.schema.names, batch.columns, strict=True)
+        return pd.DataFrame({name: ArrowExtensionArray(column) for name, column in columns})
+    frame = pd.DataFrame(rows, columns=list(SCHEMA), dtype=object)
+    frame[LINES] = None
+    return frame

@@ -27,6 +27,7 @@ from processor_runtime.job_file.outputs import (
 )
 from processor_runtime.reporting import MatchPoster
 from processor_runtime.rows.output_rows import SCHEMA, RowKind
+from processor_runtime.rows.row_columns import LINES
 from processor_runtime.spark.failure_text import failure_text, without
 from processor_runtime.spark.sinks.console import ConsoleSink
 from processor_runtime.spark.sinks.files.delta import DeltaSink
@@ -42,12 +43,16 @@ ROW_COLUMNS: Final = tuple(SCHEMA.names())
 
 @dataclass(frozen=True, slots=True)
 class JobOutput:
-    """One output: which rows it takes, and the sink that writes them."""
+    """One output: which rows it takes, and the sink that writes them.
+
+    `takes_lines` is whether that writes rows that are lines already as they are.
+    """
 
     name: str
     row_kinds: frozenset[RowKind]
     side_tags: frozenset[str]
     sink: OutputSink
+    takes_lines: bool = False
 
     def selection(self) -> Column:
         """Return the condition on rows."""
@@ -63,7 +68,8 @@ class JobOutput:
             OutputFailed: it could not be written.
         """
         try:
-            wanted = rows.where(self.selection()).select(*ROW_COLUMNS)
+            lines = (LINES,) if self.takes_lines and LINES in rows.columns else ()
+            wanted = rows.where(self.selection()).select(*ROW_COLUMNS, *lines)
             row_count = sum(row_counts.get(kind, 0) for kind in self.row_kinds)
             if self.side_tags and row_counts.get("side", 0):
                 # How many there are of each tag is not known; the rows are persisted.
@@ -81,7 +87,7 @@ class JobOutputs:
     """All outputs of a job; a context manager that lets go of their connections and threads."""
 
     def __init__(self, outputs: Sequence[JobOutput]) -> None:
-        self._outputs = tuple(outputs)
+        self.outputs = tuple(outputs)
 
     def __enter__(self) -> Self:
         return self
@@ -106,12 +112,12 @@ class JobOutputs:
         Raises:
             OutputFailed: an output could not be written; those before it have been.
         """
-        for output in self._outputs:
+        for output in self.outputs:
             output.write(rows, batch_id, row_counts)
 
     def close(self) -> None:
         """Let go of connections and threads, in the reverse order."""
-        for output in reversed(self._outputs):
+        for output in reversed(self.outputs):
             output.sink.close()
 
 
@@ -128,7 +134,10 @@ def create_sinks(outputs: Sequence[Output], surroundings: SinkSurroundings) -> J
                 sink = _sink(output, surroundings)
             except (ValueError, OSError) as error:
                 raise OutputFailed(output.name, str(error), "") from error
-            created.append(JobOutput(output.name, output.row_kinds, output.side_tags, sink))
+            takes_lines = output.type == "json"
+            created.append(
+                JobOutput(output.name, output.row_kinds, output.side_tags, sink, takes_lines)
+            )
     except OutputFailed:
         JobOutputs(created).close()
         raise

@@ -9,6 +9,8 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - how PySpark's functions are named everywhere
 
+from processor_runtime.rows.row_columns import LINES
+
 ROW_ID: Final = "row_id"
 
 _PLAIN: Final = (
@@ -25,6 +27,7 @@ _PLAIN: Final = (
 )
 _JSON: Final = ("key", "output", "events", "error")
 _COLUMNS: Final = (*_PLAIN[:5], "key", *_PLAIN[5:], "output", "events", "error")
+_END: Final = "end"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _JSON_OPTIONS: Final = {
     "timeZone": "UTC",
@@ -35,14 +38,29 @@ _JSON_OPTIONS: Final = {
 
 def with_times(rows: DataFrame) -> DataFrame:
     """Return rows with start and end also as timestamps, columns in the documented order."""
-    timed = rows.withColumns(
+    identity = [ROW_ID] if ROW_ID in rows.columns else []
+    return _timed(rows).select(*identity, *_COLUMNS)
+
+
+def _timed(rows: DataFrame) -> DataFrame:
+    return rows.withColumns(
         {
             "start_time": F.timestamp_millis("start_ms"),
             "end_time": F.timestamp_millis("end_ms"),
         }
     )
-    identity = [ROW_ID] if ROW_ID in rows.columns else []
-    return timed.select(*identity, *_COLUMNS)
+
+
+def row_lines(rows: DataFrame) -> DataFrame:
+    """Return rows as lines of JSON; their only column is `value`.
+
+    Those that are lines already stay so, and are some thousand in one row.
+    """
+    timed = _timed(rows)
+    line = row_json(timed)
+    if LINES in rows.columns:
+        line = F.coalesce(F.col(LINES).cast("string"), line)
+    return timed.select(line.alias("value"))
 
 
 def row_json(timed_rows: DataFrame) -> Column:
@@ -53,10 +71,13 @@ def row_json(timed_rows: DataFrame) -> Column:
             numbers keep their digits and keys their order.
     """
     identity = [ROW_ID] if ROW_ID in timed_rows.columns else []
-    plain = F.to_json(F.struct(*identity, *_PLAIN), _JSON_OPTIONS)
-    nested = [F.coalesce(F.concat(F.lit(f',"{name}":'), F.col(name)), F.lit("")) for name in _JSON]
     # `kind` is never NULL, so there is always something in front of a comma.
-    return F.concat(F.substr(plain, F.lit(1), F.length(plain) - 1), *nested, F.lit("}"))
+    plain = F.to_json(F.struct(*identity, *_PLAIN, F.lit(0).alias(_END)), _JSON_OPTIONS)
+    # To cut off the last sign Spark would count all signs, twice; and in no text of JSON is there a
+    # quotation mark without a backslash before it.
+    begin = F.replace(plain, F.lit(f',"{_END}":0}}'), F.lit(""))
+    nested = [F.coalesce(F.concat(F.lit(f',"{name}":'), F.col(name)), F.lit("")) for name in _JSON]
+    return F.concat(begin, *nested, F.lit("}"))
 
 
 def instant(value_ms: int | None) -> datetime | None:

@@ -31,14 +31,38 @@ SELECTS: Sequence[dict[str, str]] = [
     {"one": "TRUE"},
     {"sum": "SUM(a.price)", "part": "10 / (b.price - 2)"},  # fails where the price is 2
     {"text": "CONCAT(a.name, b.user)"},
+    {"first": "FIRST(a.ts)", "last": "a.ts", '"odd"': "FIRST(b.name)"},
 ]
 PATTERNS: Sequence[Document] = [
     sequence(["a", "b"], within_ms=20),
-    sequence(["a", "b"], within_ms=20, after_match={"skip": "past_last_event"}),
+    sequence(["a", "b"], within_ms=20, after_match_skip={"strategy": "skip_past_last_event"}),
     {
         "steps": [
             {"name": "a", "where": "name = 'a'", "times": {"from": 1, "to": None}},
             {"name": "b", "contiguity": "followed_by", "where": "name = 'b'"},
+        ],
+        "within_ms": 20,
+    },
+    {
+        "steps": [
+            {"name": "a", "where": "name = 'a'"},
+            {"name": "c", "contiguity": "followed_by", "where": "name = 'c'", "optional": True},
+            {"name": "b", "contiguity": "followed_by", "where": "name = 'b'"},
+        ],
+        "within_ms": 20,
+    },
+    # Of the shape of the first one, with other names.
+    {
+        "steps": [
+            {"name": 'b "', "where": "name = 'a'"},
+            {"name": "a", "contiguity": "followed_by", "where": "name = 'b'"},
+        ],
+        "within_ms": 20,
+    },
+    {
+        "steps": [
+            {"name": "a", "where": "name = 'a'"},
+            {"name": "b", "contiguity": "followed_by", "where": "name = 'b' AND price > 0"},
         ],
         "within_ms": 20,
     },

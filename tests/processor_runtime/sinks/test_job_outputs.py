@@ -1,10 +1,13 @@
 """Every output gets the rows it wants; one that fails is named, with what to do."""
 
+from pathlib import Path
+
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import lit
 
-from processor_runtime.rows.output_rows import SCHEMA
+from processor_runtime.rows.output_rows import SCHEMA, RowKind
+from processor_runtime.rows.row_columns import LINES
 from processor_runtime.spark.sinks import JobOutput, JobOutputs, OutputFailed, create_sinks
 from processor_runtime.spark.sinks.files.delta import DeltaSink
 from tests.processor_runtime.sinks.rows import (
@@ -122,3 +125,24 @@ def test_when_one_output_cannot_be_created_none_is_left_open() -> None:
     missing = output(**keys, token_env="NOT_SET")  # noqa: S106 - the name of a variable
     with pytest.raises(OutputFailed, match=r"output 'webhook': token_env: .* NOT_SET is not set"):
         create_sinks([output(type="console"), missing], surroundings())
+
+
+def test_only_an_output_of_lines_is_given_lines(spark: SparkSession) -> None:
+    sinks = [RememberingSink(), RememberingSink()]
+    kinds: frozenset[RowKind] = frozenset({"match"})
+    outputs = [
+        JobOutput("other", kinds, frozenset(), sinks[0]),
+        JobOutput("json", kinds, frozenset(), sinks[1], takes_lines=True),
+    ]
+    rows = frame(spark, match())
+    JobOutputs(outputs).write(rows, 0, {"match": 1})
+    assert sinks[0].columns == sinks[1].columns == SCHEMA.names()
+    JobOutputs(outputs).write(rows.withColumn(LINES, lit("{}")), 1, {"match": 1})
+    assert sinks[0].columns == SCHEMA.names()
+    assert sinks[1].columns == [*SCHEMA.names(), LINES]
+
+
+def test_outputs_of_json_lines_alone_take_lines(tmp_path: Path) -> None:
+    given = [output(type="json", path=str(tmp_path)), output(type="console")]
+    with create_sinks(given, surroundings()) as created:
+        assert [each.takes_lines for each in created.outputs] == [True, False]

@@ -18,7 +18,7 @@ from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rules.alerts import Grouping
 from processor_runtime.spark.batch_frame import BatchFrame
 from processor_runtime.spark.micro_batches import BatchDone
-from processor_runtime.spark.plan.stages import OUTPUT_DDL
+from processor_runtime.spark.plan.stages import OUTPUT_DDL, STAGE_DDL
 from processor_runtime.stages import groups
 from processor_runtime.stages.alerting import ListedRows
 from processor_runtime.stages.budgets import Cutoff, Overrun, candidates_in, settled_rows
@@ -273,3 +273,21 @@ def check_service(served: RuleService, by_group: dict[str, list[dict[str, Any]]]
     assert {name: each["group_id"] for name, each in kept("grouped").items()} == {
         row["match_id"]: row["tag"] for row in rows if row["kind"] == "grouped"
     }
+
+
+def test_rows_that_are_lines_stay_as_they_are(spark: SparkSession) -> None:
+    lines = [("match", *[None] * 11, f'{{"number":{number}}}'.encode()) for number in range(3)]
+    first = OutputRow("match", None, "p", 1, 1, "[1]", "a", 1, 2)
+    both = (first, first._replace(match_id="b", end_ms=3))
+    told = [row for each in both for row in tagged([each], None)]
+    frame = spark.createDataFrame([*lines, *((*row, None) for row in told)], STAGE_DDL)
+    rows = BatchFrame(frame)
+    assert [each.match_id for each in rows.candidates([Overrun("p", 1, 0, 9, 1)])] == ["a", "b"]
+    assert rows.settle([Cutoff("p", 1, 0, 9, 3, "b")]) == 1
+    rows.add([OutputRow("group", processor_id="p")])
+    found = rows.frame.orderBy("kind", "lines").select("kind", "lines").collect()
+    kinds = ["group", "match", *["match"] * 3, "suppressed"]
+    assert [tuple(row) for row in found] == list(
+        zip(kinds, [None, None, *(line[-1] for line in lines), None], strict=True)
+    )
+    assert rows.frame.columns == frame.columns

@@ -9,7 +9,7 @@ from processor_runtime.secret_names import secret_options
 from processor_runtime.spark.sinks.files.batch_directories import BatchDirectories
 from processor_runtime.spark.sinks.files.directory import HadoopDirectory
 from processor_runtime.spark.sinks.output_sink import SinkSurroundings
-from processor_runtime.spark.sinks.row_columns import row_json, with_times
+from processor_runtime.spark.sinks.row_columns import row_lines, with_times
 
 ROWS_PER_FILE: Final = 100_000
 
@@ -47,7 +47,7 @@ class FileSink:
         if row_count == 0:
             self._batches.publish(batch_id, None)
             return
-        files = with_times(rows).coalesce(-(-row_count // ROWS_PER_FILE))
+        files = rows.coalesce(-(-row_count // ROWS_PER_FILE))
         self._batches.publish(batch_id, lambda uri: self._write_files(files, uri))
 
     def close(self) -> None:
@@ -56,14 +56,14 @@ class FileSink:
     def _write_files(self, files: DataFrame, uri: str) -> None:
         match self._output.type:
             case "parquet":
-                files.write.options(**self._output.options).parquet(uri)
+                with_times(files).write.options(**self._output.options).parquet(uri)
             case "json":
                 _write_json(files, uri, self._output.options)
 
 
 def _write_json(files: DataFrame, uri: str, options: dict[str, str]) -> None:
     """Write rows as JSON text, so that JSON inside them is kept unchanged."""
-    files.select(row_json(files).alias("value")).write.options(**options).text(uri)
+    row_lines(files).write.options(**options).text(uri)
     directory = HadoopDirectory(files.sparkSession, uri)
     for name in directory.names():
         if _TEXT_SUFFIX in name:

@@ -1,0 +1,76 @@
+"""Columns of texts that are put together of pieces, without an object for any of them.
+
+table of pieces, places in it ──joined──► texts
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from cep.compiling import Ints
+
+MOST_BYTES: Final = 64_000_000
+"""Of a column of texts; there are some thousand."""
+
+_IN_ONE_PIECE: Final = pl.CompatLevel.oldest()
+
+
+class TooLarge(Exception):
+    """Texts are too large to be in one column."""
+
+
+def texts(values: Sequence[str | None]) -> pa.StringArray:
+    """Return texts as a column."""
+    return pa.array(values, pa.string())
+
+
+def series_texts(values: pl.Series) -> pa.StringArray:
+    """Return a column of texts as Spark has it.
+
+    Raises:
+        TooLarge: they are.
+    """
+    if values.str.len_bytes().sum() > MOST_BYTES:
+        raise TooLarge
+    return values.to_arrow(compat_level=_IN_ONE_PIECE).cast(pa.string())
+
+
+def joined(table: pa.StringArray, pieces: Ints, begin: Ints) -> pa.StringArray:
+    """Return texts made of pieces.
+
+    Args:
+        table: what pieces there are.
+        pieces: places in `table`, text by text.
+        begin: where the pieces of each text begin; one more at the end.
+
+    Raises:
+        TooLarge: they are.
+    """
+    if int(byte_sizes(table)[pieces].sum()) > MOST_BYTES:
+        raise TooLarge
+    flat = table.take(pa.array(pieces))
+    # They stand one after the other already: only the borders between them go.
+    borders = _borders(flat)[begin]
+    return pa.StringArray.from_buffers(len(begin) - 1, pa.py_buffer(borders), flat.buffers()[2])
+
+
+def hexadecimal(digests: bytes, size: int) -> pa.StringArray:
+    """Return digests of `size` bytes, which stand one after the other, as texts."""
+    count = len(digests) // size
+    borders = np.arange(count + 1, dtype=np.int32) * (2 * size)
+    characters = pa.py_buffer(digests.hex().encode())
+    return pa.StringArray.from_buffers(count, pa.py_buffer(borders), characters)
+
+
+def byte_sizes(column: pa.StringArray) -> Ints:
+    """Return how many bytes each text has; 0 for NULL."""
+    return np.diff(_borders(column)).astype(np.int64)
+
+
+def _borders(column: pa.StringArray) -> "np.ndarray[Any, np.dtype[np.int32]]":
+    """Return where each text begins, and where the last ends."""
+    begin = column.offset
+    return np.frombuffer(column.buffers()[1], np.int32)[begin : begin + len(column) + 1]

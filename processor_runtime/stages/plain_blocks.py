@@ -1,0 +1,103 @@
+"""Thousands of finds about which nothing has to be decided: their rows at once, in columns.
+
+    FoundBlock ──all of plain rules──► RowPlan of each shape ──in order──► rows · counts
+
+What is not sure to go smoothly (a rule that is not plain, a timeout, a limit that is near, texts
+that are very large) is left to `giving_out` as a whole, with nothing counted: it decides find by
+find, and its rows are the same.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from cep.matching.found_columns import FoundBlock
+from processor_runtime.rows.arrow_texts import TooLarge
+from processor_runtime.rows.json_text import NoJson
+from processor_runtime.rows.row_columns import RowColumns, RowLines
+from processor_runtime.stages.match_rows import MatchRows
+from processor_runtime.stages.plain_finds import PlainFinds
+from processor_runtime.stages.planned_finds import PlainColumns, plain_columns, row_plan
+from processor_runtime.stages.row_plan import RowPlan, merged
+
+FEWEST_FINDS: Final = 64
+"""For fewer, columns cost more than they save."""
+
+_RANKS_OF_SHAPE: Final = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class PlainBlocks:
+    """Gives out blocks of finds of one group in one batch of one shard.
+
+    Args:
+        finds: knows the plain rules.
+        match_rows: counts what rules bring, and numbers equal finds.
+    """
+
+    finds: PlainFinds
+    match_rows: MatchRows
+
+    def give_out(self, block: FoundBlock) -> Iterator[RowColumns | RowLines] | None:
+        """Return the rows of finds if all are matches of plain rules, else `None`.
+
+        They are made, and counted, as they are taken; all have to be taken before anything else
+        goes out.
+        """
+        if sum(map(len, block.parts)) < FEWEST_FINDS:
+            return None
+        shapes = []
+        for part in block.parts:
+            plain = plain_columns(part, self.finds.rule)
+            if plain is None:
+                return None
+            shapes.append(plain)
+        everything = [each for plain in shapes for each in plain]
+        if not everything:
+            return iter(())
+        if not self._have_room(everything):
+            return None
+        try:
+            plans = self._plans(shapes)
+        except (NoJson, TooLarge):
+            return None
+        return None if plans is None else self._rows(merged(plans), everything)
+
+    def _rows(
+        self, plan: RowPlan, finds: Sequence[PlainColumns]
+    ) -> Iterator[RowColumns | RowLines]:
+        rows = self.match_rows
+        yield from plan.rows(rows.clock.epoch, rows.ids, as_lines=rows.writes_lines)
+        self._count(finds)
+
+    def _have_room(self, finds: Sequence[PlainColumns]) -> bool:
+        """Whether rules may bring all of it, whatever keys it is of."""
+        moments = np.concatenate([each.found.moments[each.numbers] for each in finds])
+        most_at_once = int(np.unique(moments, return_counts=True)[1].max())
+        budget = self.match_rows.budget
+        return all(
+            budget.has_room_for(each.rule.row_limits, each.rule.id, count, most_at_once)
+            for columns in finds
+            for each, count, _ in columns.counts()
+        )
+
+    def _plans(self, shapes: Sequence[Sequence[PlainColumns]]) -> list[RowPlan] | None:
+        plans = []
+        for place, shape in enumerate(shapes):
+            for plain in shape:
+                plan = row_plan(plain, self.match_rows.columns, place * _RANKS_OF_SHAPE)
+                if plan is None:
+                    return None
+                plans.append(plan)
+        return plans
+
+    def _count(self, finds: Sequence[PlainColumns]) -> None:
+        for plain in finds:
+            for each, count, last_ms in plain.counts():
+                each.counts.matches += count
+                each.counts.last_match_ms = last_ms
+            rules = [each.rule.id for each in plain.rules]
+            of_key = plain.found.key_numbers[plain.numbers]
+            self.match_rows.budget.count_many(rules, plain.found.keys, (plain.of_rule, of_key))

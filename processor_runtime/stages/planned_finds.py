@@ -1,0 +1,164 @@
+"""The finds of the plain rules of one shape, and the plan of their rows.
+
+FoundColumns ──plain_columns──► PlainColumns ──row_plan──► RowPlan
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from cep.compiling import Ints
+from cep.matching.found_columns import FoundColumns
+from cep.processor import SelectExpressions
+from processor_runtime.rows.arrow_texts import texts
+from processor_runtime.rows.json_text import plain_json_text
+from processor_runtime.stages.chained_columns import MatchTexts
+from processor_runtime.stages.match_tables import Finders, Matches
+from processor_runtime.stages.plain_finds import PlainRule
+from processor_runtime.stages.row_plan import RowPlan
+from processor_runtime.stages.selected_columns import selected_texts
+
+
+@dataclass(frozen=True, slots=True)
+class PlainColumns:
+    """Finds of rules whose steps have the same names, in order; one for each rule that has it.
+
+    Args:
+        rules: those that have found something.
+        step_names: the names of their steps.
+        of_rule: of each find the place of its rule.
+        numbers: of each find its place in `found`.
+        ranks: the order of finds of one moment; others of the same shape are in between.
+        found: what was found, by any number of rules each.
+    """
+
+    rules: Sequence[PlainRule]
+    step_names: tuple[str, ...]
+    of_rule: Ints
+    numbers: Ints
+    ranks: Ints
+    found: FoundColumns
+
+    def __len__(self) -> int:
+        """Return the number of finds."""
+        return len(self.numbers)
+
+    def counts(self) -> Iterator[tuple[PlainRule, int, int]]:
+        """Yield of each rule how many finds it has, and the time of the last."""
+        for place, rule in enumerate(self.rules):
+            finds = np.flatnonzero(self.of_rule == place)
+            yield rule, len(finds), int(self.found.times_ms[self.numbers[finds[-1]]])
+
+
+def plain_columns(
+    found: FoundColumns, plain_rule: Callable[[str], PlainRule | None]
+) -> list[PlainColumns] | None:
+    """Return what rules have found that are not stopped; `None` if not all of it is plain."""
+    if found.is_timeout.any():
+        return None
+    shape = found.shape
+    sets = found.rules & ~shape.machine.stopped
+    anything = int(np.bitwise_or.reduce(sets))
+    # Find by find, and those of a find in the order of members, as detections are.
+    numbers, bits = np.nonzero((sets[:, None] >> np.arange(len(shape.members))) & 1)
+    columns = []
+    members = list(shape.members_of(anything))
+    for names in dict.fromkeys(member.step_names for member in members):
+        alike = [member for member in members if member.step_names == names]
+        rules = [plain_rule(member.rule) for member in alike]
+        plain = [rule for rule in rules if rule is not None]
+        if len(plain) < len(rules) or any(member.clause is not None for member in alike):
+            return None
+        of_rule = np.full(len(shape.members), -1, np.int64)
+        of_rule[[shape.members.index(member) for member in alike]] = np.arange(len(alike))
+        ranks = np.flatnonzero(of_rule[bits] >= 0)
+        columns.append(
+            PlainColumns(plain, names, of_rule[bits[ranks]], numbers[ranks], ranks, found)
+        )
+    return columns
+
+
+def row_plan(plain: PlainColumns, columns: Sequence[str], first_rank: int) -> RowPlan | None:
+    """Return the rows of finds; `None` if something in them needs a closer look.
+
+    Args:
+        plain: the finds.
+        columns: those of the stream.
+        first_rank: where their ranks begin.
+
+    Raises:
+        NoJson: there is something in them that JSON has no form for.
+        TooLarge: they are.
+    """
+    found = plain.found
+    chained = found.chains.columns(found.cells)
+    if len(chained.begin) <= len(found):
+        return None
+    written = MatchTexts(chained, plain.step_names, columns)
+    selected = _selected(plain, written)
+    if selected is None:
+        return None
+    outputs, of_select = selected
+    plan = RowPlan(
+        _finders(plain.rules),
+        _matches(found, written),
+        outputs,
+        plain.of_rule,
+        plain.numbers,
+        of_select[plain.of_rule] * len(found) + plain.numbers,
+        first_rank + plain.ranks,
+    )
+    most_bytes = np.array([rule.rule.row_limits.row_bytes for rule in plain.rules], np.int64)
+    return None if (plan.byte_sizes() > most_bytes[plain.of_rule]).any() else plan
+
+
+def _finders(rules: Sequence[PlainRule]) -> Finders:
+    loaded = [each.rule for each in rules]
+    return Finders(
+        texts([rule.processor_id for rule in loaded]),
+        pa.array([rule.version for rule in loaded], pa.int32()),
+        # As `repr` begins with of an `Identity`.
+        [f"({rule.processor_id!r}, {rule.version!r}, 'match', ".encode() for rule in loaded],
+    )
+
+
+def _matches(found: FoundColumns, written: MatchTexts) -> Matches:
+    different, of_key = np.unique(found.key_numbers, return_inverse=True)
+    keys = [plain_json_text(found.keys[number]) for number in different.tolist()]
+    spelled = [f"{key!r}".encode() for key in keys]
+    start_ms, events = written.start_ms(), written.events()
+    parts = zip(
+        of_key.tolist(),
+        start_ms.tolist(),
+        found.times_ms.tolist(),
+        events.cast(pa.binary()).to_pylist(),
+        strict=True,
+    )
+    tails = [b"%b, %d, %d)%b" % (spelled[key], *rest) for key, *rest in parts]
+    key_texts = texts(keys).take(pa.array(of_key))
+    return Matches(found.moments, key_texts, start_ms, found.times_ms, events, tails)
+
+
+def _selected(plain: PlainColumns, written: MatchTexts) -> tuple[pa.StringArray, Ints] | None:
+    """Return what is selected of all matches, select by select, and by rule which it has.
+
+    `None` if something cannot be selected.
+    """
+    selects: dict[SelectExpressions | None, list[int]] = {}
+    for place, rule in enumerate(plain.rules):
+        selects.setdefault(rule.select, []).append(place)
+    tables = []
+    of_select = np.empty(len(plain.rules), np.int64)
+    for number, (select, rules) in enumerate(selects.items()):
+        of_select[rules] = number
+        if select is None:
+            tables.append(pa.nulls(len(plain.found), pa.string()))
+            continue
+        wanted = np.unique(plain.numbers[np.isin(plain.of_rule, rules)])
+        table = selected_texts(written, select, wanted)
+        if table is None:
+            return None
+        tables.append(table)
+    return pa.concat_arrays(tables), of_select

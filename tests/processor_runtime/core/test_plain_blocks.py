@@ -1,0 +1,234 @@
+"""Finds that go out in columns give the rows, counts and state that they give one by one."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cep.matching import found_columns
+from cep.matching.found_columns import FoundBlock
+from processor_runtime.rows import arrow_texts
+from processor_runtime.rows.row_columns import ARROW_SCHEMA, RowColumns, RowLines
+from processor_runtime.rows.row_limits import RowLimits
+from processor_runtime.rules.loading import RuleDefaults
+from processor_runtime.stages import plain_blocks
+from processor_runtime.stages.plain_blocks import PlainBlocks
+from processor_runtime.stages.shard_matcher import MatchSettings
+from tests.matching.compiled_machine import machines_of
+from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
+from tests.processor_runtime.core.published import (
+    Document,
+    event,
+    letters,
+    processor,
+    stream,
+    version,
+)
+from tests.processor_runtime.core.random_rules import rule_patterns
+from tests.processor_runtime.core.test_plain_finds import MORE, PATTERNS, SELECTS
+
+TWICE: Document = {
+    "steps": [
+        {
+            "group": {
+                "steps": [
+                    {"name": "a", "where": "name = 'a'"},
+                    {"name": "b", "contiguity": "followed_by", "where": "name = 'b'"},
+                ]
+            },
+            "times": 2,
+        }
+    ],
+    "within_ms": 30,
+}
+LIMITS = st.builds(
+    RowLimits, st.integers(1, 20), st.integers(1, 40), st.integers(1, 60), st.integers(50, 2_000)
+)
+EVENTS = st.lists(
+    st.builds(
+        event,
+        st.sampled_from("aabbc"),
+        st.integers(1_000, 1_040),
+        user=st.sampled_from(["u", "v", "w'\"\\é", None]),
+        price=st.integers(0, 3) | st.none(),
+    ),
+    min_size=20,
+    max_size=60,
+).map(lambda given: sorted(given, key=lambda each: int(each["ts"])))
+PLAIN_RULES: st.SearchStrategy[tuple[Any, ...]] = st.tuples(
+    st.sampled_from([*PATTERNS, TWICE]),
+    st.sampled_from([*SELECTS, SELECTS[-1], SELECTS[-1]]),
+    st.just({}),
+)
+RULES = st.lists(PLAIN_RULES, min_size=1, max_size=6) | st.lists(
+    st.tuples(
+        st.sampled_from(PATTERNS) | rule_patterns(),
+        st.sampled_from(SELECTS),
+        st.sampled_from([{}, {}, {}, *MORE]),
+    ),
+    min_size=1,
+    max_size=4,
+)
+KINDS = st.sampled_from([{"match"}, {"match"}, {"match", "error"}, {"match", "timeout"}])
+
+
+@contextmanager
+def blocks_of(finds: int) -> Iterator[list[bool]]:
+    """Let blocks have about so many finds, 0 = none; yields what becomes of each."""
+    taken: list[bool] = []
+    give_out = PlainBlocks.give_out
+
+    def watched(blocks: PlainBlocks, block: FoundBlock) -> Iterator[RowColumns | RowLines] | None:
+        rows = give_out(blocks, block) if finds else None
+        taken.append(rows is not None)
+        return rows
+
+    with machines_of("compiled"), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PlainBlocks, "give_out", watched)
+        patch.setattr(plain_blocks, "FEWEST_FINDS", 0)
+        patch.setattr(found_columns, "_AT_ONCE", finds or 4_096)
+        yield taken
+
+
+def told(
+    given_events: Sequence[Event],
+    rules: Sequence[tuple[Any, ...]],
+    row_limits: RowLimits,
+    wanted: set[str],
+    at: int,
+) -> Any:
+    """Return rows, counts and state of some batches."""
+    options = Options(
+        defaults=RuleDefaults(row_limits=row_limits),
+        matching=MatchSettings(wanted=frozenset(wanted)),
+    )
+    job = Pipeline(stream(), options)
+    job.publish(
+        *(
+            processor(
+                f"p'{number}",
+                version(1, pattern, **more, **({"select": select} if select else {})),
+            )
+            for number, (pattern, select, more) in enumerate(rules)
+        )
+    )
+    found = []
+    for part in (given_events[:at], given_events[at:], [event("c", 2_000)], []):
+        rows = job.batch(part)
+        statuses = {
+            shard: (status.rules, status.row_kinds) for shard, status in job.statuses.items()
+        }
+        found.append((rows, statuses, [dict(state) for state in job.states]))
+    return found
+
+
+@settings(max_examples=150)
+@given(EVENTS, RULES, LIMITS | st.just(RowLimits()), KINDS, st.integers(0, 40), st.data())
+def test_blocks_give_what_finds_give_one_by_one(  # noqa: PLR0913, PLR0917 - what makes up a job
+    given_events: Sequence[Event],
+    rules: Sequence[tuple[Any, ...]],
+    row_limits: RowLimits,
+    wanted: set[str],
+    at: int,
+    data: st.DataObject,
+) -> None:
+    with blocks_of(0):
+        one_by_one = told(given_events, rules, row_limits, wanted, at)
+    with blocks_of(data.draw(st.sampled_from([1, 3, 4_096]))):
+        assert told(given_events, rules, row_limits, wanted, at) == one_by_one
+
+
+MANY = [
+    event(name, 1_000 + place // 2, user=user, price=place % 4)
+    for place, name in enumerate("abcab" * 12)
+    for user in ("u", "v'\"\\é")
+]
+
+
+@pytest.mark.parametrize("pattern", [*PATTERNS, TWICE])
+@pytest.mark.parametrize("select", SELECTS)
+def test_plain_matches_go_out_in_blocks(pattern: Document, select: dict[str, str]) -> None:
+    rules: list[tuple[Any, ...]] = [(pattern, select, {}), (PATTERNS[0], {}, {})]
+    with blocks_of(20) as taken:
+        found = told(MANY, rules, RowLimits(), {"match"}, 31)
+    # Of the one that fails for some matches, blocks with them do not.
+    assert any(taken)
+    assert all(taken) or "sum" in select
+    with blocks_of(0):
+        assert told(MANY, rules, RowLimits(), {"match"}, 31) == found
+    assert {row.processor_id for rows, *_ in found for row in rows} == {"p'0", "p'1"}
+
+
+def test_equal_matches_are_numbered_across_blocks() -> None:
+    events = [event(name, 1_000) for name in "aaabbb"]
+    steps = [
+        {"name": "a", "where": "name = 'a'"},
+        {"name": "b", "contiguity": "followed_by_any", "where": "name = 'b'"},
+    ]
+    rules: list[tuple[Any, ...]] = [({"steps": steps, "within_ms": 20}, {}, {})]
+    with blocks_of(1) as taken:
+        found = told(events, rules, RowLimits(), {"match"}, 6)
+    assert taken == [True] * 3
+    rows = [row for rows, *_ in found for row in rows]
+    assert len({row.match_id for row in rows}) == 9
+    assert len({row._replace(match_id=None) for row in rows}) == 1
+    with blocks_of(0):
+        assert told(events, rules, RowLimits(), {"match"}, 6) == found
+
+
+def test_rules_of_one_shape_with_other_names_find_by_turns() -> None:
+    events = letters("aaabab", 1_000)
+    other = {"steps": [step | {"name": f"{step['name']}2"} for step in PATTERNS[0]["steps"]]}
+    rules: list[tuple[Any, ...]] = [
+        (PATTERNS[0], {}, {}),
+        (PATTERNS[0] | other, {}, {}),
+        (PATTERNS[1], {}, {}),
+    ]
+    with blocks_of(4_096) as taken:
+        found = told(events, rules, RowLimits(), {"match"}, 6)
+    assert any(taken)
+    ids = [(row.end_ms, row.start_ms, row.processor_id) for rows, *_ in found for row in rows]
+    assert [each for each in ids if each[2] != "p'2"][:4] == [
+        (1_003, 1_000, "p'0"),
+        (1_003, 1_000, "p'1"),
+        (1_003, 1_001, "p'0"),
+        (1_003, 1_001, "p'1"),
+    ]
+    with blocks_of(0):
+        assert told(events, rules, RowLimits(), {"match"}, 6) == found
+
+
+def test_what_is_too_large_goes_out_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules: list[tuple[Any, ...]] = [(PATTERNS[0], SELECTS[1], {})]
+    with blocks_of(20) as taken:
+        found = told(MANY, rules, RowLimits(), {"match"}, 31)
+        assert any(taken)
+        taken.clear()
+        monkeypatch.setattr(arrow_texts, "MOST_BYTES", 100)
+        assert told(MANY, rules, RowLimits(), {"match"}, 31) == found
+        assert not any(taken)
+
+
+def test_chunks_of_columns_stay_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules: list[tuple[Any, ...]] = [(PATTERNS[0], {}, {})]
+    with blocks_of(4_096):
+        found = told(MANY, rules, RowLimits(), {"match"}, 31)
+        sizes: list[int] = []
+        init = RowColumns.__init__
+
+        def watched(rows: RowColumns, batch: Any) -> None:
+            sizes.append(batch.num_rows)
+            assert batch.schema == ARROW_SCHEMA
+            init(rows, batch)
+
+        monkeypatch.setattr(RowColumns, "__init__", watched)
+        monkeypatch.setattr("processor_runtime.stages.row_plan.ROWS_PER_CHUNK", 7)
+        assert told(MANY, rules, RowLimits(), {"match"}, 31) == found
+        assert max(sizes) == 7
+        monkeypatch.setattr("processor_runtime.stages.row_plan.CHARACTERS_PER_CHUNK", 400)
+        sizes.clear()
+        assert told(MANY, rules, RowLimits(), {"match"}, 31) == found
+        assert max(sizes) == 4
