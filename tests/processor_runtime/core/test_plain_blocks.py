@@ -58,7 +58,7 @@ EVENTS = st.lists(
     min_size=20,
     max_size=60,
 ).map(lambda given: sorted(given, key=lambda each: int(each["ts"])))
-PLAIN_RULES = st.tuples(
+PLAIN_RULES: st.SearchStrategy[tuple[Any, ...]] = st.tuples(
     st.sampled_from([*PATTERNS, TWICE]),
     st.sampled_from([*SELECTS, SELECTS[-1], SELECTS[-1]]),
     st.just({}),
@@ -182,7 +182,11 @@ def test_equal_matches_are_numbered_across_blocks() -> None:
 def test_rules_of_one_shape_with_other_names_find_by_turns() -> None:
     events = letters("aaabab", 1_000)
     other = {"steps": [step | {"name": f"{step['name']}2"} for step in PATTERNS[0]["steps"]]}
-    rules = [(PATTERNS[0], {}, {}), (PATTERNS[0] | other, {}, {}), (PATTERNS[1], {}, {})]
+    rules: list[tuple[Any, ...]] = [
+        (PATTERNS[0], {}, {}),
+        (PATTERNS[0] | other, {}, {}),
+        (PATTERNS[1], {}, {}),
+    ]
     with blocks_of(4_096) as taken:
         found = told(events, rules, RowLimits(), {"match"}, 6)
     assert any(taken)
