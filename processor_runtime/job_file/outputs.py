@@ -8,6 +8,7 @@ tag), `late` and `error` (malformed rows and processors that raised).
 
 import base64
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
 
@@ -280,3 +281,8 @@ Output = Annotated[
     | ServiceOutput,
     Field(discriminator="type"),
 ]
+
+
+def are_plain_lines(outputs: Iterable[Output]) -> bool:
+    """Return whether all outputs are lines of JSON that end as usual, any number in a file."""
+    return all(each.type == "json" and each.options.keys() <= {"compression"} for each in outputs)

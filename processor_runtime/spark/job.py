@@ -37,6 +37,7 @@ from processor_runtime.driver.offset_log import fit_sources
 from processor_runtime.driver.pinning import BatchPins
 from processor_runtime.job_file.consistency import misfits, stream_of_job
 from processor_runtime.job_file.job import JobFile
+from processor_runtime.job_file.outputs import are_plain_lines
 from processor_runtime.job_file.timing import Trigger
 from processor_runtime.reporting import JobReporter, ReportingJob, RuleService
 from processor_runtime.rows.row_limits import RowLimits
@@ -329,12 +330,9 @@ class StreamingJob:
         return output_rows_of_files(frame, read, time, plan)
 
     def _writes_lines(self) -> bool:
-        """Whether rows are only written as lines, of which nobody says how many a file may have."""
+        """Whether rows are only written as lines, of which a file may have any number."""
         most = self.spark.conf.get("spark.sql.files.maxRecordsPerFile", "0")
-        return most == "0" and all(
-            each.type == "json" and each.options.keys() <= {"compression"}
-            for each in self.job_file.outputs
-        )
+        return most == "0" and are_plain_lines(self.job_file.outputs)
 
     def _time_rules(self, stream: StreamDefinition) -> TimeRules:
         if self.job_file.time.by == "processing":

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from processor_runtime.job_file.outputs import Output
+from processor_runtime.job_file.outputs import Output, are_plain_lines
 
 OUTPUT: TypeAdapter[Output] = TypeAdapter(Output)
 
@@ -62,3 +62,26 @@ def test_an_output_is_called_like_its_type_unless_it_has_a_name(keys: dict[str, 
 def test_a_table_is_a_plain_name(table: str) -> None:
     with pytest.raises(ValidationError, match="table"):
         OUTPUT.validate_python({"type": "jdbc", "url": "sqlite:///f", "table": table})
+
+
+@pytest.mark.parametrize(
+    ("more", "are_plain"),
+    [
+        ([], True),
+        (
+            [{"type": "json", "name": "zipped", "path": "b", "options": {"compression": "gzip"}}],
+            True,
+        ),
+        ([{"type": "json", "name": "dos", "path": "b", "options": {"lineSep": "\r\n"}}], False),
+        (
+            [{"type": "json", "name": "cut", "path": "b", "options": {"maxRecordsPerFile": "9"}}],
+            False,
+        ),
+        ([{"type": "parquet", "path": "b"}], False),
+        ([{"type": "console"}], False),
+    ],
+)
+def test_lines_that_end_as_usual_are_plain(more: list[dict[str, Any]], are_plain: bool) -> None:  # noqa: FBT001 - a parameter
+    adapter: TypeAdapter[Output] = TypeAdapter(Output)
+    given = [{"type": "json", "path": "a"}, *more]
+    assert are_plain_lines(map(adapter.validate_python, given)) is are_plain
