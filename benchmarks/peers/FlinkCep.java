@@ -58,6 +58,8 @@ public final class FlinkCep {
         Configuration configuration = new Configuration();
         configuration.setString("taskmanager.memory.network.max", "1g");
         configuration.setString("taskmanager.memory.network.min", "1g");
+        // With a thousand rules on a few cores it does not answer itself for longer than a minute.
+        configuration.setString("heartbeat.timeout", "3600000");
         StreamExecutionEnvironment environment =
                 StreamExecutionEnvironment.createLocalEnvironment(parallelism, configuration);
         environment.getConfig().enableObjectReuse();

@@ -1,5 +1,6 @@
 """The stateful processor alone, in Spark's own tester for them, which needs no Java."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,10 +16,10 @@ from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.rules.rule_set import RuleSet, compile_rules
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
 from processor_runtime.schedule.timeline import Timeline, resolve
-from processor_runtime.spark.plan.block_rows import SCHEMA, event_row, question_row
+from processor_runtime.spark.plan.block_rows import SCHEMA, counts_row, event_row, question_row
 from processor_runtime.spark.plan.stages import STATUS, ShardProcessor
 from processor_runtime.stages.asked_keys import questions
-from processor_runtime.stages.key_stage import KeyStage, KeyStageSettings
+from processor_runtime.stages.key_stage import EventCounts, KeyStage, KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings
 from processor_runtime.stages.shard_status import read_status
 from processor_runtime.stages.unusable_events import FUTURE, MALFORMED
@@ -69,8 +70,11 @@ class OneShard:
             eventTimeExtractor=lambda _row: 2**62,
         )
 
-    def send(self, *events: Event) -> pd.DataFrame:
-        """Give events to the shard, in a batch with the watermark as it is."""
+    def send(self, *events: Event, newest_ms: Iterable[int] = ()) -> pd.DataFrame:
+        """Give events to the shard, in a batch with the watermark as it is.
+
+        Partitions tell it that these are their newest times.
+        """
         schema = {TIME: pl.Int64, "user": pl.String, "name": pl.String, "price": pl.Int64}
         rows = [{TIME: e["ts"], MALFORMED: None, FUTURE: None, **e} for e in events]
         frame = pl.DataFrame(
@@ -78,6 +82,7 @@ class OneShard:
         )
         stage = KeyStage(self.given.rules, KeyStageSettings(1), self.given.clock)
         sent = [event_row(SHARD, block) for _, block in stage.blocks(frame, 0)]
+        sent += [counts_row(SHARD, EventCounts(newest_ms=each)) for each in newest_ms]
         sent += [
             question_row(SHARD, each) for _, each in questions(stage.rules, self.given.asks, 1)
         ]
@@ -166,6 +171,17 @@ def test_a_timer_that_is_not_wanted_any_more_is_deleted() -> None:
     assert matches(shard.advance(1_020)) == []
     assert shard.timers == []
     assert matches(shard.advance(1_100)) == []
+
+
+def test_a_job_matches_up_to_the_newest_time_of_all_partitions_and_needs_no_timer() -> None:
+    shard = OneShard(processor("p", version(1, sequence("ab"))))
+    shard.given.clock = BatchClock(0, 1, NO_WATERMARK_MS, 0, watermark_delay_ms=101)
+    rows = shard.send(event("b", 1_010), event("a", 1_000), newest_ms=[1_050, 1_111, 1_020])
+    assert matches(rows) == [{"a": ["a1000"], "b": ["b1010"]}]
+    assert shard.timers == []
+    assert read_status(rows["output"].iloc[-1]).counts.newest_ms == 1_111
+    assert matches(shard.send(event("a", 1_012), event("b", 1_015), newest_ms=[1_115])) == []
+    assert matches(shard.send(newest_ms=[1_117])) == [{"a": ["a1012"], "b": ["b1015"]}]
 
 
 def test_each_batch_of_a_shard_ends_with_its_status() -> None:
