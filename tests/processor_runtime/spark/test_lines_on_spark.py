@@ -1,0 +1,102 @@
+"""A job that writes JSON Lines only is given lines by its workers: the same as Spark writes."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import yaml
+from pyspark.sql import DataFrame, SparkSession
+
+from cep.compiling import is_ready
+from processor_runtime.rows.output_rows import SCHEMA
+from processor_runtime.rows.row_columns import LINES
+from processor_runtime.spark.sinks.job_outputs import JobOutputs
+from tests.processor_runtime.spark.finished_job import job
+from tests.processor_runtime.written_rows import Row, written
+
+pytestmark = pytest.mark.spark
+
+BEGIN_MS: Final = 1_767_225_600_000
+EVENTS: Final = 2_000
+MATCHES: Final = ["match"]
+STREAM: Final = {
+    "name": "payments",
+    "schema": "ts BIGINT, user STRING, action STRING, amount DOUBLE",
+    "event_time_column": "ts",
+}
+RULES: Final = [
+    {
+        "id": f"pair-{number}",
+        "stream": "payments",
+        "pattern": {
+            "steps": [
+                {"name": "fail", "where": "action = 'fail'"},
+                {
+                    "name": "pay",
+                    "contiguity": "followed_by",
+                    "where": f"action = 'pay' AND amount > {number}",
+                },
+            ],
+            "within": "10 seconds",
+        },
+        "key_by": ["user"],
+        "select": {"amount": "pay.amount", "user": "fail.user"},
+    }
+    for number in range(3)
+]
+
+
+def events() -> str:
+    """Return events of users with names that JSON writes in a way of its own."""
+    users = ("ana", "b\\ob", "é 日", "dan/1")
+    lines = ["ts,user,action,amount"]
+    for number in range(EVENTS):
+        action = "fail" if number // 4 % 2 == 0 else "pay"
+        lines.append(f"{BEGIN_MS + number},{users[number % 4]},{action},{number % 7}.5")
+    return "\n".join(lines) + "\n"
+
+
+def run(spark: SparkSession, folder: Path, outputs: list[Mapping[str, Any]]) -> list[Row]:
+    """Return the matches that a job writes, without what differs from run to run."""
+    for name, text in (
+        ("rules/rules.yaml", yaml.safe_dump([STREAM, *RULES], allow_unicode=True)),
+        ("in/1.csv", events()),
+    ):
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    source = {"format": "csv", "path": str(folder / "in"), "options": {"header": "true"}}
+    given = [{"type": "json", "path": str(folder / "out"), **output} for output in outputs]
+    keys: dict[str, Any] = {
+        "trigger": {"available_now": True, "close_at_end": True},
+        "outputs": given,
+    }
+    job(spark, folder, stream="payments", source=source, **keys).run()
+    return [
+        {name: value for name, value in row.items() if name != "epoch"} for row in written(folder)
+    ]
+
+
+def test_a_job_writes_the_lines_of_its_workers_as_spark_would(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not is_ready("cep.nfa_kernel"):
+        pytest.skip("rules run in Python until they are compiled, see `make prepare`")
+    chunks: list[int] = []
+    write = JobOutputs.write
+
+    def watched(self: JobOutputs, rows: DataFrame, batch_id: int, row_counts: Any) -> None:
+        chunks.append(rows.where(f"{LINES} IS NOT NULL").count() if LINES in rows.columns else -1)
+        write(self, rows, batch_id, row_counts)
+
+    monkeypatch.setattr(JobOutputs, "write", watched)
+    lines = run(spark, tmp_path / "lines", [{"kinds": MATCHES}])
+    assert max(chunks) > 0
+    chunks.clear()
+    # An option of the writer leaves the lines to Spark.
+    rows = run(spark, tmp_path / "rows", [{"kinds": MATCHES, "options": {"lineSep": "\n"}}])
+    assert max(chunks) <= 0
+    assert lines == rows
+    assert len(lines) > EVENTS / 2
+    assert {row["processor_id"] for row in lines} == {"pair-0", "pair-1", "pair-2"}
+    assert set(lines[0]) < {*SCHEMA.names(), "start_time", "end_time"}
