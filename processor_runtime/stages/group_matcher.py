@@ -71,6 +71,7 @@ class GroupMatcher:
     _waiting: WaitingEvents = field(init=False)
     _keys: dict[tuple[Any, ...], bytes] = field(default_factory=dict)
     _counts_before: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _counts_after: Counter[tuple[str, str]] | None = None
     _given_up: dict[str, dict[str, StepCounts]] = field(default_factory=dict)
     _ended: set[str] = field(default_factory=set)
 
@@ -107,6 +108,13 @@ class GroupMatcher:
         yield from self._detections(parts, watermark_ms)
         if closes:
             yield from self._freed_at_the_end()
+        self._counts_after = self._count()
+
+    def stop(self, rules: Collection[str]) -> None:
+        """Stop rules once everything has been matched."""
+        if rules:
+            self._compiled.matcher.stop(rules)
+            self._counts_after = None
 
     def save(self, watermark_ms: int, stopped: Iterable[StoppedRule]) -> None:
         """Keep the state for the next batch, and empty the matcher for the next shard."""
@@ -338,7 +346,7 @@ class GroupMatcher:
                 for step, count in steps.items()
             }
         )
-        counts.update(self._count())
+        counts.update(self._count() if self._counts_after is None else self._counts_after)
         counts.subtract(self._counts_before)
         out = {rule.rule_id for rule in self.header.stopped} | self._ended
         open_steps: OpenSteps = {}

@@ -281,5 +281,5 @@ class ShardMatcher:
                 remedy = "narrow the conditions, or add within, so that partial matches end"
                 error = LimitExceeded("partial matches of one shard", count, limit, remedy)
                 stopped.append(self._errors.failed(group.intervals[rule_id], "limit", error))
-        group.compiled.matcher.stop([rule.rule_id for rule in stopped])
+        matcher.stop([rule.rule_id for rule in stopped])
         return stopped

@@ -1,6 +1,7 @@
 """A rule that fails stops alone: the others find what they find without it."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from cep.processor import Steps
 from cep.signing.code import CodePlace, CodeUse, sign
 from cep.signing.keys import SigningKey, SigningKeys
 from contract.snapshot import SnapshotProcessor
+from processor_runtime.driver.job_status import VersionStatus
 from processor_runtime.rows.key_hashing import key_bytes, key_hash, shard_of
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rules.compiled_group import group_id
@@ -121,6 +123,12 @@ def without(rows: Iterable[OutputRow], processor_id: str) -> list[OutputRow]:
     return [row for row in rows if row.processor_id != processor_id]
 
 
+def told_of_others(job: Pipeline) -> list[VersionStatus]:
+    """Return what is told of other rules, but for bytes: what is compressed differs a little."""
+    others = (each for each in job.job_status.versions if each.processor_id != "failing")
+    return [replace(each, state_bytes=0) for each in others]
+
+
 def errors(job: Pipeline, processor_id: str = "failing") -> list[dict[str, Any]]:
     return [from_json(row.error or "") for row in job.rows_of("error", processor_id)]
 
@@ -134,9 +142,7 @@ def test_only_the_rule_that_fails_stops(reason: str, batches: int) -> None:
     assert contents(without(job.rows, "failing")) == contents(alone.rows)
     assert {row.kind for row in alone.rows} == {"match"}
     assert {row.processor_id for row in alone.rows} == {"absence", "same", "same-limits"}
-    assert [found for found in job.job_status.versions if found.processor_id != "failing"] == list(
-        alone.job_status.versions
-    )
+    assert told_of_others(job) == told_of_others(alone)
     (quarantine,) = job.timeline.quarantined
     assert (quarantine.processor_id, quarantine.version) == ("failing", 1)
 
