@@ -10,6 +10,7 @@ may in a batch goes on, and the rest of the batch is left out. Both are counted 
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from cep.matching.found_columns import FoundBlock
 from cep.matching.shapes import Detection
@@ -21,13 +22,15 @@ from processor_runtime.rules.rule_set import SelectorGroup
 from processor_runtime.stages.live_finds import LiveFinds
 from processor_runtime.stages.match_rows import MatchRows
 from processor_runtime.stages.match_tags import tagged
-from processor_runtime.stages.plain_blocks import PlainBlocks
 from processor_runtime.stages.plain_finds import PlainFinds
 from processor_runtime.stages.rule_errors import FailureSite, RuleErrors
 from processor_runtime.stages.shard_status import ShardStatus
 from processor_runtime.stages.snoozed_finds import SnoozedFinds
 from processor_runtime.stages.suppression import Suppressor
 from processor_runtime.state.group_header import StoppedRule
+
+if TYPE_CHECKING:
+    from processor_runtime.stages.plain_blocks import PlainBlocks
 
 
 @dataclass(slots=True)
@@ -65,13 +68,13 @@ class GivingOut:
     _stopped: dict[str, StoppedRule] = field(default_factory=dict)
     _cut: dict[str, _Cut] = field(default_factory=dict)
     _plain: PlainFinds = field(init=False)
-    _blocks: PlainBlocks = field(init=False)
+    _blocks: "PlainBlocks | None" = field(init=False)
 
     def __post_init__(self) -> None:
         self._plain = PlainFinds(
             self.group, self.match_rows, self.rows, self.status, self.live, self.snoozed
         )
-        self._blocks = PlainBlocks(self._plain, self.match_rows)
+        self._blocks = _plain_blocks(self._plain, self.match_rows)
 
     def chunks(self, found: Sequence[Detection] | FoundBlock) -> Iterator[Sequence[OutputRow]]:
         """Give out what was found; yield full chunks of rows.
@@ -84,7 +87,7 @@ class GivingOut:
         """
         if not isinstance(found, FoundBlock):
             yield from self._one_by_one(found)
-        elif (at_once := self._blocks.give_out(found)) is not None:
+        elif self._blocks and (at_once := self._blocks.give_out(found)) is not None:
             for rows in at_once:
                 self.rows.add_many("match", rows)
                 yield from self.rows.full()
@@ -216,3 +219,12 @@ class GivingOut:
         interval = self.group.intervals[found.rule]
         self._stopped[found.rule] = self.errors.failed(interval, reason, error, site)
         self.group.compiled.matcher.stop([found.rule])
+
+
+def _plain_blocks(finds: PlainFinds, match_rows: MatchRows) -> "PlainBlocks | None":
+    """Return what gives out finds in columns; `None` without Arrow."""
+    try:
+        from processor_runtime.stages.plain_blocks import PlainBlocks  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError:
+        return None
+    return PlainBlocks(finds, match_rows)
