@@ -220,6 +220,16 @@ def has_finished(checkpoint: Path, files: int) -> bool:
     return int(json.loads(offset)["logOffset"]) + 1 == files
 
 
+def watermark_left(checkpoint: Path) -> int | None:
+    """Return the watermark that the newest batch that is done has left for the next one."""
+    done = numbers(checkpoint / "commits")
+    if not done:
+        return None
+    _, commit = (checkpoint / "commits" / f"{done[-1]}").read_text().splitlines()
+    left: int = json.loads(commit)["nextBatchWatermarkMs"]
+    return left
+
+
 def write_whole(path: Path, content: str, time_ns: int | None = None) -> None:
     """Write a file such that nobody ever reads half of it.
 

@@ -22,14 +22,11 @@ from tests.processor_runtime.resilience.job_process import (
     has_finished,
     job_document,
     numbers,
+    watermark_left,
     write_documents,
     write_events,
 )
-from tests.processor_runtime.resilience.pinned_batches import (
-    newest_committed,
-    newest_record,
-    record_contents,
-)
+from tests.processor_runtime.resilience.pinned_batches import newest_record, record_contents
 from tests.processor_runtime.resilience.ssh_auth_stream import (
     AT_FIRST,
     CHANGES,
@@ -197,8 +194,7 @@ class KilledJob:
 
         def is_done() -> bool:
             self._go_on(len(self._files))
-            done = newest_committed(self.checkpoint)
-            return done is not None and done.watermark_ms == last_ms
+            return watermark_left(self.checkpoint) == last_ms
 
         with self._process() as job:
             job.wait_until(is_done)

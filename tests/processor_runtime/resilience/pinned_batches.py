@@ -28,12 +28,6 @@ def record(checkpoint: Path, batch_id: int) -> BatchRecord:
     return read_record((checkpoint / "epochs" / str(batch_id)).read_bytes())
 
 
-def newest_committed(checkpoint: Path) -> BatchRecord | None:
-    """Return the record of the newest batch that is done; `None` if none is."""
-    found = numbers(checkpoint / "commits")
-    return record(checkpoint, found[-1]) if found else None
-
-
 def intervals(checkpoint: Path) -> list[Interval]:
     """Return the intervals of all versions that have run, each as the newest batch had it.
 
