@@ -260,11 +260,11 @@ def test_code_that_takes_its_worker_with_it_is_out_and_nothing_else(
     assert reasons.keys() == told.keys()
     records = amended(folder)
     # The conditions see their event in one batch, the function its match in the next.
-    assert sorted(records) == [*(f"2.{number + 1}" for number in range(len(DEADLY))), "3.1"]
+    assert sorted(records) == [*(f"1.{number + 1}" for number in range(len(DEADLY))), "2.1"]
     # A start that runs the batch again has nobody die again, and finds the same.
     before = Counter(json.dumps(row, sort_keys=True) for row in written(folder))
-    let_run_again(folder, 3)
-    shutil.rmtree(folder / "out/batch=3")
+    let_run_again(folder, 2)
+    shutil.rmtree(folder / "out/batch=2")
     caplog.clear()
     run(spark, folder, *bad, *OTHERS)
     assert "is run again" not in caplog.text
@@ -311,7 +311,7 @@ def test_a_job_that_is_to_fail_names_the_rule_which_people_can_leave_out(
     told = [skip_rule(folder, "steadi"), skip_rule(folder, "deadly"), skip_rule(folder, "deadly")]
     assert [done.returncode for done in told] == [1, 0, 1]
     assert "does not run steadi; it runs deadly, plain, steady" in told[0].stderr
-    assert "deadly is left out of batch 2 and of all after it" in told[1].stderr
+    assert "deadly is left out of batch 1 and of all after it" in told[1].stderr
     with JobProcess(folder, document) as going_on:
         assert going_on.wait() == 0, going_on.text
     matches = Counter(row["processor_id"] for row in written(folder))
