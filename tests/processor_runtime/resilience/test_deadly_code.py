@@ -13,7 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from pyspark.sql import SparkSession
@@ -45,6 +45,7 @@ STREAM = {
     "event_time_column": "ts",
 }
 # On a busy machine code that does no harm takes its time, too.
+BATCHES_WITHOUT_EVENTS: Final = "spark.sql.streaming.noDataMicroBatches.enabled"
 LIMITS = {"rule_call_seconds": 6.0, "worker_memory_mb": 2_000}
 
 
@@ -201,14 +202,19 @@ def run(spark: SparkSession, folder: Path, *rules: dict[str, Any]) -> JobStatus:
     """Run a job until it has read everything; return its last status."""
     write_documents(folder, "rules", *rules)
     seen: list[JobStatus] = []
-    job(
-        spark,
-        folder,
-        lambda done: seen.append(done.status),
-        stream="letters",
-        limits=LIMITS,
-        signing_keys_file=str(folder / "keys"),
-    ).run()
+    # As in the session of a job: the last batch is the last one that reads something.
+    spark.conf.set(BATCHES_WITHOUT_EVENTS, "false")
+    try:
+        job(
+            spark,
+            folder,
+            lambda done: seen.append(done.status),
+            stream="letters",
+            limits=LIMITS,
+            signing_keys_file=str(folder / "keys"),
+        ).run()
+    finally:
+        spark.conf.unset(BATCHES_WITHOUT_EVENTS)
     return seen[-1]
 
 
