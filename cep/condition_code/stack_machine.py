@@ -5,7 +5,7 @@ Source: `cep.expression.evaluation.scalar`, whose meaning its operations have.
 
 from typing import Final
 
-from cep.compiling import Floats, Ints, inlined
+from cep.compiling import Floats, Ints, in_place, inlined
 from cep.condition_code import opcodes as op
 from cep.condition_code.arrays import Flags
 from cep.condition_code.memory import fold_result, order_of, remembered_row, sum_overflows
@@ -60,8 +60,7 @@ def _related(order: int, relation: int) -> int:
     return int(order >= 0)
 
 
-@inlined
-def holds(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one branch per operation, inlined
+def _holds(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one branch per operation
     begins: Ints,
     code: Ints,
     int_constants: Ints,
@@ -283,3 +282,10 @@ def holds(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one branch per op
     if outcome == NOT_TRUE and not nulls[top] and ints[top] != 0:
         outcome = TRUE
     return outcome
+
+
+holds = inlined(_holds)
+"""See `_holds`; it becomes a part of the function that calls it, which makes no array itself."""
+
+holds_apart = in_place(_holds)
+"""The same as a call of its own, for functions that make arrays; see `in_place`."""

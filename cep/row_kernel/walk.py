@@ -13,11 +13,10 @@ from typing import Final
 
 import numpy as np
 
-from cep.compiling import Floats, Ints, compiled, in_place
+from cep.compiling import Ints, compiled, in_place
 from cep.compiling.growing import with_places, with_room
-from cep.condition_code.arrays import Flags
 from cep.condition_code.memory import new_memory, remember
-from cep.condition_code.stack_machine import LATER, NOT_TRUE, holds
+from cep.condition_code.stack_machine import LATER, NOT_TRUE, holds_apart
 from cep.row_kernel import outcomes
 from cep.row_kernel.arrays import Matches, Partitions, Program, Rows
 
@@ -45,62 +44,6 @@ def _next_start(
             if is_first:
                 break
     return start + target if target > 0 else -1
-
-
-@in_place
-def _tested(  # noqa: PLR0913, PLR0917 - as in `_next_start`
-    begins_of_code: Ints,
-    code: Ints,
-    int_constants: Ints,
-    float_constants: Floats,
-    values: Ints,
-    row_items: Ints,
-    folds: Ints,
-    int_columns: Ints,
-    int_nulls: Flags,
-    float_columns: Floats,
-    float_nulls: Flags,
-    memory: Ints,
-    reals: Floats,
-    int_stack: Ints,
-    float_stack: Floats,
-    null_stack: Flags,
-    variable: int,
-    row: int,
-    start: int,
-    depth: int,
-    begin: int,
-    end: int,
-    is_ended: bool,  # noqa: FBT001 - as in `_next_start`
-    number: int,
-) -> int:
-    """Return whether a condition holds; a call of its own, see `in_place`."""
-    return holds(
-        begins_of_code,
-        code,
-        int_constants,
-        float_constants,
-        values,
-        row_items,
-        folds,
-        int_columns,
-        int_nulls,
-        float_columns,
-        float_nulls,
-        memory,
-        reals,
-        int_stack,
-        float_stack,
-        null_stack,
-        variable,
-        row,
-        start,
-        depth,
-        begin,
-        end,
-        is_ended,
-        number,
-    )
 
 
 @compiled
@@ -216,7 +159,7 @@ def search(  # noqa: C901, PLR0912, PLR0915 - the inner loop: in one piece, as c
                     outcome = outcomes.GAVE_UP
                     break
                 if not is_known:
-                    holding = _tested(
+                    holding = holds_apart(
                         begins_of_code,
                         code,
                         int_constants,

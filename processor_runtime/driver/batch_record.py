@@ -17,6 +17,7 @@ from typing import Final, Protocol
 from pydantic_core import from_json, to_json
 
 from contract.snapshot import Snapshot, StreamDefinition, read_snapshot
+from processor_runtime.schedule.batch_clock import BatchClock
 
 _FORMAT = 1
 _RECORD: Final = re.compile(r"(\d+)(?:\.(\d+))?")
@@ -58,6 +59,17 @@ class BatchRecord:
     closes: bool = False
     revision: int = 0
     lists: tuple[str, ...] = ()
+
+    @property
+    def clock(self) -> BatchClock:
+        """The time of the batch, as far as the record tells."""
+        return BatchClock(
+            self.batch_id,
+            self.epoch,
+            self.watermark_ms,
+            self.processing_time_ms,
+            closes=self.closes,
+        )
 
 
 def write_record(record: BatchRecord) -> bytes:

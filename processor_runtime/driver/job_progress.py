@@ -92,10 +92,7 @@ class JobProgress:
             record: what was pinned for that batch.
             timeline: the rules it ran with. The shards report what they hold as they run.
         """
-        clock = BatchClock(
-            record.batch_id, record.epoch, record.watermark_ms, record.processing_time_ms
-        )
-        return self._status_after(clock, timeline, EventCounts(newest_ms=record.newest_ms))
+        return self._status_after(record.clock, timeline, EventCounts(newest_ms=record.newest_ms))
 
     def _status_after(
         self, clock: BatchClock, timeline: Timeline, counts: EventCounts

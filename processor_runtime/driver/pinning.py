@@ -67,12 +67,8 @@ class Pin:
     @property
     def clock(self) -> BatchClock:
         """The time of the batch, as its tasks are told."""
-        return BatchClock(
-            self.record.batch_id,
-            self.record.epoch,
-            self.record.watermark_ms,
-            self.record.processing_time_ms,
-            closes=self.record.closes,
+        return replace(
+            self.record.clock,
             calls_every_shard=self.calls_every_shard,
             watermark_delay_ms=self.watermark_delay_ms,
         )

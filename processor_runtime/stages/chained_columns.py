@@ -122,15 +122,13 @@ class MatchTexts:
         begin = 2 * steps.begin + np.arange(count + 1)
         return joined(pa.concat_arrays([of_events, texts(signs)]), pieces, begin)
 
-    def selected(self, fields: Sequence[SelectedField]) -> pa.StringArray | None:
-        """Return what is selected of each match; `None` if it has other columns than the stream.
+    def selected(self, fields: Sequence[SelectedField]) -> pa.StringArray:
+        """Return what is selected of each match, from columns of the stream.
 
         Raises:
             NoJson: there is something in them that JSON has no form for.
             TooLarge: they are.
         """
-        if any(each.column not in self.columns for each in fields):
-            return None
         count = len(self._steps.begin) - 1
         tables, pieces, size = [], [], 0
         for number, each in enumerate(fields):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from cep.matching.found_columns import FoundBlock
 from cep.matching.shapes import Detection
+from processor_runtime.rows.arrow import has_arrow
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rows.row_chunks import RowChunks
 from processor_runtime.rows.row_limits import RowLimitExceeded
@@ -223,8 +224,8 @@ class GivingOut:
 
 def _plain_blocks(finds: PlainFinds, match_rows: MatchRows) -> "PlainBlocks | None":
     """Return what gives out finds in columns; `None` without Arrow."""
-    try:
-        from processor_runtime.stages.plain_blocks import PlainBlocks  # noqa: PLC0415 - an extra
-    except ModuleNotFoundError:
+    if not has_arrow():
         return None
+    from processor_runtime.stages.plain_blocks import PlainBlocks  # noqa: PLC0415 - an extra
+
     return PlainBlocks(finds, match_rows)

@@ -89,9 +89,8 @@ class GroupMatcher:
     ) -> Iterator[list[Detection] | FoundBlock]:
         """Match what the watermark has passed; yield what was found, in order of event time.
 
-        Each list is what one event, or one advance of time, has brought, a block what many
-        have. Rules may be stopped in
-        between. All else here holds once the last has been taken.
+        Each list is what one event, or one advance of time, has brought, a block what many have.
+        Rules may be stopped in between. All else here holds once the last has been taken.
 
         Args:
             arrived: the blocks that came in this batch.

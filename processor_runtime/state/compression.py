@@ -7,6 +7,7 @@ from typing import Final
 from zlib import crc32
 
 from cep.nfa.errors import StateEncodingError
+from processor_runtime.rows.arrow import has_arrow
 
 _FORM: Final = b"LZ4"
 _NUMBER_BYTES: Final = 4
@@ -16,10 +17,10 @@ _CODEC: Final = "lz4_raw"
 
 def compressed(packed: bytes) -> bytes:
     """Return what `cep.nfa.codec.pack` wrote, compressed; as it is where there is no Arrow."""
-    try:
-        import pyarrow as pa  # noqa: PLC0415 - an extra
-    except ModuleNotFoundError:
+    if not has_arrow():
         return packed
+    import pyarrow as pa  # noqa: PLC0415 - an extra
+
     body: bytes = pa.compress(packed, codec=_CODEC, asbytes=True)
     return _FORM + _written(len(packed)) + _written(crc32(packed)) + body
 

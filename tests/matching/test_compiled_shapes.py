@@ -5,7 +5,7 @@ More examples: PERCEPT_EXAMPLES=10000 pytest tests/matching/test_compiled_shapes
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import polars as pl
@@ -225,15 +225,20 @@ def test_nothing_is_compiled_in_a_batch(key_by: list[str] | None) -> None:
     assert [len(function.signatures) for function in functions] == [1, 1, 1]
 
 
-MANY_RULES = {
-    f"r{number:02}": Pattern.begin("a")
-    .where(f"price > {number % 5}")
-    .followed_by("b")
-    .where("name = 'b'")
-    .within(30)
-    .after_match(SKIPS["past last"])
-    for number in range(150)
-}
+def rules_of_one_shape(begins: Iterable[str]) -> dict[str, Pattern]:
+    """Return rules that differ in the condition of their first event."""
+    return {
+        f"r{number:03}": Pattern.begin("a")
+        .where(begin)
+        .followed_by("b")
+        .where("name = 'b'")
+        .within(30)
+        .after_match(SKIPS["past last"])
+        for number, begin in enumerate(begins)
+    }
+
+
+MANY_RULES = rules_of_one_shape(f"price > {number % 5}" for number in range(150))
 
 
 def test_more_rules_than_an_integer_has_bits_run_in_several_machines() -> None:
@@ -258,15 +263,7 @@ def test_very_many_rules_are_together_in_one_machine() -> None:
 
 
 def test_very_many_rules_that_begin_at_different_events_run_in_several_machines() -> None:
-    narrow = {
-        f"r{number:03}": Pattern.begin("a")
-        .where(f"name = 'a' AND price = {number}")
-        .followed_by("b")
-        .where("name = 'b'")
-        .within(30)
-        .after_match(SKIPS["past last"])
-        for number in range(200)
-    }
+    narrow = rules_of_one_shape(f"name = 'a' AND price = {number}" for number in range(200))
     shapes = BatchMatcher(narrow, schema=SCHEMA).matcher.shapes
     assert [len(shape.members) for shape in shapes] == [62, 62, 62, 14]
     assert all(map(compiled_shape, shapes))
