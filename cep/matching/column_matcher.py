@@ -20,6 +20,7 @@ from cep.matching.shapes import Detection, EventKind
 
 if TYPE_CHECKING:
     from cep.matching.compiled_shapes import CompiledShapes
+    from cep.matching.encoded_shapes import EncodedShapes
 
 FEWEST_EVENTS: Final = 64
 """For fewer events, of a call or of a shape in it, arrays cost more than they save."""
@@ -38,6 +39,7 @@ class ColumnMatcher:
         self._matcher = matcher
         self._compiles = compiles
         self._compiled: CompiledShapes | None = None
+        self._encoded: EncodedShapes | None = None
 
     def process(self, events: EventColumns[EventKind]) -> Iterator[list[Detection]]:
         """Process events; yield all that one event has brought, or time as it went to that of one.
@@ -68,6 +70,21 @@ class ColumnMatcher:
             return
         parts = (chain([first], others), *(one.told() for one in found))
         yield from by_moment(heapq.merge(*parts, key=itemgetter(0)))
+
+    def encoded(self, size: int) -> "EncodedShapes | None":
+        """Return what takes whole batches to keys that are bytes; `None` if that cannot be done.
+
+        Args:
+            size: how many events and keys there are, as it is not worth it for few.
+        """
+        compiled = self._compiled_shapes() if size >= FEWEST_EVENTS else None
+        if compiled is None or (every := compiled.every) is None:
+            return None
+        if self._encoded is None:
+            from cep.matching.encoded_shapes import EncodedShapes  # noqa: PLC0415 - as below
+
+            self._encoded = EncodedShapes(self._matcher, every)
+        return self._encoded
 
     def _compiled_shapes(self) -> "CompiledShapes | None":
         """Return the shapes that compiled code can run; `None` until it is there."""

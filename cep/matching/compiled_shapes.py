@@ -8,9 +8,9 @@ the state it had before them.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import numpy as np
 import polars as pl
@@ -35,6 +35,9 @@ from cep.nfa_kernel.residual_code import residual_code
 from cep.nfa_kernel.tables import MachineTables
 from cep.nfa_kernel.walk import walk
 
+_LONGEST_WINDOW_MS: Final = 2**60
+"""The end of a longer one might not fit 64 bits."""
+
 
 class CompiledShapes:
     """Takes many events to a matcher at once.
@@ -47,13 +50,18 @@ class CompiledShapes:
         self._matcher = matcher
         self._shapes = list(filter(None, map(compiled_shape, matcher.shapes)))
 
+    @property
+    def every(self) -> "list[CompiledShape] | None":
+        """All shapes of the matcher in their order; `None` if it has others."""
+        return self._shapes if len(self._shapes) == len(self._matcher.shapes) else None
+
     def process(self, events: EventColumns[EventKind], fewest_events: int) -> list[FoundColumns]:
         """Move the keys of these shapes by events, to the time of the last; return what was found.
 
         Shapes that fewer events concern, and those on which compiled code gave up, are left as they
         are, and are not among the results.
         """
-        by_shape = _transitions_by_shape(events.kinds)
+        by_shape = transitions_by_shape(events.kinds)
         of_shape = ShapeEvents(events)
         found = []
         for compiled in self._shapes:
@@ -102,7 +110,7 @@ class CompiledShapes:
         )
         if walked.status == at.GAVE_UP:
             return None
-        _count(machine, walked.counts, tables.step_count)
+        count_steps(machine, walked.counts, tables.step_count)
         known = _KnownEvents(events, before.events)
         after = written(walked.keys, known.lists, known.count, machine.aggregate_count)
         for key, state, runs in zip(keys, states, after, strict=True):
@@ -112,24 +120,8 @@ class CompiledShapes:
             shape.keys[key] = runs
             self._matcher.settle(shape, key, runs)
         chains = Chains(walked.keys.cells, known.apart)
-        return _in_order(shape, events, concerning.keys, chains, self._told(shape, walked.found))
-
-    def _told(self, shape: Shape, found: Ints) -> Ints:
-        """Return what was found without timeouts of which nothing but their number is wanted."""
-        counted = self._matcher.counted_of(shape)
-        if not counted:
-            return found
-        rules = found[:, at.FOUND_RULES]
-        is_timeout = found[:, at.FOUND_IS_TIMEOUT] != 0
-        alike, numbers = np.unique(
-            rules[is_timeout] & counted & ~shape.machine.stopped, return_counts=True
-        )
-        for of_rules, number in zip(alike.tolist(), numbers.tolist(), strict=True):
-            self._matcher.count_timeouts(shape, of_rules, number)
-        told = found.copy()
-        told[is_timeout, at.FOUND_RULES] &= ~counted
-        left: Ints = told[told[:, at.FOUND_RULES] != 0]
-        return left
+        told = told_of(self._matcher, shape, walked.found)
+        return in_order(shape, events, (events.keys, concerning.keys), chains, told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,13 +139,33 @@ def compiled_shape(shape: Shape) -> CompiledShape | None:
     machine = shape.machine
     if not isinstance(machine, Machine) or machine.all_rules.bit_length() > MOST_BITS:
         return None
+    states = machine.program.states
+    windows_ms = [machine.program.window_ms, *(state.previous_window_ms or 0 for state in states)]
     code = residual_code(machine)
-    if code is None:
+    if code is None or max(windows_ms) > _LONGEST_WINDOW_MS:
         return None
     return CompiledShape(shape, machine, MachineTables(machine, code), ResidualColumns(code))
 
 
-def _count(machine: Machine, counts: Ints, step_count: int) -> None:
+def told_of(matcher: KeyedMatcher, shape: Shape, found: Ints) -> Ints:
+    """Return what was found without timeouts of which nothing but their number is wanted."""
+    counted = matcher.counted_of(shape)
+    if not counted:
+        return found
+    rules = found[:, at.FOUND_RULES]
+    is_timeout = found[:, at.FOUND_IS_TIMEOUT] != 0
+    alike, numbers = np.unique(
+        rules[is_timeout] & counted & ~shape.machine.stopped, return_counts=True
+    )
+    for of_rules, number in zip(alike.tolist(), numbers.tolist(), strict=True):
+        matcher.count_timeouts(shape, of_rules, number)
+    told = found.copy()
+    told[is_timeout, at.FOUND_RULES] &= ~counted
+    left: Ints = told[told[:, at.FOUND_RULES] != 0]
+    return left
+
+
+def count_steps(machine: Machine, counts: Ints, step_count: int) -> None:
     """Count what compiled code has counted by rule and step."""
     rows = np.flatnonzero(counts[:, : counting.KINDS].any(axis=1))
     for row, numbers in zip(rows.tolist(), counts[rows].tolist(), strict=True):
@@ -197,7 +209,7 @@ def is_worth_it(event_count: int, keys: Iterable[KeyRuns | None]) -> bool:
     return event_count >= sum(key.run_count() for key in keys if key is not None)
 
 
-def _transitions_by_shape(
+def transitions_by_shape(
     kinds: Sequence[EventKind],
 ) -> dict[int, list[tuple[int, EventTransitions]]]:
     """Return by identity of a shape which kinds of events concern it, and what they do."""
@@ -208,21 +220,38 @@ def _transitions_by_shape(
     return by_shape
 
 
-def _in_order(
-    shape: Shape, events: EventColumns[EventKind], keys: Ints, chains: Chains, found: Ints
+def in_order(
+    shape: Shape,
+    events: EventColumns[EventKind],
+    keys: tuple[Sequence[Hashable], Ints],
+    chains: Chains,
+    found: Ints,
 ) -> FoundColumns:
-    """Return what a walk has found in order of time; its keys are among these of the call."""
+    """Return what a walk has found in order of time.
+
+    Args:
+        shape: whose walk.
+        events: of the call.
+        keys: some, and which of them the walk has gone through.
+        chains: the events behind cells.
+        found: what the walk has found.
+    """
+    all_keys, numbers = keys
     ordered = found[np.lexsort((found[:, at.FOUND_EVENT], found[:, at.FOUND_ORDER_MS]))]
+    order_ms = ordered[:, at.FOUND_ORDER_MS]
     is_of_event = ordered[:, at.FOUND_EVENT] != at.NO_EVENT
     places = np.where(
-        is_of_event,
-        ordered[:, at.FOUND_EVENT],
-        np.searchsorted(events.times_ms, ordered[:, at.FOUND_ORDER_MS]),
+        is_of_event, ordered[:, at.FOUND_EVENT], np.searchsorted(events.times_ms, order_ms)
     )
+    if len(events):
+        # Each time after the last event is a moment of its own.
+        places += np.maximum(order_ms - int(events.times_ms[-1]) - 1, 0) * ~is_of_event
+    else:
+        places = order_ms
     return FoundColumns(
         shape,
-        events.keys,
-        keys[ordered[:, at.FOUND_KEY]],
+        all_keys,
+        numbers[ordered[:, at.FOUND_KEY]],
         ordered[:, at.FOUND_RULES],
         ordered[:, at.FOUND_CELL],
         ordered[:, at.FOUND_TIME_MS],

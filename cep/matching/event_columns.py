@@ -118,3 +118,24 @@ def _by_key(columns: pl.DataFrame, *, is_single: bool) -> tuple[list[Any], Ints,
     order = places.explode().to_numpy() if len(places) else np.empty(0, np.int64)
     keys = groups.select(names)
     return keys.to_series().to_list() if is_single else keys.rows(), begin, order
+
+
+def frame_of(
+    events: Sequence[Sequence[Any]], schema: pl.Schema, order: Sequence[str]
+) -> pl.DataFrame:
+    """Return some columns of events, each the list of its values.
+
+    Args:
+        events: the events.
+        schema: the columns that are wanted.
+        order: in which order events have their values.
+
+    Raises:
+        TypeError, ValueError, OverflowError, polars.exceptions.PolarsError: a value is not of the
+            type of its column.
+    """
+    columns = []
+    for name, data_type in schema.items():
+        place = order.index(name)
+        columns.append(pl.Series(name, [event[place] for event in events], data_type, strict=True))
+    return pl.DataFrame(columns)

@@ -102,6 +102,22 @@ class KeyRestorer:
                     places[member.rule, member.clause.digest] = (shape, 1 << bit, True)
         self._shapes = [_translations(members, places) for members in written]
 
+    @property
+    def numbering(self) -> Sequence[int] | None:
+        """By number of a shape as it was written its number now, -1 if there is none any more.
+
+        `None` if more than numbers differs, so that keys have to be restored.
+        """
+        if self._translate is not None:
+            return None
+        now = {id(shape): number for number, shape in enumerate(self._matcher.shapes)}
+        numbers = []
+        for translations in self._shapes:
+            if any(each.bits is not None or each.searched for each in translations):
+                return None
+            numbers.append(now[id(translations[0].shape)] if translations else -1)
+        return numbers
+
     def restore(self, key: Hashable, data: bytes) -> None:
         """Put the state of a key into the matcher; what belongs to rules it has not is dropped.
 

@@ -359,6 +359,15 @@ class KeyedMatcher:
             shape.machine.stopped & bits for shape, bits in zip(self.shapes, chosen, strict=True)
         )
 
+    def stopped_rules(self) -> list[str]:
+        """Return the rules that have been stopped; `clear` forgets them."""
+        return [
+            rule
+            for shape in self.shapes
+            if shape.machine.stopped
+            for rule in shape.rules_of(shape.machine.stopped)
+        ]
+
     def clear(self) -> None:
         """Forget all keys, the time and who was stopped: another place can begin with it."""
         for shape in self.shapes:

@@ -16,7 +16,7 @@ from cep.compiling import Ints
 from cep.condition_code.arrays import Columns
 from cep.condition_code.columns import FrameColumns
 from cep.expression import evaluating
-from cep.matching.event_columns import EventColumns
+from cep.matching.event_columns import EventColumns, frame_of
 from cep.nfa_kernel.residual_code import ResidualCode
 
 
@@ -29,6 +29,11 @@ class ResidualColumns:
 
     def __init__(self, code: ResidualCode) -> None:
         self._columns = FrameColumns(code.operands)
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The columns that are read; none if conditions look at nothing before."""
+        return self._columns.names
 
     def of(
         self, events: EventColumns[Any], places: Ints, held: Sequence[list[Any]]
@@ -49,7 +54,7 @@ class ResidualColumns:
         with evaluating():
             frame = events.frame.select(names)
             read, ranks = self._columns.of(
-                pl.concat([frame[places], _frame_of(held, frame.schema, events.frame.columns)])
+                pl.concat([frame[places], frame_of(held, frame.schema, events.frame.columns)])
             )
         count = len(events) + len(held)
         numbers = np.concatenate([places, np.arange(len(events), count)])
@@ -62,15 +67,6 @@ _NO_COLUMNS = Columns(
     np.empty((0, 0), np.float64),
     np.empty((0, 0), np.bool_),
 )
-
-
-def _frame_of(held: Sequence[list[Any]], schema: pl.Schema, order: Sequence[str]) -> pl.DataFrame:
-    """Return some columns of events, given in which order they have their values."""
-    columns = []
-    for name, data_type in schema.items():
-        place = order.index(name)
-        columns.append(pl.Series(name, [event[place] for event in held], data_type, strict=True))
-    return pl.DataFrame(columns)
 
 
 def _by_number(values: Any, numbers: Ints, count: int) -> Any:

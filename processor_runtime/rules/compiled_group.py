@@ -88,6 +88,9 @@ class CompiledGroup:
         self.index = PredicateIndex(self.matcher.tests.nodes, schema)
         # In place of columns that events which were read before do not have.
         self.nulls = {name: _null(data_type).alias(name) for name, data_type in schema.columns}
+        nulls = [self.nulls[name] for name in self.columns]
+        self.no_events = pl.select(pl.lit(0, pl.Int64).alias(TIME), *nulls).clear()
+        """The columns of events, and no event."""
         self.layout_digest = content_hash([self.columns, layout(self.matcher)])[:16]
         self._key = key_columns(key_by, schema)
         self._schema = schema

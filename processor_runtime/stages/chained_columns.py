@@ -14,12 +14,12 @@ import polars as pl
 import pyarrow as pa
 
 from cep.compiling import Ints
+from cep.matching.event_columns import frame_of
 from cep.nfa.chains import ChainColumns
 from cep.processor import SelectedField
 from processor_runtime.rows.arrow_texts import joined, series_texts, texts
-from processor_runtime.rows.event_block import event_time_ms
-from processor_runtime.rows.event_texts import event_text, event_text_column, value_texts
-from processor_runtime.rows.json_text import plain_json_text
+from processor_runtime.rows.event_texts import event_text_column, value_texts
+from processor_runtime.rows.json_text import NoJson, plain_json_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,22 +81,26 @@ class MatchTexts:
         chained: their events; each has one at least.
         step_names: the names of the steps of their rule.
         columns: the columns of the stream; an event is the tuple of its time and their values.
+
+    Raises:
+        NoJson: their events cannot be put in columns.
     """
 
     chained: ChainColumns
     step_names: tuple[str, ...]
     columns: Sequence[str]
     _steps: _Steps = field(init=False)
+    _different: pl.DataFrame = field(init=False)
     _values: dict[str, pa.StringArray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._steps = _Steps.of(self.chained, self.step_names)
+        self._different = _different_events(self.chained)
 
     def start_ms(self) -> Ints:
         """Return the time of the first event of each match."""
-        held = [event_time_ms(event) for event in self.chained.held]
-        times = np.concatenate([self.chained.new.to_series(0).to_numpy(), held])
-        found: Ints = times.astype(np.int64)[self.chained.places[self.chained.begin[:-1]]]
+        times = self._different.to_series(0).to_numpy().astype(np.int64)
+        found: Ints = times[self.chained.places[self.chained.begin[:-1]]]
         return found
 
     def events(self) -> pa.StringArray:
@@ -106,8 +110,7 @@ class MatchTexts:
             NoJson: there is something in them that JSON has no form for.
             TooLarge: they are.
         """
-        held = [event_text(event[1:], self.columns) for event in self.chained.held]
-        of_events = _with_held(event_text_column(self.chained.new.select(self.columns)), held)
+        of_events = series_texts(event_text_column(self._different.select(self.columns)))
         steps = self._steps
         begins, between = len(of_events), len(of_events) + 2 * len(steps.names)
         signs = [f"{sign}{plain_json_text(name)}:[" for name in steps.names for sign in ("{", "],")]
@@ -148,9 +151,8 @@ class MatchTexts:
 
     def _value_texts(self, column: str) -> pa.StringArray:
         if column not in self._values:
-            number = 1 + self.columns.index(column)
-            held = [plain_json_text(event[number]) for event in self.chained.held]
-            self._values[column] = _with_held(value_texts(self.chained.new.to_series(number)), held)
+            values = self._different.to_series(1 + self.columns.index(column))
+            self._values[column] = series_texts(value_texts(values))
         return self._values[column]
 
     def _places_of(self, selected: SelectedField) -> Ints:
@@ -167,6 +169,16 @@ class MatchTexts:
         return found
 
 
-def _with_held(new: pl.Series, held: Sequence[str]) -> pa.StringArray:
-    """Return texts of new events, and after them of those that keys have held."""
-    return pa.concat_arrays([series_texts(new), texts(held)])
+def _different_events(chained: ChainColumns) -> pl.DataFrame:
+    """Return new events, and after them those that keys have held.
+
+    Raises:
+        NoJson: a value is not of the type of its column, so that events go one by one.
+    """
+    if not chained.held:
+        return chained.new
+    try:
+        schema = chained.new.schema
+        return pl.concat([chained.new, frame_of(chained.held, schema, list(schema))])
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
+        raise NoJson(f"events cannot be put in columns: {error}") from None

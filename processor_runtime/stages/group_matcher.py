@@ -11,23 +11,24 @@ that were only held back by these come out, and only then events of the next pha
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from cep.matching.found_columns import FoundBlock
-from cep.matching.key_state import KeyRestorer, encode_keys, layout
+from cep.matching.found_columns import FoundBlock, blocks_of
+from cep.matching.key_state import EncodedKey, encode_keys
 from cep.matching.open_matches import OpenMatches, open_matches
 from cep.matching.shapes import Detection
-from cep.nfa.codec import pack, unpack
 from cep.nfa.step_counts import StepCounts, StepEvent
 from contract.asked_keys import PARTIAL_MATCHES_TOLD
-from processor_runtime.rows.event_block import TIME, EventBlock, event_time_ms, translation
+from processor_runtime.rows.event_block import TIME, EventBlock, event_time_ms
 from processor_runtime.rows.key_hashing import key_bytes, key_values
 from processor_runtime.rules.compiled_group import CompiledGroup
 from processor_runtime.rules.rule_set import SelectorGroup
 from processor_runtime.schedule.interval import EndReason, Interval
+from processor_runtime.stages.encoded_group import matched_at_once
+from processor_runtime.stages.group_keys import GroupKeys
 from processor_runtime.stages.relevant_events import RelevantEvents, relevant_events
 from processor_runtime.stages.unusable_events import unusable
 from processor_runtime.state.group_header import (
@@ -38,12 +39,12 @@ from processor_runtime.state.group_header import (
     write_header,
 )
 from processor_runtime.state.key_bucket import KeyEntry
-from processor_runtime.state.key_buckets import AlsoTaken, KeyBuckets
+from processor_runtime.state.key_buckets import AlsoTaken
 from processor_runtime.state.keyed_state import KeyedState
 from processor_runtime.state.waiting_events import WaitingEvents
 
-_BUCKETS_SWEPT: Final = 4
-"""How many buckets per batch are rid of what replaced and deleted rules have left in them."""
+if TYPE_CHECKING:
+    from cep.matching.encoded_shapes import EncodedBatch
 
 
 @dataclass(slots=True)
@@ -62,7 +63,7 @@ class GroupMatcher:
     order_by: Sequence[str]
     asked: Collection[bytes] = ()
     header: GroupHeader = field(init=False)
-    buckets: KeyBuckets = field(init=False)
+    keys: GroupKeys = field(init=False)
     unusable: pl.DataFrame | None = None
     events_by_rule: Counter[str] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
@@ -70,6 +71,7 @@ class GroupMatcher:
     _compiled: CompiledGroup = field(init=False)
     _waiting: WaitingEvents = field(init=False)
     _keys: dict[tuple[Any, ...], bytes] = field(default_factory=dict)
+    _at_once: "EncodedBatch | None" = None
     _counts_before: Counter[tuple[str, str]] = field(default_factory=Counter)
     _counts_after: Counter[tuple[str, str]] | None = None
     _given_up: dict[str, dict[str, StepCounts]] = field(default_factory=dict)
@@ -78,7 +80,7 @@ class GroupMatcher:
     def __post_init__(self) -> None:
         self._compiled = self.group.compiled
         self.header = read_header(self.state)
-        self.buckets = KeyBuckets(self._compiled.id, self.state, self.header.buckets)
+        self.keys = GroupKeys(self._compiled, self.state, self.header)
         self._waiting = WaitingEvents(self._compiled.id, self.state, self.header.waiting)
         known = [rule for rule in self.header.stopped if rule.rule_id in self._compiled.rules]
         self.header.stopped = known
@@ -103,7 +105,15 @@ class GroupMatcher:
             events = self._with_columns(events)
         parts = [] if events is None else list(relevant_events(self.group, events))
         self._count_events(parts)
-        self._restore(parts, watermark_ms, every_key=closes)
+        taken = self._take(parts, watermark_ms, every_key=closes)
+        if not closes and (batch := self._matched_at_once(parts, taken, watermark_ms)):
+            self._at_once = batch
+            self._counts_before, self._counts_after = batch.open_before, batch.open_after
+            stopped = set(self._compiled.matcher.stopped_rules())
+            yield from blocks_of(batch.found)
+            self.stop(set(self._compiled.matcher.stopped_rules()) - stopped)
+            return
+        self._restore(taken)
         yield from self._detections(parts, watermark_ms)
         if closes:
             yield from self._freed_at_the_end()
@@ -112,32 +122,34 @@ class GroupMatcher:
     def stop(self, rules: Collection[str]) -> None:
         """Stop rules once everything has been matched."""
         if rules:
+            self._restore_kept()
             self._compiled.matcher.stop(rules)
             self._counts_after = None
 
     def save(self, watermark_ms: int, stopped: Iterable[StoppedRule]) -> None:
         """Keep the state for the next batch, and empty the matcher for the next shard."""
         self.header.stopped += stopped
-        number = self._layout_number()
-        encoded = dict(encode_keys(self._compiled.matcher, self._keys.keys()))
-        for key, encoded_key in self._keys.items():
-            entry = None
-            if (state := encoded.get(key)) is not None:
-                entry = KeyEntry(state.deadline_ms, number, state.data, state.holds_back)
-            self.buckets.put(encoded_key, entry)
-        self.buckets.save()
-        self._forget_layouts()
+        self.keys.save(self._encoded())
         self.header.open_steps = self._open_steps()
         self.header.processed_ms = max(self.header.processed_ms, watermark_ms)
         self.header.waiting = self._waiting.blocks
-        self.header.buckets = self.buckets.index
+        self.header.buckets = self.keys.buckets.index
         write_header(self.state, self.header)
         self._compiled.matcher.clear()
+
+    def _encoded(self) -> Iterator[tuple[bytes, EncodedKey | None]]:
+        """Yield the keys of the batch as bytes, with what they hold now."""
+        if self._at_once is not None:
+            states = (state for _, state in self._at_once.kept.encoded())
+        else:
+            encoded = dict(encode_keys(self._compiled.matcher, self._keys.keys()))
+            states = (encoded.get(key) for key in self._keys)
+        return zip(self._keys.values(), states, strict=True)
 
     @property
     def next_wake_ms(self) -> int | None:
         """The next watermark at which there is something to do without new events."""
-        times = (self._waiting.next_ms, self.buckets.next_deadline_ms)
+        times = (self._waiting.next_ms, self.keys.buckets.next_deadline_ms)
         return min((time_ms for time_ms in times if time_ms is not None), default=None)
 
     @property
@@ -148,7 +160,7 @@ class GroupMatcher:
     @property
     def size_bytes(self) -> int:
         """How many bytes keys and waiting events take in the state."""
-        return self._waiting.size_bytes + self.buckets.size_bytes
+        return self._waiting.size_bytes + self.keys.buckets.size_bytes
 
     # Events
 
@@ -252,62 +264,49 @@ class GroupMatcher:
 
     # Keys
 
-    def _restore(
+    def _take(
         self, parts: Sequence[RelevantEvents], watermark_ms: int, *, every_key: bool
-    ) -> None:
-        """Put the keys this batch is about into the matcher."""
-        matcher = self._compiled.matcher
-        matcher.time_ms = self.header.processed_ms
+    ) -> list[tuple[bytes, KeyEntry]]:
+        """Return what is kept of the keys this batch is about."""
         for key in dict.fromkeys(key for part in parts for key in part.events.keys):
             self._keys[key] = key_bytes(key)
         self._keys |= {key_values(asked): asked for asked in self.asked}
-        restorers: dict[int, KeyRestorer] = {}
-        entries = self.buckets.take(
-            self._keys.values(),
-            watermark_ms,
-            self._layout_number(),
-            _BUCKETS_SWEPT,
-            also="all" if every_key else self._held_keys(watermark_ms),
-        )
-        for encoded_key, entry in entries:
-            key = key_values(encoded_key)
-            self._keys[key] = encoded_key
-            if entry.layout not in restorers:
-                restorers[entry.layout] = self._restorer(entry.layout)
-            restorers[entry.layout].restore(key, entry.data)
+        also: AlsoTaken = "all" if every_key else self._held_keys(watermark_ms)
+        taken = self.keys.take(self._keys.values(), watermark_ms, also)
+        known = set(self._keys.values())
+        self._keys |= {key_values(key): key for key, _ in taken if key not in known}
+        return taken
+
+    def _matched_at_once(
+        self,
+        parts: Sequence[RelevantEvents],
+        taken: Sequence[tuple[bytes, KeyEntry]],
+        watermark_ms: int,
+    ) -> "EncodedBatch | None":
+        """Match the whole batch in compiled code; `None` if it has to go another way."""
+        if self.asked or len(parts) > 1:
+            return None
+        span = self.header.processed_ms, watermark_ms
+        return matched_at_once(self.group, self.keys, parts, self._keys, taken, span)
+
+    def _restore(self, taken: Iterable[tuple[bytes, KeyEntry]]) -> None:
+        """Put keys into the matcher as they were when the batch began."""
+        matcher = self._compiled.matcher
+        matcher.time_ms = self.header.processed_ms
+        for encoded_key, entry in taken:
+            self.keys.restorer(entry.layout).restore(key_values(encoded_key), entry.data)
         matcher.keep_only(self.group.going_on(self.group.phases.at(self.header.processed_ms)))
         self._counts_before = self._count()
 
-    def _restorer(self, number: int) -> KeyRestorer:
-        if number == self._layout_number():
-            return KeyRestorer(self._compiled.matcher, layout(self._compiled.matcher))
-        data = self.state.get(f"l{number}")
-        if data is None:
-            raise LookupError(f"the state has lost the layout {number} of its keys")
-        columns, written = unpack(data)
-        translate = translation(columns, self._compiled.columns)
-        return KeyRestorer(self._compiled.matcher, written, translate)
-
-    def _layout_number(self) -> int:
-        """Return the number of the layout keys are written under now; a new one if it changed."""
-        digest = self._compiled.layout_digest
-        newest = max(self.header.layouts, default=0)
-        if self.header.layouts.get(newest) == digest:
-            return newest
-        self.header.layouts[newest + 1] = digest
-        self.state.put(
-            f"l{newest + 1}",
-            pack([list(self._compiled.columns), layout(self._compiled.matcher)]),
-        )
-        return newest + 1
-
-    def _forget_layouts(self) -> None:
-        newest = max(self.header.layouts)
-        oldest = self.buckets.oldest_layout
-        for number in list(self.header.layouts):
-            if number != newest and (oldest is None or number < oldest):
-                del self.header.layouts[number]
-                self.state.delete(f"l{number}")
+    def _restore_kept(self) -> None:
+        """Put keys into the matcher as they are now, if they are only bytes."""
+        if self._at_once is None:
+            return
+        restorer = self.keys.restorer(self.keys.layout_number())
+        for key, encoded in self._at_once.kept.encoded():
+            if encoded is not None:
+                restorer.restore(key, encoded.data)
+        self._at_once = None
 
     # Partial matches
 

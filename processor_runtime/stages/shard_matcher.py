@@ -248,7 +248,7 @@ class ShardMatcher:
             for rule in matcher.header.stopped
             if group.intervals[rule.rule_id].end_reason not in _TAKEN_OUT
         ]
-        self.status.keys += matcher.buckets.keys
+        self.status.keys += matcher.keys.buckets.keys
         self.status.waiting_events += matcher.waiting_count
         self.status.state_bytes += matcher.size_bytes
         return matcher.next_wake_ms

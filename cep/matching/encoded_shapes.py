@@ -1,0 +1,288 @@
+"""A batch of events and time through all shapes, keys going from bytes to bytes.
+
+    EventColumns · EncodedKeys ──walk of each shape to the end of the batch──► EncodedBatch
+                                              found, in columns · keys as bytes · what is open
+
+What `cep.matching.column_matcher` does for keys that are objects, for a whole batch of a matcher
+all of whose shapes compiled code can run. Nothing is changed where it cannot do all of it: then
+`process` returns `None`, and the keys go through objects.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cep.compiling import Ints, in_one_piece
+from cep.expression import EvaluationError
+from cep.matching.compiled_shapes import (
+    CompiledShape,
+    count_steps,
+    in_order,
+    told_of,
+    transitions_by_shape,
+)
+from cep.matching.encoded_keys import EncodedKeys, KeptKeys, ShapeSummaries, kept_keys
+from cep.matching.event_columns import EventColumns
+from cep.matching.found_columns import FoundColumns
+from cep.matching.keyed import KeyedMatcher
+from cep.matching.shape_events import Concerning, NumberedKinds, ShapeEvents
+from cep.matching.shapes import EventKind, Selection
+from cep.nfa.codec import pack_values, unpack_values
+from cep.nfa_kernel import arrays as at
+from cep.nfa_kernel.arrays import KeyEvents, Walked
+from cep.nfa_kernel.chains import Chains
+from cep.nfa_kernel.compacting import compacted
+from cep.nfa_kernel.entry_reading import PART_ENTRY, spans_of, states_of
+from cep.nfa_kernel.entry_writing import PIECE_WIDTH, payloads_of
+from cep.nfa_kernel.packed_values import Bytes
+from cep.nfa_kernel.walk import walk
+
+_NO_BYTES: Final = np.empty(0, np.uint8)
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedBatch:
+    """What a batch has brought.
+
+    Args:
+        found: what was found, shape by shape.
+        kept: what keys hold now.
+        open_before: how many partial matches were open, by rule and the step of their last event.
+        open_after: how many are.
+    """
+
+    found: Sequence[FoundColumns]
+    kept: KeptKeys
+    open_before: Counter[tuple[str, str]]
+    open_after: Counter[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _WalkedShape:
+    """A shape at the end of a batch: which keys it went through, and their new payloads."""
+
+    compiled: CompiledShape
+    keys: Ints
+    walked: Walked
+    chains: Chains
+    payloads: Bytes
+    begins: Ints
+
+
+class EncodedShapes:
+    """Takes whole batches to a matcher whose keys are bytes.
+
+    Args:
+        matcher: the matcher, which closes windows in the order of deadlines; it holds no keys.
+        shapes: all its shapes.
+    """
+
+    def __init__(self, matcher: KeyedMatcher, shapes: Sequence[CompiledShape]) -> None:
+        self._matcher = matcher
+        self._shapes = shapes
+        self._summaries = ShapeSummaries([each.shape for each in shapes])
+
+    def process(
+        self,
+        events: EventColumns[EventKind],
+        held: EncodedKeys,
+        is_due: NDArray[np.bool_],
+        until_ms: int,
+        rules: Selection,
+    ) -> EncodedBatch | None:
+        """Move keys by events, and close their windows up to a time.
+
+        Args:
+            events: the events; their keys are the first of `held`, in the same order.
+            held: what keys hold.
+            is_due: of each key, whether one of its windows may close.
+            until_ms: how far time goes; no event is of a later one.
+            rules: those that go on; what keys hold of others is given up.
+
+        Of rules that are stopped meanwhile more may have been found.
+        """
+        kept_rules = tuple(
+            of_shape & ~each.machine.stopped
+            for of_shape, each in zip(rules, self._shapes, strict=True)
+        )
+        before = self._summaries.of(held.data, held.parts, len(held.keys), kept_rules)
+        if not before.could:
+            return None
+        by_shape = transitions_by_shape(events.kinds)
+        batch = _Batch(events, held, is_due, until_ms, ShapeEvents(events))
+        walked: list[_WalkedShape] = []
+        pieces = [_untouched(held)]
+        is_touched = np.zeros(len(held.parts), np.bool_)
+        size = 0
+        for number, compiled in enumerate(self._shapes):
+            transitions = by_shape.get(id(compiled.shape), ())
+            compiled.tables.make_room(len(transitions))
+            kinds = [(kind, compiled.tables.number(each)) for kind, each in transitions]
+            places = held.of_shape(number)
+            concerning = batch.concerning(kinds)
+            going_on = kept_rules[number]
+            is_every = going_on != compiled.machine.all_rules
+            keys = batch.keys(concerning, places, is_every=is_every)
+            if not len(keys):
+                continue
+            spans = held.spans(places, keys)
+            of_shape = batch.walked(compiled, concerning, keys, spans, going_on)
+            if of_shape is None:
+                return None
+            walked.append(of_shape)
+            is_walked = np.zeros(len(held.keys), np.bool_)
+            is_walked[keys] = True
+            is_touched[places] = is_walked[held.parts[places, PART_ENTRY]]
+            pieces.append(_pieces_of(of_shape, number, size))
+            size += len(of_shape.payloads)
+        pieces[0] = pieces[0][~is_touched]
+        new = np.concatenate([_NO_BYTES, *(each.payloads for each in walked)])
+        kept = kept_keys(held, np.concatenate(pieces), new, self._summaries, kept_rules)
+        if kept is None:
+            return None
+        return EncodedBatch(
+            [self._found(each, events, held) for each in walked],
+            kept,
+            self._summaries.open_steps(before),
+            self._summaries.open_steps(kept.summaries),
+        )
+
+    def _found(
+        self, of: _WalkedShape, events: EventColumns[EventKind], held: EncodedKeys
+    ) -> FoundColumns:
+        compiled = of.compiled
+        count_steps(compiled.machine, of.walked.counts, compiled.tables.tables.step_count)
+        told = told_of(self._matcher, compiled.shape, of.walked.found)
+        return in_order(compiled.shape, events, (held.keys, of.keys), of.chains, told)
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """One batch, for one shape after the other."""
+
+    events: EventColumns[EventKind]
+    held: EncodedKeys
+    is_due: NDArray[np.bool_]
+    until_ms: int
+    of_shapes: ShapeEvents
+
+    def concerning(self, kinds: NumberedKinds) -> Concerning:
+        """Return the events of some kinds, and which keys they have."""
+        if self.of_shapes.count([kind for kind, _ in kinds]):
+            return self.of_shapes.concerning(kinds)
+        nothing = np.empty(0, np.int64)
+        begin, times_ms = np.zeros(1, np.int64), in_one_piece(self.events.times_ms)
+        return Concerning(KeyEvents(begin, nothing, times_ms, nothing), nothing)
+
+    def keys(self, concerning: Concerning, places: Ints, *, is_every: bool) -> Ints:
+        """Return the keys that events concern, and those with windows due or all, ascending."""
+        entries = self.held.parts[places, PART_ENTRY]
+        is_wanted = np.zeros(len(self.held.keys), np.bool_)
+        is_wanted[concerning.keys] = True
+        is_wanted[entries if is_every else entries[self.is_due[entries]]] = True
+        return np.flatnonzero(is_wanted)
+
+    def walked(
+        self,
+        compiled: CompiledShape,
+        concerning: Concerning,
+        keys: Ints,
+        spans: Ints,
+        rules: int,
+    ) -> _WalkedShape | None:
+        """Return a shape at the end of the batch; `None` if compiled code gave up on it."""
+        states = states_of(self.held.data, spans, len(self.events), rules)
+        if not states.could:
+            return None
+        held = _HeldEvents(self.held.written, states.events)
+        try:
+            columns, ranks = compiled.columns.of(
+                self.events, concerning.events.order, held.every if compiled.columns.names else ()
+            )
+        except EvaluationError:
+            return None
+        walked = walk(
+            compiled.tables.ranked(ranks),
+            _with_all(concerning, keys),
+            columns,
+            states.keys,
+            compiled.machine.stopped,
+            self.until_ms,
+        )
+        if walked.status == at.GAVE_UP:
+            return None
+        count = len(self.events)
+        kept = compacted(walked.keys, count + len(states.events))
+        is_new = kept.events < count
+        spans = np.empty((len(kept.events), 3), np.int64)
+        spans[:, 0] = is_new
+        spans[~is_new, 1:] = states.events[kept.events[~is_new] - count]
+        new = packed_events(self.events.events_at(kept.events[is_new]))
+        spans[is_new, 1:] = spans_of(new)
+        payloads, begins = payloads_of(walked.keys, kept, self.held.data, new, spans)
+        chains = Chains(walked.keys.cells, _apart(self.events, held))
+        return _WalkedShape(compiled, keys, walked, chains, payloads, begins)
+
+
+@dataclass(frozen=True, slots=True)
+class _HeldEvents:
+    """Events that keys have held, by number, as they were written."""
+
+    written: bytes
+    spans: Ints
+
+    @property
+    def every(self) -> list[list[Any]]:
+        """All of them."""
+        return self.at(np.arange(len(self.spans)))
+
+    def at(self, numbers: Ints) -> list[list[Any]]:
+        """Return some of them."""
+        return [unpack_values(self.written[b:e]) for b, e in self.spans[numbers].tolist()]
+
+
+def _apart(
+    events: EventColumns[EventKind], held: _HeldEvents
+) -> Callable[[Ints], tuple[pl.DataFrame, list[tuple[Any, ...]]]]:
+    """Return what tells new events and those that keys have held; numbers are ascending."""
+
+    def apart(numbers: Ints) -> tuple[pl.DataFrame, list[tuple[Any, ...]]]:
+        new = int(np.searchsorted(numbers, len(events)))
+        of_keys = held.at(numbers[new:] - len(events))
+        return events.frame[numbers[:new]], [tuple(event) for event in of_keys]
+
+    return apart
+
+
+def packed_events(events: Sequence[tuple[Any, ...]]) -> Bytes:
+    """Return events as they are written, in an array of theirs."""
+    return np.frombuffer(pack_values([list(event) for event in events]), np.uint8)
+
+
+def _with_all(concerning: Concerning, keys: Ints) -> KeyEvents:
+    """Return events with more keys, which have none; both are ascending."""
+    counts = np.zeros(len(keys) + 1, np.int64)
+    counts[1 + np.searchsorted(keys, concerning.keys)] = np.diff(concerning.events.begin)
+    return concerning.events._replace(begin=np.cumsum(counts))
+
+
+def _untouched(held: EncodedKeys) -> Ints:
+    """Return all parts as pieces of the entries to come."""
+    pieces = np.zeros((len(held.parts), PIECE_WIDTH), np.int64)
+    pieces[:, [0, 1, 3, 4]] = held.parts
+    return pieces
+
+
+def _pieces_of(of: _WalkedShape, number: int, first: int) -> Ints:
+    """Return the new payloads of a shape as pieces, given its number and where they will be."""
+    pieces = np.ones((len(of.keys), PIECE_WIDTH), np.int64)
+    pieces[:, 0], pieces[:, 1] = of.keys, number
+    pieces[:, 3], pieces[:, 4] = of.begins[:-1] + first, of.begins[1:] + first
+    has_bytes = of.begins[1:] > of.begins[:-1]
+    kept: Ints = pieces[has_bytes]
+    return kept
