@@ -2,8 +2,8 @@
 
     bytes ──read──► KeyBucket ──get, put, remove──► write ──► bytes
 
-Of some hundred keys a batch touches few, and it reads and writes the bucket as a whole. So there is
-a list of each part of an entry, and no object for an entry until it is asked for.
+Of some dozens of keys a batch touches few, and it reads and writes the bucket as a whole. So there
+is a list of each part of an entry, and no object for an entry until it is asked for.
 """
 
 from collections.abc import Iterator
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from cep.nfa.codec import pack, unpack
+from processor_runtime.state.bucket_index import BucketSummary
 from processor_runtime.state.compression import compressed, uncompressed
 
 
@@ -26,27 +27,6 @@ class KeyEntry(NamedTuple):
     layout: int
     data: bytes
     holds_back: bool = True
-
-
-@dataclass(slots=True)
-class BucketSummary:
-    """The entry of a bucket in the index, which is known without reading the bucket."""
-
-    deadline_ms: int | None = None
-    oldest_layout: int | None = None
-    keys: int = 0
-    size_bytes: int = 0
-    holds_back: bool = True
-
-    def as_values(self) -> list[int | None]:
-        """Return its fields in their order; there are thousands in an index."""
-        return [
-            self.deadline_ms,
-            self.oldest_layout,
-            self.keys,
-            self.size_bytes,
-            self.holds_back,
-        ]
 
 
 @dataclass(slots=True)
@@ -132,6 +112,11 @@ class KeyBucket:
             self.keys[place] = last
             self._set(place, entry)
         return True
+
+    def entries(self) -> Iterator[tuple[bytes, KeyEntry]]:
+        """Yield all keys and their entries."""
+        entries = zip(self.deadlines_ms, self.layouts, self.data, self.hold_back, strict=True)
+        return zip(self.keys, map(KeyEntry._make, entries), strict=True)
 
     def due(self, until_ms: int) -> Iterator[bytes]:
         """Yield the keys of which a window closes up to a time."""
