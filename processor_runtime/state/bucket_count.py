@@ -12,7 +12,7 @@ import numpy as np
 
 from processor_runtime.state.bucket_index import Numbers
 
-KEYS_PER_BUCKET: Final = 48
+KEYS_PER_BUCKET: Final = 32
 """The average. A bucket that has been split last in its round holds half of what the others do."""
 _MOVED_PER_PUT: Final = 2
 _ALWAYS_MOVED: Final = 2_048

@@ -4,21 +4,28 @@
 
 Spark's Java side writes bytes for Python as a text, sign by sign, those from 128 on as two: 20 µs a
 kilobyte in both processes together. Of bytes below 128, one in eight of which holds the upper bits
-of the others, it takes a quarter, which is worth it for large values such as events that wait.
+of the others, it takes a quarter. That is worth it for large values, such as events that wait, and
+for all but the smallest of many, such as keys, of which that is done at once.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import numpy as np
 from pyspark.sql.streaming.stateful_processor import MapState
 
+from processor_runtime.spark.plan.seven_bits import (
+    all_in_eight_bits,
+    all_in_seven_bits,
+    in_eight_bits,
+    in_seven_bits,
+)
 from processor_runtime.spark.plan.state_requests import StateRequests
 
-_IN_SEVEN_BITS: Final = b"7"
-"""Begins no value that was written before there were such values."""
-_BYTES_WORTH_IT: Final = 16_384
-_BITS: Final = np.arange(7, dtype=np.uint8)[:, np.newaxis]
+_LARGE: Final = b"7"
+_SMALL: Final = b"8"
+"""These marks begin no value that was written before there were such values."""
+_LARGE_BYTES: Final = 16_384
+_SMALL_BYTES: Final = 512
 
 
 class SparkState:
@@ -34,7 +41,7 @@ class SparkState:
 
     def put(self, name: str, value: bytes) -> None:
         """Set a value."""
-        self._values.updateValue((name,), (_written(value),))
+        self.put_many({name: value})
 
     def delete(self, name: str) -> None:
         """Remove a value."""
@@ -47,44 +54,48 @@ class SparkState:
         else:
             rows = [self._values.getValue((name,)) for name in names]
             found = [None if row is None else bytes(row[0]) for row in rows]
-        return [None if value is None else _read(value) for value in found]
+        return _read(found)
 
     def put_many(self, changes: Mapping[str, bytes | None]) -> None:
         """Set values, and remove those that are `None`."""
+        written = _written(changes)
         if self._requests is not None:
-            written = {
-                name: None if value is None else _written(value) for name, value in changes.items()
-            }
             self._requests.put_many(written)
             return
-        for name, value in changes.items():
+        for name, value in written.items():
             if value is None:
-                self.delete(name)
+                self._values.removeKey((name,))
             else:
-                self.put(name, value)
+                self._values.updateValue((name,), (value,))
 
 
-def _written(value: bytes) -> bytes:
-    if len(value) >= _BYTES_WORTH_IT or value.startswith(_IN_SEVEN_BITS):
-        return _IN_SEVEN_BITS + in_seven_bits(value)
-    return value
+def _written(changes: Mapping[str, bytes | None]) -> dict[str, bytes | None]:
+    """Return values as they are written, in the order of the changes."""
+    written = dict(changes)
+    small = {}
+    for name, value in changes.items():
+        if value is None:
+            continue
+        if len(value) >= _LARGE_BYTES:
+            written[name] = _LARGE + in_seven_bits(value)
+        elif len(value) >= _SMALL_BYTES or value.startswith((_LARGE, _SMALL)):
+            small[name] = value
+    in_bits = all_in_seven_bits(list(small.values()))
+    return written | {name: _SMALL + value for name, value in zip(small, in_bits, strict=True)}
 
 
-def _read(written: bytes) -> bytes:
-    return in_eight_bits(written[1:]) if written.startswith(_IN_SEVEN_BITS) else written
-
-
-def in_seven_bits(value: bytes) -> bytes:
-    """Return the lower seven bits of each byte, then the upper ones, seven to a byte."""
-    signs = np.frombuffer(value, np.uint8)
-    upper = np.zeros((7, -(-len(signs) // 7)), np.uint8)
-    upper.reshape(-1)[: len(signs)] = signs >> 7
-    return bytes(np.concatenate((signs & 0x7F, np.bitwise_or.reduce(upper << _BITS))))
-
-
-def in_eight_bits(written: bytes) -> bytes:
-    """Return the bytes of which `in_seven_bits` was written."""
-    signs = np.frombuffer(written, np.uint8)
-    count = len(signs) - -(-len(signs) // 8)
-    upper = (signs[count:] >> _BITS).reshape(-1)[:count]
-    return bytes(signs[:count] | upper << 7)
+def _read(written: Sequence[bytes | None]) -> list[bytes | None]:
+    """Return the values that were written so."""
+    values = list(written)
+    small = []
+    for place, value in enumerate(written):
+        if value is None:
+            continue
+        if value.startswith(_LARGE):
+            values[place] = in_eight_bits(value[1:])
+        elif value.startswith(_SMALL):
+            small.append((place, value[1:]))
+    in_bits = all_in_eight_bits([value for _, value in small])
+    for (place, _), value in zip(small, in_bits, strict=True):
+        values[place] = value
+    return values
