@@ -79,17 +79,18 @@ class KeyBuckets:
             self._read(numbers)
             for number in numbers:
                 bucket = self._open[number]
-                chosen = dict.fromkeys(key for key in wanted.get(number, ()) if key in bucket)
+                chosen = dict.fromkeys(wanted.get(number, ()))
                 if is_whole[number]:
                     if also == "all":
-                        chosen = dict.fromkeys(bucket.keys)
+                        chosen |= dict.fromkeys(bucket.keys)
                     if is_due[number]:
                         chosen |= dict.fromkeys(bucket.due(due_ms))
                     if is_swept[number]:
                         chosen |= dict.fromkeys(bucket.older_than(older_than_layout))
                     if is_held[number]:
                         chosen |= dict.fromkeys(bucket.holding_back())
-                yield from [(key, bucket[key]) for key in chosen]
+                found = [(key, bucket.get(key)) for key in chosen]
+                yield from [(key, entry) for key, entry in found if entry is not None]
 
     def put(self, key: bytes, entry: KeyEntry | None) -> None:
         """Set the entry of a key; `None` removes it."""

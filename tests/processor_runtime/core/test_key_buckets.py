@@ -345,13 +345,8 @@ def test_a_value_that_is_cut_off_or_changed_is_told(place: int, is_cut: bool, na
     if not is_cut:
         data[place] ^= 0xFF
     state.put(name, bytes(data))
-    try:
-        found = dict(KeyBuckets("g", state, index_in(state)).take([], 0, 0, 0, also="all"))
-    except StateEncodingError:
-        return
-    # What is cut off may still stand in memory, where it was; then it has the right checksum.
-    assert is_cut
-    assert found == keys
+    with pytest.raises(StateEncodingError):
+        dict(KeyBuckets("g", state, index_in(state)).take([], 0, 0, 0, also="all"))
 
 
 def test_columns_of_an_index_that_do_not_fit_are_told() -> None:
