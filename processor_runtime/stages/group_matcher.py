@@ -42,7 +42,7 @@ from processor_runtime.state.key_buckets import AlsoTaken, KeyBuckets
 from processor_runtime.state.keyed_state import KeyedState
 from processor_runtime.state.waiting_events import WaitingEvents
 
-_BUCKETS_SWEPT: Final = 32
+_BUCKETS_SWEPT: Final = 48
 """How many buckets per batch are rid of what replaced and deleted rules have left in them."""
 
 
