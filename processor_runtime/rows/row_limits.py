@@ -3,7 +3,7 @@
 job file, definition ──► RowLimits ──row_budget──► rows of output, or RowLimitExceeded
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from cep.nfa.errors import MatchingError
@@ -16,18 +16,13 @@ class RowLimits:
     """How many rows of output one rule may bring, and how large each may be.
 
     `per_event` is for one event of a key, or one instant at which windows of it close; `per_key`
-    and `per_shard` are for one batch. `row_bytes` counts key, output and events as JSON. `of_batch`
-    is the smaller of the last two.
+    and `per_shard` are for one batch. `row_bytes` counts key, output and events as JSON.
     """
 
     per_event: int = 10_000
     per_key: int = 100_000
     per_shard: int = 1_000_000
     row_bytes: int = 10_000_000
-    of_batch: int = field(init=False, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "of_batch", min(self.per_key, self.per_shard))
 
 
 NO_ROW_LIMITS: Final = RowLimits(UNLIMITED, UNLIMITED, UNLIMITED, UNLIMITED)

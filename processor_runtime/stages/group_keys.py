@@ -20,7 +20,7 @@ from processor_runtime.state.key_bucket import KeyEntry
 from processor_runtime.state.key_buckets import AlsoTaken, KeyBuckets
 from processor_runtime.state.keyed_state import KeyedState
 
-_BUCKETS_SWEPT: Final = 4
+_BUCKETS_SWEPT: Final = 48
 """How many buckets per batch are rid of what replaced and deleted rules have left in them."""
 
 

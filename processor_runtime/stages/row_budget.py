@@ -32,13 +32,13 @@ class RowBudget:
     _of_event: Counter[tuple[str, Hashable, int]] = field(default_factory=Counter)
     _of_key: Counter[tuple[str, Hashable]] = field(default_factory=Counter)
     _of_shard: dict[str, int] = field(default_factory=dict)
+    # No key has brought more rows of a rule than this: it is not known of which key how many are.
+    _most_of_key: dict[str, int] = field(default_factory=dict)
     _rows_of_event: int = 0
     # Rows that are not in the first two yet: few rules ever bring so many that these are asked for.
     _newest_of_event: list[tuple[str, Hashable, int]] = field(default_factory=list)
     _newest_of_key: list[tuple[str, Hashable]] = field(default_factory=list)
-    _many: list[tuple[Sequence[str], Sequence[Hashable], ByRuleAndKey]] = field(
-        default_factory=list
-    )
+    _many: list[tuple[Sequence[str], Sequence[Hashable], Ints, Ints]] = field(default_factory=list)
 
     def begin_event(self) -> None:
         """Begin with the next event, or advance of time; the rows of those before are complete."""
@@ -48,10 +48,8 @@ class RowBudget:
 
     def has_room(self, limits: RowLimits, rule: str) -> bool:
         """Whether a rule may bring another row whatever key it is of."""
-        # No key has more than the shard, and at an event no rule has more than all of them.
-        return (
-            self._of_shard.get(rule, 0) < limits.of_batch and self._rows_of_event < limits.per_event
-        )
+        # At an event no rule has more than all of them.
+        return self._rows_of_event < limits.per_event and self._has_room_in_batch(limits, rule, 1)
 
     def has_room_for(self, limits: RowLimits, rule: str, count: int, most_at_once: int) -> bool:
         """Whether a rule may bring as many rows at events to come, whatever keys they are of.
@@ -62,8 +60,13 @@ class RowBudget:
             count: how many rows.
             most_at_once: how many all rules bring at one event, at most.
         """
-        has_room = self._of_shard.get(rule, 0) + count <= limits.of_batch
-        return has_room and most_at_once <= limits.per_event
+        return most_at_once <= limits.per_event and self._has_room_in_batch(limits, rule, count)
+
+    def _has_room_in_batch(self, limits: RowLimits, rule: str, count: int) -> bool:
+        return (
+            self._of_shard.get(rule, 0) + count <= limits.per_shard
+            and self._most_of_key.get(rule, 0) + count <= limits.per_key
+        )
 
     def check(self, limits: RowLimits, found: Detection) -> None:
         """See whether a find may bring another row.
@@ -92,6 +95,7 @@ class RowBudget:
         self._newest_of_event.append((rule, key, found.time_ms))
         self._newest_of_key.append((rule, key))
         self._of_shard[rule] = self._of_shard.get(rule, 0) + 1
+        self._most_of_key[rule] = self._most_of_key.get(rule, 0) + 1
         if len(self._newest_of_key) >= _COUNTED_AT_ONCE:
             self._count_newest()
 
@@ -105,10 +109,15 @@ class RowBudget:
             keys: keys.
             rows: of each row, the places of its rule and its key among these.
         """
-        counts = np.bincount(rows[0], minlength=len(rules)).tolist()
-        for rule, count in zip(rules, counts, strict=True):
+        of_rule, of_key = rows
+        counts = np.bincount(of_rule, minlength=len(rules)).tolist()
+        different, numbers = np.unique(of_rule * len(keys) + of_key, return_counts=True)
+        most = np.zeros(len(rules), np.int64)
+        np.maximum.at(most, different // len(keys), numbers)
+        for rule, count, of_one in zip(rules, counts, most.tolist(), strict=True):
             self._of_shard[rule] = self._of_shard.get(rule, 0) + count
-        self._many.append((rules, keys, rows))
+            self._most_of_key[rule] = self._most_of_key.get(rule, 0) + of_one
+        self._many.append((rules, keys, different, numbers))
         self.begin_event()
 
     def _count_newest(self) -> None:
@@ -116,8 +125,7 @@ class RowBudget:
         self._newest_of_event.clear()
         self._of_key.update(self._newest_of_key)
         self._newest_of_key.clear()
-        for rules, keys, (of_rule, of_key) in self._many:
-            different, counts = np.unique(of_rule * len(keys) + of_key, return_counts=True)
+        for rules, keys, different, counts in self._many:
             for place, count in zip(different.tolist(), counts.tolist(), strict=True):
                 rule, key = divmod(place, len(keys))
                 self._of_key[rules[rule], keys[key]] += count

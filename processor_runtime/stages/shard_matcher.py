@@ -181,8 +181,7 @@ class ShardMatcher:
         """Free the state of a key selector that no rule has any more, but not what has gone out."""
         state = self._state_of(group_id)
         header = read_header(state)
-        for number in range(len(header.buckets)):
-            state.delete(f"b{number}")
+        state.put_many(dict.fromkeys(map("b{}".format, range(len(header.buckets)))))
         for number in header.layouts:
             state.delete(f"l{number}")
         for block in header.waiting:

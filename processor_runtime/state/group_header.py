@@ -8,7 +8,12 @@ from dataclasses import asdict, dataclass, field
 from cep.nfa.codec import pack, unpack
 from cep.nfa.errors import StateEncodingError
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS
-from processor_runtime.state.key_bucket import BucketSummary
+from processor_runtime.state.bucket_index import (
+    BucketIndex,
+    BucketSummary,
+    read_index,
+    write_index,
+)
 from processor_runtime.state.keyed_state import KeyedState
 from processor_runtime.state.waiting_events import (
     WaitingBlock,
@@ -17,12 +22,14 @@ from processor_runtime.state.waiting_events import (
 )
 
 _NAME = "header"
-_FORMAT = 4
-_READABLE = (1, 2, 3, 4)
+_FORMAT = 5
+_READABLE = (1, 2, 3, 4, 5)
 """Format 1 did not tell which keys hold matches back, format 2 not at which steps rules are; in
-format 3 buckets of keys were not compressed."""
+format 3 buckets of keys were not compressed; up to format 4 the number of buckets was a power of
+two, and their index a list of values for each."""
 
 _WITH_STEPS = 3
+_IN_COLUMNS = 5
 
 OpenSteps = dict[str, dict[str, int]]
 """How many partial matches are open, by rule and the name of the step of their last event.
@@ -52,7 +59,7 @@ class GroupHeader:
 
     processed_ms: int = NO_WATERMARK_MS
     waiting: list[WaitingBlock] = field(default_factory=list)
-    buckets: list[BucketSummary] = field(default_factory=lambda: [BucketSummary()])
+    buckets: BucketIndex = field(default_factory=BucketIndex.of)
     layouts: dict[int, str] = field(default_factory=dict)
     open_steps: OpenSteps = field(default_factory=dict)
     stopped: list[StoppedRule] = field(default_factory=list)
@@ -84,7 +91,9 @@ def read_header(state: KeyedState) -> GroupHeader:
     return GroupHeader(
         processed_ms,
         blocks_from_values(waiting),
-        [BucketSummary(*summary) for summary in buckets],
+        read_index(buckets)
+        if written_format >= _IN_COLUMNS
+        else BucketIndex.of(BucketSummary(*summary) for summary in buckets),
         layouts,
         open_steps,
         [StoppedRule(**rule) for rule in stopped],
@@ -97,7 +106,7 @@ def write_header(state: KeyedState, header: GroupHeader) -> None:
         _FORMAT,
         header.processed_ms,
         blocks_as_values(header.waiting),
-        [each.as_values() for each in header.buckets],
+        write_index(header.buckets),
         header.layouts,
         header.open_steps,
         [asdict(rule) for rule in header.stopped],

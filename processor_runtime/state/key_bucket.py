@@ -2,15 +2,17 @@
 
     bytes ──read──► KeyBucket ──get, put, remove──► write ──► bytes
 
-Of some hundred keys a batch touches few, and it reads and writes the bucket as a whole. So there is
-a list of each part of an entry, and no object for an entry until it is asked for.
+Of some dozens of keys a batch touches few, and it reads and writes the bucket as a whole. So there
+is a list of each part of an entry, no object for an entry until it is asked for, and no place of
+a key is known until many are. Of what is the same for all keys, as it mostly is, one is written.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from cep.nfa.codec import pack, unpack
+from processor_runtime.state.bucket_index import BucketSummary
 from processor_runtime.state.compression import compressed, uncompressed
 
 
@@ -28,25 +30,8 @@ class KeyEntry(NamedTuple):
     holds_back: bool = True
 
 
-@dataclass(slots=True)
-class BucketSummary:
-    """The entry of a bucket in the index, which is known without reading the bucket."""
-
-    deadline_ms: int | None = None
-    oldest_layout: int | None = None
-    keys: int = 0
-    size_bytes: int = 0
-    holds_back: bool = True
-
-    def as_values(self) -> list[int | None]:
-        """Return its fields in their order; there are thousands in an index."""
-        return [
-            self.deadline_ms,
-            self.oldest_layout,
-            self.keys,
-            self.size_bytes,
-            self.holds_back,
-        ]
+_SEARCHES: Final = 4
+"""From so many on, knowing all places is cheaper than looking for each."""
 
 
 @dataclass(slots=True)
@@ -61,10 +46,8 @@ class KeyBucket:
     layouts: list[int] = field(default_factory=list)
     data: list[bytes] = field(default_factory=list)
     hold_back: list[bool] = field(default_factory=list)
-    _places: dict[bytes, int] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._places = dict(zip(self.keys, range(len(self.keys)), strict=True))
+    _places: dict[bytes, int] | None = None
+    _searches: int = 0
 
     @classmethod
     def read(cls, data: bytes) -> "KeyBucket":
@@ -75,7 +58,15 @@ class KeyBucket:
         """
         content: Any = unpack(uncompressed(data))
         if isinstance(content, list):
-            return cls(*content)
+            keys, deadlines_ms, layouts, entries, hold_back = content
+            count = len(keys)
+            return cls(
+                keys,
+                deadlines_ms,
+                layouts if isinstance(layouts, list) else [layouts] * count,
+                entries,
+                hold_back if isinstance(hold_back, list) else [hold_back] * count,
+            )
         bucket = cls()  # entries by key
         for key, entry in content.items():
             bucket.put(key, KeyEntry(*entry))
@@ -83,9 +74,8 @@ class KeyBucket:
 
     def write(self) -> bytes:
         """Return the bucket as bytes."""
-        return compressed(
-            pack([self.keys, self.deadlines_ms, self.layouts, self.data, self.hold_back])
-        )
+        layouts, hold_back = _once(self.layouts), _once(self.hold_back)
+        return compressed(pack([self.keys, self.deadlines_ms, layouts, self.data, hold_back]))
 
     def __len__(self) -> int:
         """Return how many keys there are."""
@@ -93,11 +83,20 @@ class KeyBucket:
 
     def __contains__(self, key: bytes) -> bool:
         """Return whether a key has an entry."""
-        return key in self._places
+        return self._place(key) is not None
 
     def __getitem__(self, key: bytes) -> KeyEntry:
         """Return the entry of a key that has one."""
-        place = self._places[key]
+        entry = self.get(key)
+        if entry is None:
+            raise KeyError(key)
+        return entry
+
+    def get(self, key: bytes) -> KeyEntry | None:
+        """Return the entry of a key, `None` if it has none."""
+        place = self._place(key)
+        if place is None:
+            return None
         return KeyEntry(
             self.deadlines_ms[place],
             self.layouts[place],
@@ -107,11 +106,12 @@ class KeyBucket:
 
     def put(self, key: bytes, entry: KeyEntry) -> None:
         """Set the entry of a key."""
-        place = self._places.get(key)
+        place = self._place(key)
         if place is not None:
             self._set(place, entry)
             return
-        self._places[key] = len(self.keys)
+        if self._places is not None:
+            self._places[key] = len(self.keys)
         self.keys.append(key)
         self.deadlines_ms.append(entry.deadline_ms)
         self.layouts.append(entry.layout)
@@ -120,18 +120,26 @@ class KeyBucket:
 
     def remove(self, key: bytes) -> bool:
         """Remove a key; return whether it had an entry."""
-        place = self._places.pop(key, None)
+        place = self._place(key)
         if place is None:
             return False
+        if self._places is not None:
+            del self._places[key]
         last = self.keys.pop()
         entry = KeyEntry(
             self.deadlines_ms.pop(), self.layouts.pop(), self.data.pop(), self.hold_back.pop()
         )
         if last != key:
-            self._places[last] = place
+            if self._places is not None:
+                self._places[last] = place
             self.keys[place] = last
             self._set(place, entry)
         return True
+
+    def entries(self) -> Iterator[tuple[bytes, KeyEntry]]:
+        """Yield all keys and their entries."""
+        entries = zip(self.deadlines_ms, self.layouts, self.data, self.hold_back, strict=True)
+        return zip(self.keys, map(KeyEntry._make, entries), strict=True)
 
     def due(self, until_ms: int) -> Iterator[bytes]:
         """Yield the keys of which a window closes up to a time."""
@@ -164,8 +172,22 @@ class KeyBucket:
             True in self.hold_back,
         )
 
+    def _place(self, key: bytes) -> int | None:
+        if self._places is None:
+            if self._searches < _SEARCHES:
+                self._searches += 1
+                return self.keys.index(key) if key in self.keys else None
+            self._places = dict(zip(self.keys, range(len(self.keys)), strict=True))
+        return self._places.get(key)
+
     def _set(self, place: int, entry: KeyEntry) -> None:
         self.deadlines_ms[place] = entry.deadline_ms
         self.layouts[place] = entry.layout
         self.data[place] = entry.data
         self.hold_back[place] = entry.holds_back
+
+
+def _once(values: list[Any]) -> Any:
+    """Return the value that all are, or the values."""
+    first = values[0] if values else None
+    return first if values and values.count(first) == len(values) else values

@@ -2,21 +2,25 @@
 
     keys of this batch, windows due ──take──► encoded keys ──matcher──► put ──save──► state
 
-A bucket holds some hundred keys by hash, each encoded on its own. A batch reads and writes the
-buckets it touches, and decodes the keys it touches. The index of buckets says where windows are
-due, so that no scan over all keys is needed.
+A bucket holds some dozens of keys by hash, each encoded on its own. A batch reads and writes the
+buckets it touches, hundreds at once, and decodes the keys it touches. The index of buckets says
+where windows are due, so that no scan over all keys is needed.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from processor_runtime.rows.key_hashing import bucket_of, key_hash
-from processor_runtime.state.key_bucket import BucketSummary, KeyBucket, KeyEntry
+import numpy as np
+
+from processor_runtime.rows.key_hashing import key_hash
+from processor_runtime.state.bucket_count import next_count, origin
+from processor_runtime.state.bucket_index import NEVER, BucketIndex
+from processor_runtime.state.key_bucket import KeyBucket, KeyEntry
 from processor_runtime.state.keyed_state import KeyedState
 
-KEYS_PER_BUCKET: Final = 256
-"""If the average exceeds twice this number, the number of buckets is doubled."""
+_TOGETHER: Final = 1_024
+"""How many buckets are read or written at once."""
 
 AlsoTaken = Literal["none", "holding back", "all"]
 """Keys that a batch may want beside its own: those in which finished matches wait, or all."""
@@ -29,14 +33,17 @@ class KeyBuckets:
     Args:
         group: the selector group.
         state: where buckets are kept.
-        index: the entry of each bucket after the batch before; their number is a power of two.
+        index: the entry of each bucket after the batch before; it is changed.
     """
 
     group: str
     state: KeyedState
-    index: list[BucketSummary]
+    index: BucketIndex
     _open: dict[int, KeyBucket] = field(default_factory=dict)
     _changed: set[int] = field(default_factory=set)
+    _hashes: dict[bytes, int] = field(default_factory=dict)
+    _puts: int = 0
+    _removals: int = 0
 
     def take(
         self,
@@ -60,25 +67,31 @@ class KeyBuckets:
         wanted: dict[int, list[bytes]] = {}
         for key in keys:
             wanted.setdefault(self._number(key), []).append(key)
-        for number, summary in enumerate(self.index):
-            is_due = summary.deadline_ms is not None and summary.deadline_ms <= due_ms
-            is_old = summary.oldest_layout is not None and summary.oldest_layout < older_than_layout
-            is_swept = is_old and sweep > 0
-            sweep -= is_swept
-            is_held = also == "holding back" and summary.holds_back
-            if not (is_due or is_swept or is_held or also == "all" or number in wanted):
-                continue
-            bucket = self._bucket(number)
-            chosen = dict.fromkeys(key for key in wanted.get(number, ()) if key in bucket)
-            if also == "all":
-                chosen = dict.fromkeys(bucket.keys)
-            if is_due:
-                chosen |= dict.fromkeys(bucket.due(due_ms))
-            if is_swept:
-                chosen |= dict.fromkeys(bucket.older_than(older_than_layout))
-            if is_held:
-                chosen |= dict.fromkeys(bucket.holding_back())
-            yield from [(key, bucket[key]) for key in chosen]
+        index = self.index
+        is_due = index.deadlines_ms <= min(due_ms, NEVER - 1)
+        is_swept = index.oldest_layouts < older_than_layout
+        is_swept[np.flatnonzero(is_swept)[max(sweep, 0) :]] = False
+        is_held = index.hold_back & (also == "holding back")
+        is_wanted = np.full(len(index), also == "all")
+        is_wanted[list(wanted)] = True
+        is_whole = is_due | is_swept | is_held | (also == "all")
+        touched = np.flatnonzero((is_whole | is_wanted) & (index.keys > 0)).tolist()
+        for numbers in _parts(touched):
+            self._read(numbers)
+            for number in numbers:
+                bucket = self._open[number]
+                chosen = dict.fromkeys(wanted.get(number, ()))
+                if is_whole[number]:
+                    if also == "all":
+                        chosen |= dict.fromkeys(bucket.keys)
+                    if is_due[number]:
+                        chosen |= dict.fromkeys(bucket.due(due_ms))
+                    if is_swept[number]:
+                        chosen |= dict.fromkeys(bucket.older_than(older_than_layout))
+                    if is_held[number]:
+                        chosen |= dict.fromkeys(bucket.holding_back())
+                found = [(key, bucket.get(key)) for key in chosen]
+                yield from [(key, entry) for key, entry in found if entry is not None]
 
     def put(self, key: bytes, entry: KeyEntry | None) -> None:
         """Set the entry of a key; `None` removes it."""
@@ -86,75 +99,103 @@ class KeyBuckets:
         bucket = self._bucket(number)
         if entry is not None:
             bucket.put(key, entry)
-        elif not bucket.remove(key):
+            self._puts += 1
+        elif bucket.remove(key):
+            self._removals += 1
+        else:
             return
         self._changed.add(number)
 
     def save(self) -> None:
-        """Write the buckets that have changed, in more buckets if they have become too full."""
-        for number in self._changed:
-            self._summarise(number)
-        if self.keys > 2 * KEYS_PER_BUCKET * len(self.index):
-            self._grow()
-        for number in sorted(self._changed):
-            self._write(number)
+        """Write the buckets that have changed; of more or fewer buckets if that fits the keys."""
+        if not self._changed:
+            return
+        changed = list(self._changed)
+        self.index.keys[changed] = [len(self._open[number]) for number in changed]
+        count = next_count(self.index.keys, self._puts, self._puts + self._removals)
+        if count != len(self.index):
+            self._resize(count)
+        for numbers in _parts(sorted(self._changed)):
+            self._write(numbers)
         self._changed.clear()
+        self._puts = self._removals = 0
 
     @property
     def keys(self) -> int:
         """How many keys have an entry."""
-        return sum(summary.keys for summary in self.index)
+        return int(self.index.keys.sum())
 
     @property
     def size_bytes(self) -> int:
         """How many bytes they take in the state."""
-        return sum(summary.size_bytes for summary in self.index)
+        return int(self.index.sizes_bytes.sum())
 
     @property
     def next_deadline_ms(self) -> int | None:
         """When the next window of any key closes; `None` if none is open."""
-        deadlines = (summary.deadline_ms for summary in self.index)
-        return min((deadline for deadline in deadlines if deadline is not None), default=None)
+        deadline_ms = int(self.index.deadlines_ms.min())
+        return None if deadline_ms == NEVER else deadline_ms
 
     @property
     def oldest_layout(self) -> int | None:
         """The oldest layout a key is still written under; `None` without keys."""
-        layouts = (summary.oldest_layout for summary in self.index)
-        return min((number for number in layouts if number is not None), default=None)
+        layout = int(self.index.oldest_layouts.min())
+        return None if layout == NEVER else layout
 
     def _number(self, key: bytes) -> int:
-        return bucket_of(key_hash(self.group, key), len(self.index))
+        hashed = self._hashes.get(key)
+        if hashed is None:
+            hashed = self._hashes[key] = key_hash(self.group, key)
+        return self.index.place(hashed)
 
     def _bucket(self, number: int) -> KeyBucket:
-        bucket = self._open.get(number)
-        if bucket is None:
-            data = self.state.get(f"b{number}") if self.index[number].keys else None
-            bucket = self._open[number] = KeyBucket() if data is None else KeyBucket.read(data)
-        return bucket
+        if number not in self._open:
+            self._read([number])
+        return self._open[number]
 
-    def _summarise(self, number: int) -> None:
-        self.index[number] = self._open[number].summary(self.index[number].size_bytes)
+    def _read(self, numbers: Iterable[int]) -> None:
+        """Open buckets; those that have keys from the state."""
+        closed = [number for number in numbers if number not in self._open]
+        kept = [number for number in closed if self.index.keys[number]]
+        self._open |= {number: KeyBucket() for number in closed if not self.index.keys[number]}
+        found = self.state.get_many([f"b{number}" for number in kept]) if kept else []
+        for number, data in zip(kept, found, strict=True):
+            if data is None:
+                raise LookupError(f"the state has lost the bucket {number} of its keys")
+            self._open[number] = KeyBucket.read(data)
 
-    def _grow(self) -> None:
-        before = [self._bucket(number) for number in range(len(self.index))]
-        size = len(self.index)
-        while self.keys > KEYS_PER_BUCKET * size:
-            size *= 2
-        self.index = [BucketSummary() for _ in range(size)]
-        self._open = {number: KeyBucket() for number in range(size)}
-        for bucket in before:
-            for key in bucket.keys:
-                self._open[self._number(key)].put(key, bucket[key])
-        self._changed = set(range(size))
-        for number in self._changed:
-            self._summarise(number)
+    def _resize(self, count: int) -> None:
+        """Have this many buckets, and move the keys that belong to others then."""
+        before = len(self.index)
+        emptied = {origin(number, before) for number in range(before, count)}
+        emptied |= set(range(count, before))
+        emptied = {number for number in emptied if self.index.keys[number]}
+        filled = {origin(number, count) for number in emptied}
+        for numbers in _parts(sorted(emptied | filled)):
+            self._read(numbers)
+        moved = [self._open[number] for number in emptied]
+        self._open |= {number: KeyBucket() for number in emptied}
+        gone = (np.flatnonzero(self.index.sizes_bytes[count:]) + count).tolist()
+        self.state.put_many({f"b{number}": None for number in gone})
+        self._changed = {number for number in self._changed | emptied if number < count}
+        self.index.resize(count)
+        for bucket in moved:
+            for key, entry in bucket.entries():
+                number = self._number(key)
+                self._bucket(number).put(key, entry)
+                self._changed.add(number)
 
-    def _write(self, number: int) -> None:
-        bucket = self._open[number]
-        if len(bucket):
-            data = bucket.write()
-            self.state.put(f"b{number}", data)
-            self.index[number].size_bytes = len(data)
-        else:
-            self.state.delete(f"b{number}")
-            self.index[number].size_bytes = 0
+    def _write(self, numbers: Sequence[int]) -> None:
+        changes: dict[str, bytes | None] = {}
+        summaries = []
+        for number in numbers:
+            bucket = self._open[number]
+            data = bucket.write() if len(bucket) else None
+            changes[f"b{number}"] = data
+            summaries.append(bucket.summary(len(data) if data else 0))
+        self.state.put_many(changes)
+        self.index.set_summaries(numbers, summaries)
+
+
+def _parts(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
+    return (numbers[begin : begin + _TOGETHER] for begin in range(0, len(numbers), _TOGETHER))

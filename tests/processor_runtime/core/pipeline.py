@@ -79,6 +79,16 @@ class DictState(dict[str, bytes]):
         self.accesses += 1
         self.pop(name, None)
 
+    def get_many(self, names: Sequence[str]) -> list[bytes | None]:
+        return [self.get(name) for name in names]
+
+    def put_many(self, changes: Mapping[str, bytes | None]) -> None:
+        for name, value in changes.items():
+            if value is None:
+                self.delete(name)
+            else:
+                self.put(name, value)
+
 
 class DictFiles(dict[str, bytes]):
     """The files of a checkpoint."""

@@ -14,6 +14,7 @@ from contract.reports import StepReport
 from contract.snapshot import SnapshotProcessor
 from processor_runtime.driver.job_status import VersionStatus
 from processor_runtime.reporting.heartbeats import running_version
+from processor_runtime.state.bucket_index import NEVER, read_index
 from tests.matching.compiled_machine import machines_of
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import event, processor, sequence, stream, version
@@ -206,6 +207,11 @@ def as_before_steps_were_kept(job: Pipeline) -> None:
     for state in job.states:
         for name in [name for name in state if name.endswith("/header")]:
             _, *content = unpack(state[name])
+            columns = [column.tolist() for column in read_index(content[2]).columns()]
+            content[2] = [
+                [None if value == NEVER else value for value in summary]
+                for summary in zip(*columns, strict=True)
+            ]
             content[4] = {rule: sum(steps.values()) for rule, steps in content[4].items()}
             state[name] = pack([2, *content])
 

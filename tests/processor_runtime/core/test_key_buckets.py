@@ -1,19 +1,45 @@
 """Keys in buckets: few state accesses, no key lost; where a key lives."""
 
 from collections import Counter
-from dataclasses import astuple
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cep.nfa.codec import pack, unpack
-from processor_runtime.rows.key_hashing import key_bytes, key_hash, key_values, shard_of
-from processor_runtime.state import key_buckets
-from processor_runtime.state.key_bucket import BucketSummary, KeyBucket, KeyEntry
-from processor_runtime.state.key_buckets import KEYS_PER_BUCKET, KeyBuckets
+from cep.nfa import StateEncodingError
+from cep.nfa.codec import pack
+from processor_runtime.rows.key_hashing import (
+    bucket_of,
+    key_bytes,
+    key_hash,
+    key_values,
+    shard_of,
+)
+from processor_runtime.state import bucket_count
+from processor_runtime.state.bucket_count import (
+    KEYS_PER_BUCKET,
+    MOST_KEYS_PER_BUCKET,
+    next_count,
+    origin,
+)
+from processor_runtime.state.bucket_index import (
+    BucketIndex,
+    BucketSummary,
+    bucket_place,
+    read_index,
+    write_index,
+)
+from processor_runtime.state.key_bucket import KeyBucket, KeyEntry
+from processor_runtime.state.key_buckets import KeyBuckets
 from tests.processor_runtime.core.pipeline import DictState
+
+
+@pytest.fixture(autouse=True)
+def _touched_sparsely(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let buckets be small however many keys a test puts at once."""
+    monkeypatch.setattr(bucket_count, "_FEW", 0)
 
 
 def entry(deadline_ms: int | None = None, layout: int = 1) -> KeyEntry:
@@ -26,13 +52,28 @@ def saved(state: DictState, keys: dict[bytes, KeyEntry | None]) -> KeyBuckets:
     for key, kept in keys.items():
         buckets.put(key, kept)
     buckets.save()
-    state.put("index", pack([list(astuple(summary)) for summary in buckets.index]))
+    state.put("index", write_index(buckets.index))
     return KeyBuckets("g", state, index_in(state))
 
 
-def index_in(state: DictState) -> list[BucketSummary]:
+def index_in(state: DictState) -> BucketIndex:
     data = state.get("index")
-    return [BucketSummary()] if data is None else [BucketSummary(*row) for row in unpack(data)]
+    return BucketIndex.of() if data is None else read_index(data)
+
+
+def as_once(state: DictState, keys: dict[bytes, KeyEntry], buckets: int) -> KeyBuckets:
+    """Put keys into buckets as earlier versions did; return them as the next batch finds them."""
+    of_number = [KeyBucket() for _ in range(buckets)]
+    for key, kept in keys.items():
+        of_number[bucket_of(key_hash("g", key), buckets)].put(key, kept)
+    written = [each.write() for each in of_number]
+    for number, data in enumerate(written):
+        if len(of_number[number]):
+            state.put(f"b{number}", data)
+    sizes = [len(data) if len(each) else 0 for each, data in zip(of_number, written, strict=True)]
+    summaries = [each.summary(size) for each, size in zip(of_number, sizes, strict=True)]
+    state.put("index", write_index(BucketIndex.of(summaries)))
+    return KeyBuckets("g", state, index_in(state))
 
 
 def numbered(count: int) -> list[bytes]:
@@ -64,8 +105,8 @@ def test_buckets_grow_with_the_keys_and_lose_none() -> None:
     keys = numbered(5 * KEYS_PER_BUCKET)
     for begin in range(0, len(keys), 100):
         buckets = saved(state, dict.fromkeys(keys[begin : begin + 100], entry()))
-    assert len(buckets.index) == 4
-    assert max(summary.keys for summary in buckets.index) < 2 * KEYS_PER_BUCKET
+    assert len(buckets.index) == 5
+    assert max(buckets.index.keys) < 3 * KEYS_PER_BUCKET
     assert {key for key, _ in buckets.take(keys, 0, 0, 0)} == set(keys)
     assert buckets.size_bytes == sum(len(v) for name, v in state.items() if name != "index")
 
@@ -175,31 +216,182 @@ def test_a_bucket_is_a_mapping_that_can_be_written_at_any_time(
     )
 
 
-@given(st.lists(st.dictionaries(st.integers(0, 40), st.none() | ENTRIES), max_size=6))
-def test_buckets_are_a_mapping_however_few_keys_they_hold(
+def check_equal(state: DictState, expected: dict[bytes, KeyEntry]) -> None:
+    """Compare the buckets in a state, each time as a new batch finds them, with a dict."""
+    buckets = KeyBuckets("g", state, index_in(state))
+    assert dict(buckets.take([], -1, 0, 0, also="all")) == expected
+    due = {k for k, kept in expected.items() if kept.deadline_ms is not None}
+    due = {k for k in due if (expected[k].deadline_ms or 0) <= 5}
+    buckets = KeyBuckets("g", state, index_in(state))
+    assert {key for key, _ in buckets.take([], 5, 0, 0)} == due
+    held = {k for k, kept in expected.items() if kept.holds_back}
+    assert {key for key, _ in buckets.take([], -1, 0, 0, also="holding back")} == held
+    old = {k for k, kept in expected.items() if kept.layout < 2}
+    assert {key for key, _ in buckets.take([], -1, 2, 1_000)} == old
+    assert buckets.keys == len(expected)
+    assert buckets.size_bytes == sum(len(v) for k, v in state.items() if k != "index")
+    assert len([name for name in state if name != "index"]) == np.count_nonzero(buckets.index.keys)
+    layouts = [kept.layout for kept in expected.values()]
+    assert buckets.oldest_layout == min(layouts, default=None)
+
+
+BATCHES = st.lists(
+    st.one_of(
+        st.dictionaries(st.integers(0, 60), st.none() | ENTRIES, max_size=60),
+        # Many come, or go, at once.
+        st.builds(
+            lambda numbers, kept: dict.fromkeys(range(numbers), kept),
+            st.integers(0, 60),
+            st.none() | ENTRIES,
+        ),
+    ),
+    max_size=8,
+)
+
+
+@given(
+    BATCHES, st.integers(0, 3), st.integers(1, 4), st.integers(0, 30), st.sampled_from([0, 2, 48])
+)
+def test_buckets_are_a_mapping_however_they_are_split_and_merged(
     batches: list[dict[int, KeyEntry | None]],
+    once_power: int,
+    per_bucket: int,
+    most_moved: int,
+    few: int,
 ) -> None:
     state = DictState()
     expected: dict[bytes, KeyEntry] = {}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(key_buckets, "KEYS_PER_BUCKET", 2)
-        for batch in batches:
+        patch.setattr(bucket_count, "KEYS_PER_BUCKET", per_bucket)
+        patch.setattr(bucket_count, "MOST_KEYS_PER_BUCKET", 8 * per_bucket)
+        patch.setattr(bucket_count, "_FEW", few)
+        patch.setattr(bucket_count, "_ALWAYS_MOVED", most_moved)
+        patch.setattr(bucket_count, "_ALWAYS_MERGED", 1 + most_moved // 10)
+        for place, batch in enumerate(batches):
             changes = {key_bytes((number,)): kept for number, kept in batch.items()}
-            buckets = saved(state, changes)
+            if place == 0:
+                expected = {key: kept for key, kept in changes.items() if kept is not None}
+                as_once(state, expected, 1 << once_power)
+                continue
+            buckets = KeyBuckets("g", state, index_in(state))
+            some = {key: expected[key] for key in changes if key in expected}
+            assert dict(buckets.take(changes, -1, 0, 0)) == some
+            saved(state, changes)
             expected |= {key: kept for key, kept in changes.items() if kept is not None}
             for key in [key for key, kept in changes.items() if kept is None]:
                 expected.pop(key, None)
-            assert dict(buckets.take([], -1, 0, 0, also="all")) == expected
-            some = [key for key in changes if key in expected]
-            buckets = KeyBuckets("g", state, index_in(state))
-            assert dict(buckets.take(changes, -1, 0, 0)) == {key: expected[key] for key in some}
-            due = {
-                key
-                for key, kept in expected.items()
-                if kept.deadline_ms is not None and kept.deadline_ms <= 5
-            }
-            assert {key for key, _ in buckets.take([], 5, 0, 0)} == due
-            assert buckets.size_bytes == sum(len(v) for k, v in state.items() if k != "index")
+            check_equal(state, expected)
+
+
+# How many buckets there are
+
+
+@given(st.integers(0, 2**64 - 1), st.integers(1, 5_000))
+def test_a_key_moves_only_to_and_from_the_bucket_that_is_added(hashed: int, buckets: int) -> None:
+    place = bucket_place(hashed, buckets)
+    assert 0 <= place < buckets
+    assert bucket_place(hashed, buckets + 1) in {place, buckets}
+    assert origin(bucket_place(hashed, buckets + 1), buckets) == place
+    power = 1 << (buckets.bit_length() - 1)
+    assert bucket_place(hashed, power) == bucket_of(hashed, power)
+
+
+@given(st.lists(st.integers(0, 500), min_size=1, max_size=40), st.integers(0, 500))
+def test_no_batch_moves_many_keys(keys: list[int], puts: int) -> None:
+    held = np.array(keys, np.int64)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bucket_count, "_ALWAYS_MOVED", 700)
+        count = next_count(held, puts, puts)
+    split = {origin(number, len(keys)) for number in range(len(keys), count)}
+    assert sum(keys[number] for number in split) <= max(700 + 2 * puts, *keys)
+    merged = np.count_nonzero(held[count:])
+    assert merged <= 16 + puts // 8
+    wanted = max(1, -(-sum(keys) // KEYS_PER_BUCKET))
+    assert min(wanted, len(keys)) <= count <= max(wanted, len(keys))
+    if wanted > len(keys):
+        assert count > len(keys)
+
+
+def test_large_buckets_of_once_are_split_over_many_batches() -> None:
+    state = DictState()
+    keys: dict[bytes, KeyEntry] = dict.fromkeys(numbered(10_000), entry())
+    buckets = as_once(state, keys, 32)
+    counts = [32]
+    some: dict[bytes, KeyEntry | None] = dict(list(keys.items())[:100])
+    while len(buckets.index) < 10_000 // KEYS_PER_BUCKET:
+        state.accesses = 0
+        buckets = saved(state, some)
+        assert state.accesses < 300
+        counts.append(len(buckets.index))
+    assert 4 < len(counts) < 40
+    assert dict(buckets.take([], -1, 0, 0, also="all")) == keys
+
+
+def test_buckets_are_large_while_batches_touch_many_of_all_keys(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(bucket_count, "_FEW", 48)
+    state = DictState()
+    keys: dict[bytes, KeyEntry] = dict.fromkeys(numbered(10_000), entry())
+    everything: dict[bytes, KeyEntry | None] = dict(keys)
+    buckets = saved(state, everything)
+    assert len(buckets.index) == 10_000 // MOST_KEYS_PER_BUCKET + 1
+    some = dict(list(everything.items())[:100])
+    for _ in range(20):
+        buckets = saved(state, some)
+    assert len(buckets.index) == 10_000 // KEYS_PER_BUCKET + 1
+    for _ in range(20):
+        buckets = saved(state, everything)
+    # They are merged only where there are four times too many.
+    assert len(buckets.index) <= 2 * (10_000 // MOST_KEYS_PER_BUCKET + 1)
+    assert dict(buckets.take([], -1, 0, 0, also="all")) == keys
+
+
+def test_buckets_are_few_again_once_keys_are() -> None:
+    state = DictState()
+    keys = numbered(100 * KEYS_PER_BUCKET)
+    buckets = saved(state, dict.fromkeys(keys, entry()))
+    assert len(buckets.index) == 100
+    buckets = saved(state, dict.fromkeys(keys[20:]))
+    while len(buckets.index) > 2:
+        count = len(buckets.index)
+        buckets = saved(state, {keys[0]: entry()})
+        assert len(buckets.index) < count
+    assert dict(buckets.take([], -1, 0, 0, also="all")) == dict.fromkeys(keys[:20], entry())
+    assert set(state) <= {"index", "b0", "b1"}
+
+
+# What is not as it was written
+
+
+def test_a_bucket_that_is_lost_is_no_empty_one() -> None:
+    state = DictState()
+    saved(state, dict.fromkeys(numbered(10 * KEYS_PER_BUCKET), entry()))
+    state.delete("b3")
+    buckets = KeyBuckets("g", state, index_in(state))
+    with pytest.raises(LookupError, match="bucket 3"):
+        list(buckets.take([], 0, 0, 0, also="all"))
+
+
+@given(st.integers(0, 10_000), st.booleans(), st.sampled_from(["b3", "index"]))
+def test_a_value_that_is_cut_off_or_changed_is_told(place: int, is_cut: bool, name: str) -> None:  # noqa: FBT001
+    state = DictState()
+    keys = {key: KeyEntry(n, 1, b"%d" % n) for n, key in enumerate(numbered(480))}
+    saved(state, dict(keys))
+    data = bytearray(state[name])
+    place %= len(data)
+    data = data[:place] if is_cut else data
+    if not is_cut:
+        data[place] ^= 0xFF
+    state.put(name, bytes(data))
+    with pytest.raises(StateEncodingError):
+        dict(KeyBuckets("g", state, index_in(state)).take([], 0, 0, 0, also="all"))
+
+
+def test_columns_of_an_index_that_do_not_fit_are_told() -> None:
+    for columns in ([b""] * 5, [bytes(8)] * 4 + [bytes(16)]):
+        with pytest.raises(StateEncodingError):
+            read_index(pack(columns))
 
 
 @pytest.mark.parametrize(
