@@ -29,16 +29,16 @@ _ALWAYS_MERGED: Final = 16
 _PUTS_PER_MERGED: Final = 8
 
 
-def next_count(keys: Numbers, puts: int, touched: int) -> int:
+def next_count(keys: Numbers, puts: int, taken: int) -> int:
     """Return how many buckets there shall be.
 
     Args:
         keys: how many keys each bucket has.
         puts: how many keys this batch has put.
-        touched: how many it has put or removed.
+        taken: how many it has found.
     """
     every = int(keys.sum())
-    of_each = MOST_KEYS_PER_BUCKET if _FEW * touched >= every else KEYS_PER_BUCKET
+    of_each = MOST_KEYS_PER_BUCKET if _FEW * taken > every else KEYS_PER_BUCKET
     wanted = max(1, -(-every // of_each))
     if wanted > len(keys):
         return _grown(keys, wanted, _ALWAYS_MOVED + _MOVED_PER_PUT * puts)

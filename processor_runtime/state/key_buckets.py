@@ -43,7 +43,7 @@ class KeyBuckets:
     _changed: set[int] = field(default_factory=set)
     _hashes: dict[bytes, int] = field(default_factory=dict)
     _puts: int = 0
-    _removals: int = 0
+    _taken: int = 0
 
     def take(
         self,
@@ -90,8 +90,10 @@ class KeyBuckets:
                         chosen |= dict.fromkeys(bucket.older_than(older_than_layout))
                     if is_held[number]:
                         chosen |= dict.fromkeys(bucket.holding_back())
-                found = [(key, bucket.get(key)) for key in chosen]
-                yield from [(key, entry) for key, entry in found if entry is not None]
+                entries = [(key, bucket.get(key)) for key in chosen]
+                found = [(key, entry) for key, entry in entries if entry is not None]
+                self._taken += len(found)
+                yield from found
 
     def put(self, key: bytes, entry: KeyEntry | None) -> None:
         """Set the entry of a key; `None` removes it."""
@@ -100,9 +102,7 @@ class KeyBuckets:
         if entry is not None:
             bucket.put(key, entry)
             self._puts += 1
-        elif bucket.remove(key):
-            self._removals += 1
-        else:
+        elif not bucket.remove(key):
             return
         self._changed.add(number)
 
@@ -112,13 +112,13 @@ class KeyBuckets:
             return
         changed = list(self._changed)
         self.index.keys[changed] = [len(self._open[number]) for number in changed]
-        count = next_count(self.index.keys, self._puts, self._puts + self._removals)
+        count = next_count(self.index.keys, self._puts, self._taken)
         if count != len(self.index):
             self._resize(count)
         for numbers in _parts(sorted(self._changed)):
             self._write(numbers)
         self._changed.clear()
-        self._puts = self._removals = 0
+        self._puts = self._taken = 0
 
     @property
     def keys(self) -> int:
