@@ -22,9 +22,9 @@ from cep.matching.shapes import Detection, Shape
 from cep.nfa.chains import Chain, ChainColumns, FoundChains
 
 _AT_ONCE: Final = 4_096
-"""So many finds become objects at a time, and about so many are in a block."""
-_MOST_AT_ONCE: Final = 16_384
-"""About so many are in a block if several shapes have found them: each part costs something."""
+"""So many finds become objects at a time."""
+_IN_BLOCK: Final = 16_384
+"""About so many are in a block: what is done for a block takes a millisecond or more."""
 
 
 class Chaining(Protocol):
@@ -134,10 +134,9 @@ def by_moment(told: Iterator[Told]) -> Iterator[list[Detection]]:
 def blocks_of(found: Sequence[FoundColumns]) -> Iterator[FoundBlock]:
     """Yield what shapes have found, some thousand finds at a time, in order."""
     moments = np.sort(np.concatenate([each.moments for each in found])) if found else np.empty(0)
-    at_once = min(_AT_ONCE * len(found), _MOST_AT_ONCE)
     begin = 0
     while begin < len(moments):
-        last = moments[min(begin + at_once, len(moments)) - 1]
+        last = moments[min(begin + _IN_BLOCK, len(moments)) - 1]
         parts = [each.between(moments[begin], last) for each in found]
         yield FoundBlock([part for part in parts if len(part)])
         begin = int(np.searchsorted(moments, last, side="right"))

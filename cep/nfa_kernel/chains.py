@@ -14,7 +14,9 @@ from cep.nfa.chains import ChainBlock, ChainColumns, FoundChains
 from cep.nfa_kernel import arrays as at
 
 _AT_ONCE: Final = 200_000
-"""So many events of finds are laid out at a time, of one find all."""
+"""So many events of finds are laid out at a time as objects, of one find all."""
+_IN_COLUMNS: Final = 800_000
+"""So many at most are laid out in columns."""
 
 
 @compiled
@@ -75,11 +77,14 @@ class Chains:
 
     def columns(self, lasts: Ints) -> ChainColumns:
         """Return the events of finds; of finds at the end none, if they have too many together."""
-        begin, steps, events = chained(self._cells, in_one_piece(lasts), _AT_ONCE)
+        return self._columns(lasts, _IN_COLUMNS)
+
+    def _columns(self, lasts: Ints, most: int) -> ChainColumns:
+        begin, steps, events = chained(self._cells, in_one_piece(lasts), most)
         different, places = np.unique(events, return_inverse=True)
         new, held = self._events_of(different)
         return ChainColumns(begin, steps, places, new, held)
 
     def _laid_out(self, lasts: Ints, first: int) -> ChainBlock:
-        begin, steps, places, new, held = self.columns(lasts[first:])
+        begin, steps, places, new, held = self._columns(lasts[first:], _AT_ONCE)
         return ChainBlock(first, begin.tolist(), steps.tolist(), places.tolist(), new, held)

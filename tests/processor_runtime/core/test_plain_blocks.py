@@ -89,7 +89,7 @@ def blocks_of(finds: int) -> Iterator[list[bool]]:
     with machines_of("compiled"), pytest.MonkeyPatch.context() as patch:
         patch.setattr(PlainBlocks, "give_out", watched)
         patch.setattr(plain_blocks, "FEWEST_FINDS", 0)
-        patch.setattr(found_columns, "_AT_ONCE", finds or 4_096)
+        patch.setattr(found_columns, "_IN_BLOCK", finds or 4_096)
         yield taken
 
 
