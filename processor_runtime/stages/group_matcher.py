@@ -20,20 +20,18 @@ from cep.matching.found_columns import FoundBlock, blocks_of
 from cep.matching.key_state import EncodedKey, encode_keys
 from cep.matching.open_matches import OpenMatches, open_matches
 from cep.matching.shapes import Detection
-from cep.nfa.step_counts import StepCounts, StepEvent
 from contract.asked_keys import PARTIAL_MATCHES_TOLD
 from processor_runtime.rows.event_block import TIME, EventBlock, event_time_ms
 from processor_runtime.rows.key_hashing import key_bytes, key_values
 from processor_runtime.rules.compiled_group import CompiledGroup
 from processor_runtime.rules.rule_set import SelectorGroup
-from processor_runtime.schedule.interval import EndReason, Interval
 from processor_runtime.stages.encoded_group import matched_at_once
 from processor_runtime.stages.group_keys import GroupKeys
+from processor_runtime.stages.open_counts import OpenCounts, held_by
 from processor_runtime.stages.relevant_events import RelevantEvents, relevant_events
 from processor_runtime.stages.unusable_events import unusable
 from processor_runtime.state.group_header import (
     GroupHeader,
-    OpenSteps,
     StoppedRule,
     read_header,
     write_header,
@@ -66,21 +64,18 @@ class GroupMatcher:
     keys: GroupKeys = field(init=False)
     unusable: pl.DataFrame | None = None
     events_by_rule: Counter[str] = field(default_factory=Counter)
-    dropped: Counter[str] = field(default_factory=Counter)
+    open: OpenCounts = field(init=False)
     released: Counter[str] = field(default_factory=Counter)
     _compiled: CompiledGroup = field(init=False)
     _waiting: WaitingEvents = field(init=False)
     _keys: dict[tuple[Any, ...], bytes] = field(default_factory=dict)
     _at_once: "EncodedBatch | None" = None
-    _counts_before: Counter[tuple[str, str]] = field(default_factory=Counter)
-    _counts_after: Counter[tuple[str, str]] | None = None
-    _given_up: dict[str, dict[str, StepCounts]] = field(default_factory=dict)
-    _ended: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self._compiled = self.group.compiled
         self.header = read_header(self.state)
         self.keys = GroupKeys(self._compiled, self.state, self.header)
+        self.open = OpenCounts(self.group, self.header)
         self._waiting = WaitingEvents(self._compiled.id, self.state, self.header.waiting)
         known = [rule for rule in self.header.stopped if rule.rule_id in self._compiled.rules]
         self.header.stopped = known
@@ -108,7 +103,7 @@ class GroupMatcher:
         taken = self._take(parts, watermark_ms, every_key=closes)
         if not closes and (batch := self._matched_at_once(parts, taken, watermark_ms)):
             self._at_once = batch
-            self._counts_before, self._counts_after = batch.open_before, batch.open_after
+            self.open.before, self.open.after = batch.open_before, batch.open_after
             stopped = set(self._compiled.matcher.stopped_rules())
             yield from blocks_of(batch.found)
             self.stop(set(self._compiled.matcher.stopped_rules()) - stopped)
@@ -117,20 +112,20 @@ class GroupMatcher:
         yield from self._detections(parts, watermark_ms)
         if closes:
             yield from self._freed_at_the_end()
-        self._counts_after = self._count()
+        self.open.after = held_by(self._compiled)
 
     def stop(self, rules: Collection[str]) -> None:
         """Stop rules once everything has been matched."""
         if rules:
             self._restore_kept()
             self._compiled.matcher.stop(rules)
-            self._counts_after = None
+            self.open.after = None
 
     def save(self, watermark_ms: int, stopped: Iterable[StoppedRule]) -> None:
         """Keep the state for the next batch, and empty the matcher for the next shard."""
         self.header.stopped += stopped
         self.keys.save(self._encoded())
-        self.header.open_steps = self._open_steps()
+        self.header.open_steps = self.open.open_steps()
         self.header.processed_ms = max(self.header.processed_ms, watermark_ms)
         self.header.waiting = self._waiting.blocks
         self.header.buckets = self.keys.buckets.index
@@ -203,8 +198,8 @@ class GroupMatcher:
             yield found
 
     def _freed_at_the_end(self) -> Iterator[list[Detection]]:
-        for rule, steps in self._open_steps().items():
-            self._count_given_up(rule, steps)
+        for rule, steps in self.open.open_steps().items():
+            self.open.give_up(rule, steps)
         for found in self._compiled.matcher.end():
             self.released.update(match.rule for match in found)
             yield [match._replace(time_ms=event_time_ms(match.last_event)) for match in found]
@@ -225,27 +220,12 @@ class GroupMatcher:
 
         Of a rule that has failed nothing more is wanted.
         """
-        given_up = [rule for rule in ending if not _has_failed(self.group.intervals[rule])]
-        still_open = self._open_steps()
-        for rule in ending:
-            self._count_given_up(rule, still_open.get(rule, {}))
+        given_up = [rule for rule in ending if not self.open.has_failed(rule)]
+        self.open.end(ending)
         matcher = self._compiled.matcher
         found = matcher.release(matcher.select(given_up), time_ms)
         self.released.update(match.rule for match in found)
-        self._ended.update(ending)
         return found
-
-    def _count_given_up(self, rule: str, steps: Mapping[str, int]) -> None:
-        """Count what a rule has open, by step, as ended with it or by what it was stopped for."""
-        matcher = self._compiled.matcher
-        is_stopped = _has_failed(self.group.intervals[rule]) or matcher.is_stopped(rule)
-        what = StepEvent.STOPPED if is_stopped else StepEvent.DROPPED
-        if not is_stopped:
-            self.dropped[rule] += sum(steps.values())
-        of_rule = self._given_up.setdefault(rule, {})
-        for step, count in steps.items():
-            if step and count > 0:
-                of_rule.setdefault(step, StepCounts()).count(what, count)
 
     def _held_keys(self, watermark_ms: int) -> AlsoTaken:
         """Return whether rules end in this batch that may hold back matches, on any key."""
@@ -296,7 +276,7 @@ class GroupMatcher:
         for encoded_key, entry in taken:
             self.keys.restorer(entry.layout).restore(key_values(encoded_key), entry.data)
         matcher.keep_only(self.group.going_on(self.group.phases.at(self.header.processed_ms)))
-        self._counts_before = self._count()
+        self.open.before = held_by(self._compiled)
 
     def _restore_kept(self) -> None:
         """Put keys into the matcher as they are now, if they are only bytes."""
@@ -308,57 +288,7 @@ class GroupMatcher:
                 restorer.restore(key, encoded.data)
         self._at_once = None
 
-    # Partial matches
-
     def open_for(self, key: bytes) -> Mapping[str, OpenMatches]:
         """Return by rule what is open for a key that is asked about, before the state is saved."""
         matcher = self._compiled.matcher
         return open_matches(matcher, key_values(key), PARTIAL_MATCHES_TOLD, event_time_ms)
-
-    def step_counts(self, stopped: Iterable[StoppedRule]) -> dict[str, dict[str, StepCounts]]:
-        """Return the funnel of this batch by rule and step, before the state is saved.
-
-        Args:
-            stopped: the rules that were stopped in this batch: what they had open on keys that this
-                batch is not about is given up, too.
-        """
-        still_open = self._open_steps()
-        for rule in stopped:
-            self._count_given_up(rule.rule_id, still_open.get(rule.rule_id, {}))
-        counts = self._compiled.matcher.step_counts()
-        for name, steps in self._given_up.items():
-            of_rule = counts.setdefault(name, {})
-            for step, given_up in steps.items():
-                of_rule.setdefault(step, StepCounts()).add(given_up)
-        return counts
-
-    def partial_matches(self) -> dict[str, int]:
-        """Return how many partial matches are open by rule, from what has changed in this batch."""
-        return {rule: sum(steps.values()) for rule, steps in self._open_steps().items()}
-
-    def _open_steps(self) -> OpenSteps:
-        counts = Counter(
-            {
-                (rule, step): count
-                for rule, steps in self.header.open_steps.items()
-                for step, count in steps.items()
-            }
-        )
-        counts.update(self._count() if self._counts_after is None else self._counts_after)
-        counts.subtract(self._counts_before)
-        out = {rule.rule_id for rule in self.header.stopped} | self._ended
-        open_steps: OpenSteps = {}
-        for (rule, step), count in counts.items():
-            if count and rule in self._compiled.rules and rule not in out:
-                open_steps.setdefault(rule, {})[step] = count
-        return {rule: steps for rule, steps in open_steps.items() if sum(steps.values()) > 0}
-
-    def _count(self) -> Counter[tuple[str, str]]:
-        counts = Counter[tuple[str, str]]()
-        for shape in self._compiled.matcher.shapes:
-            counts.update(shape.open_steps())
-        return counts
-
-
-def _has_failed(interval: Interval) -> bool:
-    return interval.end_reason is EndReason.QUARANTINED

@@ -228,7 +228,7 @@ class ShardMatcher:
         for rule_id, count in group.compiled.matcher.counted_timeouts().items():
             self.status.rule(rule_id).timeouts += count
         stopped += self._limited(group, matcher, {rule.rule_id for rule in stopped})
-        for rule_id, steps in matcher.step_counts(stopped).items():
+        for rule_id, steps in matcher.open.funnel(stopped).items():
             self.status.rule(rule_id).steps = steps  # a rule has one key selector
         self.status.answers += [
             answer(each, group.compiled, matcher.open_for(each.key), self.clock) for each in asked
@@ -237,7 +237,7 @@ class ShardMatcher:
         suppressor.save(self.clock.complete_ms, self.clock.batch_id)
         for rule_id, count in matcher.events_by_rule.items():
             self.status.rule(rule_id).events += count
-        for rule_id, count in matcher.dropped.items():
+        for rule_id, count in matcher.open.dropped.items():
             self.status.rule(rule_id).dropped += count
         for rule_id, count in matcher.released.items():
             self.status.rule(rule_id).released += count
@@ -274,7 +274,7 @@ class ShardMatcher:
         if not group.compiled.shard_limits:
             return []
         stopped = []
-        for rule_id, count in matcher.partial_matches().items():
+        for rule_id, count in matcher.open.partial_matches().items():
             limit = group.compiled.shard_limits.get(rule_id)
             if limit is not None and count > limit and rule_id not in out:
                 remedy = "narrow the conditions, or add within, so that partial matches end"
