@@ -25,6 +25,8 @@ _AT_ONCE: Final = 4_096
 """So many finds become objects at a time."""
 _IN_BLOCK: Final = 16_384
 """About so many are in a block: what is done for a block takes a millisecond or more."""
+_MOST_IN_BLOCK: Final = 65_536
+"""About so many if several shapes have found them: it is done for each of them."""
 
 
 class Chaining(Protocol):
@@ -119,6 +121,15 @@ class FoundBlock:
 
     parts: Sequence[FoundColumns]
 
+    def __len__(self) -> int:
+        """Return the number of finds."""
+        return sum(map(len, self.parts))
+
+    def smaller(self) -> "Iterator[FoundBlock]":
+        """Yield blocks of fewer finds in its place; none if there are only some thousand."""
+        size = len(self) // 4
+        return blocks_of(self.parts, size) if size >= _AT_ONCE else iter(())
+
     def detections(self) -> Iterator[list[Detection]]:
         """Yield what each moment has brought; none of rules that have been stopped meanwhile."""
         return by_moment(heapq.merge(*(part.told() for part in self.parts), key=itemgetter(0)))
@@ -131,12 +142,14 @@ def by_moment(told: Iterator[Told]) -> Iterator[list[Detection]]:
             yield detections
 
 
-def blocks_of(found: Sequence[FoundColumns]) -> Iterator[FoundBlock]:
-    """Yield what shapes have found, some thousand finds at a time, in order."""
+def blocks_of(found: Sequence[FoundColumns], size: int | None = None) -> Iterator[FoundBlock]:
+    """Yield what shapes have found, some thousand finds or about so many at a time, in order."""
+    if size is None:
+        size = min(_IN_BLOCK * max(1, len(found)), _MOST_IN_BLOCK)
     moments = np.sort(np.concatenate([each.moments for each in found])) if found else np.empty(0)
     begin = 0
     while begin < len(moments):
-        last = moments[min(begin + _IN_BLOCK, len(moments)) - 1]
+        last = moments[min(begin + size, len(moments)) - 1]
         parts = [each.between(moments[begin], last) for each in found]
         yield FoundBlock([part for part in parts if len(part)])
         begin = int(np.searchsorted(moments, last, side="right"))

@@ -92,6 +92,10 @@ class GivingOut:
             for rows in at_once:
                 self.rows.add_many("match", rows)
                 yield from self.rows.full()
+        elif smaller := list(found.smaller()):
+            # It may have been only some of them, or all together were too large.
+            for block in smaller:
+                yield from self.chunks(block)
         else:
             for detections in found.detections():
                 yield from self._one_by_one(detections)

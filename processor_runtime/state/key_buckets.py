@@ -42,6 +42,7 @@ class KeyBuckets:
     _open: dict[int, KeyBucket] = field(default_factory=dict)
     _changed: set[int] = field(default_factory=set)
     _hashes: dict[bytes, int] = field(default_factory=dict)
+    _numbers: dict[bytes, int] = field(default_factory=dict)
     _puts: int = 0
     _taken: int = 0
 
@@ -143,10 +144,13 @@ class KeyBuckets:
         return None if layout == NEVER else layout
 
     def _number(self, key: bytes) -> int:
-        hashed = self._hashes.get(key)
-        if hashed is None:
-            hashed = self._hashes[key] = key_hash(self.group, key)
-        return self.index.place(hashed)
+        number = self._numbers.get(key)
+        if number is None:
+            hashed = self._hashes.get(key)
+            if hashed is None:
+                hashed = self._hashes[key] = key_hash(self.group, key)
+            number = self._numbers[key] = self.index.place(hashed)
+        return number
 
     def _bucket(self, number: int) -> KeyBucket:
         if number not in self._open:
@@ -179,6 +183,7 @@ class KeyBuckets:
         self.state.put_many({f"b{number}": None for number in gone})
         self._changed = {number for number in self._changed | emptied if number < count}
         self.index.resize(count)
+        self._numbers.clear()
         for bucket in moved:
             for key, entry in bucket.entries():
                 number = self._number(key)

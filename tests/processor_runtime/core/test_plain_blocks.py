@@ -162,6 +162,18 @@ def test_plain_matches_go_out_in_blocks(pattern: Document, select: dict[str, str
     assert {row.processor_id for rows, *_ in found for row in rows} == {"p'0", "p'1"}
 
 
+def test_a_block_that_is_too_large_goes_out_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules: list[tuple[Any, ...]] = [(PATTERNS[0], SELECTS[-1], {})]
+    with blocks_of(0):
+        one_by_one = told(MANY, rules, RowLimits(), {"match"}, 31)
+    monkeypatch.setattr(found_columns, "_AT_ONCE", 2)
+    monkeypatch.setattr(arrow_texts, "MOST_BYTES", 2_000)
+    with blocks_of(4_096) as taken:
+        assert told(MANY, rules, RowLimits(), {"match"}, 31) == one_by_one
+    assert not all(taken)
+    assert any(taken)
+
+
 def test_equal_matches_are_numbered_across_blocks() -> None:
     events = [event(name, 1_000) for name in "aaabbb"]
     steps = [
