@@ -33,9 +33,6 @@ from cep.nfa_kernel.entry_summaries import NO_DEADLINE, Summaries, Windows, summ
 from cep.nfa_kernel.entry_writing import PIECE_WIDTH, entries_of
 from cep.nfa_kernel.packed_values import Bytes
 
-Numbering = Sequence[int] | None
-"""By number of a shape in a layout its number now, or `GONE`; `None` if rules have other bits."""
-
 
 class Entry(NamedTuple):
     """What was written of a key, and the place of its layout among some."""
@@ -100,7 +97,7 @@ def encoded_keys(
     Args:
         keys: the keys.
         entries: of each, `NO_ENTRY` if it holds nothing.
-        numberings: of the layouts.
+        numberings: of the layouts, see `KeyRestorer.numbering`.
     """
     written = b"".join([entry.data for entry in entries])
     begins = np.cumsum([0, *(len(entry.data) for entry in entries)], dtype=np.int64)

@@ -52,6 +52,7 @@ from processor_runtime.stages.key_stage import EventCounts, KeyStage, KeyStageSe
 from processor_runtime.stages.shard_matcher import MatchSettings, ShardMatcher
 from processor_runtime.stages.shard_status import ShardStatus, read_status, write_status
 from processor_runtime.stages.unusable_events import FUTURE, MALFORMED
+from processor_runtime.state.memory import StateInMemory
 
 Event = Mapping[str, Any]
 """Columns of the stream by name; `MALFORMED` and `FUTURE` may be among them."""
@@ -62,7 +63,7 @@ Events = Sequence[Event] | pl.DataFrame
 _POSITIONS_PER_PARTITION = 1 << 40
 
 
-class DictState(dict[str, bytes]):
+class DictState(StateInMemory):
     """The state of a shard; counts how often it is asked."""
 
     accesses = 0
@@ -73,21 +74,11 @@ class DictState(dict[str, bytes]):
 
     def put(self, name: str, value: bytes) -> None:
         self.accesses += 1
-        self[name] = value
+        super().put(name, value)
 
     def delete(self, name: str) -> None:
         self.accesses += 1
-        self.pop(name, None)
-
-    def get_many(self, names: Sequence[str]) -> list[bytes | None]:
-        return [self.get(name) for name in names]
-
-    def put_many(self, changes: Mapping[str, bytes | None]) -> None:
-        for name, value in changes.items():
-            if value is None:
-                self.delete(name)
-            else:
-                self.put(name, value)
+        super().delete(name)
 
 
 class DictFiles(dict[str, bytes]):
