@@ -5,10 +5,12 @@ pinning ──► CheckpointFiles ──Hadoop's file system, through the JVM─
 Files are written under a temporary name and renamed, so that a reader finds a whole file or none.
 """
 
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 from pyspark.sql import SparkSession
+
+LOCAL_FILES: Final = "org.apache.hadoop.fs.LocalFileSystem"
 
 
 class CheckpointFiles:
@@ -27,6 +29,15 @@ class CheckpointFiles:
         self._root = self._path(checkpoint)
         self._files = self._root.getFileSystem(context.hadoopConfiguration())
         self._read_fully = jvm.org.apache.commons.io.IOUtils.toByteArray
+
+    @property
+    def is_local(self) -> bool:
+        """Whether they are on a local disk, and Hadoop's own class for it is in use.
+
+        Its rename replaces a file in one step; that of Hive, which Spark takes otherwise, refuses.
+        """
+        name: str = self._files.getClass().getName()
+        return name == LOCAL_FILES
 
     def read(self, name: str) -> bytes | None:
         """Return the content of a file, `None` if it does not exist.

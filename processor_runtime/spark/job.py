@@ -44,6 +44,7 @@ from processor_runtime.rows.row_limits import RowLimits
 from processor_runtime.rules.code_trial import CodeTrial
 from processor_runtime.rules.loading import RuleDefaults, row_limits
 from processor_runtime.spark.checkpoint_files import CheckpointFiles
+from processor_runtime.spark.checkpoint_writer import write_directly
 from processor_runtime.spark.job_query import JobQuery, StreamWatch
 from processor_runtime.spark.micro_batches import BatchDone, MicroBatches
 from processor_runtime.spark.plan.file_events import FileEvents
@@ -285,6 +286,7 @@ class StreamingJob:
             tells_events=self.job_file.tells_events,
         )
         fit_sources(parts.files, has_ticks=self.job_file.has_ticks)
+        write_directly(self.spark, parts.files)
         self.spark.conf.set("spark.sql.shuffle.partitions", str(parts.identity.shards))
         self._query = JobQuery(
             rows=self._rows(parts, events, time),

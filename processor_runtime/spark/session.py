@@ -17,6 +17,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from processor_runtime.secret_names import SENSITIVE_NAME
+from processor_runtime.spark.checkpoint_files import LOCAL_FILES
 from processor_runtime.spark.java_options import java_options
 
 _log = logging.getLogger("percept.job")
@@ -31,6 +32,8 @@ _SETTINGS: Final[Mapping[str, str]] = {
     ),
     # Only what a batch has changed is written for it, not the whole state.
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    # Not Hive's, whose rename does not replace a file; see `checkpoint_writer`.
+    "spark.hadoop.fs.file.impl": LOCAL_FILES,
     # A batch matches all that it has read; another one without events would find nothing more.
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",

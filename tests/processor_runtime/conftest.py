@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
+from processor_runtime.spark.checkpoint_files import LOCAL_FILES
 from processor_runtime.spark.class_archive import archive_options
 
 STATE_STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -41,6 +42,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.pyspark.python", sys.executable)
         .config("spark.python.worker.faulthandler.enabled", "true")
         .config("spark.python.unix.domain.socket.enabled", "true")
+        .config("spark.hadoop.fs.file.impl", LOCAL_FILES)  # as a job has it
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.streaming.stateStore.providerClass", STATE_STORE)
         .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))

@@ -8,6 +8,7 @@ batch, which is then written again to all of them.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import TracebackType
 from typing import Final, Self, assert_never
 
@@ -41,7 +42,7 @@ from processor_runtime.spark.sinks.webhook.sink import WebhookSink
 ROW_COLUMNS: Final = tuple(SCHEMA.names())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JobOutput:
     """One output: which rows it takes, and the sink that writes them.
 
@@ -54,12 +55,21 @@ class JobOutput:
     sink: OutputSink
     takes_lines: bool = False
 
+    @cached_property
     def selection(self) -> Column:
-        """Return the condition on rows."""
+        """The condition on rows, the same in all batches: each part of it is a call of Java."""
         wanted = F.col("kind").isin(*sorted(self.row_kinds))
         if self.side_tags:
             wanted |= (F.col("kind") == "side") & F.col("tag").isin(*sorted(self.side_tags))
         return wanted
+
+    def _wanted(self, rows: DataFrame) -> DataFrame:
+        columns = rows.columns
+        lines = (LINES,) if self.takes_lines and LINES in columns else ()
+        selected = rows.where(self.selection)
+        return (
+            selected if columns == [*ROW_COLUMNS, *lines] else selected.select(*ROW_COLUMNS, *lines)
+        )
 
     def write(self, rows: DataFrame, batch_id: int, row_counts: Mapping[str, int]) -> None:
         """Write what of a batch this output wants.
@@ -68,8 +78,7 @@ class JobOutput:
             OutputFailed: it could not be written.
         """
         try:
-            lines = (LINES,) if self.takes_lines and LINES in rows.columns else ()
-            wanted = rows.where(self.selection()).select(*ROW_COLUMNS, *lines)
+            wanted = self._wanted(rows)
             row_count = sum(row_counts.get(kind, 0) for kind in self.row_kinds)
             if self.side_tags and row_counts.get("side", 0):
                 # How many there are of each tag is not known; the rows are persisted.

@@ -3,9 +3,12 @@
 kind, tag, … , start_ms, end_ms, output, events, error ──► + start_time, end_time ──► JSON text
 """
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Final
 
+from pyspark import SparkContext
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - how PySpark's functions are named everywhere
 
@@ -39,16 +42,14 @@ _JSON_OPTIONS: Final = {
 def with_times(rows: DataFrame) -> DataFrame:
     """Return rows with start and end also as timestamps, columns in the documented order."""
     identity = [ROW_ID] if ROW_ID in rows.columns else []
-    return _timed(rows).select(*identity, *_COLUMNS)
+    return rows.withColumns(_times()).select(*identity, *_COLUMNS)
 
 
-def _timed(rows: DataFrame) -> DataFrame:
-    return rows.withColumns(
-        {
-            "start_time": F.timestamp_millis("start_ms"),
-            "end_time": F.timestamp_millis("end_ms"),
-        }
-    )
+def _times() -> dict[str, Column]:
+    return {
+        "start_time": F.timestamp_millis("start_ms"),
+        "end_time": F.timestamp_millis("end_ms"),
+    }
 
 
 def row_lines(rows: DataFrame) -> DataFrame:
@@ -56,11 +57,20 @@ def row_lines(rows: DataFrame) -> DataFrame:
 
     Those that are lines already stay so, and are some thousand in one row.
     """
-    timed = _timed(rows)
-    line = row_json(timed)
-    if LINES in rows.columns:
-        line = F.coalesce(F.col(LINES).cast("string"), line)
-    return timed.select(line.alias("value"))
+    return rows.select(_line(rows.sparkSession.sparkContext, has_lines=LINES in rows.columns))
+
+
+@lru_cache(maxsize=4)
+def _line(_context: SparkContext, *, has_lines: bool) -> Column:
+    """Return the column of `row_lines`, of which each part is a call of Java.
+
+    Args:
+        _context: whose Java process it is in.
+        has_lines: whether some rows are lines already.
+    """
+    times = _times()
+    line = _json([times[name].alias(name) if name in times else name for name in _PLAIN])
+    return (F.coalesce(F.col(LINES).cast("string"), line) if has_lines else line).alias("value")
 
 
 def row_json(timed_rows: DataFrame) -> Column:
@@ -71,8 +81,13 @@ def row_json(timed_rows: DataFrame) -> Column:
             numbers keep their digits and keys their order.
     """
     identity = [ROW_ID] if ROW_ID in timed_rows.columns else []
+    return _json([*identity, *_PLAIN])
+
+
+def _json(begin_with: Sequence[str | Column]) -> Column:
+    """Return rows as JSON, in which these columns come first."""
     # `kind` is never NULL, so there is always something in front of a comma.
-    plain = F.to_json(F.struct(*identity, *_PLAIN, F.lit(0).alias(_END)), _JSON_OPTIONS)
+    plain = F.to_json(F.struct(*begin_with, F.lit(0).alias(_END)), _JSON_OPTIONS)
     # To cut off the last sign Spark would count all signs, twice; and in no text of JSON is there a
     # quotation mark without a backslash before it.
     begin = F.replace(plain, F.lit(f',"{_END}":0}}'), F.lit(""))

@@ -22,8 +22,10 @@ class HadoopDirectory:
     def __init__(self, spark: SparkSession, path: str) -> None:
         java: Any = spark._jvm  # noqa: SLF001 - Hadoop's interface has no Python of its own
         hadoop = spark._jsc.hadoopConfiguration()  # noqa: SLF001 - as above
-        root = java.org.apache.hadoop.fs.Path(path)
+        # Each dot is a call of Java.
+        self._new_path = java.org.apache.hadoop.fs.Path
         self._java = java
+        root = self._new_path(path)
         self._files = root.getFileSystem(hadoop)
         self._root = self._files.makeQualified(root)
 
@@ -82,4 +84,4 @@ class HadoopDirectory:
         self.rename(aside, name)
 
     def _path(self, name: str) -> Any:
-        return self._java.org.apache.hadoop.fs.Path(self._root, name)
+        return self._new_path(self._root, name)
