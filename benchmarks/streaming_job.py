@@ -78,28 +78,29 @@ def throughput(spark: SparkSession, rules: int, rows: int, batches: int, shards:
         )
 
 
-def idle(spark: SparkSession, shards: int, batches: int = 12) -> None:
-    """Print how long a batch with one event takes, and one with none."""
+def idle(spark: SparkSession, shards: int, batches: int = 24) -> None:
+    """Print how long a batch with one event takes."""
     with tempfile.TemporaryDirectory(prefix="percept-bench-") as directory:
         place = Workplace(Path(directory, "job"), shards)
         place.publish(rules_of(1))
-        events = payments(batches + 1)
-        place.put(0, events[:1])
+        events = payments(batches)
+        for number in range(batches):
+            place.put(number, events[number : number + 1])
         durations: list[int] = []
+        ended: list[tuple[float, float]] = []
 
         def on_batch(job: StreamingJob, done: BatchDone) -> None:
             durations.append(done.status.batch_duration_ms or 0)
-            number = len(durations)
-            if number == 2 * batches:
+            ended.append((time.perf_counter(), cpu_seconds()))
+            if len(durations) == batches:
                 stop(job)
-            elif number % 2 == 0:  # a batch with an event is followed by one without
-                place.put(number, events[number // 2 : number // 2 + 1])
 
         place.run(spark, on_batch)
-        warm = durations[2 * WARM_UP_BATCHES :]
+        warm = list(pairwise(ended[batches // 2 :]))
         print(
-            f"  idle  {median(warm[0::2]):,.0f} ms a batch of one event, "
-            f"{median(warm[1::2]):,.0f} ms a batch of none",
+            f"  idle  a batch of one event {median(durations[batches // 2 :]):,.0f} ms, "
+            f"{1_000 * median(later[0] - earlier[0] for earlier, later in warm):,.0f} ms from one "
+            f"to the next, {median(later[1] - earlier[1] for earlier, later in warm):.2f} s of CPU",
             flush=True,
         )
 

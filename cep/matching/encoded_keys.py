@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -34,23 +33,13 @@ from cep.nfa_kernel.entry_writing import PIECE_WIDTH, entries_of
 from cep.nfa_kernel.packed_values import Bytes
 
 
-class Entry(NamedTuple):
-    """What was written of a key, and the place of its layout among some."""
-
-    data: bytes
-    layout: int
-
-
-NO_ENTRY: Final = Entry(b"", 0)
-
-
 @dataclass(frozen=True)
 class EncodedKeys:
     """What some keys hold.
 
     Args:
         keys: the keys.
-        written: their entries, one after the other.
+        written: where their entries are, among other things.
         parts: what each shape holds of each, see `entry_reading.parts_of`.
     """
 
@@ -60,7 +49,7 @@ class EncodedKeys:
 
     @cached_property
     def data(self) -> Bytes:
-        """The entries as an array."""
+        """What is written, as an array."""
         return np.frombuffer(self.written, np.uint8)
 
     @cached_property
@@ -90,23 +79,26 @@ class EncodedKeys:
 
 
 def encoded_keys(
-    keys: Sequence[Hashable], entries: Sequence[Entry], numberings: Sequence[Sequence[int]]
+    keys: Sequence[Hashable],
+    written: bytes,
+    spans: Ints,
+    layouts: Ints,
+    numberings: Sequence[Sequence[int]],
 ) -> EncodedKeys | None:
     """Return what was written of keys; `None` if it is not well formed.
 
     Args:
         keys: the keys.
-        entries: of each, `NO_ENTRY` if it holds nothing.
+        written: where their entries are.
+        spans: begin and end of each; where both are equal the key holds nothing.
+        layouts: of each, the place of its layout among the numberings.
         numberings: of the layouts, see `KeyRestorer.numbering`.
     """
-    written = b"".join([entry.data for entry in entries])
-    begins = np.cumsum([0, *(len(entry.data) for entry in entries)], dtype=np.int64)
-    layouts = np.array([entry.layout for entry in entries], np.int64)
     width = max(map(len, numberings), default=0)
     numbers = np.full((max(1, len(numberings)), width), NO_SHAPE, np.int64)
     for row, numbering in zip(numbers, numberings, strict=False):
         row[: len(numbering)] = numbering
-    parts, could = parts_of(np.frombuffer(written, np.uint8), begins, layouts, numbers)
+    parts, could = parts_of(np.frombuffer(written, np.uint8), spans, layouts, numbers)
     return EncodedKeys(keys, written, parts) if could else None
 
 

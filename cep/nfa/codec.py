@@ -144,12 +144,25 @@ def pack(payload: Any) -> bytes:
     Raises:
         StateEncodingError: a value is of a type that cannot be written.
     """
-    body = pack_values(payload)
-    return _MAGIC + bytes([FORMAT_VERSION]) + zlib.crc32(body).to_bytes(4, "big") + body
+    return sealed(pack_values(payload))
 
 
 def unpack(data: bytes) -> Any:
     """Return the payload that `pack` wrote.
+
+    Raises:
+        StateEncodingError: the bytes are corrupt or of a newer format.
+    """
+    return unpack_values(unsealed(data))
+
+
+def sealed(body: bytes) -> bytes:
+    """Return what `pack` makes of packed values."""
+    return _MAGIC + bytes([FORMAT_VERSION]) + zlib.crc32(body).to_bytes(4, "big") + body
+
+
+def unsealed(data: bytes) -> bytes:
+    """Return the packed values in what `pack` wrote.
 
     Raises:
         StateEncodingError: the bytes are corrupt or of a newer format.
@@ -167,7 +180,7 @@ def unpack(data: bytes) -> Any:
     body = data[_HEADER_BYTES:]
     if zlib.crc32(body) != int.from_bytes(data[len(_MAGIC) + 1 : _HEADER_BYTES], "big"):
         raise StateEncodingError("the encoded state is corrupt: its checksum does not fit")
-    return unpack_values(body)
+    return body
 
 
 def pack_values(payload: Any) -> bytes:

@@ -11,12 +11,15 @@ from cep.condition_code.tables import code_tables
 from cep.expression import Schema
 from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel.arrays import KeyArrays, KeyEvents, Tables, Uncertain
+from cep.nfa_kernel.bucket_rows import buckets_of, places_of, rows_of
 from cep.nfa_kernel.chains import chained
 from cep.nfa_kernel.compacting import Compacted, compacted
 from cep.nfa_kernel.entry_reading import PART_WIDTH, parts_of, spans_of, states_of
 from cep.nfa_kernel.entry_summaries import Windows, summaries_of
 from cep.nfa_kernel.entry_writing import PIECE_WIDTH, entries_of, payloads_of
 from cep.nfa_kernel.key_arrays import loaded
+from cep.nfa_kernel.key_hashes import key_hashes
+from cep.nfa_kernel.packed_values import Bytes
 from cep.nfa_kernel.walk import walk
 
 
@@ -46,14 +49,24 @@ def _compile_entries(keys: KeyArrays, kept: Compacted) -> None:
     none = np.zeros(1, np.int64)
     # As they come from elsewhere, and as compiled code makes them.
     empty, own = np.frombuffer(b"\x90", np.uint8), np.empty(0, np.uint8)
-    parts_of(empty[:0], none, none, np.zeros((1, 1), np.int64))
-    states_of(empty, np.zeros((0, 2), np.int64), 0, 0)
+    no_spans = np.zeros((0, 2), np.int64)
+    parts_of(empty[:0], no_spans, none, np.zeros((1, 1), np.int64))
+    states_of(empty, no_spans, 0, 0)
     events = np.zeros((len(spans_of(empty)), 3), np.int64)
     payloads_of(keys, kept, empty, empty, events)
     entries_of(np.zeros((0, PIECE_WIDTH), np.int64), 0, empty, own)
     windows = Windows(none[:0], none, none[:0], none[:0], none)
     for data in (empty, own):
         summaries_of(data, np.zeros((0, PART_WIDTH), np.int64), 0, windows, none[:0])
+    _compile_buckets(empty)
+
+
+def _compile_buckets(empty: Bytes) -> None:
+    none, no_spans = np.zeros(1, np.int64), np.zeros((0, 2), np.int64)
+    key_hashes(empty, no_spans, empty)
+    read = rows_of(empty, none, none[:0])
+    places_of(empty, read.rows, read.first, empty, no_spans, none[:0])
+    buckets_of(read.rows, none, empty, empty, empty)
 
 
 if __name__ == "__main__":

@@ -46,21 +46,21 @@ class States(NamedTuple):
 
 
 @compiled
-def parts_of(data: Bytes, begins: Ints, layouts: Ints, numbers: Ints) -> tuple[Ints, bool]:
+def parts_of(data: Bytes, spans: Ints, layouts: Ints, numbers: Ints) -> tuple[Ints, bool]:
     """Return what each shape holds of each key, and whether all entries are well formed.
 
     Args:
-        data: the entries, one after the other.
-        begins: where each begins; one more at the end.
+        data: where the entries are.
+        spans: begin and end of each; where both are equal the key holds nothing.
         layouts: under which layout each was written.
         numbers: by layout and number of a shape in it, its number now; `NO_SHAPE` if there is none,
             `GONE` if there is none any more.
 
     Rows are entry, shape, begin and end of a payload.
     """
-    parts, count = np.empty((len(begins) + 64, PART_WIDTH), np.int64), 0
-    for entry in range(len(begins) - 1):
-        place, most = begins[entry], begins[entry + 1]
+    parts, count = np.empty((len(spans) + 64, PART_WIDTH), np.int64), 0
+    for entry in range(len(spans)):
+        place, most = spans[entry, 0], spans[entry, 1]
         if place == most:
             continue
         shapes, place = read_array(data, place, most)

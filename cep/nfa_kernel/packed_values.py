@@ -21,12 +21,13 @@ MALFORMED: Final = -1
 MOST_BYTES_OF_NUMBER: Final = 9
 MOST_BYTES_OF_SIZE: Final = 5
 
+NULL: Final = 0xC0
+FALSE: Final = 0xC2
 TRUE: Final = 0xC3
 _LEAST_BELOW_0: Final = 0xE0
 _FIX_MAP: Final = 0x80
 _FIX_ARRAY: Final = 0x90
 _FIX_TEXT: Final = 0xA0
-_NULL: Final = 0xC0
 _NEVER_USED: Final = 0xC1
 _BYTES_8: Final = 0xC4
 _OTHER_8: Final = 0xC7
@@ -70,13 +71,13 @@ def end_of(data: Bytes, place: int, most: int) -> int:  # noqa: C901, PLR0912 - 
         sign = int(data[place])
         place += 1
         size, size_of_size = 0, 0
-        if sign < _FIX_MAP or sign >= _LEAST_BELOW_0 or sign == _NULL:
+        if sign < _FIX_MAP or sign >= _LEAST_BELOW_0 or sign == NULL:
             continue
         if sign < _FIX_ARRAY:
             left += 2 * (sign - _FIX_MAP)
         elif sign < _FIX_TEXT:
             left += sign - _FIX_ARRAY
-        elif sign < _NULL:
+        elif sign < NULL:
             size = sign - _FIX_TEXT
         elif sign == _NEVER_USED:
             return MALFORMED
@@ -162,6 +163,34 @@ def read_array(data: Bytes, place: int, most: int) -> tuple[int, int]:
 
 
 @in_place
+def read_bytes(data: Bytes, place: int, most: int) -> tuple[int, int]:
+    """Return where some bytes begin and end; both `MALFORMED` if there are none."""
+    if place >= most or not _BYTES_8 <= data[place] < _OTHER_8:
+        return MALFORMED, MALFORMED
+    width = 1 << (int(data[place]) - _BYTES_8)
+    begin = place + 1 + width
+    if begin > most:
+        return MALFORMED, MALFORMED
+    end = begin + unsigned_at(data, place + 1, width)
+    return (begin, end) if end <= most else (MALFORMED, MALFORMED)
+
+
+@in_place
+def _write_unsigned(data: Bytes, place: int, value: int, size: int) -> int:
+    for number in range(size):
+        data[place + number] = (value >> (8 * (size - 1 - number))) & 0xFF
+    return place + size
+
+
+@in_place
+def copied(source: Bytes, begin: int, end: int, data: Bytes, place: int) -> int:
+    """Copy some bytes; return where they end."""
+    for number in range(end - begin):
+        data[place + number] = source[begin + number]
+    return place + end - begin
+
+
+@in_place
 def write_int(data: Bytes, place: int, value: int) -> int:
     """Write an integer; return where it ends. There is room for `MOST_BYTES_OF_NUMBER`."""
     if _LEAST_BELOW_0 - 256 <= value < _FIX_MAP:
@@ -196,18 +225,13 @@ def write_array(data: Bytes, place: int, count: int) -> int:
 
 
 @in_place
-def _write_unsigned(data: Bytes, place: int, value: int, size: int) -> int:
-    for number in range(size):
-        data[place + number] = (value >> (8 * (size - 1 - number))) & 0xFF
-    return place + size
-
-
-@in_place
-def copied(source: Bytes, begin: int, end: int, data: Bytes, place: int) -> int:
-    """Copy some bytes; return where they end."""
-    for number in range(end - begin):
-        data[place + number] = source[begin + number]
-    return place + end - begin
+def write_bytes(data: Bytes, place: int, source: Bytes, begin: int, end: int) -> int:
+    """Write some bytes of a source; return where they end. Before them is a size."""
+    size = end - begin
+    width = 0 if size < 1 << 8 else 1 if size < 1 << 16 else 2
+    data[place] = _BYTES_8 + width
+    place = _write_unsigned(data, place + 1, size, 1 << width)
+    return copied(source, begin, end, data, place)
 
 
 @compiled

@@ -1,65 +1,92 @@
 """A whole batch of a selector group in compiled code, its keys going from bytes to bytes.
 
-    events of one phase · entries ──matched_at_once──► EncodedBatch, or None: then keys are restored
+    events of one phase · KeyColumns ──matched_at_once──► MatchedAtOnce, or None: restore the keys
 
 That is how nearly every batch goes. Keys are restored, and go through objects, where a phase
 begins or ends in the batch, a test or a key cannot be evaluated, a rule has a condition in Python,
 or rules were numbered otherwise when a key was written.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from cep.matching.event_columns import EventColumns
+from cep.matching.key_state import EncodedKey
 from cep.matching.shapes import EventKind
+from cep.nfa.codec import pack_values
+from processor_runtime.rows.key_hashing import key_values
 from processor_runtime.rules.rule_set import SelectorGroup
 from processor_runtime.stages.group_keys import GroupKeys
 from processor_runtime.stages.relevant_events import RelevantEvents
-from processor_runtime.state.key_bucket import KeyEntry
 
 if TYPE_CHECKING:
     from cep.matching.encoded_keys import EncodedKeys
     from cep.matching.encoded_shapes import EncodedBatch
-
-Taken = Sequence[tuple[bytes, KeyEntry]]
-"""Encoded keys and what is kept of them."""
+    from processor_runtime.state.key_columns import KeyColumns, PackedKeys
 
 
-def matched_at_once(  # noqa: PLR0913, PLR0917 - what a batch is about
+@dataclass(frozen=True, slots=True)
+class MatchedAtOnce:
+    """A batch that compiled code has matched, and its keys."""
+
+    batch: "EncodedBatch"
+    columns: "KeyColumns"
+
+    def save(self, kept: GroupKeys) -> None:
+        """Write what keys hold after the batch."""
+        from processor_runtime.state.key_columns import KeptEntries  # noqa: PLC0415 - as below
+
+        now = self.batch.kept
+        data = np.frombuffer(now.written, np.uint8)
+        summaries = now.summaries
+        entries = KeptEntries(data, now.begins, summaries.deadlines_ms, summaries.hold_back)
+        kept.save_columns(self.columns, entries)
+
+    def encoded(self) -> Iterator[tuple[bytes, EncodedKey | None]]:
+        """Yield each key as bytes, and its state; `None` if it holds nothing."""
+        for number, (_, state) in enumerate(self.batch.kept.encoded()):
+            yield self.columns.key(number), state
+
+
+def matched_at_once(
     group: SelectorGroup,
     kept: GroupKeys,
     parts: Sequence[RelevantEvents],
-    keys: Mapping[tuple[Any, ...], bytes],
-    taken: Taken,
     span_ms: tuple[int, int],
-) -> "EncodedBatch | None":
+) -> MatchedAtOnce | None:
     """Match a batch; `None` if it cannot be done so, with nothing changed.
 
     Args:
         group: the rules.
-        kept: how keys of the group are written.
+        kept: the keys of the group.
         parts: its events, one part at most.
-        keys: the keys of the batch with their bytes, those with events first, in their order.
-        taken: what is kept of them.
         span_ms: from the time of the batch before to that of this one.
+
+    Raises:
+        LookupError: the state has lost something.
+        StateEncodingError: it is corrupt.
     """
     first, last = map(group.phases.at, span_ms)
     if first != last or any(part.phase != first or part.failing for part in parts):
         return None
-    size = sum(len(part.events) for part in parts) + len(taken)
+    until_ms = span_ms[1]
+    size = sum(len(part.events) for part in parts) + kept.buckets.keys_near_due(until_ms)
     encoded = group.compiled.at_once.encoded(size)
     if encoded is None:
         return None
-    held = _held(kept, keys, taken)
+    events = _events(group, parts)
+    columns = kept.take_columns(_packed(events.keys), until_ms)
+    if columns is None:
+        return None
+    held = _held(kept, _Keys(events.keys, columns), columns)
     if held is None:
         return None
-    until_ms = span_ms[1]
-    due = {key for key, entry in taken if (entry.deadline_ms or until_ms + 1) <= until_ms}
-    is_due = np.fromiter((key in due for key in keys.values()), np.bool_, len(keys))
-    events = _events(group, parts)
-    return encoded.process(events, held, is_due, until_ms, group.going_on(first))
+    is_due = columns.due(until_ms)
+    batch = encoded.process(events, held, is_due, until_ms, group.going_on(first))
+    return None if batch is None else MatchedAtOnce(batch, columns)
 
 
 def _events(group: SelectorGroup, parts: Sequence[RelevantEvents]) -> EventColumns[EventKind]:
@@ -69,17 +96,54 @@ def _events(group: SelectorGroup, parts: Sequence[RelevantEvents]) -> EventColum
     return EventColumns(group.compiled.no_events, none, (), none, [], np.zeros(1, np.int64), none)
 
 
-def _held(
-    kept: GroupKeys, keys: Mapping[tuple[Any, ...], bytes], taken: Taken
-) -> "EncodedKeys | None":
-    """Return what is kept of keys; `None` if they have to be restored."""
+def _packed(keys: Sequence[tuple[Any, ...]]) -> "PackedKeys":
+    """Return keys as `key_bytes` writes each."""
     # Only here, as numba is an extra, and takes half a second to import.
-    from cep.matching.encoded_keys import NO_ENTRY, Entry, encoded_keys  # noqa: PLC0415
+    from cep.nfa_kernel.entry_reading import spans_of  # noqa: PLC0415
+    from processor_runtime.state.key_columns import PackedKeys  # noqa: PLC0415
 
-    numbers = {number: place for place, number in enumerate({each.layout for _, each in taken})}
-    numberings = [kept.restorer(number).numbering for number in numbers]
+    data = np.frombuffer(pack_values([list(key) for key in keys]), np.uint8)
+    return PackedKeys(data, spans_of(data))
+
+
+def _held(kept: GroupKeys, keys: "_Keys", columns: "KeyColumns") -> "EncodedKeys | None":
+    """Return what is kept of keys; `None` if they have to be restored."""
+    from cep.matching.encoded_keys import encoded_keys  # noqa: PLC0415 - as above
+
+    spans, layouts = columns.entries()
+    has_bytes = spans[:, 1] > spans[:, 0]
+    numbers, of_entries = np.unique(layouts[has_bytes], return_inverse=True)
+    numberings = [kept.restorer(number).numbering for number in numbers.tolist()]
     known = [each for each in numberings if each is not None]
     if len(known) < len(numberings):
         return None
-    entries = {key: Entry(each.data, numbers[each.layout]) for key, each in taken}
-    return encoded_keys(list(keys), [entries.get(key, NO_ENTRY) for key in keys.values()], known)
+    layouts[has_bytes] = of_entries
+    return encoded_keys(keys, columns.joined, spans, layouts, known)
+
+
+class _Keys(Sequence[Hashable]):
+    """The keys of a batch: of those that no event has few are ever looked at."""
+
+    def __init__(self, of_events: Sequence[tuple[Any, ...]], columns: "KeyColumns") -> None:
+        self._of_events = of_events
+        self._columns = columns
+        self._count = len(columns)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> Hashable: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Hashable]: ...
+
+    def __getitem__(self, index: int | slice) -> Hashable | Sequence[Hashable]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(self._count))]
+        try:
+            return self._of_events[index]
+        except IndexError:
+            if index >= self._count:
+                raise
+        return key_values(self._columns.key(index))

@@ -9,7 +9,7 @@ entry was written under it.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from cep.matching.key_state import EncodedKey, KeyRestorer, layout
 from cep.nfa.codec import pack, unpack
@@ -19,6 +19,9 @@ from processor_runtime.state.group_header import GroupHeader
 from processor_runtime.state.key_bucket import KeyEntry
 from processor_runtime.state.key_buckets import AlsoTaken, KeyBuckets
 from processor_runtime.state.keyed_state import KeyedState
+
+if TYPE_CHECKING:
+    from processor_runtime.state.key_columns import KeptEntries, KeyColumns, PackedKeys
 
 _BUCKETS_SWEPT: Final = 48
 """How many buckets per batch are rid of what replaced and deleted rules have left in them."""
@@ -60,6 +63,24 @@ class GroupKeys:
                 entry = KeyEntry(encoded.deadline_ms, number, encoded.data, encoded.holds_back)
             self.buckets.put(key, entry)
         self.buckets.save()
+        self._forget_layouts()
+
+    def take_columns(self, keys: "PackedKeys", until_ms: int) -> "KeyColumns | None":
+        """Return the same in columns, but for others; `None` if only Python can read what is kept.
+
+        They are to be saved by `save_columns`.
+        """
+        from processor_runtime.state.key_columns import (  # noqa: PLC0415 - needs numba, an extra
+            BucketPlace,
+            taken,
+        )
+
+        place = BucketPlace(self.compiled.id, self.state, self.header.buckets)
+        return taken(place, keys, until_ms, self.layout_number(), _BUCKETS_SWEPT)
+
+    def save_columns(self, columns: "KeyColumns", kept: "KeptEntries") -> None:
+        """Write what keys hold after the batch."""
+        columns.save(kept, self.layout_number())
         self._forget_layouts()
 
     def restorer(self, number: int) -> KeyRestorer:

@@ -11,7 +11,7 @@ that were only held back by these come out, and only then events of the next pha
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -25,7 +25,7 @@ from processor_runtime.rows.event_block import TIME, EventBlock, event_time_ms
 from processor_runtime.rows.key_hashing import key_bytes, key_values
 from processor_runtime.rules.compiled_group import CompiledGroup
 from processor_runtime.rules.rule_set import SelectorGroup
-from processor_runtime.stages.encoded_group import matched_at_once
+from processor_runtime.stages.encoded_group import MatchedAtOnce, matched_at_once
 from processor_runtime.stages.group_keys import GroupKeys
 from processor_runtime.stages.open_counts import OpenCounts, held_by
 from processor_runtime.stages.relevant_events import RelevantEvents, relevant_events
@@ -40,9 +40,6 @@ from processor_runtime.state.key_bucket import KeyEntry
 from processor_runtime.state.key_buckets import AlsoTaken
 from processor_runtime.state.keyed_state import KeyedState
 from processor_runtime.state.waiting_events import WaitingEvents
-
-if TYPE_CHECKING:
-    from cep.matching.encoded_shapes import EncodedBatch
 
 
 @dataclass(slots=True)
@@ -69,7 +66,7 @@ class GroupMatcher:
     _compiled: CompiledGroup = field(init=False)
     _waiting: WaitingEvents = field(init=False)
     _keys: dict[tuple[Any, ...], bytes] = field(default_factory=dict)
-    _at_once: "EncodedBatch | None" = None
+    _at_once: MatchedAtOnce | None = None
 
     def __post_init__(self) -> None:
         self._compiled = self.group.compiled
@@ -100,15 +97,14 @@ class GroupMatcher:
             events = self._with_columns(events)
         parts = [] if events is None else list(relevant_events(self.group, events))
         self._count_events(parts)
-        taken = self._take(parts, watermark_ms, every_key=closes)
-        if not closes and (batch := self._matched_at_once(parts, taken, watermark_ms)):
-            self._at_once = batch
+        if not closes and (at_once := self._matched_at_once(parts, watermark_ms)):
+            self._at_once, batch = at_once, at_once.batch
             self.open.before, self.open.after = batch.open_before, batch.open_after
             stopped = set(self._compiled.matcher.stopped_rules())
             yield from blocks_of(batch.found)
             self.stop(set(self._compiled.matcher.stopped_rules()) - stopped)
             return
-        self._restore(taken)
+        self._restore(self._take(parts, watermark_ms, every_key=closes))
         yield from self._detections(parts, watermark_ms)
         if closes:
             yield from self._freed_at_the_end()
@@ -124,7 +120,10 @@ class GroupMatcher:
     def save(self, watermark_ms: int, stopped: Iterable[StoppedRule]) -> None:
         """Keep the state for the next batch, and empty the matcher for the next shard."""
         self.header.stopped += stopped
-        self.keys.save(self._encoded())
+        if self._at_once is not None:
+            self._at_once.save(self.keys)
+        else:
+            self.keys.save(self._encoded())
         self.header.open_steps = self.open.open_steps()
         self.header.processed_ms = max(self.header.processed_ms, watermark_ms)
         self.header.waiting = self._waiting.blocks
@@ -133,12 +132,9 @@ class GroupMatcher:
         self._compiled.matcher.clear()
 
     def _encoded(self) -> Iterator[tuple[bytes, EncodedKey | None]]:
-        """Yield the keys of the batch as bytes, with what they hold now."""
-        if self._at_once is not None:
-            states = (state for _, state in self._at_once.kept.encoded())
-        else:
-            encoded = dict(encode_keys(self._compiled.matcher, self._keys.keys()))
-            states = (encoded.get(key) for key in self._keys)
+        """Yield the keys of the batch as bytes, with what the matcher holds of them."""
+        encoded = dict(encode_keys(self._compiled.matcher, self._keys.keys()))
+        states = (encoded.get(key) for key in self._keys)
         return zip(self._keys.values(), states, strict=True)
 
     @property
@@ -260,14 +256,13 @@ class GroupMatcher:
     def _matched_at_once(
         self,
         parts: Sequence[RelevantEvents],
-        taken: Sequence[tuple[bytes, KeyEntry]],
         watermark_ms: int,
-    ) -> "EncodedBatch | None":
+    ) -> MatchedAtOnce | None:
         """Match the whole batch in compiled code; `None` if it has to go another way."""
         if self.asked or len(parts) > 1:
             return None
         span = self.header.processed_ms, watermark_ms
-        return matched_at_once(self.group, self.keys, parts, self._keys, taken, span)
+        return matched_at_once(self.group, self.keys, parts, span)
 
     def _restore(self, taken: Iterable[tuple[bytes, KeyEntry]]) -> None:
         """Put keys into the matcher as they were when the batch began."""
@@ -283,9 +278,11 @@ class GroupMatcher:
         if self._at_once is None:
             return
         restorer = self.keys.restorer(self.keys.layout_number())
-        for key, encoded in self._at_once.kept.encoded():
+        for key, encoded in self._at_once.encoded():
+            values = key_values(key)
+            self._keys[values] = key
             if encoded is not None:
-                restorer.restore(key, encoded.data)
+                restorer.restore(values, encoded.data)
         self._at_once = None
 
     def open_for(self, key: bytes) -> Mapping[str, OpenMatches]:

@@ -71,11 +71,35 @@ class BucketIndex:
         """Return the bucket, from 0, of a hashed key within its shard."""
         return bucket_place(hashed, len(self.keys))
 
+    def places(self, hashes: npt.NDArray[np.uint64]) -> Numbers:
+        """Return the bucket of each of some hashed keys."""
+        low = (hashes & np.uint64(0xFFFF_FFFF)).astype(np.int64)
+        power = 1 << (len(self).bit_length() - 1)
+        wide: Numbers = low & (2 * power - 1)
+        return np.where(wide < len(self), wide, wide & (power - 1))
+
+    def due(self, until_ms: int) -> Flags:
+        """Return in which buckets windows close up to a time."""
+        flags: Flags = self.deadlines_ms <= min(until_ms, NEVER - 1)
+        return flags
+
+    def to_sweep(self, older_than_layout: int, most: int) -> Flags:
+        """Return in which buckets something is of an older layout, of so many buckets at most."""
+        flags: Flags = self.oldest_layouts < older_than_layout
+        flags[np.flatnonzero(flags)[max(most, 0) :]] = False
+        return flags
+
     def set_summaries(self, numbers: Sequence[int], summaries: Iterable[BucketSummary]) -> None:
         """Set the entries of some buckets."""
         new = BucketIndex.of(summaries)
         for mine, its in zip(self.columns(), new.columns(), strict=True):
             mine[list(numbers)] = its
+
+    def empty(self, numbers: Sequence[int]) -> None:
+        """Let some buckets have no keys."""
+        for mine, empty in zip(self.columns(), BucketIndex.of().columns(), strict=True):
+            mine[list(numbers)] = empty
+        self.hold_back[list(numbers)] = False
 
     def resize(self, count: int) -> None:
         """Have this many buckets: empty ones at the end are added, or gone."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from cep.nfa.codec import pack, unpack
+from cep.nfa.codec import pack_values, sealed, unpack, unsealed
 from processor_runtime.state.bucket_index import BucketSummary
 from processor_runtime.state.compression import compressed, uncompressed
 
@@ -30,6 +30,7 @@ class KeyEntry(NamedTuple):
     holds_back: bool = True
 
 
+_LIST_OF_FIVE: Final = b"\x95"
 _SEARCHES: Final = 4
 """From so many on, knowing all places is cheaper than looking for each."""
 
@@ -74,8 +75,11 @@ class KeyBucket:
 
     def write(self) -> bytes:
         """Return the bucket as bytes."""
+        return written(pack_values(self._content()))
+
+    def _content(self) -> list[Any]:
         layouts, hold_back = _once(self.layouts), _once(self.hold_back)
-        return compressed(pack([self.keys, self.deadlines_ms, layouts, self.data, hold_back]))
+        return [self.keys, self.deadlines_ms, layouts, self.data, hold_back]
 
     def __len__(self) -> int:
         """Return how many keys there are."""
@@ -185,6 +189,23 @@ class KeyBucket:
         self.layouts[place] = entry.layout
         self.data[place] = entry.data
         self.hold_back[place] = entry.holds_back
+
+
+def content_of(data: bytes) -> bytes:
+    """Return the list that a bucket is, packed, of what `write` wrote, or an earlier version.
+
+    Raises:
+        StateEncodingError: the bytes are corrupt.
+    """
+    content = unsealed(uncompressed(data))
+    if content.startswith(_LIST_OF_FIVE):
+        return content
+    return pack_values(KeyBucket.read(data)._content())  # noqa: SLF001 - of this module
+
+
+def written(content: bytes) -> bytes:
+    """Return a bucket as it is kept, of the list that it is, packed."""
+    return compressed(sealed(content))
 
 
 def _once(values: list[Any]) -> Any:

@@ -69,9 +69,8 @@ class KeyBuckets:
         for key in keys:
             wanted.setdefault(self._number(key), []).append(key)
         index = self.index
-        is_due = index.deadlines_ms <= min(due_ms, NEVER - 1)
-        is_swept = index.oldest_layouts < older_than_layout
-        is_swept[np.flatnonzero(is_swept)[max(sweep, 0) :]] = False
+        is_due = index.due(due_ms)
+        is_swept = index.to_sweep(older_than_layout, sweep)
         is_held = index.hold_back & (also == "holding back")
         is_wanted = np.full(len(index), also == "all")
         is_wanted[list(wanted)] = True
@@ -130,6 +129,10 @@ class KeyBuckets:
     def size_bytes(self) -> int:
         """How many bytes they take in the state."""
         return int(self.index.sizes_bytes.sum())
+
+    def keys_near_due(self, until_ms: int) -> int:
+        """Return how many keys there are in buckets in which a window closes up to a time."""
+        return int(self.index.keys[self.index.due(until_ms)].sum())
 
     @property
     def next_deadline_ms(self) -> int | None:

@@ -150,22 +150,23 @@ def test_of_an_entry_shapes_are_told_apart() -> None:
     entries = [pack_values([[0, payloads[0]], [2, payloads[1]]]), b"", pack_values([[1, [3]]])]
     data = as_array(b"".join(entries))
     begins = np.cumsum([0, *map(len, entries)])
+    spans = np.stack([begins[:-1], begins[1:]], axis=1)
     layouts = np.zeros(3, np.int64)
     numbers = np.array([[4, 0, reading.GONE]])
-    parts, could = reading.parts_of(data, begins, layouts, numbers)
+    parts, could = reading.parts_of(data, spans, layouts, numbers)
     assert could
     assert parts[:, :2].tolist() == [[0, 4], [2, 0]]
     begin, end = parts[0, 2:].tolist()
     assert unpack_values(data[begin:end].tobytes()) == payloads[0]
     numbers = np.array([[4, reading.NO_SHAPE, 5]])
-    assert not reading.parts_of(data, begins, layouts, numbers)[1]
-    assert not reading.parts_of(data, begins, layouts, numbers[:, :1].copy())[1]
+    assert not reading.parts_of(data, spans, layouts, numbers)[1]
+    assert not reading.parts_of(data, spans, layouts, numbers[:, :1].copy())[1]
 
 
 @given(st.binary(max_size=40))
 def test_nothing_is_read_beside_the_bytes_there_are(data: bytes) -> None:
-    begins, layouts = np.array([0, len(data)]), np.zeros(1, np.int64)
-    parts, could = reading.parts_of(as_array(data), begins, layouts, np.zeros((1, 3), np.int64))
+    spans, layouts = np.array([[0, len(data)]]), np.zeros(1, np.int64)
+    parts, could = reading.parts_of(as_array(data), spans, layouts, np.zeros((1, 3), np.int64))
     for _, _, begin, end in parts.tolist() if could else ():
         copy_of(data[begin:end])
     copy_of(data)

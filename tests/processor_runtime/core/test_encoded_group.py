@@ -233,7 +233,13 @@ def test_a_window_whose_end_does_not_fit_is_left_to_the_interpreter() -> None:
 
 
 def test_nothing_is_compiled_in_a_batch() -> None:
-    from cep.nfa_kernel import entry_reading, entry_summaries, entry_writing  # noqa: PLC0415
+    from cep.nfa_kernel import (  # noqa: PLC0415
+        bucket_rows,
+        entry_reading,
+        entry_summaries,
+        entry_writing,
+        key_hashes,
+    )
 
     looks_back = sequence("ab", within_ms=20)
     looks_back["steps"][1]["where"] = "name = 'b' AND price > a.price"
@@ -249,8 +255,12 @@ def test_nothing_is_compiled_in_a_batch() -> None:
         entry_reading.spans_of,
         entry_writing.payloads_of,
         entry_writing.entries_of,
+        bucket_rows.rows_of,
+        bucket_rows.places_of,
+        bucket_rows.buckets_of,
+        key_hashes.key_hashes,
         entry_summaries.summaries_of,
     ]
     known = [len(function.signatures) for function in functions]
     # Bytes come from elsewhere, read only, or are what compiled code has written.
-    assert known == [1, 1, 1, 1, 1, 2]
+    assert known == [1, 1, 1, 1, 1, 1, 1, 1, 1, 2]
