@@ -91,6 +91,18 @@ class RowLines(Sequence[OutputRow]):
         return self._count
 
     @property
+    def size_bytes(self) -> int:
+        """How many bytes the lines have."""
+        size: int = self._lines.size
+        return size
+
+    @property
+    def text(self) -> bytes:
+        """The lines."""
+        text: bytes = self._lines.to_pybytes()
+        return text
+
+    @property
     def batch(self) -> pa.RecordBatch:
         """One row of `ARROW_SCHEMA`, all lines in it."""
         borders = pa.py_buffer(np.array([0, self._lines.size], np.int32))

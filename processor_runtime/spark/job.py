@@ -18,6 +18,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
+from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -67,6 +68,8 @@ from processor_runtime.spark.worker_deaths import BatchUndone
 from processor_runtime.stages.shard_matcher import MatchSettings
 
 _log = logging.getLogger("percept.job")
+_MOST_BYTES_IN_HAND: Final = 8_000_000
+"""Of lines of a batch; of more Spark's tasks write files faster than this process."""
 
 
 class StreamMismatch(ValueError):
@@ -323,6 +326,7 @@ class StreamingJob:
                 self.job_file.row_kinds,
                 fails_on_error=self.job_file.on_error == "fail",
                 writes_lines=self._writes_lines(),
+                most_bytes_in_hand=self._most_bytes_in_hand(parts.identity.shards),
             ),
             by_clock=time.column is None,
         )
@@ -335,6 +339,11 @@ class StreamingJob:
         """Whether rows are only written as lines, of which a file may have any number."""
         most = self.spark.conf.get("spark.sql.files.maxRecordsPerFile", "0")
         return most == "0" and are_plain_lines(self.job_file.outputs)
+
+    def _most_bytes_in_hand(self, shards: int) -> int:
+        """Return how many bytes of lines of a shard this process writes without Spark."""
+        has_options = any(each.options for each in self.job_file.outputs if each.type == "json")
+        return 0 if has_options or not self._writes_lines() else _MOST_BYTES_IN_HAND // shards
 
     def _time_rules(self, stream: StreamDefinition) -> TimeRules:
         if self.job_file.time.by == "processing":

@@ -28,6 +28,7 @@ from processor_runtime.driver.job_status import JobStatus
 from processor_runtime.driver.offset_log import planned_batch
 from processor_runtime.driver.pinning import BatchPins, Pin, failed_versions
 from processor_runtime.rows.output_rows import OutputRow
+from processor_runtime.rows.row_columns import LINES
 from processor_runtime.rules.alerts import budgets_of, groupings_of
 from processor_runtime.schedule.timeline import Timeline
 from processor_runtime.spark.batch_frame import BatchFrame
@@ -54,7 +55,9 @@ _log = logging.getLogger("percept.job")
 class Outputs(Protocol):
     """Where rows go; see `sinks.JobOutputs`."""
 
-    def write(self, rows: DataFrame, batch_id: int, row_counts: Any) -> None:
+    def write(
+        self, rows: DataFrame, batch_id: int, row_counts: Any, lines: Sequence[bytes]
+    ) -> None:
         """Write a batch to every output that wants some of it."""
 
 
@@ -162,7 +165,7 @@ class MicroBatches:
     ) -> tuple[list[ShardStatus], AlertState]:
         """Evaluate a batch that is pinned, and write what came out."""
         with times.part("read and match"):
-            statuses = self._evaluated(frame, times.batch_id)
+            statuses, lines = self._evaluated(frame, times.batch_id)
         row_counts = Counter[str](row.kind for row in told)
         for status in statuses:
             row_counts.update(status.row_kinds)
@@ -171,7 +174,7 @@ class MicroBatches:
             alerts = self._alerted(pin, statuses, rows, row_counts)
         rows.add(told)
         with times.part("write outputs"):
-            self.outputs.write(rows.frame, times.batch_id, row_counts)
+            self.outputs.write(rows.frame, times.batch_id, row_counts, lines)
         if self.tells_events:
             self._keep_failed_events(frame, pin.timeline, statuses)
         return statuses, alerts
@@ -187,9 +190,9 @@ class MicroBatches:
             **failed_events(frame, failed_versions(timeline, statuses)),
         }
 
-    def _evaluated(self, frame: DataFrame, batch_id: int) -> list[ShardStatus]:
+    def _evaluated(self, frame: DataFrame, batch_id: int) -> tuple[list[ShardStatus], list[bytes]]:
         try:
-            statuses = _statuses(frame)
+            told = _told(frame)
         except (PySparkException, Py4JJavaError) as error:
             death = death_in(str(error), self.limits.call_seconds)
             if death is None:
@@ -197,7 +200,7 @@ class MicroBatches:
             raise BatchUndone(batch_id, death, error) from error
         if self.search.left_out is not None:
             raise BatchUndone(batch_id)
-        return statuses
+        return told
 
     def _alerted(
         self, pin: Pin, statuses: list[ShardStatus], rows: BatchFrame, row_counts: Counter[str]
@@ -276,15 +279,16 @@ class MicroBatches:
         )
 
 
-def _statuses(frame: DataFrame) -> list[ShardStatus]:
-    """Evaluate the batch and return what each shard tells."""
+def _told(frame: DataFrame) -> tuple[list[ShardStatus], list[bytes]]:
+    """Evaluate the batch and return what each shard tells, and lines that go with it."""
     try:
-        rows = frame.where(F.col("kind") == STATUS).select("output").collect()
+        rows = frame.where(F.col("kind") == STATUS).select("output", LINES).collect()
     except PythonException as error:
         if told := re.search(r"RuleFailed: (.*)", str(error)):
             raise RuleFailed(told.group(1)) from None
         raise
-    return [read_status(row.output) for row in rows]
+    lines = [bytes(row[LINES]) for row in rows if row[LINES] is not None]
+    return [read_status(row.output) for row in rows], lines
 
 
 def _failures(timeline: Timeline) -> str:

@@ -47,12 +47,14 @@ class MatchSettings:
 
     `wanted` are the kinds of rows some output takes. `fails_on_error` makes the first failing rule
     end the job, which is what FLIP-200 does; otherwise the rule is quarantined. `writes_lines` is
-    whether rows are only written as lines of JSON, and are best made as such.
+    whether rows are only written as lines of JSON, and are best made as such; of so many bytes of
+    them, in a shard, the driver takes care itself.
     """
 
     wanted: frozenset[str] = frozenset({"match", "timeout", "side", "late", "error"})
     fails_on_error: bool = False
     writes_lines: bool = False
+    most_bytes_in_hand: int = 0
 
 
 @dataclass(slots=True)

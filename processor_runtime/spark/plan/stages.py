@@ -19,6 +19,7 @@ from pyspark.sql.streaming.stateful_processor import (
     TimerValues,
 )
 
+from processor_runtime.rows.lines_in_hand import LinesInHand
 from processor_runtime.rows.output_rows import SCHEMA, OutputRow
 from processor_runtime.rows.row_columns import LINES, RowColumns, RowLines
 from processor_runtime.spark.plan.block_rows import (
@@ -38,7 +39,10 @@ from processor_runtime.stages.shard_matcher import MatchSettings, ShardMatcher
 from processor_runtime.stages.shard_status import write_status
 
 STATUS: Final = "status"
-"""Kind of the row with which each shard ends a batch; its `output` is a `ShardStatus`."""
+"""Kind of the row with which each shard ends a batch; its `output` is a `ShardStatus`.
+
+Its lines, if it has any, are matches that no other row is about; see `LinesInHand`.
+"""
 OUTPUT_DDL: Final = (
     "kind STRING, tag STRING, processor_id STRING, version INT, epoch BIGINT, key STRING, "
     "match_id STRING, start_ms BIGINT, end_ms BIGINT, output STRING, events STRING, error STRING"
@@ -148,15 +152,19 @@ class ShardProcessor(StatefulProcessor):
         clock, rules = self._rules.current(timers.getCurrentWatermarkInMs())
         clock = clock.having_read(received.counts.newest_ms)
         matcher = ShardMatcher(shard, rules, SparkState(self._values), clock, self._settings)
+        in_hand = LinesInHand(self._settings.most_bytes_in_hand)
         for rows in received.output_rows():
             matcher.rows.add(rows)
             yield from map(rows_as_pandas, matcher.rows.full())
-        yield from map(rows_as_pandas, matcher.match(received.blocks, received.questions))
+        for found in matcher.match(received.blocks, received.questions):
+            yield from map(rows_as_pandas, in_hand.sent(found))
         matcher.status.counts.add(received.counts)
         wake_ms = matcher.next_wake_ms if clock.goes_on_alone else None
         self._wake_at(wake_ms, clock.watermark_ms)
         status: Any = STATUS
-        yield rows_as_pandas([OutputRow(kind=status, output=write_status(matcher.status))])
+        told = rows_as_pandas([OutputRow(kind=status, output=write_status(matcher.status))])
+        told[LINES] = [in_hand.rest()]
+        yield told
 
     def _wake_at(self, wake_ms: int | None, watermark_ms: int) -> None:
         """Make Spark call the shard in the first batch whose watermark has reached `wake_ms`."""

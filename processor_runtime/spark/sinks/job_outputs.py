@@ -71,19 +71,35 @@ class JobOutput:
             selected if columns == [*ROW_COLUMNS, *lines] else selected.select(*ROW_COLUMNS, *lines)
         )
 
-    def write(self, rows: DataFrame, batch_id: int, row_counts: Mapping[str, int]) -> None:
-        """Write what of a batch this output wants.
+    def write(
+        self,
+        rows: DataFrame,
+        batch_id: int,
+        row_counts: Mapping[str, int],
+        lines: Sequence[bytes] = (),
+    ) -> None:
+        """Write what of a batch this output wants; see `JobOutputs.write`.
 
         Raises:
             OutputFailed: it could not be written.
         """
         try:
-            wanted = self._wanted(rows)
             row_count = sum(row_counts.get(kind, 0) for kind in self.row_kinds)
+            if isinstance(self.sink, FileSink):
+                own = lines if self.takes_lines and "match" in self.row_kinds else ()
+                row_count -= sum(each.count(b"\n") + 1 for each in own)
+                # To say which rows are wanted takes Spark some time.
+                if not row_count and not self.side_tags:
+                    self.sink.write(rows, batch_id, 0, own)
+                    return
+            wanted = self._wanted(rows)
             if self.side_tags and row_counts.get("side", 0):
                 # How many there are of each tag is not known; the rows are persisted.
                 row_count = wanted.count()
-            self.sink.write(wanted, batch_id, row_count)
+            if isinstance(self.sink, FileSink):
+                self.sink.write(wanted, batch_id, row_count, own)
+            else:
+                self.sink.write(wanted, batch_id, row_count)
         except Exception as error:  # noqa: BLE001 - raised again, named
             text = failure_text(error, self.sink.secrets)
             failed = OutputFailed(self.name, text, self.sink.remedy)
@@ -109,20 +125,29 @@ class JobOutputs:
     ) -> None:
         self.close()
 
-    def write(self, rows: DataFrame, batch_id: int, row_counts: Mapping[str, int]) -> None:
+    def write(
+        self,
+        rows: DataFrame,
+        batch_id: int,
+        row_counts: Mapping[str, int],
+        lines: Sequence[bytes] = (),
+    ) -> None:
         """Write a batch to every output that wants some of it.
 
         Args:
             rows: all rows of the batch, evaluated and persisted; other columns and kinds than those
                 of output rows are passed over.
             batch_id: its number.
-            row_counts: how many rows there are of each kind; what is left out has none.
+            row_counts: how many rows there are of each kind, with those that are only lines; what
+                is left out has none.
+            lines: matches that are not among the rows, as lines of JSON; each text is some of them,
+                without the end of the last. There are none unless all outputs take lines.
 
         Raises:
             OutputFailed: an output could not be written; those before it have been.
         """
         for output in self.outputs:
-            output.write(rows, batch_id, row_counts)
+            output.write(rows, batch_id, row_counts, lines)
 
     def close(self) -> None:
         """Let go of connections and threads, in the reverse order."""

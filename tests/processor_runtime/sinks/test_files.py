@@ -51,6 +51,22 @@ def test_a_line_of_json_has_the_columns_that_apply_and_json_in_them_as_it_is(
     )
 
 
+def test_lines_are_written_beside_rows_or_alone(spark: SparkSession, tmp_path: Path) -> None:
+    written = sink("json", tmp_path)
+    few = [b'{"kind":"match","key":["\xc3\xa9"]}\n{"kind":"match"}', b'{"kind":"match","n":3}']
+    written.write(frame(spark, late()), 0, 1, few)
+    written.write(frame(spark), 1, 0, few[1:])
+    written.write(frame(spark), 2, 0)
+    assert files_in(tmp_path, "batch=2/*") == []
+    assert (tmp_path / "batch=1" / "lines.json").read_bytes() == few[1] + b"\n"
+    assert [line["kind"] for line in lines(tmp_path)] == ["match"] * 3 + ["late", "match"]
+    assert lines(tmp_path)[0]["key"] == ["é"]
+    # Written again after a crash, it is there once.
+    again = sink("json", tmp_path)
+    again.write(frame(spark), 1, 0, few[1:])
+    assert len(lines(tmp_path)) == 5
+
+
 def test_rows_of_every_kind_are_json_lines(spark: SparkSession, tmp_path: Path) -> None:
     sink("json", tmp_path).write(frame(spark, match(), late(), error()), 0, 3)
     by_kind = {line["kind"]: line for line in lines(tmp_path)}

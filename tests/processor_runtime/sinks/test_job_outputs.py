@@ -1,5 +1,6 @@
 """Every output gets the rows it wants; one that fails is named, with what to do."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,28 @@ def test_an_output_gets_the_kinds_and_tags_it_asks_for_and_their_number(
     JobOutputs([wanting(kinds, sink)]).write(rows, 3, COUNTS | {"status": 1})
     assert sink.batches == [(3, len(given), given)]
     assert sink.columns == SCHEMA.names()
+
+
+def test_an_output_of_lines_gets_those_that_are_no_rows(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    given = [{"kinds": ["match", "late"]}, {"kinds": ["late"]}, {"kinds": ["match"]}]
+    outputs = [
+        output(type="json", path=str(tmp_path / str(number)), name=f"o{number}", **one)
+        for number, one in enumerate(given)
+    ]
+    lines = [b'{"kind":"match","n":1}\n{"kind":"match","n":2}', b'{"kind":"match","n":3}']
+    with create_sinks(outputs, surroundings()) as sinks:
+        sinks.write(frame(spark, late()), 0, {"match": 3, "late": 1}, lines)
+    kinds = [
+        sorted(
+            json.loads(line)["kind"]
+            for path in (tmp_path / str(number)).glob("batch=0/*.json")
+            for line in path.read_text("utf-8").splitlines()
+        )
+        for number in range(len(given))
+    ]
+    assert kinds == [["late", *["match"] * 3], ["late"], ["match"] * 3]
 
 
 def test_a_sink_that_fails_is_named_with_the_reason_and_what_to_do(spark: SparkSession) -> None:

@@ -48,7 +48,10 @@ class Collected:
 
     batches: dict[int, list[OutputRow]] = field(default_factory=dict)
 
-    def write(self, rows: DataFrame, batch_id: int, row_counts: Any) -> None:
+    def write(
+        self, rows: DataFrame, batch_id: int, row_counts: Any, lines: Sequence[bytes]
+    ) -> None:
+        assert not lines
         """Take the rows of a batch."""
         if row_counts.total():
             found = rows.where(F.col("kind") != STATUS).select(*SCHEMA).collect()

@@ -1,6 +1,6 @@
 """A job that writes JSON Lines only is given lines by its workers: the same as Spark writes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,6 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from cep.compiling import is_ready
 from processor_runtime.rows.output_rows import SCHEMA
 from processor_runtime.rows.row_columns import LINES
+from processor_runtime.spark import job as job_of_spark
+from processor_runtime.spark.plan.stages import STATUS
 from processor_runtime.spark.sinks.job_outputs import JobOutputs
 from tests.processor_runtime.spark.finished_job import job
 from tests.processor_runtime.written_rows import Row, written
@@ -83,20 +85,37 @@ def test_a_job_writes_the_lines_of_its_workers_as_spark_would(
     if not is_ready("cep.nfa_kernel"):
         pytest.skip("rules run in Python until they are compiled, see `make prepare`")
     chunks: list[int] = []
+    in_hand: list[int] = []
     write = JobOutputs.write
 
-    def watched(self: JobOutputs, rows: DataFrame, batch_id: int, row_counts: Any) -> None:
-        chunks.append(rows.where(f"{LINES} IS NOT NULL").count() if LINES in rows.columns else -1)
-        write(self, rows, batch_id, row_counts)
+    def watched(
+        self: JobOutputs, rows: DataFrame, batch_id: int, row_counts: Any, lines: Sequence[bytes]
+    ) -> None:
+        are_lines = f"{LINES} IS NOT NULL AND kind <> '{STATUS}'"
+        chunks.append(rows.where(are_lines).count())
+        in_hand.append(sum(map(len, lines)))
+        write(self, rows, batch_id, row_counts, lines)
 
     monkeypatch.setattr(JobOutputs, "write", watched)
     lines = run(spark, tmp_path / "lines", [{"kinds": MATCHES}])
-    assert max(chunks) > 0
+    assert (max(chunks), max(in_hand) > 0) == (0, True)
+    assert list((tmp_path / "lines" / "out").glob("batch=*/lines.json"))
+    in_hand.clear()
+    # Too many for this process to write.
+    monkeypatch.setattr(job_of_spark, "_MOST_BYTES_IN_HAND", 10_000)
+    many = run(spark, tmp_path / "many", [{"kinds": MATCHES}])
+    assert (max(chunks) > 0, max(in_hand)) == (True, 0)
+    chunks.clear()
+    # A codec is one of Spark's tasks.
+    packed = run(spark, tmp_path / "gz", [{"kinds": MATCHES, "options": {"compression": "none"}}])
+    assert (max(chunks) > 0, max(in_hand)) == (True, 0)
     chunks.clear()
     # An option of the writer leaves the lines to Spark.
     rows = run(spark, tmp_path / "rows", [{"kinds": MATCHES, "options": {"lineSep": "\n"}}])
-    assert max(chunks) <= 0
+    assert (max(chunks), max(in_hand)) == (0, 0)
     assert lines == rows
+    assert many == rows
+    assert packed == rows
     assert len(lines) > EVENTS / 2
     assert {row["processor_id"] for row in lines} == {"pair-0", "pair-1", "pair-2"}
     assert set(lines[0]) < {*SCHEMA.names(), "start_time", "end_time"}

@@ -83,5 +83,13 @@ class HadoopDirectory:
             stream.close()
         self.rename(aside, name)
 
+    def write_new(self, name: str, content: bytes) -> None:
+        """Write a new file, which readers may see before it is whole."""
+        stream = self._files.create(self._path(name), False)  # noqa: FBT003 - do not overwrite
+        try:
+            stream.write(bytearray(content))
+        finally:
+            stream.close()
+
     def _path(self, name: str) -> Any:
         return self._new_path(self._root, name)

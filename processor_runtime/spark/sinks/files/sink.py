@@ -1,5 +1,6 @@
 """JSON Lines and Parquet files, exactly once: each batch is one directory, published atomically."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from pyspark.sql import DataFrame
@@ -13,6 +14,7 @@ from processor_runtime.spark.sinks.row_columns import row_lines, with_times
 
 ROWS_PER_FILE: Final = 100_000
 
+_LINES: Final = "lines.json"
 _TEXT_SUFFIX: Final = ".txt"
 _JSON_SUFFIX: Final = ".json"
 
@@ -35,8 +37,17 @@ class FileSink:
             "when the job is started again."
         )
 
-    def write(self, rows: DataFrame, batch_id: int, row_count: int) -> None:
+    def write(
+        self, rows: DataFrame, batch_id: int, row_count: int, lines: Sequence[bytes] = ()
+    ) -> None:
         """Publish a batch.
+
+        Args:
+            rows: what is to be written.
+            batch_id: its number.
+            row_count: how many rows there are.
+            lines: more rows, as lines of JSON; each text is some of them, without the end of the
+                last.
 
         Raises:
             DirectoryTaken: the directory belongs to another job, output or checkpoint.
@@ -44,11 +55,18 @@ class FileSink:
         if self._batches is None:
             directory = HadoopDirectory(rows.sparkSession, self._output.path)
             self._batches = BatchDirectories(directory, self._owner)
-        if row_count == 0:
+        if row_count == 0 and not lines:
             self._batches.publish(batch_id, None)
             return
-        files = rows.coalesce(-(-row_count // ROWS_PER_FILE))
-        self._batches.publish(batch_id, lambda uri: self._write_files(files, uri))
+
+        def write(uri: str) -> None:
+            if row_count:
+                self._write_files(rows.coalesce(-(-row_count // ROWS_PER_FILE)), uri)
+            if lines:
+                directory = HadoopDirectory(rows.sparkSession, uri)
+                directory.write_new(_LINES, b"".join(each + b"\n" for each in lines))
+
+        self._batches.publish(batch_id, write)
 
     def close(self) -> None:
         """Do nothing: no resources are held."""
