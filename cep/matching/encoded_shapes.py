@@ -38,7 +38,7 @@ from cep.nfa_kernel.arrays import KeyEvents, Walked
 from cep.nfa_kernel.chains import Chains
 from cep.nfa_kernel.compacting import compacted
 from cep.nfa_kernel.entry_reading import PART_ENTRY, spans_of, states_of
-from cep.nfa_kernel.entry_writing import PIECE_WIDTH, payloads_of
+from cep.nfa_kernel.entry_writing import PIECE_WIDTH, list_of, payloads_of
 from cep.nfa_kernel.packed_values import Bytes
 from cep.nfa_kernel.walk import walk
 
@@ -239,11 +239,16 @@ class _HeldEvents:
     @property
     def every(self) -> list[list[Any]]:
         """All of them."""
-        return self.at(np.arange(len(self.spans)))
+        return self._read(self.spans)
 
     def at(self, numbers: Ints) -> list[list[Any]]:
         """Return some of them."""
-        return [unpack_values(self.written[b:e]) for b, e in self.spans[numbers].tolist()]
+        return self._read(self.spans[numbers])
+
+    def _read(self, spans: Ints) -> list[list[Any]]:
+        packed = list_of(np.frombuffer(self.written, np.uint8), spans)
+        events: list[list[Any]] = unpack_values(packed.tobytes())
+        return events
 
 
 def _apart(

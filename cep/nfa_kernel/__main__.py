@@ -16,7 +16,7 @@ from cep.nfa_kernel.chains import chained
 from cep.nfa_kernel.compacting import Compacted, compacted
 from cep.nfa_kernel.entry_reading import PART_WIDTH, parts_of, spans_of, states_of
 from cep.nfa_kernel.entry_summaries import Windows, summaries_of
-from cep.nfa_kernel.entry_writing import PIECE_WIDTH, entries_of, payloads_of
+from cep.nfa_kernel.entry_writing import PIECE_WIDTH, entries_of, list_of, payloads_of
 from cep.nfa_kernel.key_arrays import loaded
 from cep.nfa_kernel.key_hashes import key_hashes
 from cep.nfa_kernel.packed_values import Bytes
@@ -54,6 +54,7 @@ def _compile_entries(keys: KeyArrays, kept: Compacted) -> None:
     states_of(empty, no_spans, 0, 0)
     events = np.zeros((len(spans_of(empty)), 3), np.int64)
     payloads_of(keys, kept, empty, empty, events)
+    list_of(empty, no_spans)
     entries_of(np.zeros((0, PIECE_WIDTH), np.int64), 0, empty, own)
     windows = Windows(none[:0], none, none[:0], none[:0], none)
     for data in (empty, own):

@@ -102,6 +102,19 @@ def payloads_of(  # noqa: C901 - one pass over all keys
 
 
 @compiled
+def list_of(data: Bytes, spans: Ints) -> Bytes:
+    """Return a list of values, given where each is: to read them at once takes half as long."""
+    size = MOST_BYTES_OF_SIZE
+    for number in range(len(spans)):
+        size += spans[number, 1] - spans[number, 0]
+    written = np.empty(size, np.uint8)
+    place = write_array(written, 0, len(spans))
+    for number in range(len(spans)):
+        place = copied(data, spans[number, 0], spans[number, 1], written, place)
+    return written[:place]
+
+
+@compiled
 def entries_of(
     pieces: Ints, entry_count: int, before: Bytes, new: Bytes
 ) -> tuple[Bytes, Ints, Ints]:
