@@ -159,12 +159,12 @@ def test_a_job_whose_files_spark_reads_is_not_run_again_for_that(
 ) -> None:
     """Whatever stands in the text of a failure: a job must not go round and round for it."""
 
-    def fail(_frame: DataFrame) -> list[ShardStatus]:
+    def fail(_frame: DataFrame) -> tuple[list[ShardStatus], list[bytes]]:
         tried.append(1)
         raise PySparkException("NotPlain: it says so")
 
     tried: list[int] = []
-    monkeypatch.setattr(micro_batches, "_statuses", fail)
+    monkeypatch.setattr(micro_batches, "_told", fail)
     (tmp_path / "in").mkdir()
     put(tmp_path, {"1.csv": files()["1.csv"]})
     with pytest.raises(FilesNotPlain, match="it says so"):
