@@ -39,8 +39,8 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     # Rows of output are kept until all outputs have them, for which they need not be compressed.
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
-    # What goes from memory to disk is remembered until so many objects have: parts of a batch's rows
-    # of some megabytes each, a hundred of which were more than the heap.
+    # Java's serializer remembers what goes from memory to disk until so many objects have: of parts
+    # of a batch's rows, some megabytes each, a hundred were more than the heap.
     "spark.serializer.objectStreamReset": "4",
     "spark.executorEnv.POLARS_MAX_THREADS": "1",  # a worker has one core
     # Of a worker that has died Spark then tells what is in its file; see `watch.note`.
