@@ -192,7 +192,7 @@ class MicroBatches:
 
     def _evaluated(self, frame: DataFrame, batch_id: int) -> tuple[list[ShardStatus], list[bytes]]:
         try:
-            told = _told(frame)
+            collected = _collected(frame)
         except (PySparkException, Py4JJavaError) as error:
             death = death_in(str(error), self.limits.call_seconds)
             if death is None:
@@ -200,7 +200,7 @@ class MicroBatches:
             raise BatchUndone(batch_id, death, error) from error
         if self.search.left_out is not None:
             raise BatchUndone(batch_id)
-        return told
+        return collected
 
     def _alerted(
         self, pin: Pin, statuses: list[ShardStatus], rows: BatchFrame, row_counts: Counter[str]
@@ -279,7 +279,7 @@ class MicroBatches:
         )
 
 
-def _told(frame: DataFrame) -> tuple[list[ShardStatus], list[bytes]]:
+def _collected(frame: DataFrame) -> tuple[list[ShardStatus], list[bytes]]:
     """Evaluate the batch and return what each shard tells, and lines that go with it."""
     try:
         rows = frame.where(F.col("kind") == STATUS).select("output", LINES).collect()

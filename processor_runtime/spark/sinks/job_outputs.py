@@ -85,13 +85,12 @@ class JobOutput:
         """
         try:
             row_count = sum(row_counts.get(kind, 0) for kind in self.row_kinds)
-            if isinstance(self.sink, FileSink):
-                own = lines if self.takes_lines and "match" in self.row_kinds else ()
-                row_count -= sum(each.count(b"\n") + 1 for each in own)
-                # To say which rows are wanted takes Spark some time.
-                if not row_count and not self.side_tags:
-                    self.sink.write(rows, batch_id, 0, own)
-                    return
+            own = lines if self.takes_lines and "match" in self.row_kinds else ()
+            row_count -= sum(each.count(b"\n") + 1 for each in own)
+            if isinstance(self.sink, FileSink) and not row_count and not self.side_tags:
+                # To say which rows are wanted takes Spark some time, and there are none.
+                self.sink.write(rows, batch_id, 0, own)
+                return
             wanted = self._wanted(rows)
             if self.side_tags and row_counts.get("side", 0):
                 # How many there are of each tag is not known; the rows are persisted.

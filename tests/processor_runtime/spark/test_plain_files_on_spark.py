@@ -164,7 +164,7 @@ def test_a_job_whose_files_spark_reads_is_not_run_again_for_that(
         raise PySparkException("NotPlain: it says so")
 
     tried: list[int] = []
-    monkeypatch.setattr(micro_batches, "_told", fail)
+    monkeypatch.setattr(micro_batches, "_collected", fail)
     (tmp_path / "in").mkdir()
     put(tmp_path, {"1.csv": files()["1.csv"]})
     with pytest.raises(FilesNotPlain, match="it says so"):
