@@ -54,6 +54,18 @@ def origin(number: int, buckets: int) -> int:
     return number
 
 
+def emptied_and_filled(keys: Numbers, count: int) -> tuple[set[int], set[int]]:
+    """Return which buckets with keys give some away if there are to be so many, and to which.
+
+    Beside the second these may be new ones.
+    """
+    before = len(keys)
+    emptied = {origin(number, before) for number in range(before, count)}
+    emptied |= set(range(count, before))
+    emptied = {number for number in emptied if keys[number]}
+    return emptied, {origin(number, count) for number in emptied}
+
+
 def _grown(keys: Numbers, wanted: int, most_moved: int) -> int:
     """Return as many of the wanted buckets as do not move more keys than this, at least one more.
 

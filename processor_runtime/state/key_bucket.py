@@ -7,13 +7,14 @@ is a list of each part of an entry, no object for an entry until it is asked for
 a key is known until many are. Of what is the same for all keys, as it mostly is, one is written.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from cep.nfa.codec import pack_values, sealed, unpack, unsealed
 from processor_runtime.state.bucket_index import BucketSummary
 from processor_runtime.state.compression import compressed, uncompressed
+from processor_runtime.state.keyed_state import KeyedState
 
 
 class KeyEntry(NamedTuple):
@@ -30,6 +31,8 @@ class KeyEntry(NamedTuple):
     holds_back: bool = True
 
 
+_TOGETHER: Final = 1_024
+"""How many buckets are read or written at once."""
 _LIST_OF_FIVE: Final = b"\x95"
 _SEARCHES: Final = 4
 """From so many on, knowing all places is cheaper than looking for each."""
@@ -189,6 +192,25 @@ class KeyBucket:
         self.layouts[place] = entry.layout
         self.data[place] = entry.data
         self.hold_back[place] = entry.holds_back
+
+
+def parts_of(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Yield the numbers of buckets in parts that are read or written at once."""
+    return (numbers[begin : begin + _TOGETHER] for begin in range(0, len(numbers), _TOGETHER))
+
+
+def stored(state: KeyedState, numbers: Sequence[int]) -> Iterator[bytes]:
+    """Yield what a state has of buckets with keys, in this order.
+
+    Raises:
+        LookupError: it lacks one.
+    """
+    for part in parts_of(numbers):
+        found = state.get_many([f"b{number}" for number in part])
+        for number, data in zip(part, found, strict=True):
+            if data is None:
+                raise LookupError(f"the state has lost the bucket {number} of its keys")
+            yield data
 
 
 def content_of(data: bytes) -> bytes:

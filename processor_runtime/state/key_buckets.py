@@ -9,18 +9,15 @@ where windows are due, so that no scan over all keys is needed.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Literal
 
 import numpy as np
 
 from processor_runtime.rows.key_hashing import key_hash
-from processor_runtime.state.bucket_count import next_count, origin
+from processor_runtime.state.bucket_count import emptied_and_filled, next_count
 from processor_runtime.state.bucket_index import NEVER, BucketIndex
-from processor_runtime.state.key_bucket import KeyBucket, KeyEntry
+from processor_runtime.state.key_bucket import KeyBucket, KeyEntry, parts_of, stored
 from processor_runtime.state.keyed_state import KeyedState
-
-_TOGETHER: Final = 1_024
-"""How many buckets are read or written at once."""
 
 AlsoTaken = Literal["none", "holding back", "all"]
 """Keys that a batch may want beside its own: those in which finished matches wait, or all."""
@@ -76,7 +73,7 @@ class KeyBuckets:
         is_wanted[list(wanted)] = True
         is_whole = is_due | is_swept | is_held | (also == "all")
         touched = np.flatnonzero((is_whole | is_wanted) & (index.keys > 0)).tolist()
-        for numbers in _parts(touched):
+        for numbers in parts_of(touched):
             self._read(numbers)
             for number in numbers:
                 bucket = self._open[number]
@@ -115,7 +112,7 @@ class KeyBuckets:
         count = next_count(self.index.keys, self._puts, self._taken)
         if count != len(self.index):
             self._resize(count)
-        for numbers in _parts(sorted(self._changed)):
+        for numbers in parts_of(sorted(self._changed)):
             self._write(numbers)
         self._changed.clear()
         self._puts = self._taken = 0
@@ -165,20 +162,13 @@ class KeyBuckets:
         closed = [number for number in numbers if number not in self._open]
         kept = [number for number in closed if self.index.keys[number]]
         self._open |= {number: KeyBucket() for number in closed if not self.index.keys[number]}
-        found = self.state.get_many([f"b{number}" for number in kept]) if kept else []
-        for number, data in zip(kept, found, strict=True):
-            if data is None:
-                raise LookupError(f"the state has lost the bucket {number} of its keys")
+        for number, data in zip(kept, stored(self.state, kept), strict=True):
             self._open[number] = KeyBucket.read(data)
 
     def _resize(self, count: int) -> None:
         """Have this many buckets, and move the keys that belong to others then."""
-        before = len(self.index)
-        emptied = {origin(number, before) for number in range(before, count)}
-        emptied |= set(range(count, before))
-        emptied = {number for number in emptied if self.index.keys[number]}
-        filled = {origin(number, count) for number in emptied}
-        for numbers in _parts(sorted(emptied | filled)):
+        emptied, filled = emptied_and_filled(self.index.keys, count)
+        for numbers in parts_of(sorted(emptied | filled)):
             self._read(numbers)
         moved = [self._open[number] for number in emptied]
         self._open |= {number: KeyBucket() for number in emptied}
@@ -203,7 +193,3 @@ class KeyBuckets:
             summaries.append(bucket.summary(len(data) if data else 0))
         self.state.put_many(changes)
         self.index.set_summaries(numbers, summaries)
-
-
-def _parts(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
-    return (numbers[begin : begin + _TOGETHER] for begin in range(0, len(numbers), _TOGETHER))

@@ -6,7 +6,7 @@ The same as `key_buckets` does key by key, for batches that compiled code runs: 
 bytes, and written so. They may hold their keys in another order then, which says nothing.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,13 +18,11 @@ from cep.nfa_kernel.bucket_rows import BucketRows, buckets_of, places_of, rows_o
 from cep.nfa_kernel.entry_summaries import NO_DEADLINE
 from cep.nfa_kernel.key_hashes import Words, key_hashes
 from cep.nfa_kernel.packed_values import Bytes
-from processor_runtime.state.bucket_count import next_count, origin
+from processor_runtime.state.bucket_count import emptied_and_filled, next_count
 from processor_runtime.state.bucket_index import NEVER, BucketIndex, Flags
-from processor_runtime.state.key_bucket import content_of, written
+from processor_runtime.state.key_bucket import content_of, parts_of, stored, written
 from processor_runtime.state.keyed_state import KeyedState
 
-_TOGETHER: Final = 1_024
-"""How many buckets are read or written at once."""
 _PLACES: Final = [at.ROW_KEY_BEGIN, at.ROW_KEY_END, at.ROW_BEGIN, at.ROW_END]
 
 
@@ -73,13 +71,7 @@ class BucketPlace:
             LookupError: the state lacks one.
             StateEncodingError: one is corrupt.
         """
-        contents = []
-        for part in _parts(numbers):
-            found = self.state.get_many([f"b{number}" for number in part])
-            for number, data in zip(part, found, strict=True):
-                if data is None:
-                    raise LookupError(f"the state has lost the bucket {number} of its keys")
-                contents.append(content_of(data))
+        contents = [content_of(data) for data in stored(self.state, numbers)]
         joined = b"".join(contents)
         begins = np.cumsum([0, *map(len, contents)], dtype=np.int64)
         return joined, rows_of(np.frombuffer(joined, np.uint8), begins, np.array(numbers, np.int64))
@@ -167,19 +159,19 @@ class KeyColumns:
         self._write(rows, is_changed, kept.data)
 
     def _resized(self, rows: Ints, is_changed: Flags, count: int) -> tuple[Ints, Flags]:
-        """Have this many buckets; return rows with their buckets then, and which are changed."""
+        """Have this many buckets; return rows with their buckets then, and which are changed.
+
+        There remain as many as there were if only Python can read what would be moved.
+        """
         place, index = self.place, self.place.index
         before = len(index)
-        emptied = {origin(number, before) for number in range(before, count)}
-        emptied |= set(range(count, before))
-        emptied = {number for number in emptied if index.keys[number]}
-        filled = {origin(number, count) for number in emptied}
+        emptied, filled = emptied_and_filled(index.keys, count)
         there = set(np.unique(rows[:, at.ROW_BUCKET]).tolist())
         more = sorted(number for number in (emptied | filled) - there if index.keys[number])
         if more:
             joined, read = place.read(more)
             if not read.could:
-                raise LookupError("a bucket of keys is not well formed")
+                return rows, is_changed
             read.rows[:, _PLACES] += len(self.joined)
             self.joined += joined
             rows = np.concatenate([rows, read.rows])
@@ -212,14 +204,13 @@ class KeyColumns:
         bounds = np.append(first, len(rows)).astype(np.int64)
         is_changed[numbers] = False
         emptied = np.flatnonzero(is_changed).tolist()
-        for part in _parts(emptied):
+        for part in parts_of(emptied):
             state.put_many({f"b{number}": None for number in part})
         index.empty(emptied)
         before = np.frombuffer(self.joined, np.uint8)
         sizes: list[int] = []
-        for begin in range(0, len(numbers), _TOGETHER):
-            some = numbers[begin : begin + _TOGETHER].tolist()
-            of_some = bounds[begin : begin + len(some) + 1]
+        for some in parts_of(numbers.tolist()):
+            of_some = bounds[len(sizes) : len(sizes) + len(some) + 1]
             data, begins = buckets_of(
                 rows[of_some[0] : of_some[-1]],
                 of_some - of_some[0],
@@ -285,7 +276,3 @@ def _hold(rows: Ints, places: Ints, kept: KeptEntries, keys: Ints, layout: int) 
     rows[places, at.ROW_IS_NEW] = 1
     rows[places, at.ROW_BEGIN] = kept.begins[keys]
     rows[places, at.ROW_END] = kept.begins[keys + 1]
-
-
-def _parts(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
-    return (numbers[begin : begin + _TOGETHER] for begin in range(0, len(numbers), _TOGETHER))

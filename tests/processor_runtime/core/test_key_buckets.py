@@ -1,6 +1,8 @@
 """Keys in buckets: few state accesses, no key lost; where a key lives."""
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -64,6 +66,18 @@ def matched(state: DictState, keys: dict[bytes, KeyEntry | None]) -> KeyBuckets:
     buckets.save()
     state.put("index", write_index(buckets.index))
     return KeyBuckets("g", state, index_in(state))
+
+
+@contextmanager
+def sizes(per_bucket: int, most_moved: int, few: int) -> Iterator[None]:
+    """Let buckets be so small, and split and merged in so small steps."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bucket_count, "KEYS_PER_BUCKET", per_bucket)
+        patch.setattr(bucket_count, "MOST_KEYS_PER_BUCKET", 8 * per_bucket)
+        patch.setattr(bucket_count, "_FEW", few)
+        patch.setattr(bucket_count, "_ALWAYS_MOVED", most_moved)
+        patch.setattr(bucket_count, "_ALWAYS_MERGED", 1 + most_moved // 10)
+        yield
 
 
 def index_in(state: DictState) -> BucketIndex:
@@ -271,12 +285,7 @@ def test_buckets_are_a_mapping_however_they_are_split_and_merged(
 ) -> None:
     state = DictState()
     expected: dict[bytes, KeyEntry] = {}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bucket_count, "KEYS_PER_BUCKET", per_bucket)
-        patch.setattr(bucket_count, "MOST_KEYS_PER_BUCKET", 8 * per_bucket)
-        patch.setattr(bucket_count, "_FEW", few)
-        patch.setattr(bucket_count, "_ALWAYS_MOVED", most_moved)
-        patch.setattr(bucket_count, "_ALWAYS_MERGED", 1 + most_moved // 10)
+    with sizes(per_bucket, most_moved, few):
         for place, batch in enumerate(batches):
             changes = {key_bytes((number,)): kept for number, kept in batch.items()}
             if place == 0:

@@ -40,6 +40,7 @@ from tests.processor_runtime.core.test_key_buckets import (
     index_in,
     numbered,
     saved,
+    sizes,
 )
 
 NOTHING = np.empty(0, np.uint8)
@@ -126,12 +127,7 @@ def test_buckets_are_the_same_mapping_in_columns_and_key_by_key(
     state = DictState()
     expected: dict[bytes, KeyEntry] = {}
     as_once(state, expected, 1 << once_power)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bucket_count, "KEYS_PER_BUCKET", per_bucket)
-        patch.setattr(bucket_count, "MOST_KEYS_PER_BUCKET", 8 * per_bucket)
-        patch.setattr(bucket_count, "_FEW", few)
-        patch.setattr(bucket_count, "_ALWAYS_MOVED", most_moved)
-        patch.setattr(bucket_count, "_ALWAYS_MERGED", 1 + most_moved // 10)
+    with sizes(per_bucket, most_moved, few):
         for in_columns, layout, batch in batches:
             changes = {
                 key_bytes((number,)): None if kept is None else kept._replace(layout=layout)
@@ -215,6 +211,27 @@ def test_a_deadline_behind_all_time_is_left_to_python() -> None:
     state = DictState()
     saved(state, {b"k": KeyEntry(2**62, 1, b"data")})
     assert taken(BucketPlace("g", state, index_in(state)), packed([b"k"]), -1, 0, 0) is None
+
+
+def test_buckets_that_only_python_reads_are_not_split_by_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(bucket_count, "_FEW", 0)
+    state = DictState()
+    odd: dict[bytes, KeyEntry | None] = {b"odd": KeyEntry(2**62, 1, b"data")}
+    saved(state, odd | dict.fromkeys(numbered(100), KeyEntry(None, 1, b"data")))
+    index = index_in(state)
+    hashes = BucketPlace("g", state, index).hashes(packed([b"odd", *numbered(4_000)]))
+    of_odd, *of_others = index.places(hashes).tolist()
+    others = [key for key, n in zip(numbered(4_000), of_others, strict=True) if n != of_odd]
+    assert len(others) > 2_000
+    entry = KeyEntry(None, 1, b"data")
+    keep(state, columns_of(state, others), [entry] * len(others))
+    expected = dict.fromkeys([*numbered(100), *others], entry)
+    check_equal(state, expected | {b"odd": KeyEntry(2**62, 1, b"data")})
+    assert len(index_in(state)) == len(index)
+    # Python splits them when it comes by.
+    assert len(saved(state, odd).index) > len(index)
 
 
 # In compiled code
