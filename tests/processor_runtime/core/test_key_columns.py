@@ -43,7 +43,7 @@ from tests.processor_runtime.core.test_key_buckets import (
     sizes,
 )
 
-NOTHING = np.empty(0, np.uint8)
+NOTHING = np.frombuffer(b"", np.uint8)  # read only, as all bytes are that come from elsewhere
 
 
 def packed(keys: Sequence[bytes]) -> PackedKeys:
