@@ -19,6 +19,7 @@ from cep.nfa_kernel.entry_summaries import Windows, summaries_of
 from cep.nfa_kernel.entry_writing import PIECE_WIDTH, entries_of, list_of, payloads_of
 from cep.nfa_kernel.key_arrays import loaded
 from cep.nfa_kernel.key_hashes import key_hashes
+from cep.nfa_kernel.match_texts import digests_of, lines_of
 from cep.nfa_kernel.packed_values import Bytes
 from cep.nfa_kernel.walk import walk
 
@@ -68,6 +69,13 @@ def _compile_buckets(empty: Bytes) -> None:
     read = rows_of(empty, none, none[:0])
     places_of(empty, read.rows, read.first, empty, no_spans, none[:0])
     buckets_of(read.rows, none, empty, empty, empty)
+    _compile_texts(empty)
+
+
+def _compile_texts(empty: Bytes) -> None:
+    none, no_rows = np.zeros(1, np.int64), np.zeros((0, 2), np.int64)
+    digests = digests_of(empty, none, no_rows, no_rows)
+    lines_of(empty, none, no_rows, no_rows, digests)
 
 
 if __name__ == "__main__":

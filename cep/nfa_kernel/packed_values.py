@@ -185,8 +185,10 @@ def _write_unsigned(data: Bytes, place: int, value: int, size: int) -> int:
 @in_place
 def copied(source: Bytes, begin: int, end: int, data: Bytes, place: int) -> int:
     """Copy some bytes; return where they end."""
-    for number in range(end - begin):
-        data[place + number] = source[begin + number]
+    # A place that may be below 0 would count from the end: byte by byte, seven times as long.
+    first, first_written = np.uint64(begin), np.uint64(place)
+    for number in range(np.uint64(end - begin)):
+        data[first_written + number] = source[first + number]
     return place + end - begin
 
 

@@ -70,6 +70,19 @@ def byte_sizes(column: pa.StringArray) -> Ints:
     return np.diff(_borders(column)).astype(np.int64)
 
 
+def bytes_of(column: pa.StringArray) -> "np.ndarray[Any, np.dtype[np.uint8]]":
+    """Return the texts of a column one after the other; not to be written to."""
+    data = np.frombuffer(column.buffers()[2] or b"", np.uint8)
+    # Compiled code is compiled for each sort of array: it is the same for all.
+    data.setflags(write=False)
+    return data
+
+
+def borders_of(column: pa.StringArray) -> Ints:
+    """Return where in `bytes_of` each text begins, and where the last ends."""
+    return _borders(column).astype(np.int64)
+
+
 def _borders(column: pa.StringArray) -> "np.ndarray[Any, np.dtype[np.int32]]":
     """Return where each text begins, and where the last ends."""
     begin = column.offset

@@ -6,7 +6,7 @@
 """
 
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final, Literal, NamedTuple, get_args
@@ -131,28 +131,23 @@ class MatchIds:
         digest.update(number.to_bytes(4, "big"))
         return digest.hexdigest()
 
-    def digests(
-        self, heads: Sequence[bytes], tails: Sequence[bytes], finds: Iterable[tuple[int, int]]
-    ) -> bytes:
-        """Return the ids of many finds as bytes, `DIGEST_BYTES` each; the same as one by one.
+    def numbered(
+        self, contents: Sequence[bytes], text: Callable[[int], bytes]
+    ) -> Iterator[tuple[int, bytes]]:
+        """Yield the ids of those of many finds that are not the digest of their text.
 
         Args:
-            heads: how the texts begin of which ids are hashes: `repr` of identities, and the JSON
-                of events.
-            tails: how they go on.
-            finds: of each find, the place of its head and that of its tail.
+            contents: digests of texts, which are identities and the JSON of events.
+            text: returns the text of a find, by its place.
         """
-        begun = [blake2b(head, digest_size=DIGEST_BYTES) for head in heads]
         seen = self._seen
-        found = []
-        for head, tail in finds:
-            digest = begun[head].copy()
-            digest.update(tails[tail])
-            content = digest.digest()
+        new = dict.fromkeys(contents, 1)
+        if len(new) == len(contents) and seen.keys().isdisjoint(new):
+            seen.update(new)
+            return
+        for place, content in enumerate(contents):
             number = seen.get(content, 0)
             seen[content] = number + 1
             if number:
-                digest.update(number.to_bytes(4, "big"))
-                content = digest.digest()
-            found.append(content)
-        return b"".join(found)
+                numbered = text(place) + number.to_bytes(4, "big")
+                yield place, blake2b(numbered, digest_size=DIGEST_BYTES).digest()

@@ -97,6 +97,11 @@ class RowLines(Sequence[OutputRow]):
         return size
 
     @property
+    def buffer(self) -> memoryview:
+        """The lines, not copied."""
+        return memoryview(self._lines)
+
+    @property
     def text(self) -> bytes:
         """The lines."""
         text: bytes = self._lines.to_pybytes()

@@ -18,7 +18,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -38,7 +37,6 @@ from processor_runtime.driver.offset_log import fit_sources
 from processor_runtime.driver.pinning import BatchPins
 from processor_runtime.job_file.consistency import misfits, stream_of_job
 from processor_runtime.job_file.job import JobFile
-from processor_runtime.job_file.outputs import are_plain_lines
 from processor_runtime.job_file.timing import Trigger
 from processor_runtime.reporting import JobReporter, ReportingJob, RuleService
 from processor_runtime.rows.row_limits import RowLimits
@@ -47,6 +45,7 @@ from processor_runtime.rules.loading import RuleDefaults, row_limits
 from processor_runtime.spark.checkpoint_files import CheckpointFiles
 from processor_runtime.spark.checkpoint_writer import write_directly
 from processor_runtime.spark.job_query import JobQuery, StreamWatch
+from processor_runtime.spark.line_routes import line_route, makes_lines
 from processor_runtime.spark.micro_batches import BatchDone, MicroBatches
 from processor_runtime.spark.plan.file_events import FileEvents
 from processor_runtime.spark.plan.frames import (
@@ -68,8 +67,6 @@ from processor_runtime.spark.worker_deaths import BatchUndone
 from processor_runtime.stages.shard_matcher import MatchSettings
 
 _log = logging.getLogger("percept.job")
-_MOST_BYTES_IN_HAND: Final = 8_000_000
-"""Of lines of a batch; of more Spark's tasks write files faster than this process."""
 
 
 class StreamMismatch(ValueError):
@@ -325,8 +322,8 @@ class StreamingJob:
             matching=MatchSettings(
                 self.job_file.row_kinds,
                 fails_on_error=self.job_file.on_error == "fail",
-                writes_lines=self._writes_lines(),
-                most_bytes_in_hand=self._most_bytes_in_hand(parts.identity.shards),
+                writes_lines=makes_lines(self.spark, self.job_file.outputs),
+                lines=line_route(self.spark, parts.outputs, parts.identity.shards),
             ),
             by_clock=time.column is None,
         )
@@ -334,16 +331,6 @@ class StreamingJob:
             return output_rows(timed_events(frame, time), plan)
         read = FileEvents(events.form, time.column, time.max_future_skew_ms)
         return output_rows_of_files(frame, read, time, plan)
-
-    def _writes_lines(self) -> bool:
-        """Whether rows are only written as lines, of which a file may have any number."""
-        most = self.spark.conf.get("spark.sql.files.maxRecordsPerFile", "0")
-        return most == "0" and are_plain_lines(self.job_file.outputs)
-
-    def _most_bytes_in_hand(self, shards: int) -> int:
-        """Return how many bytes of lines of a shard this process writes without Spark."""
-        has_options = any(each.options for each in self.job_file.outputs if each.type == "json")
-        return 0 if has_options or not self._writes_lines() else _MOST_BYTES_IN_HAND // shards
 
     def _time_rules(self, stream: StreamDefinition) -> TimeRules:
         if self.job_file.time.by == "processing":

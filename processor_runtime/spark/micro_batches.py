@@ -7,7 +7,7 @@ Called by Spark before any task of the batch has run, so that the pin is there f
 
 import logging
 import re
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -27,6 +27,7 @@ from processor_runtime.driver.job_progress import JobProgress
 from processor_runtime.driver.job_status import JobStatus
 from processor_runtime.driver.offset_log import planned_batch
 from processor_runtime.driver.pinning import BatchPins, Pin, failed_versions
+from processor_runtime.rows.line_files import BatchLines
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rows.row_columns import LINES
 from processor_runtime.rules.alerts import budgets_of, groupings_of
@@ -55,9 +56,7 @@ _log = logging.getLogger("percept.job")
 class Outputs(Protocol):
     """Where rows go; see `sinks.JobOutputs`."""
 
-    def write(
-        self, rows: DataFrame, batch_id: int, row_counts: Any, lines: Sequence[bytes]
-    ) -> None:
+    def write(self, rows: DataFrame, batch_id: int, row_counts: Any, lines: BatchLines) -> None:
         """Write a batch to every output that wants some of it."""
 
 
@@ -190,7 +189,7 @@ class MicroBatches:
             **failed_events(frame, failed_versions(timeline, statuses)),
         }
 
-    def _evaluated(self, frame: DataFrame, batch_id: int) -> tuple[list[ShardStatus], list[bytes]]:
+    def _evaluated(self, frame: DataFrame, batch_id: int) -> tuple[list[ShardStatus], BatchLines]:
         try:
             collected = _collected(frame)
         except (PySparkException, Py4JJavaError) as error:
@@ -279,16 +278,18 @@ class MicroBatches:
         )
 
 
-def _collected(frame: DataFrame) -> tuple[list[ShardStatus], list[bytes]]:
-    """Evaluate the batch and return what each shard tells, and lines that go with it."""
+def _collected(frame: DataFrame) -> tuple[list[ShardStatus], BatchLines]:
+    """Evaluate the batch and return what each shard tells, and lines that are not in the frame."""
     try:
         rows = frame.where(F.col("kind") == STATUS).select("output", LINES).collect()
     except PythonException as error:
         if told := re.search(r"RuleFailed: (.*)", str(error)):
             raise RuleFailed(told.group(1)) from None
         raise
-    lines = [bytes(row[LINES]) for row in rows if row[LINES] is not None]
-    return [read_status(row.output) for row in rows], lines
+    statuses = [read_status(row.output) for row in rows]
+    in_hand = [bytes(row[LINES]) for row in rows if row[LINES] is not None]
+    files = ChainMap(*(status.line_files for status in statuses))
+    return statuses, BatchLines(in_hand, files)
 
 
 def _failures(timeline: Timeline) -> str:

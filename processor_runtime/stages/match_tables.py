@@ -1,9 +1,8 @@
 """What many rows of matches are made of: the versions that found them, and the matches.
 
-finds of a shape ──► Finders, Matches ──RowPlan──► rows · ──MatchLines──► lines of JSON
+finds of a shape ──► Finders, Matches ──RowPlan──► rows · ──MatchPieces──► ids · lines
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -18,12 +17,13 @@ class Finders:
     Args:
         processors: ids of their processors.
         versions: their numbers.
-        heads: how the identity of what each has found begins, see `output_rows.Identity`.
+        heads: how `repr` of the identity of what each has found begins; see
+            `output_rows.Identity`.
     """
 
     processors: pa.StringArray
     versions: pa.Int32Array
-    heads: Sequence[bytes]
+    heads: pa.StringArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +33,19 @@ class Matches:
     Args:
         moments: when each came out.
         keys: its key as JSON.
+        spelled: `repr` of that.
         start_ms: the time of its first event.
         end_ms: the time at which it was found.
         events: its events as JSON.
-        tails: how its identity goes on, and its events.
     """
 
     moments: Ints
     keys: pa.StringArray
+    spelled: pa.StringArray
     start_ms: Ints
     end_ms: Ints
     events: pa.StringArray
-    tails: Sequence[bytes]
+
+    def __len__(self) -> int:
+        """Return the number of matches."""
+        return len(self.moments)

@@ -13,7 +13,7 @@ from cep.compiling import Ints
 from cep.matching.found_columns import FoundColumns
 from cep.processor import SelectExpressions
 from processor_runtime.rows.arrow_texts import texts
-from processor_runtime.rows.json_text import plain_json_text
+from processor_runtime.rows.json_text import list_texts
 from processor_runtime.stages.chained_columns import MatchTexts
 from processor_runtime.stages.match_tables import Finders, Matches
 from processor_runtime.stages.plain_finds import PlainRule
@@ -119,26 +119,22 @@ def _finders(rules: Sequence[PlainRule]) -> Finders:
     return Finders(
         texts([rule.processor_id for rule in loaded]),
         pa.array([rule.version for rule in loaded], pa.int32()),
-        # As `repr` begins with of an `Identity`.
-        [f"({rule.processor_id!r}, {rule.version!r}, 'match', ".encode() for rule in loaded],
+        texts([f"({rule.processor_id!r}, {rule.version!r}, 'match', " for rule in loaded]),
     )
 
 
 def _matches(found: FoundColumns, written: MatchTexts) -> Matches:
     different, of_key = np.unique(found.key_numbers, return_inverse=True)
-    keys = [plain_json_text(found.keys[number]) for number in different.tolist()]
-    spelled = [f"{key!r}".encode() for key in keys]
-    start_ms, events = written.start_ms(), written.events()
-    parts = zip(
-        of_key.tolist(),
-        start_ms.tolist(),
-        found.times_ms.tolist(),
-        events.cast(pa.binary()).to_pylist(),
-        strict=True,
+    keys = list_texts([found.keys[number] for number in different.tolist()])
+    places = pa.array(of_key)
+    return Matches(
+        found.moments,
+        texts(keys).take(places),
+        texts([*map(repr, keys)]).take(places),
+        written.start_ms(),
+        found.times_ms,
+        written.events(),
     )
-    tails = [b"%b, %d, %d)%b" % (spelled[key], *rest) for key, *rest in parts]
-    key_texts = texts(keys).take(pa.array(of_key))
-    return Matches(found.moments, key_texts, start_ms, found.times_ms, events, tails)
 
 
 def _selected(plain: PlainColumns, written: MatchTexts) -> tuple[pa.StringArray, Ints] | None:

@@ -5,19 +5,23 @@ finds of each shape ──► RowPlan ──merged──► in order ──rows�
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from cep.compiling import Ints
 from processor_runtime.rows.arrow_texts import byte_sizes, hexadecimal
 from processor_runtime.rows.output_rows import DIGEST_BYTES, MatchIds
 from processor_runtime.rows.row_chunks import CHARACTERS_PER_CHUNK, ROWS_PER_CHUNK
 from processor_runtime.rows.row_columns import RowColumns, RowLines, batch_of
-from processor_runtime.stages.match_lines import MatchLines, match_lines
+from processor_runtime.stages.match_pieces import MatchPieces
 from processor_runtime.stages.match_tables import Finders, Matches
+
+Digests = NDArray[np.uint8]
+"""Ids as bytes, `DIGEST_BYTES` each, one after the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,37 +74,45 @@ class RowPlan:
         """
         sizes = self.byte_sizes()
         ends = np.cumsum(sizes)
-        lines = None
-        if as_lines and sizes.max(initial=0) < CHARACTERS_PER_CHUNK:
-            lines = match_lines(self.finders, self.matches, self.outputs, epoch)
+        pieces = MatchPieces.of(self.finders, self.matches, self.outputs, epoch)
+        as_lines = as_lines and pieces.fit_in_lines and sizes.max(initial=0) < CHARACTERS_PER_CHUNK
         begin = 0
         while begin < len(self):
             before = int(ends[begin - 1]) if begin else 0
             large = int(np.searchsorted(ends, before + CHARACTERS_PER_CHUNK)) + 1
             end = min(begin + ROWS_PER_CHUNK, large, len(self))
-            yield self._chunk(slice(begin, end), epoch, ids, lines)
+            part = slice(begin, end)
+            digests = self._digests(part, pieces, ids)
+            if as_lines:
+                places = self.of_finder[part], self.of_match[part], self.of_output[part]
+                yield RowLines("match", end - begin, pieces.lines(digests, *places))
+            else:
+                yield self._columns(part, epoch, digests)
             begin = end
 
-    def _chunk(
-        self, part: slice, epoch: int, ids: MatchIds, lines: MatchLines | None
-    ) -> RowColumns | RowLines:
-        finders, matches = self.finders, self.matches
+    def _digests(self, part: slice, pieces: MatchPieces, ids: MatchIds) -> Digests:
+        """Return the ids of rows as bytes."""
         of_finder, of_match = self.of_finder[part], self.of_match[part]
-        finds = zip(of_finder.tolist(), of_match.tolist(), strict=True)
-        digests = ids.digests(finders.heads, matches.tails, finds)
-        match_ids = hexadecimal(digests, DIGEST_BYTES)
-        if lines is not None:
-            text = lines.of(match_ids, of_finder, of_match, self.of_output[part])
-            return RowLines("match", len(of_match), text)
+        digests = pieces.digests(of_finder, of_match)
+        contents = digests.view(f"V{DIGEST_BYTES}").tolist()
+        text = partial(pieces.identity, of_finder, of_match)
+        for place, digest in ids.numbered(contents, text):
+            begin = place * DIGEST_BYTES
+            digests[begin : begin + DIGEST_BYTES] = list(digest)
+        return digests
+
+    def _columns(self, part: slice, epoch: int, digests: Digests) -> RowColumns:
+        finders, matches = self.finders, self.matches
+        of_match = self.of_match[part]
         count = len(of_match)
-        by_finder, by_match = pa.array(of_finder), pa.array(of_match)
+        by_finder, by_match = pa.array(self.of_finder[part]), pa.array(of_match)
         columns = {
             "kind": pa.repeat(pa.scalar("match", pa.string()), count),
             "processor_id": finders.processors.take(by_finder),
             "version": finders.versions.take(by_finder),
             "epoch": pa.repeat(pa.scalar(epoch, pa.int64()), count),
             "key": matches.keys.take(by_match),
-            "match_id": match_ids,
+            "match_id": hexadecimal(digests.tobytes(), DIGEST_BYTES),
             "start_ms": pa.array(matches.start_ms[of_match]),
             "end_ms": pa.array(matches.end_ms[of_match]),
             "output": self.outputs.take(pa.array(self.of_output[part])),
@@ -136,19 +148,19 @@ def merged(plans: Sequence[RowPlan]) -> RowPlan:
         Finders(
             texts(finders, "processors"),
             texts(finders, "versions"),
-            list(chain.from_iterable(each.heads for each in finders)),
+            texts(finders, "heads"),
         ),
         Matches(
             numbers("moments"),
             texts(matches, "keys"),
+            texts(matches, "spelled"),
             numbers("start_ms"),
             numbers("end_ms"),
             texts(matches, "events"),
-            list(chain.from_iterable(each.tails for each in matches)),
         ),
         texts(plans, "outputs"),
         places("of_finder", [len(each.heads) for each in finders]),
-        places("of_match", [len(each.tails) for each in matches]),
+        places("of_match", [len(each) for each in matches]),
         places("of_output", [len(plan.outputs) for plan in plans]),
         ranks[order],
     )

@@ -18,6 +18,7 @@ from cep.matching.batch import no_cycle_collection
 from cep.nfa.codec import pack, unpack
 from cep.nfa.errors import LimitExceeded
 from processor_runtime.rows.event_block import TIME, EventBlock, decode_events, encode_events
+from processor_runtime.rows.line_files import LineRoute
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rows.row_chunks import RowChunks
 from processor_runtime.rules.rule_set import RuleSet, SelectorGroup
@@ -47,14 +48,14 @@ class MatchSettings:
 
     `wanted` are the kinds of rows some output takes. `fails_on_error` makes the first failing rule
     end the job, which is what FLIP-200 does; otherwise the rule is quarantined. `writes_lines` is
-    whether rows are only written as lines of JSON, and are best made as such; of so many bytes of
-    them, in a shard, the driver takes care itself.
+    whether rows are only written as lines of JSON, and are best made as such, and `lines` which of
+    them do not go through Spark.
     """
 
     wanted: frozenset[str] = frozenset({"match", "timeout", "side", "late", "error"})
     fails_on_error: bool = False
     writes_lines: bool = False
-    most_bytes_in_hand: int = 0
+    lines: LineRoute = field(default_factory=LineRoute)
 
 
 @dataclass(slots=True)

@@ -62,7 +62,8 @@ class ShardStatus:
     `counts` are the event counts sent by the key stage. `rules` has the counts of this batch and
     `partial_matches` the number open now, both by rule; `stopped` has the rules that have failed in
     this shard, except those that the timeline has removed since. `answers` are about keys that
-    somebody asks about. `row_kinds` counts rows of output.
+    somebody asks about. `row_kinds` counts rows of output, with those that are lines in
+    `line_files`, which says how many each file has.
     """
 
     shard: int
@@ -72,6 +73,7 @@ class ShardStatus:
     stopped: list[StoppedRule] = field(default_factory=list)
     answers: list[KeyAnswer] = field(default_factory=list)
     row_kinds: dict[str, int] = field(default_factory=dict)
+    line_files: dict[str, int] = field(default_factory=dict)
     keys: int = 0
     waiting_events: int = 0
     state_bytes: int = 0

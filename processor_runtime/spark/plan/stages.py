@@ -19,6 +19,7 @@ from pyspark.sql.streaming.stateful_processor import (
     TimerValues,
 )
 
+from processor_runtime.rows.line_files import LineFiles
 from processor_runtime.rows.lines_in_hand import LinesInHand
 from processor_runtime.rows.output_rows import SCHEMA, OutputRow
 from processor_runtime.rows.row_columns import LINES, RowColumns, RowLines
@@ -152,12 +153,15 @@ class ShardProcessor(StatefulProcessor):
         clock, rules = self._rules.current(timers.getCurrentWatermarkInMs())
         clock = clock.having_read(received.counts.newest_ms)
         matcher = ShardMatcher(shard, rules, SparkState(self._values), clock, self._settings)
-        in_hand = LinesInHand(self._settings.most_bytes_in_hand)
+        lines = self._settings.lines
+        files, in_hand = LineFiles(lines.directory), LinesInHand(lines.most_bytes_in_hand)
         for rows in received.output_rows():
             matcher.rows.add(rows)
             yield from map(rows_as_pandas, matcher.rows.full())
         for found in matcher.match(received.blocks, received.questions):
-            yield from map(rows_as_pandas, in_hand.sent(found))
+            for unwritten in files.sent(found):
+                yield from map(rows_as_pandas, in_hand.sent(unwritten))
+        matcher.status.line_files = dict(files.close())
         matcher.status.counts.add(received.counts)
         wake_ms = matcher.next_wake_ms if clock.goes_on_alone else None
         self._wake_at(wake_ms, clock.watermark_ms)

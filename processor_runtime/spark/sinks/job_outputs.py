@@ -27,6 +27,7 @@ from processor_runtime.job_file.outputs import (
     WebhookOutput,
 )
 from processor_runtime.reporting import MatchPoster
+from processor_runtime.rows.line_files import BatchLines
 from processor_runtime.rows.output_rows import SCHEMA, RowKind
 from processor_runtime.rows.row_columns import LINES
 from processor_runtime.spark.failure_text import failure_text, without
@@ -40,6 +41,7 @@ from processor_runtime.spark.sinks.service import ServiceSink
 from processor_runtime.spark.sinks.webhook.sink import WebhookSink
 
 ROW_COLUMNS: Final = tuple(SCHEMA.names())
+_NO_LINES: Final = BatchLines()
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class JobOutput:
         rows: DataFrame,
         batch_id: int,
         row_counts: Mapping[str, int],
-        lines: Sequence[bytes] = (),
+        lines: BatchLines = _NO_LINES,
     ) -> None:
         """Write what of a batch this output wants; see `JobOutputs.write`.
 
@@ -85,8 +87,8 @@ class JobOutput:
         """
         try:
             row_count = sum(row_counts.get(kind, 0) for kind in self.row_kinds)
-            own = lines if self.takes_lines and "match" in self.row_kinds else ()
-            row_count -= sum(each.count(b"\n") + 1 for each in own)
+            own = lines if self.takes_lines and "match" in self.row_kinds else _NO_LINES
+            row_count -= len(own)
             if isinstance(self.sink, FileSink) and not row_count and not self.side_tags:
                 # To say which rows are wanted takes Spark some time, and there are none.
                 self.sink.write(rows, batch_id, 0, own)
@@ -129,7 +131,7 @@ class JobOutputs:
         rows: DataFrame,
         batch_id: int,
         row_counts: Mapping[str, int],
-        lines: Sequence[bytes] = (),
+        lines: BatchLines = _NO_LINES,
     ) -> None:
         """Write a batch to every output that wants some of it.
 
@@ -139,8 +141,8 @@ class JobOutputs:
             batch_id: its number.
             row_counts: how many rows there are of each kind, with those that are only lines; what
                 is left out has none.
-            lines: matches that are not among the rows, as lines of JSON; each text is some of them,
-                without the end of the last. There are none unless all outputs take lines.
+            lines: matches that are not among the rows. There are none unless all outputs take
+                lines, and none in files unless one of them takes matches.
 
         Raises:
             OutputFailed: an output could not be written; those before it have been.

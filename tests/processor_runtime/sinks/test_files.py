@@ -10,6 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from processor_runtime.job_file.outputs import JsonOutput
+from processor_runtime.rows.line_files import BatchLines, LineRoute
+from processor_runtime.spark.line_routes import line_route
+from processor_runtime.spark.sinks import create_sinks
 from processor_runtime.spark.sinks.files.batch_directories import BatchDirectories, DirectoryTaken
 from processor_runtime.spark.sinks.files.directory import HadoopDirectory
 from processor_runtime.spark.sinks.files.sink import FileSink
@@ -54,8 +57,8 @@ def test_a_line_of_json_has_the_columns_that_apply_and_json_in_them_as_it_is(
 def test_lines_are_written_beside_rows_or_alone(spark: SparkSession, tmp_path: Path) -> None:
     written = sink("json", tmp_path)
     few = [b'{"kind":"match","key":["\xc3\xa9"]}\n{"kind":"match"}', b'{"kind":"match","n":3}']
-    written.write(frame(spark, late()), 0, 1, few)
-    written.write(frame(spark), 1, 0, few[1:])
+    written.write(frame(spark, late()), 0, 1, BatchLines(few))
+    written.write(frame(spark), 1, 0, BatchLines(few[1:]))
     written.write(frame(spark), 2, 0)
     assert files_in(tmp_path, "batch=2/*") == []
     assert (tmp_path / "batch=1" / "lines.json").read_bytes() == few[1] + b"\n"
@@ -63,8 +66,55 @@ def test_lines_are_written_beside_rows_or_alone(spark: SparkSession, tmp_path: P
     assert lines(tmp_path)[0]["key"] == ["é"]
     # Written again after a crash, it is there once.
     again = sink("json", tmp_path)
-    again.write(frame(spark), 1, 0, few[1:])
+    again.write(frame(spark), 1, 0, BatchLines(few[1:]))
     assert len(lines(tmp_path)) == 5
+
+
+def test_files_of_lines_are_moved_and_those_of_failed_attempts_deleted(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path = tmp_path / "an output, ü"
+    written = sink("json", path)
+    directory = written.line_directory(spark)
+    assert directory is not None
+    assert not directory.is_ours()
+    written.write(frame(spark, late()), 0, 1)
+    assert directory.is_ours()
+    aside = Path(directory.path)
+    aside.mkdir()
+    counts = {str(aside / f"{name}.json"): name for name in (1, 2)}
+    for name in (1, 2, 3):
+        (aside / f"{name}.json").write_text('{"kind":"match"}\n' * name)
+    written.write(frame(spark, late()), 1, 1, BatchLines(files=counts))
+    assert sorted(line["kind"] for line in lines(path)) == ["late"] * 2 + ["match"] * 3
+    assert files_in(path, "batch=1/lines*") == [
+        "batch=1/lines-00000.json",
+        "batch=1/lines-00001.json",
+    ]
+    assert not aside.exists()
+    # In the directory of another job none are written.
+    other = sink("json", path, "checkpoint-2").line_directory(spark)
+    assert other is not None
+    assert not other.is_ours()
+
+
+def test_options_of_sparks_writer_and_other_file_systems_leave_lines_to_spark(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    def route(*given: dict[str, Any]) -> LineRoute:
+        outputs = [output(type="json", name=f"o{n}", **one) for n, one in enumerate(given)]
+        with create_sinks(outputs, surroundings()) as sinks:
+            return line_route(spark, sinks, 2)
+
+    here, there = str(tmp_path / "out"), "hdfs://nowhere.invalid:9/out"
+    matches = {"path": here, "kinds": ["match"]}
+    found = route(matches, {"path": there, "kinds": ["late"]})
+    assert found.directory is not None
+    assert found.directory.path.startswith(here)
+    assert route(matches, {"path": f"{here}2", "kinds": ["match"]}).directory is None
+    assert route({"path": there, "kinds": ["match"]}).directory is None
+    assert route(matches).most_bytes_in_hand > 0
+    assert route(matches | {"options": {"compression": "gzip"}}) == LineRoute()
 
 
 def test_rows_of_every_kind_are_json_lines(spark: SparkSession, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import lit
 
+from processor_runtime.rows.line_files import BatchLines
 from processor_runtime.rows.output_rows import SCHEMA, RowKind
 from processor_runtime.rows.row_columns import LINES
 from processor_runtime.spark.sinks import JobOutput, JobOutputs, OutputFailed, create_sinks
@@ -87,7 +88,8 @@ def test_an_output_of_lines_gets_those_that_are_no_rows(
     ]
     lines = [b'{"kind":"match","n":1}\n{"kind":"match","n":2}', b'{"kind":"match","n":3}']
     with create_sinks(outputs, surroundings()) as sinks:
-        sinks.write(frame(spark, late()), 0, {"match": 3, "late": 1}, lines)
+        counts = {"match": 3, "late": 1}
+        sinks.write(frame(spark, late()), 0, counts, BatchLines(lines))
     kinds = [
         sorted(
             json.loads(line)["kind"]

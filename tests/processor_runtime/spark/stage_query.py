@@ -21,6 +21,7 @@ from processor_runtime.driver.job_progress import JobProgress
 from processor_runtime.driver.pinning import BatchPins
 from processor_runtime.job_file.source import Source
 from processor_runtime.job_file.timing import Trigger
+from processor_runtime.rows.line_files import BatchLines
 from processor_runtime.rows.output_rows import SCHEMA, OutputRow
 from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.spark.checkpoint_files import CheckpointFiles
@@ -48,9 +49,7 @@ class Collected:
 
     batches: dict[int, list[OutputRow]] = field(default_factory=dict)
 
-    def write(
-        self, rows: DataFrame, batch_id: int, row_counts: Any, lines: Sequence[bytes]
-    ) -> None:
+    def write(self, rows: DataFrame, batch_id: int, row_counts: Any, lines: BatchLines) -> None:
         assert not lines
         """Take the rows of a batch."""
         if row_counts.total():

@@ -9,13 +9,16 @@ with directories; on others, such as S3, it is a copy.
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
+from processor_runtime.rows.line_files import LineDirectory
 from processor_runtime.spark.sinks.files.directory import HadoopDirectory
 
 _OWN: Final = "_percept"
 _OWNER: Final = f"{_OWN}/owner.json"
 _WRITING: Final = f"{_OWN}/writing"
+_LINES: Final = f"{_OWN}/lines"
 _REPLACED: Final = f"{_OWN}/replaced"
 
 
@@ -64,6 +67,12 @@ class BatchDirectories:
         if write is not None:
             self._directory.rename(writing, name)
         self._directory.delete(replaced)
+
+    @staticmethod
+    def line_directory(directory: Path, owner: dict[str, str]) -> LineDirectory:
+        """Return where files may be written that are to be moved into batches of this owner."""
+        own = json.dumps(owner)
+        return LineDirectory(str(directory / _LINES), str(directory / _OWNER), own)
 
     def _claim(self) -> None:
         if self._directory.exists(_OWNER):

@@ -1,5 +1,6 @@
 """A directory on any file system that Spark can write to, through Hadoop's own interface."""
 
+from pathlib import Path
 from typing import Any, Final
 
 from pyspark.sql import SparkSession
@@ -33,6 +34,13 @@ class HadoopDirectory:
         """Return the full address of something in the directory."""
         text: str = self._path(name).toString()
         return text
+
+    @property
+    def local_path(self) -> Path | None:
+        """The directory if it is on a disk of this machine, as far as Hadoop knows."""
+        text: str = self._root.toString()
+        scheme, _, path = text.partition(":")
+        return Path("/" + path.lstrip("/")) if scheme == "file" else None
 
     def exists(self, name: str) -> bool:
         """Return whether this name exists."""

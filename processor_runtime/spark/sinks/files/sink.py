@@ -1,22 +1,25 @@
 """JSON Lines and Parquet files, exactly once: each batch is one directory, published atomically."""
 
-from collections.abc import Sequence
+import shutil
+from pathlib import Path
 from typing import Final
 
-from pyspark.sql import DataFrame
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
 
 from processor_runtime.job_file.outputs import JsonOutput, ParquetOutput
+from processor_runtime.rows.line_files import ROWS_PER_FILE, BatchLines, LineDirectory
 from processor_runtime.secret_names import secret_options
 from processor_runtime.spark.sinks.files.batch_directories import BatchDirectories
 from processor_runtime.spark.sinks.files.directory import HadoopDirectory
 from processor_runtime.spark.sinks.output_sink import SinkSurroundings
 from processor_runtime.spark.sinks.row_columns import row_lines, with_times
 
-ROWS_PER_FILE: Final = 100_000
-
-_LINES: Final = "lines.json"
+_LINES: Final = "lines"
 _TEXT_SUFFIX: Final = ".txt"
 _JSON_SUFFIX: Final = ".json"
+_NO_LINES: Final = BatchLines()
 
 
 class FileSink:
@@ -38,7 +41,11 @@ class FileSink:
         )
 
     def write(
-        self, rows: DataFrame, batch_id: int, row_count: int, lines: Sequence[bytes] = ()
+        self,
+        rows: DataFrame,
+        batch_id: int,
+        row_count: int,
+        lines: BatchLines = _NO_LINES,
     ) -> None:
         """Publish a batch.
 
@@ -46,15 +53,13 @@ class FileSink:
             rows: what is to be written.
             batch_id: its number.
             row_count: how many rows there are.
-            lines: more rows, as lines of JSON; each text is some of them, without the end of the
-                last.
+            lines: more rows; their files are moved.
 
         Raises:
             DirectoryTaken: the directory belongs to another job, output or checkpoint.
         """
         if self._batches is None:
-            directory = HadoopDirectory(rows.sparkSession, self._output.path)
-            self._batches = BatchDirectories(directory, self._owner)
+            self._batches = BatchDirectories(self._directory(rows.sparkSession), self._owner)
         if row_count == 0 and not lines:
             self._batches.publish(batch_id, None)
             return
@@ -63,13 +68,33 @@ class FileSink:
             if row_count:
                 self._write_files(rows.coalesce(-(-row_count // ROWS_PER_FILE)), uri)
             if lines:
-                directory = HadoopDirectory(rows.sparkSession, uri)
-                directory.write_new(_LINES, b"".join(each + b"\n" for each in lines))
+                _put_lines(HadoopDirectory(rows.sparkSession, uri), lines)
 
         self._batches.publish(batch_id, write)
 
+    @property
+    def writes_plain_lines(self) -> bool:
+        """Whether files are nothing but lines of JSON, without a codec or another end of lines."""
+        return self._output.type == "json" and not self._output.options
+
+    def line_directory(self, spark: SparkSession) -> LineDirectory | None:
+        """Return where workers on this machine may write lines, before their batch is published.
+
+        `None` if the output is not on a disk of this machine.
+        """
+        try:
+            directory = self._directory(spark).local_path
+        except (PySparkException, Py4JJavaError):
+            return None  # as whoever writes there will be told, too
+        if directory is None:
+            return None
+        return BatchDirectories.line_directory(directory, self._owner)
+
     def close(self) -> None:
         """Do nothing: no resources are held."""
+
+    def _directory(self, spark: SparkSession) -> HadoopDirectory:
+        return HadoopDirectory(spark, self._output.path)
 
     def _write_files(self, files: DataFrame, uri: str) -> None:
         match self._output.type:
@@ -86,3 +111,17 @@ def _write_json(files: DataFrame, uri: str, options: dict[str, str]) -> None:
     for name in directory.names():
         if _TEXT_SUFFIX in name:
             directory.rename(name, name.replace(_TEXT_SUFFIX, _JSON_SUFFIX))
+
+
+def _put_lines(directory: HadoopDirectory, lines: BatchLines) -> None:
+    if lines.in_hand:
+        directory.write_new(
+            f"{_LINES}{_JSON_SUFFIX}", b"".join(each + b"\n" for each in lines.in_hand)
+        )
+    if not lines.files or directory.local_path is None:
+        return
+    directory.local_path.mkdir(parents=True, exist_ok=True)
+    for number, path in enumerate(sorted(lines.files)):
+        Path(path).rename(directory.local_path / f"{_LINES}-{number:05}{_JSON_SUFFIX}")
+    # What attempts that failed have left.
+    shutil.rmtree(Path(path).parent, ignore_errors=True)

@@ -1,0 +1,118 @@
+"""Ids and lines that compiled code makes are those of one match after the other."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cep.compiling import is_available
+from processor_runtime.rows.output_rows import DIGEST_BYTES, MatchIds
+from processor_runtime.rows.row_columns import RowLines
+from processor_runtime.stages.match_pieces import MatchPieces
+from processor_runtime.stages.match_tables import Finders, Matches
+from processor_runtime.stages.row_plan import RowPlan
+from processor_runtime.stages.unusable_events import EARLIEST_MS, LATEST_MS
+
+pytestmark = pytest.mark.skipif(not is_available(), reason="numba is not installed")
+
+EPOCH: Final = 7
+FINDERS: Final = [("p", 1), ("o'é", 12)]
+TIMES_MS: Final = st.integers(EARLIEST_MS, LATEST_MS)
+TEXTS: Final = st.text(st.characters(codec="utf-8"), max_size=20)
+
+Match = tuple[str, int, int, str]
+"""Its key, when it begins and ends, and its events."""
+
+
+def plan_of(matches: list[Match], finds: list[tuple[int, int]]) -> RowPlan:
+    """Return the rows of finds, each told by the places of its finder and of its match."""
+    keys = [json.dumps([key], ensure_ascii=False) for key, *_ in matches]
+    finders = Finders(
+        pa.array([processor for processor, _ in FINDERS], pa.string()),
+        pa.array([version for _, version in FINDERS], pa.int32()),
+        pa.array([f"{finder!r}"[:-1] + ", 'match', " for finder in FINDERS], pa.string()),
+    )
+    table = Matches(
+        np.arange(len(matches)),
+        pa.array(keys, pa.string()),
+        pa.array([*map(repr, keys)], pa.string()),
+        np.array([match[1] for match in matches], np.int64),
+        np.array([match[2] for match in matches], np.int64),
+        pa.array([json.dumps({"a": [match[3]]}) for match in matches], pa.string()),
+    )
+    of_finder, of_match = np.array(finds, np.int64).reshape(-1, 2).T
+    outputs = pa.array([None, '{"n":1}'], pa.string())
+    return RowPlan(finders, table, outputs, of_finder, of_match, of_match % 2, of_match)
+
+
+@given(
+    st.lists(st.tuples(TEXTS, TIMES_MS, TIMES_MS, TEXTS | st.just("x" * 3_000)), min_size=1),
+    st.data(),
+)
+def test_ids_and_lines_are_those_of_one_match_after_the_other(
+    matches: list[Match], data: st.DataObject
+) -> None:
+    places = st.tuples(st.integers(0, len(FINDERS) - 1), st.integers(0, len(matches) - 1))
+    finds = data.draw(st.lists(places, min_size=1))
+    plan = plan_of(matches, finds)
+    one_by_one, together = MatchIds.fresh(), MatchIds.fresh()
+    for _ in range(2):  # what comes again, comes with other ids
+        chunks = list(plan.rows(EPOCH, together, as_lines=True))
+        lines = [
+            json.loads(line)
+            for chunk in chunks
+            if isinstance(chunk, RowLines)
+            for line in chunk.text.split(b"\n")
+        ]
+        assert len(lines) == len(finds)
+        for line, (finder, place) in zip(lines, finds, strict=True):
+            key, start_ms, end_ms, event = matches[place]
+            written, events = plan.matches.keys[place].as_py(), plan.matches.events[place].as_py()
+            identity = (*FINDERS[finder], "match", written, start_ms, end_ms)
+            assert line["match_id"] == one_by_one.match_id(identity, events)
+            assert (line["processor_id"], line["version"]) == FINDERS[finder]
+            assert (line["key"], line["events"], line["epoch"]) == ([key], {"a": [event]}, EPOCH)
+            assert (line["start_ms"], line["end_ms"]) == (start_ms, end_ms)
+            assert (line["start_time"], line["end_time"]) == (spelled(start_ms), spelled(end_ms))
+            assert line.get("output") == ({"n": 1} if place % 2 else None)
+
+
+def spelled(time_ms: int) -> str:
+    """Return a time as lines have it."""
+    time = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=time_ms)
+    return time.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+
+
+def test_each_length_has_the_digest_of_hashlib() -> None:
+    matches = [("k", 0, -5, "y" * size) for size in range(400)]
+    plan = plan_of(matches, [(0, place) for place in range(len(matches))])
+    pieces = MatchPieces.of(plan.finders, plan.matches, plan.outputs, EPOCH)
+    digests = pieces.digests(plan.of_finder, plan.of_match).tobytes()
+    for place in range(len(matches)):
+        text = pieces.identity(plan.of_finder, plan.of_match, place)
+        assert text.startswith(b"('p', 1, 'match', '[\"k\"]', 0, -5){")
+        found = digests[place * DIGEST_BYTES : (place + 1) * DIGEST_BYTES]
+        assert found.hex() == MatchIds.fresh().match_id(
+            ("p", 1, "match", '["k"]', 0, -5), plan.matches.events[place].as_py()
+        )
+
+
+def test_times_beyond_the_year_9999_are_left_to_spark() -> None:
+    plan = plan_of([("k", 0, LATEST_MS + 1, "e")], [(0, 0)])
+    (rows,) = plan.rows(EPOCH, MatchIds.fresh(), as_lines=True)
+    assert not isinstance(rows, RowLines)
+    assert [row.end_ms for row in rows] == [LATEST_MS + 1]
+
+
+def test_all_arrays_are_of_one_sort_for_compiled_code() -> None:
+    from cep.nfa_kernel.match_texts import digests_of, lines_of  # noqa: PLC0415 - an extra
+
+    plan = plan_of([("k", 0, 1, "e")] * 3, [(0, 0), (1, 2), (0, 1)])
+    list(plan.rows(EPOCH, MatchIds.fresh(), as_lines=True))
+    functions: list[Any] = [digests_of, lines_of]
+    assert [len(function.signatures) for function in functions] == [1, 1]
