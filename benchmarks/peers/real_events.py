@@ -1,10 +1,12 @@
-"""Real events, copied for more keys, and ten realistic rules for each kind.
+"""Real events, one time after the other, and ten realistic rules for each kind.
 
 The files are `ssh_auth/events.jsonl.gz`, `online_retail/invoices.jsonl.gz` and
 `equity_trades/trades_2013-10-08.parquet`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +16,7 @@ from benchmarks.peers.java_rules import KeyedRule
 from benchmarks.peers.workloads import Workload
 from cep import AfterMatchSkip, Pattern
 
+_DAY_MS: Final = 86_400_000
 _PAST: Final = AfterMatchSkip.past_last_event()
 
 
@@ -129,7 +132,44 @@ def _trades(data: Path) -> pl.DataFrame:
     return events.with_columns(ts=pl.col("ts").dt.epoch("ms"))
 
 
-def copied(events: pl.DataFrame, columns: Mapping[str, str], key: str, count: int) -> pl.DataFrame:
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """A kind of events.
+
+    Args:
+        columns: names and SQL types of its columns.
+        read: reads them from a directory with all kinds.
+        rules: the rules.
+    """
+
+    columns: dict[str, str]
+    read: Callable[[Path], pl.DataFrame]
+    rules: Sequence[Pattern]
+
+
+_SSH_LOGINS: Final = _Kind(_SSH, _ssh, _SSH_RULES)
+_INVOICES: Final = _Kind(_RETAIL, _retail, _RETAIL_RULES)
+_TRADES_OF_A_DAY: Final = _Kind(_TRADES, _trades, _TRADE_RULES)
+
+
+def tiled(events: pl.DataFrame, count: int, columns: Mapping[str, str]) -> pl.DataFrame:
+    """Return so many events: the given ones, and the same again, a day after the last, and so on.
+
+    The first comes at time 0.
+    """
+    ordered = events.sort("ts", maintain_order=True)
+    times = ordered.get_column("ts")
+    length_ms = int(times[-1]) - int(times[0]) + _DAY_MS
+    tiles = [
+        ordered.with_columns(pl.col("ts") - times[0] + number * length_ms)
+        for number in range(-(-count // len(ordered)))
+    ]
+    return (
+        pl.concat(tiles).head(count).with_columns(id=pl.int_range(pl.len())).select(list(columns))
+    )
+
+
+def copied(events: pl.DataFrame, count: int, columns: Mapping[str, str], key: str) -> pl.DataFrame:
     """Return so many events: the given ones, and copies of them at the same times for other keys.
 
     The first comes at time 0.
@@ -150,22 +190,27 @@ def real_workloads(data: Path) -> dict[str, Workload]:
     """Return the workloads of real events that lie in a directory."""
 
     def workload(
-        title: str,
-        columns: dict[str, str],
-        read: Callable[[Path], pl.DataFrame],
-        rules: Sequence[Pattern],
-        key: str,
+        title: str, of: _Kind, key: str, events: Callable[[pl.DataFrame, int], pl.DataFrame]
     ) -> Workload:
         return Workload(
             title,
-            columns,
-            lambda count: copied(read(data), columns, key, count),
-            [KeyedRule(rule, (key,)) for rule in rules],
+            of.columns,
+            lambda count: events(of.read(data), count),
+            [KeyedRule(rule, (key,)) for rule in of.rules],
             flink_share=1 / 24,
         )
 
+    def of_tiles(title: str, of: _Kind, key: str) -> Workload:
+        return workload(title, of, key, partial(tiled, columns=of.columns))
+
+    def of_copies(title: str, of: _Kind, key: str) -> Workload:
+        return workload(title, of, key, partial(copied, columns=of.columns, key=key))
+
     return {
-        "C1": workload("10 rules on SSH logins", _SSH, _ssh, _SSH_RULES, "src_ip"),
-        "C2": workload("10 rules on invoices", _RETAIL, _retail, _RETAIL_RULES, "customer_id"),
-        "C3": workload("10 rules on trades", _TRADES, _trades, _TRADE_RULES, "symbol"),
+        "C1": of_tiles("10 rules on SSH logins", _SSH_LOGINS, "src_ip"),
+        "C2": of_tiles("10 rules on invoices", _INVOICES, "customer_id"),
+        "C3": of_tiles("10 rules on trades", _TRADES_OF_A_DAY, "symbol"),
+        "C1k": of_copies("10 rules on SSH logins, many keys", _SSH_LOGINS, "src_ip"),
+        "C2k": of_copies("10 rules on invoices, many keys", _INVOICES, "customer_id"),
+        "C3k": of_copies("10 rules on trades, many keys", _TRADES_OF_A_DAY, "symbol"),
     }
