@@ -39,7 +39,9 @@ def compile_all() -> None:
     columns = Columns(no_rows, no_flags, np.zeros((0, 0)), no_flags)
     before = loaded([], 0)
     if before is not None:  # as it is without events
-        walked = walk(tables, KeyEvents(none, none[:0], none, none), columns, before.arrays, 0, 0)
+        walked = walk(
+            tables, KeyEvents(none, none[:0], none, none), columns, before.arrays, 0, 0, 0
+        )
         chained(walked.keys.cells, none[:0], 1)
         kept = compacted(walked.keys, 1)
         _compile_entries(walked.keys, kept)

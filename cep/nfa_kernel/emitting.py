@@ -3,22 +3,19 @@
 Source: `cep.nfa.skip`, whose meaning it has.
 """
 
-from cep.compiling import Ints, compiled
-from cep.compiling.growing import with_room
+from typing import Final
+
+from cep.compiling import Ints, in_place
 from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel import counting
-from cep.nfa_kernel.queues import keep_after, offer, poll
+from cep.nfa_kernel.queues import copy_row, keep_after, offer, poll
 
-_NOTHING_PRUNED = -1
+NO_ROOM: Final = -1
+_NOTHING_PRUNED: Final = -1
 
 
-@compiled
-def emit(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - compiled code takes arguments by place
-    skip_kind: int,
-    skip_step: int,
-    throws: bool,  # noqa: FBT001 - by place
-    runs: Ints,
-    run_count: int,
+@in_place
+def divided(  # noqa: C901, PLR0912, PLR0913, PLR0917 - compiled code takes arguments by place
     queues: Ints,
     queue_count: int,
     held_back: Ints,
@@ -27,41 +24,20 @@ def emit(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - compiled 
     items: Ints,
     finished: Ints,
     finished_count: int,
-    cells: Ints,
-    found: Ints,
-    found_count: int,
-    key: int,
-    order_ms: int,
-    event: int,
-    pending: Ints,
-    counts: Ints,
-    step_count: int,
-) -> tuple[int, int, Ints, int, bool]:
-    """Let come out what can; return how many runs and queues are left, what was found, and success.
+) -> tuple[int, int]:
+    """Put finished matches in queues, one for each set of rules that holds back the same.
+
+    Returns how many queues there are, or `NO_ROOM`, and how many matches are in them.
 
     Args:
-        skip_kind: see `Tables.skip`.
-        skip_step: the target.
-        throws: whether a missing target is an error.
-        runs: the runs of the key; pruned.
-        run_count: how many.
-        queues: rules, begin, count of the queues in `held_back`; rewritten.
+        queues: rules, begin, count of the queues in `held_back`.
         queue_count: how many.
-        held_back: start, last cell; rewritten.
-        parts: room for queues, as `split`.
-        split: room.
+        held_back: start, last cell.
+        parts: room for queues: rules, begin and count in `items`.
+        split: room, as `parts`.
         items: room for held-back matches.
         finished: rules, start, last cell.
         finished_count: how many.
-        cells: the cells.
-        found: what has been found; grows.
-        found_count: how many.
-        key: whose.
-        order_ms: when.
-        event: the event that finished them, `NO_EVENT` for a window.
-        pending: see `counting.count`; what is pruned is counted.
-        counts: see there.
-        step_count: how many steps there are.
     """
     part_count, used = 0, 0
     unseen = 0
@@ -72,14 +48,15 @@ def emit(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - compiled 
         rules, begin, count = queues[number, 0], queues[number, 1], queues[number, 2]
         unseen &= ~rules
         if used + count + finished_count > len(items) or part_count == len(parts):
-            return run_count, queue_count, found, found_count, False
-        items[used : used + count] = held_back[begin : begin + count]
+            return NO_ROOM, 0
+        for held in range(count):
+            copy_row(held_back, begin + held, items, used + held)
         parts[part_count, 0], parts[part_count, 1], parts[part_count, 2] = rules, used, count
         part_count += 1
         used += count + finished_count
     if unseen:
         if used + finished_count > len(items) or part_count == len(parts):
-            return run_count, queue_count, found, found_count, False
+            return NO_ROOM, 0
         parts[part_count, 0], parts[part_count, 1], parts[part_count, 2] = unseen, used, 0
         part_count += 1
         used += finished_count
@@ -88,7 +65,7 @@ def emit(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - compiled 
         split_count = 0
         for number in range(part_count):
             if split_count + 2 > len(split):
-                return run_count, queue_count, found, found_count, False
+                return NO_ROOM, 0
             begin, count = parts[number, 1], parts[number, 2]
             inside, outside = parts[number, 0] & rules, parts[number, 0] & ~rules
             if outside:
@@ -96,8 +73,9 @@ def emit(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - compiled 
                 split[split_count, 1] = begin
                 if inside:
                     if used + count + finished_count > len(items):
-                        return run_count, queue_count, found, found_count, False
-                    items[used : used + count] = items[begin : begin + count]
+                        return NO_ROOM, 0
+                    for held in range(count):
+                        copy_row(items, begin + held, items, used + held)
                     split[split_count, 1] = used
                     used += count + finished_count
                 split_count += 1
@@ -106,8 +84,60 @@ def emit(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - compiled 
                 split[split_count, 0], split[split_count, 1] = inside, begin
                 split[split_count, 2] = count + 1
                 split_count += 1
-        parts[:split_count] = split[:split_count]
+        for number in range(split_count):
+            copy_row(split, number, parts, number)
         part_count = split_count
+    match_count = 0
+    for number in range(part_count):
+        match_count += parts[number, 2]
+    return part_count, match_count
+
+
+@in_place
+def emit(  # noqa: C901, PLR0912, PLR0913, PLR0917 - compiled code takes arguments by place
+    skip_kind: int,
+    skip_step: int,
+    throws: bool,  # noqa: FBT001 - by place
+    runs: Ints,
+    run_count: int,
+    queues: Ints,
+    held_back: Ints,
+    parts: Ints,
+    part_count: int,
+    items: Ints,
+    cells: Ints,
+    found: Ints,
+    found_count: int,
+    key: int,
+    order_ms: int,
+    event: int,
+    pending: Ints,
+    counts: Ints,
+    step_count: int,
+) -> tuple[int, int, int, bool]:
+    """Let come out what can; return how many runs, queues and finds there are, and success.
+
+    Args:
+        skip_kind: see `Tables.skip`.
+        skip_step: the target.
+        throws: whether a missing target is an error.
+        runs: the runs of the key; pruned.
+        run_count: how many.
+        queues: written: rules, begin, count of the queues in `held_back`.
+        held_back: written: start, last cell.
+        parts: see `divided`.
+        part_count: how many.
+        items: see there.
+        cells: the cells.
+        found: what has been found, with room for all matches of `items`.
+        found_count: how many.
+        key: whose.
+        order_ms: when.
+        event: the event that finished them, `NO_EVENT` for a window.
+        pending: see `counting.count`; what is pruned is counted.
+        counts: see there.
+        step_count: how many steps there are.
+    """
     queue_count, held_count = 0, 0
     for number in range(part_count):
         rules, begin, count = parts[number, 0], parts[number, 1], parts[number, 2]
@@ -120,8 +150,9 @@ def emit(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - compiled 
                     waits |= runs[place, at.RUN_RULES] & rules
                 if waits:
                     if held_count + count > len(held_back) or queue_count == len(queues):
-                        return run_count, queue_count, found, found_count, False
-                    held_back[held_count : held_count + count] = items[begin : begin + count]
+                        return run_count, queue_count, found_count, False
+                    for held in range(count):
+                        copy_row(items, begin + held, held_back, held_count + held)
                     queues[queue_count, 0], queues[queue_count, 1] = waits, held_count
                     queues[queue_count, 2] = count
                     queue_count += 1
@@ -134,8 +165,7 @@ def emit(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - compiled 
             count -= 1
             pruned, could = last_pruned(skip_kind, skip_step, throws, cells, cell)
             if not could:
-                return run_count, queue_count, found, found_count, False
-            found = with_room(found, found_count + 1)
+                return run_count, queue_count, found_count, False
             found[found_count, at.FOUND_KEY], found[found_count, at.FOUND_RULES] = key, rules
             found[found_count, at.FOUND_CELL] = cell
             found[found_count, at.FOUND_TIME_MS] = order_ms
@@ -155,10 +185,10 @@ def emit(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - compiled 
                     runs, run_count, rules, pruned, cells, pending, counts, step_count
                 )
                 count = keep_after(items, begin, count, pruned)
-    return run_count, queue_count, found, found_count, True
+    return run_count, queue_count, found_count, True
 
 
-@compiled
+@in_place
 def last_pruned(
     skip_kind: int,
     skip_step: int,
@@ -189,7 +219,7 @@ def last_pruned(
     return target - 1, True
 
 
-@compiled
+@in_place
 def _prune(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by place
     runs: Ints,
     count: int,
@@ -214,6 +244,6 @@ def _prune(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by place
                 continue
             runs[place, at.RUN_RULES] = remaining
         if kept != place:
-            runs[kept] = runs[place]
+            copy_row(runs, place, runs, kept)
         kept += 1
     return kept

@@ -56,17 +56,15 @@ def digests_of(data: Bytes, borders: Ints, pieces: Ints, times_ms: Ints) -> Byte
         times_ms: when it begins and ends.
     """
     digests = np.empty(len(pieces) * _DIGEST_BYTES, np.uint8)
-    text = np.zeros(16 * BLOCK_BYTES, np.uint8)
+    most = 0
+    for number in range(len(pieces)):
+        most = max(most, _size_of(borders, pieces, number))
+    most += 2 * (_MOST_DIGITS + len(_COMMA)) + len(_CLOSED)
+    text = np.zeros((most // BLOCK_BYTES + 1) * BLOCK_BYTES, np.uint8)
     words = text.view(np.uint64)
     state = np.zeros(8, np.uint64)
     digest = state.view(np.uint8)
     for number in range(len(pieces)):
-        most = 2 * _MOST_DIGITS + len(_COMMA) + len(_CLOSED) + BLOCK_BYTES
-        for piece in pieces[number]:
-            most += borders[piece + 1] - borders[piece]
-        if most > len(text):
-            text = np.zeros(2 * (most // BLOCK_BYTES + 1) * BLOCK_BYTES, np.uint8)
-            words = text.view(np.uint64)
         size = _put(data, borders, pieces[number, 0], text, 0)
         size = _put(data, borders, pieces[number, 1], text, size)
         for part in range(2):
@@ -80,7 +78,8 @@ def digests_of(data: Bytes, borders: Ints, pieces: Ints, times_ms: Ints) -> Byte
             compress(state, words, first, done, NOT_LAST)
             first += BLOCK_WORDS
             done += BLOCK_BYTES
-        text[size:done] = 0
+        for place in range(size, done):
+            text[place] = 0
         compress(state, words, first, size, LAST)
         copied(digest, 0, _DIGEST_BYTES, digests, number * _DIGEST_BYTES)
     return digests
@@ -100,9 +99,7 @@ def lines_of(data: Bytes, borders: Ints, pieces: Ints, times_ms: Ints, digests: 
     """
     most = len(pieces) * _MOST_BESIDE_PIECES
     for number in range(len(pieces)):
-        for piece in pieces[number]:
-            if piece != NO_PIECE:
-                most += borders[piece + 1] - borders[piece]
+        most += _size_of(borders, pieces, number)
     lines, place = np.empty(most, np.uint8), 0
     for number in range(len(pieces)):
         place = _put(data, borders, pieces[number, 0], lines, place)
@@ -127,6 +124,17 @@ def lines_of(data: Bytes, borders: Ints, pieces: Ints, times_ms: Ints, digests: 
         place = _put(data, borders, pieces[number, 3], lines, place)
         place = _put_all(_LINE_END, lines, place)
     return lines[:place]
+
+
+@in_place
+def _size_of(borders: Ints, pieces: Ints, number: int) -> int:
+    """Return how many bytes the pieces of a match have together."""
+    size = 0
+    for part in range(pieces.shape[1]):
+        piece = pieces[number, part]
+        if piece != NO_PIECE:
+            size += borders[piece + 1] - borders[piece]
+    return size
 
 
 @in_place

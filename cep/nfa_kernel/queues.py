@@ -3,10 +3,17 @@
 A queue is a piece of an array of `(start, last cell)`, whose first match comes out next.
 """
 
-from cep.compiling import Ints, compiled
+from cep.compiling import Ints, in_place
 
 
-@compiled
+@in_place
+def copy_row(source: Ints, place: int, target: Ints, target_place: int) -> None:
+    """Copy a row of one array to another, or to another place."""
+    for column in range(source.shape[1]):
+        target[target_place, column] = source[place, column]
+
+
+@in_place
 def offer(items: Ints, begin: int, count: int, start: int, cell: int) -> None:
     """Add a match to a queue of `count`; there is room for one more."""
     position = count
@@ -14,12 +21,12 @@ def offer(items: Ints, begin: int, count: int, start: int, cell: int) -> None:
         parent = (position - 1) >> 1
         if start >= items[begin + parent, 0]:
             break
-        items[begin + position] = items[begin + parent]
+        copy_row(items, begin + parent, items, begin + position)
         position = parent
     items[begin + position, 0], items[begin + position, 1] = start, cell
 
 
-@compiled
+@in_place
 def poll(items: Ints, begin: int, count: int) -> None:
     """Take the first match off a queue of `count`."""
     last_start, last_cell = items[begin + count - 1, 0], items[begin + count - 1, 1]
@@ -27,13 +34,13 @@ def poll(items: Ints, begin: int, count: int) -> None:
         _sift_down(items, begin, count - 1, 0, last_start, last_cell)
 
 
-@compiled
+@in_place
 def keep_after(items: Ints, begin: int, count: int, last_pruned: int) -> int:
     """Drop the matches of a queue that start up to `last_pruned`; return how many are left."""
     kept = 0
     for place in range(begin, begin + count):
         if items[place, 0] > last_pruned:
-            items[begin + kept] = items[place]
+            copy_row(items, place, items, begin + kept)
             kept += 1
     for position in range(kept // 2 - 1, -1, -1):
         start, cell = items[begin + position, 0], items[begin + position, 1]
@@ -41,7 +48,7 @@ def keep_after(items: Ints, begin: int, count: int, last_pruned: int) -> int:
     return kept
 
 
-@compiled
+@in_place
 def _sift_down(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by place
     items: Ints, begin: int, size: int, position: int, start: int, cell: int
 ) -> None:
@@ -52,6 +59,6 @@ def _sift_down(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by pla
             child = right
         if start <= items[begin + child, 0]:
             break
-        items[begin + position] = items[begin + child]
+        copy_row(items, begin + child, items, begin + position)
         position = child
     items[begin + position, 0], items[begin + position, 1] = start, cell

@@ -10,8 +10,7 @@ Source: `cep.nfa.transition_table.TransitionTable.test_residuals`, whose meaning
 
 from typing import Final
 
-from cep.compiling import Floats, Ints, compiled, in_place
-from cep.compiling.growing import with_room
+from cep.compiling import Floats, Ints, in_place
 from cep.condition_code.arrays import Flags
 from cep.condition_code.memory import remember
 from cep.condition_code.stack_machine import NOT_TRUE, TRUE, holds
@@ -21,7 +20,7 @@ GAVE_UP: Final = -1
 _NO_END: Final = 2**62
 
 
-@compiled
+@in_place
 def remember_cells(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by place
     row_items: Ints,
     folds: Ints,
@@ -34,8 +33,8 @@ def remember_cells(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by
     cells: Ints,
     first: int,
     end: int,
-) -> tuple[Ints, Floats, bool]:
-    """Write the memory of some cells; return it, which may have grown, and whether it could.
+) -> bool:
+    """Write the memory of some cells; return whether it could.
 
     Args:
         row_items: see `cep.condition_code.arrays.Items`.
@@ -44,13 +43,12 @@ def remember_cells(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by
         int_nulls: where it is NULL.
         floats: as `ints`.
         float_nulls: where it is NULL.
-        memory: see `cep.condition_code.memory`.
+        memory: see `cep.condition_code.memory`; it has room.
         reals: its floats.
         cells: the cells.
         first: the first of those that have no memory yet.
         end: behind the last one.
     """
-    memory, reals = with_room(memory, end + 1), with_room(reals, end + 1)
     could = True
     for cell in range(first, end):
         fits = remember(
@@ -68,7 +66,7 @@ def remember_cells(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by
             cells[cell, at.CELL_EVENT],
         )
         could = could and fits
-    return memory, reals, could
+    return could
 
 
 @in_place

@@ -10,19 +10,19 @@ from typing import Final
 
 import numpy as np
 
-from cep.compiling import Ints, compiled, in_place, inlined
-from cep.compiling.growing import with_room
+from cep.compiling import Ints, compiled, in_place
 from cep.condition_code.arrays import Columns
 from cep.condition_code.memory import new_memory
 from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel import counting, residuals
 from cep.nfa_kernel.arrays import KeyArrays, KeyEvents, Tables, Walked
-from cep.nfa_kernel.emitting import emit
+from cep.nfa_kernel.emitting import NO_ROOM, divided, emit
+from cep.nfa_kernel.queues import copy_row
 from cep.nfa_kernel.residuals import remember_cells, split_by_tests
 
 _MOST_RUNS: Final = 1_000_000
-_MOST_CELLS: Final = 8_000_000
-_MOST_FOUND: Final = 4_000_000
+_MOST_NEW: Final = 8_000_000
+_LEAST_ROOM: Final = 100_000
 _QUEUES: Final = 256
 _AFTER_ALL: Final = 2**62
 
@@ -35,6 +35,7 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one call 
     keys: KeyArrays,
     stopped: int,
     until_ms: int,
+    most_new: int,
 ) -> Walked:
     """Move the keys by their events and close their windows up to a time.
 
@@ -45,6 +46,11 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one call 
         keys: what the keys hold.
         stopped: the rules that start nothing any more, as bits.
         until_ms: how far time goes after the last event.
+        most_new: so many cells may be added, so many finds, and so many partial matches be open at
+            the end that were not before; `NO_ROOM` if it takes more. Arrays have room for all of
+            them from the beginning, of which the system has to give only what is written to: where
+            a variable could be this array or a larger one, numba counts who uses it, at each turn,
+            and that takes longer than the turn.
     """
     branch_begin, branches, successors = tables.branch_begin, tables.branches, tables.successors
     finishes, concerned, starts = tables.finished, tables.concerned, tables.starts
@@ -61,6 +67,10 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one call 
     for state in range(state_count):
         has_previous_windows |= states[state, 0] != at.NO_WINDOW
     key_count = len(begins) - 1
+    sequences_before, event_counts_before = keys.sequences, keys.event_counts
+    run_begin, runs_before = keys.run_begin, keys.runs
+    queue_begin, queues_before = keys.queue_begin, keys.queues
+    held_back_before = keys.held_back
 
     room = min(most_held, _MOST_RUNS) + 64
     runs, moved = np.empty((room, at.RUN_WIDTH), np.int64), np.empty((room, at.RUN_WIDTH), np.int64)
@@ -71,51 +81,52 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one call 
     held_back, items = np.empty((room, 2), np.int64), np.empty((4 * room, 2), np.int64)
 
     cell_count = len(keys.cells)
-    cells = np.empty((cell_count + len(order) + 64, at.CELL_WIDTH), np.int64)
+    cells = np.empty((cell_count + most_new, at.CELL_WIDTH), np.int64)
     cells[:cell_count] = keys.cells
     remembers = len(row_items) + len(folds) > 0
-    memory, reals = new_memory(1, len(row_items), len(folds))
+    places = len(cells) + 1 if remembers else 1
+    memory, reals = new_memory(places, len(row_items), len(folds))
     int_stack, float_stack = np.zeros(len(code) + 1, np.int64), np.zeros(len(code) + 1)
     null_stack, agreeing = np.zeros(len(code) + 1, np.bool_), np.zeros((64, 2), np.int64)
-    found, found_count = np.empty((1_024, at.FOUND_WIDTH), np.int64), 0
+    found, found_count = np.empty((most_new, at.FOUND_WIDTH), np.int64), 0
     out_sequences = np.zeros(key_count, np.int64)
     out_event_counts = np.zeros(key_count, np.int64)
     out_run_begin = np.zeros(key_count + 1, np.int64)
-    out_runs, out_run_count = np.empty((len(keys.runs) + 1_024, at.RUN_WIDTH), np.int64), 0
+    out_runs = np.empty((len(keys.runs) + most_new, at.RUN_WIDTH), np.int64)
+    out_run_count = 0
     out_queue_begin = np.zeros(key_count + 1, np.int64)
-    out_queues, out_queue_count = np.empty((len(keys.queues) + 64, 3), np.int64), 0
-    out_held, out_held_count = np.empty((len(keys.held_back) + 64, 2), np.int64), 0
+    out_queues, out_queue_count = np.empty((len(keys.queues) + most_new, 3), np.int64), 0
+    out_held, out_held_count = np.empty((len(keys.held_back) + most_new, 2), np.int64), 0
 
     counts = np.zeros((tables.rule_count * step_count, counting.COUNTS_WIDTH), np.int64)
     counts[:, counting.NEWEST_MS] = counting.NO_TIME
     pending = np.zeros((step_count * counting.KINDS, counting.PENDING_WIDTH), np.int64)
     pending[:, 2] = counting.NO_TIME
-    if remembers:
-        memory, reals, could = remember_cells(
-            row_items, folds, ints, int_nulls, floats, float_nulls, memory, reals, cells, 0,
-            cell_count,
-        )  # fmt: skip
-        if not could:
-            return Walked(at.GAVE_UP, keys, found, counts)
+    if remembers and not remember_cells(
+        row_items, folds, ints, int_nulls, floats, float_nulls, memory, reals, cells, 0, cell_count,
+    ):  # fmt: skip
+        return Walked(at.GAVE_UP, keys, found, counts)
 
     for key in range(key_count):
         # What the key holds.
-        sequence, event_count = keys.sequences[key], keys.event_counts[key]
-        begin, end = keys.run_begin[key], keys.run_begin[key + 1]
+        sequence, event_count = sequences_before[key], event_counts_before[key]
+        begin, end = run_begin[key], run_begin[key + 1]
         run_count = end - begin
         queue_count, held_count = 0, 0
-        for number in range(keys.queue_begin[key], keys.queue_begin[key + 1]):
-            first, last = keys.queues[number, 1], keys.queues[number, 2]
+        for number in range(queue_begin[key], queue_begin[key + 1]):
+            first, last = queues_before[number, 1], queues_before[number, 2]
             if queue_count == _QUEUES or held_count + last - first > room:
                 return Walked(at.GAVE_UP, keys, found, counts)
-            queues[queue_count, 0], queues[queue_count, 1] = keys.queues[number, 0], held_count
+            queues[queue_count, 0], queues[queue_count, 1] = queues_before[number, 0], held_count
             queues[queue_count, 2] = last - first
-            held_back[held_count : held_count + last - first] = keys.held_back[first:last]
+            for held in range(first, last):
+                copy_row(held_back_before, held, held_back, held_count + held - first)
             held_count += last - first
             queue_count += 1
         if run_count > room:
             return Walked(at.GAVE_UP, keys, found, counts)
-        runs[:run_count] = keys.runs[begin:end]
+        for place in range(run_count):
+            copy_row(runs_before, begin + place, runs, place)
 
         for turn in range(begins[key], begins[key + 1] + 1):
             is_end = turn == begins[key + 1]
@@ -137,7 +148,7 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one call 
                     state = runs[place, at.RUN_STATE]
                     if _deadline_ms(runs, place, states, window_ms) > due_ms:
                         if kept != place:
-                            runs[kept] = runs[place]
+                            copy_row(runs, place, runs, kept)
                         kept += 1
                     elif states[state, 1]:
                         finished[finished_count, 0] = runs[place, at.RUN_RULES]
@@ -154,14 +165,29 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one call 
                         late_count += 1
                 run_count = kept
                 if finished_count or queue_count:
-                    run_count, queue_count, found, found_count, could = emit(
-                        skip_kind, skip_step, throws, runs, run_count, queues, queue_count,
-                        held_back, parts, split, items, finished, finished_count, cells, found,
-                        found_count, key, due_ms, at.NO_EVENT, pending, counts, step_count,
+                    part_count, match_count = divided(
+                        queues,
+                        queue_count,
+                        held_back,
+                        parts,
+                        split,
+                        items,
+                        finished,
+                        finished_count,
+                    )
+                    if part_count == NO_ROOM:
+                        return Walked(at.GAVE_UP, keys, found, counts)
+                    if found_count + match_count > len(found):
+                        return Walked(at.NO_ROOM, keys, found, counts)
+                    run_count, queue_count, found_count, could = emit(
+                        skip_kind, skip_step, throws, runs, run_count, queues, held_back, parts,
+                        part_count, items, cells, found, found_count, key, due_ms, at.NO_EVENT,
+                        pending, counts, step_count,
                     )  # fmt: skip
                     if not could:
                         return Walked(at.GAVE_UP, keys, found, counts)
-                found = with_room(found, found_count + late_count)
+                if found_count + late_count > len(found):
+                    return Walked(at.NO_ROOM, keys, found, counts)
                 for place in range(late_count):
                     found[found_count, at.FOUND_KEY] = key
                     found[found_count, at.FOUND_RULES] = late[place, 0]
@@ -233,10 +259,10 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one call 
                         if (
                             moved_count + last - first >= room
                             or finished_count + last_end - first_end > room
-                            or cell_count > _MOST_CELLS
                         ):
                             return Walked(at.GAVE_UP, keys, found, counts)
-                        cells = with_room(cells, cell_count + last - first + last_end - first_end)
+                        if cell_count + last - first + last_end - first_end > len(cells):
+                            return Walked(at.NO_ROOM, keys, found, counts)
                         if first == last and first_end == last_end and cell != at.NO_CELL:
                             counting.count(
                                 pending, counts, step_count, counting.BROKEN,
@@ -286,43 +312,54 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one call 
                     moved[moved_count, at.RUN_PREVIOUS_MS] = previous_ms
                     moved[moved_count, at.RUN_CELL] = cell
                     moved_count += 1
-            if remembers:
-                memory, reals, could = remember_cells(
-                    row_items, folds, ints, int_nulls, floats, float_nulls, memory, reals, cells,
-                    known_count, cell_count,
-                )  # fmt: skip
-                if not could:
-                    return Walked(at.GAVE_UP, keys, found, counts)
+            if remembers and not remember_cells(
+                row_items, folds, ints, int_nulls, floats, float_nulls, memory, reals, cells,
+                known_count, cell_count,
+            ):  # fmt: skip
+                return Walked(at.GAVE_UP, keys, found, counts)
             held = unmoved + moved_count
             for number in range(queue_count):
                 held += queues[number, 2]
             if held > most_held or held > room:
                 return Walked(at.GAVE_UP, keys, found, counts)
-            runs[unmoved : unmoved + moved_count] = moved[:moved_count]
+            for place in range(moved_count):
+                copy_row(moved, place, runs, unmoved + place)
             run_count = unmoved + moved_count
             sequence += 1
             if finished_count or queue_count:
-                run_count, queue_count, found, found_count, could = emit(
-                    skip_kind, skip_step, throws, runs, run_count, queues, queue_count,
-                    held_back, parts, split, items, finished, finished_count, cells, found,
-                    found_count, key, time_ms, event, pending, counts, step_count,
+                part_count, match_count = divided(
+                    queues, queue_count, held_back, parts, split, items, finished, finished_count
+                )
+                if part_count == NO_ROOM:
+                    return Walked(at.GAVE_UP, keys, found, counts)
+                if found_count + match_count > len(found):
+                    return Walked(at.NO_ROOM, keys, found, counts)
+                run_count, queue_count, found_count, could = emit(
+                    skip_kind, skip_step, throws, runs, run_count, queues, held_back, parts,
+                    part_count, items, cells, found, found_count, key, time_ms, event, pending,
+                    counts, step_count,
                 )  # fmt: skip
-                if not could or found_count > _MOST_FOUND:
+                if not could:
                     return Walked(at.GAVE_UP, keys, found, counts)
             if not run_count and not queue_count:
                 sequence, event_count = 0, 0
 
         # What it holds now.
         out_sequences[key], out_event_counts[key] = sequence, event_count
-        out_runs = with_room(out_runs, out_run_count + run_count)
-        out_runs[out_run_count : out_run_count + run_count] = runs[:run_count]
+        if out_run_count + run_count > len(out_runs) or (
+            out_queue_count + queue_count > len(out_queues)
+        ):
+            return Walked(at.NO_ROOM, keys, found, counts)
+        for place in range(run_count):
+            copy_row(runs, place, out_runs, out_run_count + place)
         out_run_count += run_count
         out_run_begin[key + 1] = out_run_count
-        out_queues = with_room(out_queues, out_queue_count + queue_count)
         for number in range(queue_count):
             first, count = queues[number, 1], queues[number, 2]
-            out_held = with_room(out_held, out_held_count + count)
-            out_held[out_held_count : out_held_count + count] = held_back[first : first + count]
+            if out_held_count + count > len(out_held):
+                return Walked(at.NO_ROOM, keys, found, counts)
+            for held in range(count):
+                copy_row(held_back, first + held, out_held, out_held_count + held)
             out_queues[out_queue_count, 0] = queues[number, 0]
             out_queues[out_queue_count, 1] = out_held_count
             out_queues[out_queue_count, 2] = out_held_count + count
@@ -343,7 +380,7 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one call 
     return Walked(at.DONE, after, found[:found_count], counts)
 
 
-@inlined
+@in_place
 def _taken(  # noqa: PLR0913, PLR0917 - what a cell holds; compiled code takes arguments by place
     cells: Ints,
     cell_count: int,
@@ -381,3 +418,27 @@ def _deadline_ms(runs: Ints, place: int, states: Ints, window_ms: int) -> int:
     if previous_window_ms != at.NO_WINDOW:
         deadline_ms = min(deadline_ms, runs[place, at.RUN_PREVIOUS_MS] + previous_window_ms)
     return deadline_ms
+
+
+def walked(  # noqa: PLR0913, PLR0917 - as `walk`
+    tables: Tables,
+    events: KeyEvents,
+    columns: Columns,
+    keys: KeyArrays,
+    stopped: int,
+    until_ms: int,
+) -> Walked:
+    """Do what `walk` does, with as much room as it takes; the status is never `NO_ROOM`."""
+    most_new = min(max(_LEAST_ROOM, 2 * len(events.order)), _MOST_NEW)
+    while True:
+        try:
+            found = walk(tables, events, columns, keys, stopped, until_ms, most_new)
+        except MemoryError:
+            break
+        if found.status != at.NO_ROOM:
+            return found
+        if most_new == _MOST_NEW:
+            break
+        most_new = min(8 * most_new, _MOST_NEW)
+    nothing = np.empty((0, at.FOUND_WIDTH), np.int64)
+    return Walked(at.GAVE_UP, keys, nothing, nothing)

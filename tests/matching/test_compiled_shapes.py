@@ -21,6 +21,8 @@ from cep.matching.shapes import Detection
 from cep.nfa.errors import MatchingError
 from cep.nfa.limits import Limits
 from cep.nfa_kernel import chains
+from cep.nfa_kernel import walk as walking
+from cep.nfa_kernel.arrays import Walked
 from cep.nfa_kernel.chains import chained
 from cep.nfa_kernel.compacting import compacted
 from cep.nfa_kernel.walk import walk
@@ -194,6 +196,30 @@ def test_more_than_a_key_may_hold_fails_alike() -> None:
     compiled = outcome(rules, letters("a" * 50), [15, 2], "compiled", limits)
     assert compiled == outcome(rules, letters("a" * 50), [15, 2], "interpreted", limits)
     assert "partial matches of one key" in compiled[-1]
+
+
+@pytest.mark.parametrize(
+    ("most_there", "most"), [(2**62, 8_000_000), (500, 8_000_000), (2**62, 200)]
+)
+def test_what_needs_more_room_gets_it_and_what_cannot_have_it_goes_to_python(
+    monkeypatch: pytest.MonkeyPatch, most_there: int, most: int
+) -> None:
+    rows = letters("abcabbaacbc" * 12)
+    rules = {"r": loops(SKIPS["no skip"])}
+    wanted = outcome(rules, rows, [50], "interpreted")
+    rooms: list[int] = []
+
+    def watched(*given: Any) -> Walked:
+        rooms.append(given[-1])
+        if given[-1] > most_there:
+            raise MemoryError
+        return walk(*given)
+
+    monkeypatch.setattr(walking, "walk", watched)
+    monkeypatch.setattr(walking, "_LEAST_ROOM", 0)
+    monkeypatch.setattr(walking, "_MOST_NEW", most)
+    assert outcome(rules, rows, [50], "compiled") == wanted
+    assert len(set(rooms)) > 1
 
 
 @pytest.mark.parametrize("most", [1, 2, 7, 100])
