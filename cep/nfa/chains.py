@@ -23,13 +23,15 @@ class ChainColumns(NamedTuple):
         begin: where the events of each find begin in the next two; one more at the end.
         steps: the step of each event.
         places: its place among the different events, of which those that are new come first.
-        new: the different events that came with this call.
+        numbers: those of the different events that came with this call, ascending.
+        new: these events.
         held: those that keys have held since earlier calls.
     """
 
     begin: Ints
     steps: Ints
     places: Ints
+    numbers: Ints
     new: pl.DataFrame
     held: Sequence[tuple[Any, ...]]
 
@@ -43,7 +45,8 @@ class ChainBlock:
         begin: where the events of each find begin in the next two; one more at the end.
         every_step: the step of each event, in order of acceptance.
         every_place: its place among the different events.
-        new: the different events that came with this call.
+        numbers: those of the different events that came with this call, ascending.
+        new: these events.
         held: those that keys have held since earlier calls, whose places come after them.
         made: what its reader has made of its events, kept as long as it is: blocks come in turns.
     """

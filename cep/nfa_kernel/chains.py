@@ -83,8 +83,8 @@ class Chains:
         begin, steps, events = chained(self._cells, in_one_piece(lasts), most)
         different, places = np.unique(events, return_inverse=True)
         new, held = self._events_of(different)
-        return ChainColumns(begin, steps, places, new, held)
+        return ChainColumns(begin, steps, places, different[: len(new)], new, held)
 
     def _laid_out(self, lasts: Ints, first: int) -> ChainBlock:
-        begin, steps, places, new, held = self._columns(lasts[first:], _AT_ONCE)
+        begin, steps, places, _, new, held = self._columns(lasts[first:], _AT_ONCE)
         return ChainBlock(first, begin.tolist(), steps.tolist(), places.tolist(), new, held)

@@ -1,6 +1,6 @@
 """The events of thousands of matches as JSON at once, and what is selected of them.
 
-    ChainColumns, names of steps ──MatchTexts──► `events` of each match · `output` of each
+    ChainColumns, EventTable ──MatchTexts──► `events` of each match · `output` of each
 
 All texts are pieces of a few: an event is written once, and whatever has it takes a copy.
 """
@@ -10,16 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 
 from cep.compiling import Ints
-from cep.matching.event_columns import frame_of
 from cep.nfa.chains import ChainColumns
 from cep.processor import SelectedField
-from processor_runtime.rows.arrow_texts import joined, series_texts, texts
-from processor_runtime.rows.event_texts import event_text_column, value_texts
-from processor_runtime.rows.json_text import NoJson, plain_json_text
+from processor_runtime.rows.arrow_texts import joined, texts
+from processor_runtime.rows.json_text import plain_json_text
+from processor_runtime.stages.event_table import EventTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +37,14 @@ class _Steps:
     places: Ints
 
     @classmethod
-    def of(cls, chained: ChainColumns, step_names: Sequence[str]) -> "_Steps":
+    def of(cls, chained: ChainColumns, places: Ints, step_names: Sequence[str]) -> "_Steps":
         """Return events step by step, steps in the order of their first events.
 
-        With Flink's quirks a name counts up to its first ":" only, so that two steps may be one.
+        Of two steps that are written alike the events are together.
         """
-        spelled = [name.partition(":")[0] for name in step_names]
+        spelled = [*map(written_name, step_names)]
         names = list(dict.fromkeys(spelled))
         codes = np.array([names.index(name) for name in spelled], np.int64)[chained.steps]
-        places = chained.places
         if _come_again(chained.begin, codes):
             matches = np.repeat(np.arange(len(chained.begin) - 1), np.diff(chained.begin))
             _, firsts, same = np.unique(
@@ -79,28 +76,28 @@ class MatchTexts:
 
     Args:
         chained: their events; each has one at least.
+        places: where these are in `table`.
         step_names: the names of the steps of their rule.
-        columns: the columns of the stream; an event is the tuple of its time and their values.
-
-    Raises:
-        NoJson: their events cannot be put in columns.
+        table: all events, and the names of all steps as `written_name` has them.
     """
 
     chained: ChainColumns
+    places: Ints
     step_names: tuple[str, ...]
-    columns: Sequence[str]
+    table: EventTable
     _steps: _Steps = field(init=False)
-    _different: pl.DataFrame = field(init=False)
-    _values: dict[str, pa.StringArray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._steps = _Steps.of(self.chained, self.step_names)
-        self._different = _different_events(self.chained)
+        self._steps = _Steps.of(self.chained, self.places, self.step_names)
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The columns of the stream; an event is the tuple of its time and their values."""
+        return self.table.columns
 
     def start_ms(self) -> Ints:
         """Return the time of the first event of each match."""
-        times = self._different.to_series(0).to_numpy().astype(np.int64)
-        found: Ints = times[self.chained.places[self.chained.begin[:-1]]]
+        found: Ints = self.table.times_ms[self.places[self.chained.begin[:-1]]]
         return found
 
     def events(self) -> pa.StringArray:
@@ -110,20 +107,17 @@ class MatchTexts:
             NoJson: there is something in them that JSON has no form for.
             TooLarge: they are.
         """
-        of_events = series_texts(event_text_column(self._different.select(self.columns)))
         steps = self._steps
-        begins, between = len(of_events), len(of_events) + 2 * len(steps.names)
-        signs = [f"{sign}{plain_json_text(name)}:[" for name in steps.names for sign in ("{", "],")]
-        signs += [",", "]}"]
+        firsts, between, end = self.table.sign_places(steps.names)
         of_match, of_step = steps.do_begin()
-        before = np.where(of_step, begins + 2 * steps.codes + ~of_match, between)
+        before = np.where(of_step, firsts[steps.codes] + ~of_match, between)
         # Each event has two pieces, and one more stands at the end of each match.
         count = len(steps.begin) - 1
-        pieces = np.full(2 * len(steps.places) + count, between + 1, np.int64)
+        pieces = np.full(2 * len(steps.places) + count, end, np.int64)
         where = 2 * np.arange(len(steps.places)) + np.repeat(np.arange(count), np.diff(steps.begin))
         pieces[where], pieces[where + 1] = before, steps.places
         begin = 2 * steps.begin + np.arange(count + 1)
-        return joined(pa.concat_arrays([of_events, texts(signs)]), pieces, begin)
+        return joined(self.table.pieces(), pieces, begin)
 
     def selected(self, fields: Sequence[SelectedField]) -> pa.StringArray:
         """Return what is selected of each match, from columns of the stream.
@@ -136,7 +130,7 @@ class MatchTexts:
         tables, pieces, size = [], [], 0
         for number, each in enumerate(fields):
             sign = f"{',' if number else '{'}{plain_json_text(each.name)}:"
-            table = pa.concat_arrays([self._value_texts(each.column), texts([sign, "null"])])
+            table = pa.concat_arrays([self.table.values(each.column), texts([sign, "null"])])
             places = self._places_of(each)
             pieces += [
                 np.full(count, size + len(table) - 2),
@@ -148,12 +142,6 @@ class MatchTexts:
         pieces.append(np.full(count, size))
         begin = np.arange(count + 1) * len(pieces)
         return joined(pa.concat_arrays(tables), np.stack(pieces, axis=1).ravel(), begin)
-
-    def _value_texts(self, column: str) -> pa.StringArray:
-        if column not in self._values:
-            values = self._different.to_series(1 + self.columns.index(column))
-            self._values[column] = series_texts(value_texts(values))
-        return self._values[column]
 
     def _places_of(self, selected: SelectedField) -> Ints:
         """Return the place of the event of each match that a field is of; -1 if it has none."""
@@ -169,16 +157,6 @@ class MatchTexts:
         return found
 
 
-def _different_events(chained: ChainColumns) -> pl.DataFrame:
-    """Return new events, and after them those that keys have held.
-
-    Raises:
-        NoJson: a value is not of the type of its column, so that events go one by one.
-    """
-    if not chained.held:
-        return chained.new
-    try:
-        schema = chained.new.schema
-        return pl.concat([chained.new, frame_of(chained.held, schema, list(schema))])
-    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
-        raise NoJson(f"events cannot be put in columns: {error}") from None
+def written_name(step_name: str) -> str:
+    """Return a step's name as matches have it: with Flink's quirks up to its first ":" only."""
+    return step_name.partition(":")[0]

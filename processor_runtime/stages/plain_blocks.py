@@ -19,7 +19,12 @@ from processor_runtime.rows.json_text import NoJson
 from processor_runtime.rows.row_columns import RowColumns, RowLines
 from processor_runtime.stages.match_rows import MatchRows
 from processor_runtime.stages.plain_finds import PlainFinds
-from processor_runtime.stages.planned_finds import PlainColumns, plain_columns, row_plan
+from processor_runtime.stages.planned_finds import (
+    PlainColumns,
+    match_texts,
+    plain_columns,
+    row_plan,
+)
 from processor_runtime.stages.row_plan import RowPlan, merged
 
 FEWEST_FINDS: Final = 64
@@ -84,13 +89,17 @@ class PlainBlocks:
         )
 
     def _plans(self, shapes: Sequence[Sequence[PlainColumns]]) -> list[RowPlan] | None:
+        finds = [plain for shape in shapes for plain in shape]
+        of_shape = [place for place, shape in enumerate(shapes) for _ in shape]
+        written = match_texts(finds, self.match_rows.columns)
+        if written is None:
+            return None
         plans = []
-        for place, shape in enumerate(shapes):
-            for plain in shape:
-                plan = row_plan(plain, self.match_rows.columns, place * _RANKS_OF_SHAPE)
-                if plan is None:
-                    return None
-                plans.append(plan)
+        for place, plain, matches in zip(of_shape, finds, written, strict=True):
+            plan = row_plan(plain, matches, place * _RANKS_OF_SHAPE)
+            if plan is None:
+                return None
+            plans.append(plan)
         return plans
 
     def _count(self, finds: Sequence[PlainColumns]) -> None:

@@ -14,7 +14,8 @@ from cep.matching.found_columns import FoundColumns
 from cep.processor import SelectExpressions
 from processor_runtime.rows.arrow_texts import texts
 from processor_runtime.rows.json_text import list_texts
-from processor_runtime.stages.chained_columns import MatchTexts
+from processor_runtime.stages.chained_columns import MatchTexts, written_name
+from processor_runtime.stages.event_table import event_table
 from processor_runtime.stages.match_tables import Finders, Matches
 from processor_runtime.stages.plain_finds import PlainRule
 from processor_runtime.stages.row_plan import RowPlan
@@ -80,12 +81,31 @@ def plain_columns(
     return columns
 
 
-def row_plan(plain: PlainColumns, columns: Sequence[str], first_rank: int) -> RowPlan | None:
+def match_texts(finds: Sequence[PlainColumns], columns: Sequence[str]) -> list[MatchTexts] | None:
+    """Return what writes the matches of each of some finds; `None` if they have too many events.
+
+    Args:
+        finds: of one call.
+        columns: those of the stream.
+
+    Raises:
+        NoJson: their events cannot be put in columns.
+    """
+    chained = [each.found.chains.columns(each.found.cells) for each in finds]
+    if any(len(of.begin) <= len(each.found) for of, each in zip(chained, finds, strict=True)):
+        return None
+    names = (written_name(name) for each in finds for name in each.step_names)
+    table, places = event_table(chained, columns, names)
+    parts = zip(chained, places, finds, strict=True)
+    return [MatchTexts(of, where, each.step_names, table) for of, where, each in parts]
+
+
+def row_plan(plain: PlainColumns, written: MatchTexts, first_rank: int) -> RowPlan | None:
     """Return the rows of finds; `None` if something in them needs a closer look.
 
     Args:
         plain: the finds.
-        columns: those of the stream.
+        written: writes them.
         first_rank: where their ranks begin.
 
     Raises:
@@ -93,10 +113,6 @@ def row_plan(plain: PlainColumns, columns: Sequence[str], first_rank: int) -> Ro
         TooLarge: they are.
     """
     found = plain.found
-    chained = found.chains.columns(found.cells)
-    if len(chained.begin) <= len(found):
-        return None
-    written = MatchTexts(chained, plain.step_names, columns)
     selected = _selected(plain, written)
     if selected is None:
         return None

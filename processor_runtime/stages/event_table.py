@@ -1,0 +1,126 @@
+"""The different events of a block of finds, whatever shapes found them, and their texts.
+
+    ChainColumns of each shape ──event_table──► EventTable, places in it ──MatchTexts──► rows
+
+An event is in several matches, and in those of several shapes, and is written as JSON once.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, chain
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from cep.compiling import Ints
+from cep.matching.event_columns import frame_of
+from cep.nfa.chains import ChainColumns
+from processor_runtime.rows.arrow_texts import series_texts, texts
+from processor_runtime.rows.event_texts import event_text_column, value_texts
+from processor_runtime.rows.json_text import NoJson, plain_json_text
+
+BETWEEN, END = ",", "]}"
+"""What stands between two events of a step, and behind the last of a match."""
+
+
+def first_sign(name: str) -> str:
+    """Return what stands before the events of a step with which a match begins."""
+    return f"{{{plain_json_text(name)}:["
+
+
+def next_sign(name: str) -> str:
+    """Return what stands before the events of another step."""
+    return f"],{plain_json_text(name)}:["
+
+
+@dataclass(slots=True)
+class EventTable:
+    """Different events.
+
+    Args:
+        frame: their times, and the columns of the stream.
+        columns: the names of these columns.
+        step_names: those of the steps that they may be of.
+    """
+
+    frame: pl.DataFrame
+    columns: Sequence[str]
+    step_names: Sequence[str]
+    _pieces: pa.StringArray | None = None
+    _values: dict[str, pa.StringArray] = field(default_factory=dict)
+
+    @property
+    def times_ms(self) -> Ints:
+        """Return their times."""
+        times_ms: Ints = self.frame.to_series(0).to_numpy().astype(np.int64)
+        return times_ms
+
+    def pieces(self) -> pa.StringArray:
+        """Return events as JSON, and after them what stands between them; see `sign`.
+
+        Raises:
+            NoJson: there is something in them that JSON has no form for.
+            TooLarge: they are.
+        """
+        if self._pieces is None:
+            of_events = series_texts(event_text_column(self.frame.select(self.columns)))
+            signs = [sign(name) for name in self.step_names for sign in (first_sign, next_sign)]
+            self._pieces = pa.concat_arrays([of_events, texts([*signs, BETWEEN, END])])
+        return self._pieces
+
+    def sign_places(self, step_names: Sequence[str]) -> tuple[Ints, int, int]:
+        """Return where in `pieces` signs are: the first of each step, those between and at the end.
+
+        The next sign of a step stands behind its first.
+        """
+        begin = len(self.frame)
+        numbers = [begin + 2 * self.step_names.index(name) for name in step_names]
+        behind = begin + 2 * len(self.step_names)
+        return np.array(numbers, np.int64), behind, behind + 1
+
+    def values(self, column: str) -> pa.StringArray:
+        """Return the values of a column as JSON.
+
+        Raises:
+            NoJson: there is something in them that JSON has no form for.
+            TooLarge: they are.
+        """
+        if column not in self._values:
+            values = self.frame.to_series(1 + self.columns.index(column))
+            self._values[column] = series_texts(value_texts(values))
+        return self._values[column]
+
+
+def event_table(
+    chained: Sequence[ChainColumns], columns: Sequence[str], step_names: Iterable[str]
+) -> tuple[EventTable, list[Ints]]:
+    """Return all events of some finds, and of each part of them the places of its events.
+
+    Args:
+        chained: the parts, of one call.
+        columns: those of the stream; an event is the tuple of its time and their values.
+        step_names: the names of all steps.
+
+    Raises:
+        NoJson: a value is not of the type of its column, so that events go one by one.
+    """
+    numbers, firsts, of_new = np.unique(
+        np.concatenate([each.numbers for each in chained]), return_index=True, return_inverse=True
+    )
+    new = pl.concat([each.new for each in chained])[firsts]
+    held = [*chain.from_iterable(each.held for each in chained)]
+    frame = new
+    if held:
+        try:
+            frame = pl.concat([new, frame_of(held, new.schema, list(new.schema))])
+        except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
+            raise NoJson(f"events cannot be put in columns: {error}") from None
+    first_new = accumulate((len(each.numbers) for each in chained), initial=0)
+    first_held = accumulate((len(each.held) for each in chained), initial=len(numbers))
+    places = []
+    for each, begin, begin_held in zip(chained, first_new, first_held, strict=False):
+        count = len(each.numbers)
+        of_held = np.arange(begin_held, begin_held + len(each.held))
+        places.append(np.concatenate([of_new[begin : begin + count], of_held])[each.places])
+    return EventTable(frame, columns, [*dict.fromkeys(step_names)]), places
