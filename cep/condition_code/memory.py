@@ -24,13 +24,10 @@ _EXACT: Final = 2**53
 
 @compiled
 def new_memory(places: int, items: int, folds: int) -> tuple[Ints, Floats]:
-    """Return room for so many places; in the first, nothing is remembered."""
-    memory = np.empty((places, 2 * (items + folds)), np.int64)
-    memory[0] = 0
-    memory[0, :items] = -1
-    reals = np.empty((places, folds), np.float64)
-    reals[0] = 0
-    return memory, reals
+    """Return room for so many places; in each, nothing is remembered."""
+    memory = np.zeros((places, 2 * (items + folds)), np.int64)
+    memory[:, :items] = -1
+    return memory, np.zeros((places, folds), np.float64)
 
 
 @inlined

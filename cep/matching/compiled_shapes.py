@@ -152,17 +152,16 @@ def told_of(matcher: KeyedMatcher, shape: Shape, found: Ints) -> Ints:
     counted = matcher.counted_of(shape)
     if not counted:
         return found
-    rules = found[:, at.FOUND_RULES]
     is_timeout = found[:, at.FOUND_IS_TIMEOUT] != 0
-    alike, numbers = np.unique(
-        rules[is_timeout] & counted & ~shape.machine.stopped, return_counts=True
-    )
+    timed_out = found[is_timeout, at.FOUND_RULES]
+    alike, numbers = np.unique(timed_out & counted & ~shape.machine.stopped, return_counts=True)
     for of_rules, number in zip(alike.tolist(), numbers.tolist(), strict=True):
         matcher.count_timeouts(shape, of_rules, number)
-    told = found.copy()
-    told[is_timeout, at.FOUND_RULES] &= ~counted
-    left: Ints = told[told[:, at.FOUND_RULES] != 0]
-    return left
+    is_told = ~is_timeout
+    is_told[is_timeout] = timed_out & ~counted != 0
+    told: Ints = found[is_told]
+    told[told[:, at.FOUND_IS_TIMEOUT] != 0, at.FOUND_RULES] &= ~counted
+    return told
 
 
 def count_steps(machine: Machine, counts: Ints, step_count: int) -> None:

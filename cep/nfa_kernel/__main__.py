@@ -21,7 +21,7 @@ from cep.nfa_kernel.key_arrays import loaded
 from cep.nfa_kernel.key_hashes import key_hashes
 from cep.nfa_kernel.match_texts import digests_of, lines_of
 from cep.nfa_kernel.packed_values import Bytes
-from cep.nfa_kernel.walk import walk
+from cep.nfa_kernel.walk import walked
 
 
 def compile_all() -> None:
@@ -39,12 +39,11 @@ def compile_all() -> None:
     columns = Columns(no_rows, no_flags, np.zeros((0, 0)), no_flags)
     before = loaded([], 0)
     if before is not None:  # as it is without events
-        walked = walk(
-            tables, KeyEvents(none, none[:0], none, none), columns, before.arrays, 0, 0, 0
-        )
-        chained(walked.keys.cells, none[:0], 1)
-        kept = compacted(walked.keys, 1)
-        _compile_entries(walked.keys, kept)
+        events = KeyEvents(none, none[:0], none, none)
+        after = walked(tables, events, columns, before.arrays, 0, 0)
+        chained(after.keys.cells, none[:0], 1)
+        kept = compacted(after.keys, 1)
+        _compile_entries(after.keys, kept)
     compiling.now_ready("cep.nfa_kernel")
 
 

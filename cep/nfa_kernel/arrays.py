@@ -7,7 +7,7 @@ is kept for as long as the sources of this package are the same.
 
 from typing import Final, NamedTuple
 
-from cep.compiling import Ints
+from cep.compiling import Floats, Ints
 from cep.condition_code.arrays import CodeTables
 
 RUN_STATE: Final = 0
@@ -149,6 +149,22 @@ class KeyArrays(NamedTuple):
     queues: Ints
     held_back: Ints
     cells: Ints
+
+
+class Room(NamedTuple):
+    """Arrays for what a call brings, of which the first places are written.
+
+    `memory` and `reals` are for what cells remember, see `cep.condition_code.memory`; without
+    conditions that ask for it they have one row.
+    """
+
+    cells: Ints
+    found: Ints
+    runs: Ints
+    queues: Ints
+    held_back: Ints
+    memory: Ints
+    reals: Floats
 
 
 class Walked(NamedTuple):

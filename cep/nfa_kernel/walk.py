@@ -15,7 +15,7 @@ from cep.condition_code.arrays import Columns
 from cep.condition_code.memory import new_memory
 from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel import counting, residuals
-from cep.nfa_kernel.arrays import KeyArrays, KeyEvents, Tables, Walked
+from cep.nfa_kernel.arrays import KeyArrays, KeyEvents, Room, Tables, Walked
 from cep.nfa_kernel.emitting import NO_ROOM, divided, emit
 from cep.nfa_kernel.queues import copy_row
 from cep.nfa_kernel.residuals import remember_cells, split_by_tests
@@ -35,7 +35,7 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one call 
     keys: KeyArrays,
     stopped: int,
     until_ms: int,
-    most_new: int,
+    room: Room,
 ) -> Walked:
     """Move the keys by their events and close their windows up to a time.
 
@@ -46,11 +46,9 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one call 
         keys: what the keys hold.
         stopped: the rules that start nothing any more, as bits.
         until_ms: how far time goes after the last event.
-        most_new: so many cells may be added, so many finds, and so many partial matches be open at
-            the end that were not before; `NO_ROOM` if it takes more. Arrays have room for all of
-            them from the beginning, of which the system has to give only what is written to: where
-            a variable could be this array or a larger one, numba counts who uses it, at each turn,
-            and that takes longer than the turn.
+        room: what is written to; the status is `NO_ROOM` if it takes more. No array is made or
+            made larger on the way: where a variable could be this array or that one, numba counts
+            who uses it, at each turn, and that takes longer than the turn.
     """
     branch_begin, branches, successors = tables.branch_begin, tables.branches, tables.successors
     finishes, concerned, starts = tables.finished, tables.concerned, tables.starts
@@ -72,31 +70,34 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one call 
     queue_begin, queues_before = keys.queue_begin, keys.queues
     held_back_before = keys.held_back
 
-    room = min(most_held, _MOST_RUNS) + 64
-    runs, moved = np.empty((room, at.RUN_WIDTH), np.int64), np.empty((room, at.RUN_WIDTH), np.int64)
-    finished = np.empty((room, 3), np.int64)
-    late = np.empty((room, 3), np.int64)
+    most_runs = min(most_held, _MOST_RUNS) + 64
+    runs, moved = (
+        np.empty((most_runs, at.RUN_WIDTH), np.int64),
+        np.empty((most_runs, at.RUN_WIDTH), np.int64),
+    )
+    finished = np.empty((most_runs, 3), np.int64)
+    late = np.empty((most_runs, 3), np.int64)
     queues = np.empty((_QUEUES, 3), np.int64)
     parts, split = np.empty((_QUEUES, 3), np.int64), np.empty((_QUEUES, 3), np.int64)
-    held_back, items = np.empty((room, 2), np.int64), np.empty((4 * room, 2), np.int64)
+    held_back, items = (
+        np.empty((most_runs, 2), np.int64),
+        np.empty((4 * most_runs, 2), np.int64),
+    )
 
     cell_count = len(keys.cells)
-    cells = np.empty((cell_count + most_new, at.CELL_WIDTH), np.int64)
+    cells, found, out_runs, out_queues, out_held, memory, reals = room
     cells[:cell_count] = keys.cells
     remembers = len(row_items) + len(folds) > 0
-    places = len(cells) + 1 if remembers else 1
-    memory, reals = new_memory(places, len(row_items), len(folds))
     int_stack, float_stack = np.zeros(len(code) + 1, np.int64), np.zeros(len(code) + 1)
     null_stack, agreeing = np.zeros(len(code) + 1, np.bool_), np.zeros((64, 2), np.int64)
-    found, found_count = np.empty((most_new, at.FOUND_WIDTH), np.int64), 0
+    found_count = 0
     out_sequences = np.zeros(key_count, np.int64)
     out_event_counts = np.zeros(key_count, np.int64)
     out_run_begin = np.zeros(key_count + 1, np.int64)
-    out_runs = np.empty((len(keys.runs) + most_new, at.RUN_WIDTH), np.int64)
     out_run_count = 0
     out_queue_begin = np.zeros(key_count + 1, np.int64)
-    out_queues, out_queue_count = np.empty((len(keys.queues) + most_new, 3), np.int64), 0
-    out_held, out_held_count = np.empty((len(keys.held_back) + most_new, 2), np.int64), 0
+    out_queue_count = 0
+    out_held_count = 0
 
     counts = np.zeros((tables.rule_count * step_count, counting.COUNTS_WIDTH), np.int64)
     counts[:, counting.NEWEST_MS] = counting.NO_TIME
@@ -115,7 +116,7 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one call 
         queue_count, held_count = 0, 0
         for number in range(queue_begin[key], queue_begin[key + 1]):
             first, last = queues_before[number, 1], queues_before[number, 2]
-            if queue_count == _QUEUES or held_count + last - first > room:
+            if queue_count == _QUEUES or held_count + last - first > most_runs:
                 return Walked(at.GAVE_UP, keys, found, counts)
             queues[queue_count, 0], queues[queue_count, 1] = queues_before[number, 0], held_count
             queues[queue_count, 2] = last - first
@@ -123,7 +124,7 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one call 
                 copy_row(held_back_before, held, held_back, held_count + held - first)
             held_count += last - first
             queue_count += 1
-        if run_count > room:
+        if run_count > most_runs:
             return Walked(at.GAVE_UP, keys, found, counts)
         for place in range(run_count):
             copy_row(runs_before, begin + place, runs, place)
@@ -257,8 +258,8 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one call 
                             first_end, last_end = outcomes[outcome, 2], outcomes[outcome, 3]
                         taken = at.NO_CELL
                         if (
-                            moved_count + last - first >= room
-                            or finished_count + last_end - first_end > room
+                            moved_count + last - first >= most_runs
+                            or finished_count + last_end - first_end > most_runs
                         ):
                             return Walked(at.GAVE_UP, keys, found, counts)
                         if cell_count + last - first + last_end - first_end > len(cells):
@@ -301,7 +302,7 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one call 
                             finished[finished_count, 2] = cell if step == at.NO_STEP else taken
                             finished_count += 1
                 if rules and cell != at.NO_CELL:
-                    if moved_count == room:
+                    if moved_count == most_runs:
                         return Walked(at.GAVE_UP, keys, found, counts)
                     moved[moved_count, at.RUN_STATE], moved[moved_count, at.RUN_RULES] = (
                         state,
@@ -320,7 +321,7 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one call 
             held = unmoved + moved_count
             for number in range(queue_count):
                 held += queues[number, 2]
-            if held > most_held or held > room:
+            if held > most_held or held > most_runs:
                 return Walked(at.GAVE_UP, keys, found, counts)
             for place in range(moved_count):
                 copy_row(moved, place, runs, unmoved + place)
@@ -432,7 +433,8 @@ def walked(  # noqa: PLR0913, PLR0917 - as `walk`
     most_new = min(max(_LEAST_ROOM, 2 * len(events.order)), _MOST_NEW)
     while True:
         try:
-            found = walk(tables, events, columns, keys, stopped, until_ms, most_new)
+            room = _room(tables, keys, most_new)
+            found = walk(tables, events, columns, keys, stopped, until_ms, room)
         except MemoryError:
             break
         if found.status != at.NO_ROOM:
@@ -442,3 +444,25 @@ def walked(  # noqa: PLR0913, PLR0917 - as `walk`
         most_new = min(8 * most_new, _MOST_NEW)
     nothing = np.empty((0, at.FOUND_WIDTH), np.int64)
     return Walked(at.GAVE_UP, keys, nothing, nothing)
+
+
+def _room(tables: Tables, keys: KeyArrays, most_new: int) -> Room:
+    """Return room for so many cells, finds, and partial matches at the end more than there are.
+
+    The system has to give only what is written to; NumPy asks for it in large pages.
+    """
+    row_items, folds = tables.uncertain.tests.items
+    remembers = len(row_items) + len(folds) > 0
+    places = len(keys.cells) + most_new + 1 if remembers else 1
+    memory = np.empty((places, 2 * (len(row_items) + len(folds))), np.int64)
+    reals = np.empty((places, len(folds)), np.float64)
+    memory[:1], reals[:1] = new_memory(1, len(row_items), len(folds))
+    return Room(
+        np.empty((len(keys.cells) + most_new, at.CELL_WIDTH), np.int64),
+        np.empty((most_new, at.FOUND_WIDTH), np.int64),
+        np.empty((len(keys.runs) + most_new, at.RUN_WIDTH), np.int64),
+        np.empty((len(keys.queues) + most_new, 3), np.int64),
+        np.empty((len(keys.held_back) + most_new, 2), np.int64),
+        memory,
+        reals,
+    )

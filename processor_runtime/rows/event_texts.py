@@ -54,6 +54,8 @@ def value_texts(column: pl.Series) -> pl.Series:
         return column.cast(pl.String).fill_null("null")
     if column.dtype == pl.String and not column.str.contains(_ESCAPED).any():
         return ('"' + column + '"').fill_null("null")
+    if column.dtype == pl.Float64 and column.is_finite().all():
+        return column.cast(pl.String).fill_null("null")
     values = column.to_list()
     if column.dtype.is_float() or column.dtype.is_decimal() or column.dtype.is_temporal():
         # No text of these has a comma in it.

@@ -22,7 +22,7 @@ from cep.nfa.errors import MatchingError
 from cep.nfa.limits import Limits
 from cep.nfa_kernel import chains
 from cep.nfa_kernel import walk as walking
-from cep.nfa_kernel.arrays import Walked
+from cep.nfa_kernel.arrays import Room, Walked
 from cep.nfa_kernel.chains import chained
 from cep.nfa_kernel.compacting import compacted
 from cep.nfa_kernel.walk import walk
@@ -210,8 +210,9 @@ def test_what_needs_more_room_gets_it_and_what_cannot_have_it_goes_to_python(
     rooms: list[int] = []
 
     def watched(*given: Any) -> Walked:
-        rooms.append(given[-1])
-        if given[-1] > most_there:
+        room: Room = given[-1]
+        rooms.append(len(room.found))
+        if rooms[-1] > most_there:
             raise MemoryError
         return walk(*given)
 
