@@ -58,11 +58,9 @@ class FileSink:
         Raises:
             DirectoryTaken: the directory belongs to another job, output or checkpoint.
         """
+        is_first = self._batches is None
         if self._batches is None:
             self._batches = BatchDirectories(self._directory(rows.sparkSession), self._owner)
-        if row_count == 0 and not lines:
-            self._batches.publish(batch_id, None)
-            return
 
         def write(uri: str) -> None:
             if row_count:
@@ -70,7 +68,10 @@ class FileSink:
             if lines:
                 _put_lines(HadoopDirectory(rows.sparkSession, uri), lines)
 
-        self._batches.publish(batch_id, write)
+        self._batches.publish(batch_id, write if row_count or lines else None)
+        if is_first and (directory := self.line_directory(rows.sparkSession)) is not None:
+            # Those of this batch have been moved; others are of a start that was cut off.
+            shutil.rmtree(directory.path, ignore_errors=True)
 
     @property
     def writes_plain_lines(self) -> bool:
@@ -123,5 +124,3 @@ def _put_lines(directory: HadoopDirectory, lines: BatchLines) -> None:
     directory.local_path.mkdir(parents=True, exist_ok=True)
     for number, path in enumerate(sorted(lines.files)):
         Path(path).rename(directory.local_path / f"{_LINES}-{number:05}{_JSON_SUFFIX}")
-    # What attempts that failed have left.
-    shutil.rmtree(Path(path).parent, ignore_errors=True)
