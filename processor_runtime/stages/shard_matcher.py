@@ -18,7 +18,7 @@ from cep.matching.batch import no_cycle_collection
 from cep.nfa.codec import pack, unpack
 from cep.nfa.errors import LimitExceeded
 from processor_runtime.rows.event_block import TIME, EventBlock, decode_events, encode_events
-from processor_runtime.rows.line_files import LineRoute
+from processor_runtime.rows.line_route import LineRoute
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rows.row_chunks import RowChunks
 from processor_runtime.rules.rule_set import RuleSet, SelectorGroup

@@ -7,7 +7,8 @@ from typing import Final
 import pyarrow as pa
 import pytest
 
-from processor_runtime.rows.line_files import BatchLines, LineDirectory, LineFiles
+from processor_runtime.rows.line_files import BatchLines, LineFiles
+from processor_runtime.rows.line_route import LineDirectory
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rows.row_columns import RowLines
 

@@ -9,7 +9,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from processor_runtime.job_file.outputs import JsonOutput, ParquetOutput
-from processor_runtime.rows.line_files import ROWS_PER_FILE, BatchLines, LineDirectory
+from processor_runtime.rows.line_files import ROWS_PER_FILE, BatchLines
+from processor_runtime.rows.line_route import LineDirectory
 from processor_runtime.secret_names import secret_options
 from processor_runtime.spark.sinks.files.batch_directories import BatchDirectories
 from processor_runtime.spark.sinks.files.directory import HadoopDirectory
@@ -119,8 +120,11 @@ def _put_lines(directory: HadoopDirectory, lines: BatchLines) -> None:
         directory.write_new(
             f"{_LINES}{_JSON_SUFFIX}", b"".join(each + b"\n" for each in lines.in_hand)
         )
-    if not lines.files or directory.local_path is None:
+    if not lines.files:
         return
-    directory.local_path.mkdir(parents=True, exist_ok=True)
+    target = directory.local_path
+    if target is None:
+        raise AssertionError("files are written for outputs of this machine only")
+    target.mkdir(parents=True, exist_ok=True)
     for number, path in enumerate(sorted(lines.files)):
-        Path(path).rename(directory.local_path / f"{_LINES}-{number:05}{_JSON_SUFFIX}")
+        Path(path).rename(target / f"{_LINES}-{number:05}{_JSON_SUFFIX}")
