@@ -33,7 +33,7 @@ from cep.nfa_kernel.chains import Chains
 from cep.nfa_kernel.key_arrays import loaded, written
 from cep.nfa_kernel.residual_code import residual_code
 from cep.nfa_kernel.tables import MachineTables
-from cep.nfa_kernel.walk import walked as walked_by
+from cep.nfa_kernel.walk import walk
 
 _LONGEST_WINDOW_MS: Final = 2**60
 """The end of a longer one might not fit 64 bits."""
@@ -100,7 +100,7 @@ class CompiledShapes:
         except EvaluationError:
             return None
         tables = compiled.tables.ranked(ranks)
-        walked = walked_by(
+        walked = walk(
             tables,
             concerning.events,
             columns,

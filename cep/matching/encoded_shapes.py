@@ -40,7 +40,7 @@ from cep.nfa_kernel.compacting import compacted
 from cep.nfa_kernel.entry_reading import PART_ENTRY, spans_of, states_of
 from cep.nfa_kernel.entry_writing import PIECE_WIDTH, list_of, payloads_of
 from cep.nfa_kernel.packed_values import Bytes
-from cep.nfa_kernel.walk import walked as walked_by
+from cep.nfa_kernel.walk import walk
 
 _NO_BYTES: Final = np.empty(0, np.uint8)
 
@@ -206,7 +206,7 @@ class _Batch:
             )
         except EvaluationError:
             return None
-        walked = walked_by(
+        walked = walk(
             compiled.tables.ranked(ranks),
             _with_all(concerning, keys),
             columns,

@@ -45,8 +45,7 @@ class ChainBlock:
         begin: where the events of each find begin in the next two; one more at the end.
         every_step: the step of each event, in order of acceptance.
         every_place: its place among the different events.
-        numbers: those of the different events that came with this call, ascending.
-        new: these events.
+        new: the different events that came with this call.
         held: those that keys have held since earlier calls, whose places come after them.
         made: what its reader has made of its events, kept as long as it is: blocks come in turns.
     """

@@ -21,7 +21,7 @@ from cep.nfa_kernel.key_arrays import loaded
 from cep.nfa_kernel.key_hashes import key_hashes
 from cep.nfa_kernel.match_texts import digests_of, lines_of
 from cep.nfa_kernel.packed_values import Bytes
-from cep.nfa_kernel.walk import walked
+from cep.nfa_kernel.walk import walk
 
 
 def compile_all() -> None:
@@ -40,7 +40,7 @@ def compile_all() -> None:
     before = loaded([], 0)
     if before is not None:  # as it is without events
         events = KeyEvents(none, none[:0], none, none)
-        after = walked(tables, events, columns, before.arrays, 0, 0)
+        after = walk(tables, events, columns, before.arrays, 0, 0)
         chained(after.keys.cells, none[:0], 1)
         kept = compacted(after.keys, 1)
         _compile_entries(after.keys, kept)

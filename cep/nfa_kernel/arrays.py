@@ -50,8 +50,9 @@ TO_LAST: Final = 4
 
 DONE: Final = 0
 GAVE_UP: Final = 1
-NO_ROOM: Final = 2
 """The machine in Python has to do it all: a limit was met, a skip failed, or there is too much."""
+NO_ROOM: Final = 2
+"""It has to be done again from the beginning, in larger arrays."""
 
 
 class Uncertain(NamedTuple):

@@ -48,7 +48,7 @@ _PERMUTED: Final = np.array(
     ],
     np.int64,
 )
-_ROUNDS: Final = 12
+"""Which words each of the twelve turns takes, in order."""
 
 
 @in_place
@@ -75,31 +75,15 @@ def compress(state: Words, words: Words, first: int, counted: int, last: np.uint
     b0, b1, b2, b3 = state[4], state[5], state[6], state[7]
     c0, c1, c2, c3 = _BEGIN[0], _BEGIN[1], _BEGIN[2], _BEGIN[3]
     d0, d1, d2, d3 = _BEGIN[4] ^ np.uint64(counted), _BEGIN[5], _BEGIN[6] ^ last, _BEGIN[7]
-    for turn in range(_ROUNDS):
-        a0, b0, c0, d0 = _mixed(
-            a0, b0, c0, d0, words[first + _PERMUTED[turn, 0]], words[first + _PERMUTED[turn, 1]]
-        )
-        a1, b1, c1, d1 = _mixed(
-            a1, b1, c1, d1, words[first + _PERMUTED[turn, 2]], words[first + _PERMUTED[turn, 3]]
-        )
-        a2, b2, c2, d2 = _mixed(
-            a2, b2, c2, d2, words[first + _PERMUTED[turn, 4]], words[first + _PERMUTED[turn, 5]]
-        )
-        a3, b3, c3, d3 = _mixed(
-            a3, b3, c3, d3, words[first + _PERMUTED[turn, 6]], words[first + _PERMUTED[turn, 7]]
-        )
-        a0, b1, c2, d3 = _mixed(
-            a0, b1, c2, d3, words[first + _PERMUTED[turn, 8]], words[first + _PERMUTED[turn, 9]]
-        )
-        a1, b2, c3, d0 = _mixed(
-            a1, b2, c3, d0, words[first + _PERMUTED[turn, 10]], words[first + _PERMUTED[turn, 11]]
-        )
-        a2, b3, c0, d1 = _mixed(
-            a2, b3, c0, d1, words[first + _PERMUTED[turn, 12]], words[first + _PERMUTED[turn, 13]]
-        )
-        a3, b0, c1, d2 = _mixed(
-            a3, b0, c1, d2, words[first + _PERMUTED[turn, 14]], words[first + _PERMUTED[turn, 15]]
-        )
+    for turn in range(len(_PERMUTED)):
+        a0, b0, c0, d0 = _mixed(a0, b0, c0, d0, words, first, turn, 0)
+        a1, b1, c1, d1 = _mixed(a1, b1, c1, d1, words, first, turn, 2)
+        a2, b2, c2, d2 = _mixed(a2, b2, c2, d2, words, first, turn, 4)
+        a3, b3, c3, d3 = _mixed(a3, b3, c3, d3, words, first, turn, 6)
+        a0, b1, c2, d3 = _mixed(a0, b1, c2, d3, words, first, turn, 8)
+        a1, b2, c3, d0 = _mixed(a1, b2, c3, d0, words, first, turn, 10)
+        a2, b3, c0, d1 = _mixed(a2, b3, c0, d1, words, first, turn, 12)
+        a3, b0, c1, d2 = _mixed(a3, b0, c1, d2, words, first, turn, 14)
     state[0] ^= a0 ^ c0
     state[1] ^= a1 ^ c1
     state[2] ^= a2 ^ c2
@@ -111,14 +95,22 @@ def compress(state: Words, words: Words, first: int, counted: int, last: np.uint
 
 
 @inlined
-def _mixed(  # noqa: PLR0913, PLR0917 - as the standard has it
-    a: np.uint64, b: np.uint64, c: np.uint64, d: np.uint64, x: np.uint64, y: np.uint64
+def _mixed(  # noqa: PLR0913, PLR0917 - compiled into the inner loop
+    a: np.uint64,
+    b: np.uint64,
+    c: np.uint64,
+    d: np.uint64,
+    words: Words,
+    first: int,
+    turn: int,
+    place: int,
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
-    a = a + b + x
+    """Return what the standard calls G, of the words at two places of a turn."""
+    a = a + b + words[first + _PERMUTED[turn, place]]
     d = _rotated(d ^ a, 32)
     c = c + d
     b = _rotated(b ^ c, 24)
-    a = a + b + y
+    a = a + b + words[first + _PERMUTED[turn, place + 1]]
     d = _rotated(d ^ a, 16)
     c = c + d
     b = _rotated(b ^ c, 63)

@@ -10,12 +10,120 @@ from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel import counting
 from cep.nfa_kernel.queues import copy_row, keep_after, offer, poll
 
-NO_ROOM: Final = -1
+_TOO_MANY: Final = -1
 _NOTHING_PRUNED: Final = -1
 
 
 @in_place
-def divided(  # noqa: C901, PLR0912, PLR0913, PLR0917 - compiled code takes arguments by place
+def emit(  # noqa: C901, PLR0912, PLR0913, PLR0917 - compiled code takes arguments by place
+    skip_kind: int,
+    skip_step: int,
+    throws: bool,  # noqa: FBT001 - by place
+    runs: Ints,
+    run_count: int,
+    queues: Ints,
+    queue_count: int,
+    held_back: Ints,
+    parts: Ints,
+    split: Ints,
+    items: Ints,
+    finished: Ints,
+    finished_count: int,
+    cells: Ints,
+    found: Ints,
+    found_count: int,
+    key: int,
+    order_ms: int,
+    event: int,
+    pending: Ints,
+    counts: Ints,
+    step_count: int,
+) -> tuple[int, int, int, int]:
+    """Let come out what can; return how many runs, queues and finds there are, and the status.
+
+    Args:
+        skip_kind: see `Tables.skip`.
+        skip_step: the target.
+        throws: whether a missing target is an error.
+        runs: the runs of the key; pruned.
+        run_count: how many.
+        queues: rules, begin, count of the queues in `held_back`; rewritten.
+        queue_count: how many.
+        held_back: start, last cell; rewritten.
+        parts: room, as `split` and `items`; see `_divided`.
+        split: room.
+        items: room.
+        finished: rules, start, last cell.
+        finished_count: how many.
+        cells: the cells.
+        found: what has been found.
+        found_count: how many.
+        key: whose.
+        order_ms: when.
+        event: the event that finished them, `NO_EVENT` for a window.
+        pending: see `counting.count`; what is pruned is counted.
+        counts: see there.
+        step_count: how many steps there are.
+    """
+    part_count, match_count = _divided(
+        queues, queue_count, held_back, parts, split, items, finished, finished_count
+    )
+    if part_count == _TOO_MANY:
+        return run_count, queue_count, found_count, at.GAVE_UP
+    if found_count + match_count > len(found):
+        return run_count, queue_count, found_count, at.NO_ROOM
+    queue_count, held_count = 0, 0
+    for number in range(part_count):
+        rules, begin, count = parts[number, 0], parts[number, 1], parts[number, 2]
+        while count > 0:
+            if skip_kind != at.NO_SKIP:
+                waits = 0
+                for place in range(run_count):
+                    if runs[place, at.RUN_START] >= items[begin, 0]:
+                        break
+                    waits |= runs[place, at.RUN_RULES] & rules
+                if waits:
+                    if held_count + count > len(held_back) or queue_count == len(queues):
+                        return run_count, queue_count, found_count, at.GAVE_UP
+                    for held in range(count):
+                        copy_row(items, begin + held, held_back, held_count + held)
+                    queues[queue_count, 0], queues[queue_count, 1] = waits, held_count
+                    queues[queue_count, 2] = count
+                    queue_count += 1
+                    held_count += count
+                    rules &= ~waits
+                    if not rules:
+                        break
+            cell = items[begin, 1]
+            poll(items, begin, count)
+            count -= 1
+            pruned, could = last_pruned(skip_kind, skip_step, throws, cells, cell)
+            if not could:
+                return run_count, queue_count, found_count, at.GAVE_UP
+            found[found_count, at.FOUND_KEY], found[found_count, at.FOUND_RULES] = key, rules
+            found[found_count, at.FOUND_CELL] = cell
+            found[found_count, at.FOUND_TIME_MS] = order_ms
+            found[found_count, at.FOUND_IS_TIMEOUT] = 0
+            found[found_count, at.FOUND_ORDER_MS] = order_ms
+            found[found_count, at.FOUND_EVENT] = event
+            found_count += 1
+            if pruned != _NOTHING_PRUNED:
+                for place in range(begin, begin + count):
+                    if items[place, 0] <= pruned:
+                        step = cells[items[place, 1], at.CELL_STEP]
+                        counting.count(
+                            pending, counts, step_count, counting.PRUNED, step, rules,
+                            counting.NO_TIME,
+                        )  # fmt: skip
+                run_count = _prune(
+                    runs, run_count, rules, pruned, cells, pending, counts, step_count
+                )
+                count = keep_after(items, begin, count, pruned)
+    return run_count, queue_count, found_count, at.DONE
+
+
+@in_place
+def _divided(  # noqa: C901, PLR0912, PLR0913, PLR0917 - compiled code takes arguments by place
     queues: Ints,
     queue_count: int,
     held_back: Ints,
@@ -27,7 +135,7 @@ def divided(  # noqa: C901, PLR0912, PLR0913, PLR0917 - compiled code takes argu
 ) -> tuple[int, int]:
     """Put finished matches in queues, one for each set of rules that holds back the same.
 
-    Returns how many queues there are, or `NO_ROOM`, and how many matches are in them.
+    Returns how many queues there are, or `_TOO_MANY`, and how many matches are in them.
 
     Args:
         queues: rules, begin, count of the queues in `held_back`.
@@ -48,7 +156,7 @@ def divided(  # noqa: C901, PLR0912, PLR0913, PLR0917 - compiled code takes argu
         rules, begin, count = queues[number, 0], queues[number, 1], queues[number, 2]
         unseen &= ~rules
         if used + count + finished_count > len(items) or part_count == len(parts):
-            return NO_ROOM, 0
+            return _TOO_MANY, 0
         for held in range(count):
             copy_row(held_back, begin + held, items, used + held)
         parts[part_count, 0], parts[part_count, 1], parts[part_count, 2] = rules, used, count
@@ -56,7 +164,7 @@ def divided(  # noqa: C901, PLR0912, PLR0913, PLR0917 - compiled code takes argu
         used += count + finished_count
     if unseen:
         if used + finished_count > len(items) or part_count == len(parts):
-            return NO_ROOM, 0
+            return _TOO_MANY, 0
         parts[part_count, 0], parts[part_count, 1], parts[part_count, 2] = unseen, used, 0
         part_count += 1
         used += finished_count
@@ -65,7 +173,7 @@ def divided(  # noqa: C901, PLR0912, PLR0913, PLR0917 - compiled code takes argu
         split_count = 0
         for number in range(part_count):
             if split_count + 2 > len(split):
-                return NO_ROOM, 0
+                return _TOO_MANY, 0
             begin, count = parts[number, 1], parts[number, 2]
             inside, outside = parts[number, 0] & rules, parts[number, 0] & ~rules
             if outside:
@@ -73,7 +181,7 @@ def divided(  # noqa: C901, PLR0912, PLR0913, PLR0917 - compiled code takes argu
                 split[split_count, 1] = begin
                 if inside:
                     if used + count + finished_count > len(items):
-                        return NO_ROOM, 0
+                        return _TOO_MANY, 0
                     for held in range(count):
                         copy_row(items, begin + held, items, used + held)
                     split[split_count, 1] = used
@@ -91,101 +199,6 @@ def divided(  # noqa: C901, PLR0912, PLR0913, PLR0917 - compiled code takes argu
     for number in range(part_count):
         match_count += parts[number, 2]
     return part_count, match_count
-
-
-@in_place
-def emit(  # noqa: C901, PLR0912, PLR0913, PLR0917 - compiled code takes arguments by place
-    skip_kind: int,
-    skip_step: int,
-    throws: bool,  # noqa: FBT001 - by place
-    runs: Ints,
-    run_count: int,
-    queues: Ints,
-    held_back: Ints,
-    parts: Ints,
-    part_count: int,
-    items: Ints,
-    cells: Ints,
-    found: Ints,
-    found_count: int,
-    key: int,
-    order_ms: int,
-    event: int,
-    pending: Ints,
-    counts: Ints,
-    step_count: int,
-) -> tuple[int, int, int, bool]:
-    """Let come out what can; return how many runs, queues and finds there are, and success.
-
-    Args:
-        skip_kind: see `Tables.skip`.
-        skip_step: the target.
-        throws: whether a missing target is an error.
-        runs: the runs of the key; pruned.
-        run_count: how many.
-        queues: written: rules, begin, count of the queues in `held_back`.
-        held_back: written: start, last cell.
-        parts: see `divided`.
-        part_count: how many.
-        items: see there.
-        cells: the cells.
-        found: what has been found, with room for all matches of `items`.
-        found_count: how many.
-        key: whose.
-        order_ms: when.
-        event: the event that finished them, `NO_EVENT` for a window.
-        pending: see `counting.count`; what is pruned is counted.
-        counts: see there.
-        step_count: how many steps there are.
-    """
-    queue_count, held_count = 0, 0
-    for number in range(part_count):
-        rules, begin, count = parts[number, 0], parts[number, 1], parts[number, 2]
-        while count > 0:
-            if skip_kind != at.NO_SKIP:
-                waits = 0
-                for place in range(run_count):
-                    if runs[place, at.RUN_START] >= items[begin, 0]:
-                        break
-                    waits |= runs[place, at.RUN_RULES] & rules
-                if waits:
-                    if held_count + count > len(held_back) or queue_count == len(queues):
-                        return run_count, queue_count, found_count, False
-                    for held in range(count):
-                        copy_row(items, begin + held, held_back, held_count + held)
-                    queues[queue_count, 0], queues[queue_count, 1] = waits, held_count
-                    queues[queue_count, 2] = count
-                    queue_count += 1
-                    held_count += count
-                    rules &= ~waits
-                    if not rules:
-                        break
-            cell = items[begin, 1]
-            poll(items, begin, count)
-            count -= 1
-            pruned, could = last_pruned(skip_kind, skip_step, throws, cells, cell)
-            if not could:
-                return run_count, queue_count, found_count, False
-            found[found_count, at.FOUND_KEY], found[found_count, at.FOUND_RULES] = key, rules
-            found[found_count, at.FOUND_CELL] = cell
-            found[found_count, at.FOUND_TIME_MS] = order_ms
-            found[found_count, at.FOUND_IS_TIMEOUT] = 0
-            found[found_count, at.FOUND_ORDER_MS] = order_ms
-            found[found_count, at.FOUND_EVENT] = event
-            found_count += 1
-            if pruned != _NOTHING_PRUNED:
-                for place in range(begin, begin + count):
-                    if items[place, 0] <= pruned:
-                        step = cells[items[place, 1], at.CELL_STEP]
-                        counting.count(
-                            pending, counts, step_count, counting.PRUNED, step, rules,
-                            counting.NO_TIME,
-                        )  # fmt: skip
-                run_count = _prune(
-                    runs, run_count, rules, pruned, cells, pending, counts, step_count
-                )
-                count = keep_after(items, begin, count, pruned)
-    return run_count, queue_count, found_count, True
 
 
 @in_place

@@ -16,19 +16,19 @@ from cep.condition_code.memory import new_memory
 from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel import counting, residuals
 from cep.nfa_kernel.arrays import KeyArrays, KeyEvents, Room, Tables, Walked
-from cep.nfa_kernel.emitting import NO_ROOM, divided, emit
+from cep.nfa_kernel.emitting import emit
 from cep.nfa_kernel.queues import copy_row
 from cep.nfa_kernel.residuals import remember_cells, split_by_tests
 
 _MOST_RUNS: Final = 1_000_000
 _MOST_NEW: Final = 8_000_000
-_LEAST_ROOM: Final = 100_000
+_LEAST_ROOM: Final = 10_000
 _QUEUES: Final = 256
 _AFTER_ALL: Final = 2**62
 
 
 @compiled
-def walk(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one call for all events, so that nothing is passed on
+def walk_within(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one call for all events, so that nothing is passed on
     tables: Tables,
     events: KeyEvents,
     columns: Columns,
@@ -166,27 +166,13 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one call 
                         late_count += 1
                 run_count = kept
                 if finished_count or queue_count:
-                    part_count, match_count = divided(
-                        queues,
-                        queue_count,
-                        held_back,
-                        parts,
-                        split,
-                        items,
-                        finished,
-                        finished_count,
-                    )
-                    if part_count == NO_ROOM:
-                        return Walked(at.GAVE_UP, keys, found, counts)
-                    if found_count + match_count > len(found):
-                        return Walked(at.NO_ROOM, keys, found, counts)
-                    run_count, queue_count, found_count, could = emit(
-                        skip_kind, skip_step, throws, runs, run_count, queues, held_back, parts,
-                        part_count, items, cells, found, found_count, key, due_ms, at.NO_EVENT,
-                        pending, counts, step_count,
+                    run_count, queue_count, found_count, status = emit(
+                        skip_kind, skip_step, throws, runs, run_count, queues, queue_count,
+                        held_back, parts, split, items, finished, finished_count, cells, found,
+                        found_count, key, due_ms, at.NO_EVENT, pending, counts, step_count,
                     )  # fmt: skip
-                    if not could:
-                        return Walked(at.GAVE_UP, keys, found, counts)
+                    if status != at.DONE:
+                        return Walked(status, keys, found, counts)
                 if found_count + late_count > len(found):
                     return Walked(at.NO_ROOM, keys, found, counts)
                 for place in range(late_count):
@@ -328,20 +314,13 @@ def walk(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one call 
             run_count = unmoved + moved_count
             sequence += 1
             if finished_count or queue_count:
-                part_count, match_count = divided(
-                    queues, queue_count, held_back, parts, split, items, finished, finished_count
-                )
-                if part_count == NO_ROOM:
-                    return Walked(at.GAVE_UP, keys, found, counts)
-                if found_count + match_count > len(found):
-                    return Walked(at.NO_ROOM, keys, found, counts)
-                run_count, queue_count, found_count, could = emit(
-                    skip_kind, skip_step, throws, runs, run_count, queues, held_back, parts,
-                    part_count, items, cells, found, found_count, key, time_ms, event, pending,
-                    counts, step_count,
+                run_count, queue_count, found_count, status = emit(
+                    skip_kind, skip_step, throws, runs, run_count, queues, queue_count, held_back,
+                    parts, split, items, finished, finished_count, cells, found, found_count, key,
+                    time_ms, event, pending, counts, step_count,
                 )  # fmt: skip
-                if not could:
-                    return Walked(at.GAVE_UP, keys, found, counts)
+                if status != at.DONE:
+                    return Walked(status, keys, found, counts)
             if not run_count and not queue_count:
                 sequence, event_count = 0, 0
 
@@ -421,7 +400,7 @@ def _deadline_ms(runs: Ints, place: int, states: Ints, window_ms: int) -> int:
     return deadline_ms
 
 
-def walked(  # noqa: PLR0913, PLR0917 - as `walk`
+def walk(  # noqa: PLR0913, PLR0917 - as `walk_within`
     tables: Tables,
     events: KeyEvents,
     columns: Columns,
@@ -429,12 +408,12 @@ def walked(  # noqa: PLR0913, PLR0917 - as `walk`
     stopped: int,
     until_ms: int,
 ) -> Walked:
-    """Do what `walk` does, with as much room as it takes; the status is never `NO_ROOM`."""
+    """Do what `walk_within` does, with as much room as it takes; the status is never `NO_ROOM`."""
     most_new = min(max(_LEAST_ROOM, 2 * len(events.order)), _MOST_NEW)
     while True:
         try:
             room = _room(tables, keys, most_new)
-            found = walk(tables, events, columns, keys, stopped, until_ms, room)
+            found = walk_within(tables, events, columns, keys, stopped, until_ms, room)
         except MemoryError:
             break
         if found.status != at.NO_ROOM:

@@ -8,6 +8,7 @@ An event is in several matches, and in those of several shapes, and is written a
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -20,18 +21,8 @@ from processor_runtime.rows.arrow_texts import series_texts, texts
 from processor_runtime.rows.event_texts import event_text_column, value_texts
 from processor_runtime.rows.json_text import NoJson, plain_json_text
 
-BETWEEN, END = ",", "]}"
-"""What stands between two events of a step, and behind the last of a match."""
-
-
-def first_sign(name: str) -> str:
-    """Return what stands before the events of a step with which a match begins."""
-    return f"{{{plain_json_text(name)}:["
-
-
-def next_sign(name: str) -> str:
-    """Return what stands before the events of another step."""
-    return f"],{plain_json_text(name)}:["
+_BETWEEN: Final = ","
+_END: Final = "]}"
 
 
 @dataclass(slots=True)
@@ -57,7 +48,7 @@ class EventTable:
         return times_ms
 
     def pieces(self) -> pa.StringArray:
-        """Return events as JSON, and after them what stands between them; see `sign`.
+        """Return events as JSON, and after them what stands between them; see `sign_places`.
 
         Raises:
             NoJson: there is something in them that JSON has no form for.
@@ -65,14 +56,15 @@ class EventTable:
         """
         if self._pieces is None:
             of_events = series_texts(event_text_column(self.frame.select(self.columns)))
-            signs = [sign(name) for name in self.step_names for sign in (first_sign, next_sign)]
-            self._pieces = pa.concat_arrays([of_events, texts([*signs, BETWEEN, END])])
+            names = map(plain_json_text, self.step_names)
+            signs = [f"{before}{name}:[" for name in names for before in ("{", "],")]
+            self._pieces = pa.concat_arrays([of_events, texts([*signs, _BETWEEN, _END])])
         return self._pieces
 
     def sign_places(self, step_names: Sequence[str]) -> tuple[Ints, int, int]:
-        """Return where in `pieces` signs are: the first of each step, those between and at the end.
+        """Return where in `pieces` signs are: before each step, between its events, at the end.
 
-        The next sign of a step stands behind its first.
+        That of a step is for the first of a match; behind it stands that for a later one.
         """
         begin = len(self.frame)
         numbers = [begin + 2 * self.step_names.index(name) for name in step_names]

@@ -23,8 +23,9 @@ class MatchPieces:
     """Texts, and the times of matches.
 
     Args:
-        table: all texts.
-        heads: where in it those of finders begin: how identities begin.
+        data: all texts, one after the other.
+        borders: where each begins; one more at the end.
+        heads: the number of the first of those of finders: how identities begin.
         begins: how lines of finders begin, up to the id.
         keys: the keys of matches.
         spelled: `repr` of them.
@@ -34,7 +35,8 @@ class MatchPieces:
         times_ms: when matches begin and end.
     """
 
-    table: pa.StringArray
+    data: Bytes
+    borders: Ints
     heads: int
     begins: int
     keys: int
@@ -64,8 +66,10 @@ class MatchPieces:
             outputs,
         ]
         heads, begun, keys, spelled, events, first = np.cumsum([0, *map(len, tables[:-1])]).tolist()
+        table = pa.concat_arrays(tables)
         return cls(
-            pa.concat_arrays(tables),
+            bytes_of(table),
+            borders_of(table),
             heads,
             begun,
             keys,
@@ -94,8 +98,8 @@ class MatchPieces:
 
         pieces = [self.heads + of_finder, self.spelled + of_match, self.events + of_match]
         return digests_of(
-            bytes_of(self.table),
-            borders_of(self.table),
+            self.data,
+            self.borders,
             np.stack(pieces, axis=1),
             self.times_ms[of_match],
         )
@@ -103,16 +107,11 @@ class MatchPieces:
     def identity(self, of_finder: Ints, of_match: Ints, row: int) -> bytes:
         """Return the text of which the id of a row is a hash; see `output_rows.MatchIds`."""
         match = int(of_match[row])
+        places = self.heads + int(of_finder[row]), self.spelled + match, self.events + match
         head, spelled, events = (
-            self.table[place].as_py()
-            for place in (
-                self.heads + int(of_finder[row]),
-                self.spelled + match,
-                self.events + match,
-            )
+            self.data[self.borders[place] : self.borders[place + 1]].tobytes() for place in places
         )
-        start_ms, end_ms = self.times_ms[match].tolist()
-        return f"{head}{spelled}, {start_ms}, {end_ms}){events}".encode()
+        return b"%b%b, %d, %d)%b" % (head, spelled, *self.times_ms[match].tolist(), events)
 
     def lines(self, digests: Bytes, of_finder: Ints, of_match: Ints, of_output: Ints) -> pa.Buffer:
         """Return the lines of rows; the end of the last line is left out.
@@ -132,8 +131,8 @@ class MatchPieces:
             self.events + of_match,
         ]
         lines = lines_of(
-            bytes_of(self.table),
-            borders_of(self.table),
+            self.data,
+            self.borders,
             np.stack(pieces, axis=1),
             self.times_ms[of_match],
             digests,

@@ -25,7 +25,7 @@ from cep.nfa_kernel import walk as walking
 from cep.nfa_kernel.arrays import Room, Walked
 from cep.nfa_kernel.chains import chained
 from cep.nfa_kernel.compacting import compacted
-from cep.nfa_kernel.walk import walk
+from cep.nfa_kernel.walk import walk_within
 from cep.pattern.tree import SkipStrategy
 from tests.brute_force.strategies import event_lists, patterns
 from tests.matching.compiled_machine import machines_of
@@ -214,9 +214,9 @@ def test_what_needs_more_room_gets_it_and_what_cannot_have_it_goes_to_python(
         rooms.append(len(room.found))
         if rooms[-1] > most_there:
             raise MemoryError
-        return walk(*given)
+        return walk_within(*given)
 
-    monkeypatch.setattr(walking, "walk", watched)
+    monkeypatch.setattr(walking, "walk_within", watched)
     monkeypatch.setattr(walking, "_LEAST_ROOM", 0)
     monkeypatch.setattr(walking, "_MOST_NEW", most)
     assert outcome(rules, rows, [50], "compiled") == wanted
@@ -248,7 +248,7 @@ def test_nothing_is_compiled_in_a_batch(key_by: list[str] | None) -> None:
             matcher = BatchMatcher(rules, schema=SCHEMA, key_by=key_by)
             matcher.process(frame)
             matcher.process(frame.with_columns(pl.col("ts") + 1_000))
-    functions: list[Any] = [walk, chained, compacted]
+    functions: list[Any] = [walk_within, chained, compacted]
     assert [len(function.signatures) for function in functions] == [1, 1, 1]
 
 

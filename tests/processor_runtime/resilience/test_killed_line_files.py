@@ -1,27 +1,20 @@
 """A job whose workers write files of lines is killed in the middle: each match is there once."""
 
-import os
 import time
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
-import yaml
 
 from cep.compiling import is_ready
+from tests.processor_runtime.paired_payments import SOURCE, put_payments
 from tests.processor_runtime.resilience.job_process import JobProcess, job_document
 from tests.processor_runtime.written_rows import Row, written
 
 pytestmark = [pytest.mark.spark, pytest.mark.faults]
 
-BEGIN_MS: Final = 1_767_225_600_000
 FILES: Final = 5
 EVENTS_PER_FILE: Final = 8_000
-STREAM: Final = {
-    "name": "payments",
-    "schema": "ts BIGINT, user STRING, action STRING, amount DOUBLE",
-    "event_time_column": "ts",
-}
 MOMENTS: Final = (
     "_percept/lines/*.json",
     "_percept/writing/batch=*/lines-*.json",
@@ -32,44 +25,10 @@ MOMENTS: Final = (
 
 def prepare(folder: Path) -> dict[str, Any]:
     """Write events and rules; return the job file."""
-    for name in ("in", "rules"):
-        (folder / name).mkdir(parents=True)
-    rules = [
-        {
-            "id": f"pair-{number}",
-            "stream": "payments",
-            "pattern": {
-                "steps": [
-                    {"name": "fail", "where": "action = 'fail'"},
-                    {
-                        "name": "pay",
-                        "contiguity": "followed_by",
-                        "where": f"action = 'pay' AND amount > {number}",
-                    },
-                ],
-                "within": "10 seconds",
-            },
-            "key_by": ["user"],
-        }
-        for number in range(3)
-    ]
-    (folder / "rules" / "rules.yaml").write_text(yaml.safe_dump([STREAM, *rules]))
-    for file in range(FILES):
-        lines = ["ts,user,action,amount"]
-        for number in range(file * EVENTS_PER_FILE, (file + 1) * EVENTS_PER_FILE):
-            action = "fail" if number // 4 % 2 == 0 else "pay"
-            lines.append(f"{BEGIN_MS + number},u{number % 4},{action},{number % 7}.5")
-        path = folder / "in" / f"{file}.csv"
-        path.write_text("\n".join(lines) + "\n")
-        os.utime(path, (file + 1, file + 1))  # Spark reads files in the order of their times
+    put_payments(folder, FILES, EVENTS_PER_FILE)
     return job_document(
         stream="payments",
-        source={
-            "format": "csv",
-            "path": "in",
-            "options": {"header": "true"},
-            "max_files_per_batch": 1,
-        },
+        source=SOURCE,
         outputs=[{"type": "json", "path": "out", "kinds": ["match"]}],
         trigger={"available_now": True},
     )

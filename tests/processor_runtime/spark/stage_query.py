@@ -50,8 +50,8 @@ class Collected:
     batches: dict[int, list[OutputRow]] = field(default_factory=dict)
 
     def write(self, rows: DataFrame, batch_id: int, row_counts: Any, lines: BatchLines) -> None:
-        assert not lines
         """Take the rows of a batch."""
+        assert not lines
         if row_counts.total():
             found = rows.where(F.col("kind") != STATUS).select(*SCHEMA).collect()
             self.batches[batch_id] = [OutputRow(*row) for row in found]

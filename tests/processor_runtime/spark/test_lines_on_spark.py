@@ -1,13 +1,11 @@
 """A job that writes JSON Lines only is given lines by its workers: the same as Spark writes."""
 
-import os
 from collections.abc import Mapping
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
-import yaml
 from pyspark.sql import DataFrame, SparkSession
 
 from cep.compiling import is_ready
@@ -17,70 +15,22 @@ from processor_runtime.rows.row_columns import LINES
 from processor_runtime.spark import line_routes
 from processor_runtime.spark.plan.stages import STATUS
 from processor_runtime.spark.sinks.job_outputs import JobOutputs
+from tests.processor_runtime.paired_payments import SOURCE, put_payments
 from tests.processor_runtime.spark.finished_job import job
 from tests.processor_runtime.written_rows import Row, written
 
 pytestmark = pytest.mark.spark
 
-BEGIN_MS: Final = 1_767_225_600_000
 EVENTS: Final = 2_000
 MATCHES: Final = ["match"]
-STREAM: Final = {
-    "name": "payments",
-    "schema": "ts BIGINT, user STRING, action STRING, amount DOUBLE",
-    "event_time_column": "ts",
-}
-RULES: Final = [
-    {
-        "id": f"pair-{number}",
-        "stream": "payments",
-        "pattern": {
-            "steps": [
-                {"name": "fail", "where": "action = 'fail'"},
-                {
-                    "name": "pay",
-                    "contiguity": "followed_by",
-                    "where": f"action = 'pay' AND amount > {number}",
-                },
-            ],
-            "within": "10 seconds",
-        },
-        "key_by": ["user"],
-        "select": {"amount": "pay.amount", "user": "fail.user"},
-    }
-    for number in range(3)
-]
-
-
-def events(first: int, end: int) -> str:
-    """Return events of users with names that JSON writes in a way of its own."""
-    users = ("ana", "b\\ob", "é 日", "dan/1")
-    lines = ["ts,user,action,amount"]
-    for number in range(first, end):
-        action = "fail" if number // 4 % 2 == 0 else "pay"
-        lines.append(f"{BEGIN_MS + number},{users[number % 4]},{action},{number % 7}.5")
-    return "\n".join(lines) + "\n"
 
 
 def run(
     spark: SparkSession, folder: Path, outputs: list[Mapping[str, Any]], file_count: int = 1
 ) -> list[Row]:
     """Return the matches that a job writes, in order, without what differs from run to run."""
-    size = -(-EVENTS // file_count)
-    for begin in range(0, EVENTS, size):
-        path = folder / "in" / f"{begin}.csv"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(events(begin, min(begin + size, EVENTS)), encoding="utf-8")
-        os.utime(path, (begin + 1, begin + 1))  # Spark reads files in the order of their times
-    (folder / "rules").mkdir()
-    rules = yaml.safe_dump([STREAM, *RULES], allow_unicode=True)
-    (folder / "rules" / "rules.yaml").write_text(rules, encoding="utf-8")
-    source = {
-        "format": "csv",
-        "path": str(folder / "in"),
-        "options": {"header": "true"},
-        "max_files_per_batch": 1,
-    }
+    put_payments(folder, file_count, EVENTS // file_count)
+    source = SOURCE | {"path": str(folder / "in")}
     given = [{"type": "json", "path": str(folder / "out"), **output} for output in outputs]
     keys: dict[str, Any] = {
         "trigger": {"available_now": True, "close_at_end": True},
@@ -119,7 +69,7 @@ def test_a_job_writes_the_lines_of_its_workers_as_spark_would(
     assert max(in_files) == 0
     in_hand.clear()
     # Where the directory is known to be the job's, its workers write files.
-    files = run(spark, tmp_path / "files", [{"kinds": MATCHES}], file_count=3)
+    files = run(spark, tmp_path / "files", [{"kinds": MATCHES}], file_count=4)
     assert (max(chunks), max(in_files) > EVENTS / 4) == (0, True)
     out = tmp_path / "files" / "out"
     assert list(out.glob("batch=*/lines-00000.json"))
@@ -128,7 +78,7 @@ def test_a_job_writes_the_lines_of_its_workers_as_spark_would(
     in_hand.clear()
     # Two outputs have lines of their own.
     also = {"name": "also", "path": str(tmp_path / "also"), "kinds": [*MATCHES]}
-    twice = run(spark, tmp_path / "twice", [{"kinds": MATCHES}, also], file_count=3)
+    twice = run(spark, tmp_path / "twice", [{"kinds": MATCHES}, also], file_count=4)
     assert (max(in_files), max(in_hand) > 0) == (0, True)
     in_hand.clear()
     # Too many for this process to write.
