@@ -106,11 +106,12 @@ class CompiledShapes:
             columns,
             before.arrays,
             machine.stopped,
+            self._matcher.counted_of(shape),
             int(events.times_ms[-1]),
         )
         if walked.status == at.GAVE_UP:
             return None
-        count_steps(machine, walked.counts, tables.step_count)
+        count_walk(self._matcher, compiled, walked.counts)
         known = _KnownEvents(events, before.events)
         after = written(walked.keys, known.lists, known.count, machine.aggregate_count)
         for key, state, runs in zip(keys, states, after, strict=True):
@@ -120,8 +121,7 @@ class CompiledShapes:
             shape.keys[key] = runs
             self._matcher.settle(shape, key, runs)
         chains = Chains(walked.keys.cells, known.apart)
-        told = told_of(self._matcher, shape, walked.found)
-        return in_order(shape, events, (events.keys, concerning.keys), chains, told)
+        return in_order(shape, events, (events.keys, concerning.keys), chains, walked.found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,25 +147,9 @@ def compiled_shape(shape: Shape) -> CompiledShape | None:
     return CompiledShape(shape, machine, MachineTables(machine, code), ResidualColumns(code))
 
 
-def told_of(matcher: KeyedMatcher, shape: Shape, found: Ints) -> Ints:
-    """Return what was found without timeouts of which nothing but their number is wanted."""
-    counted = matcher.counted_of(shape)
-    if not counted:
-        return found
-    is_timeout = found[:, at.FOUND_IS_TIMEOUT] != 0
-    timed_out = found[is_timeout, at.FOUND_RULES]
-    alike, numbers = np.unique(timed_out & counted & ~shape.machine.stopped, return_counts=True)
-    for of_rules, number in zip(alike.tolist(), numbers.tolist(), strict=True):
-        matcher.count_timeouts(shape, of_rules, number)
-    is_told = ~is_timeout
-    is_told[is_timeout] = timed_out & ~counted != 0
-    told: Ints = found[is_told]
-    told[told[:, at.FOUND_IS_TIMEOUT] != 0, at.FOUND_RULES] &= ~counted
-    return told
-
-
-def count_steps(machine: Machine, counts: Ints, step_count: int) -> None:
-    """Count what compiled code has counted by rule and step."""
+def count_walk(matcher: KeyedMatcher, compiled: CompiledShape, counts: Ints) -> None:
+    """Count what compiled code has counted by rule and step, and timeouts that are counted only."""
+    machine, step_count = compiled.machine, compiled.tables.tables.step_count
     rows = np.flatnonzero(counts[:, : counting.KINDS].any(axis=1))
     for row, numbers in zip(rows.tolist(), counts[rows].tolist(), strict=True):
         reached, again, timed_out, broken, pruned, newest_ms = numbers
@@ -173,7 +157,10 @@ def count_steps(machine: Machine, counts: Ints, step_count: int) -> None:
         found = StepCounts(
             reached, taken, timed_out, broken, pruned, last_event_ms=newest_ms if taken else None
         )
-        machine.tally.add(*divmod(row, step_count), found)
+        rule, step = divmod(row, step_count)
+        machine.tally.add(rule, step, found)
+        if timed_out:
+            matcher.count_timeouts(compiled.shape, 1 << rule & ~machine.stopped, timed_out)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,13 +17,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cep.compiling import Ints, in_one_piece
+from cep.compiling import Ints
 from cep.expression import EvaluationError
 from cep.matching.compiled_shapes import (
     CompiledShape,
-    count_steps,
+    count_walk,
     in_order,
-    told_of,
     transitions_by_shape,
 )
 from cep.matching.encoded_keys import EncodedKeys, KeptKeys, ShapeSummaries, kept_keys
@@ -31,7 +30,7 @@ from cep.matching.event_columns import EventColumns
 from cep.matching.found_columns import FoundColumns
 from cep.matching.keyed import KeyedMatcher
 from cep.matching.shape_events import Concerning, NumberedKinds, ShapeEvents
-from cep.matching.shapes import EventKind, Selection
+from cep.matching.shapes import EventKind, Selection, Shape
 from cep.nfa.codec import pack_values, unpack_values
 from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel.arrays import KeyEvents, Walked
@@ -114,7 +113,8 @@ class EncodedShapes:
         if not before.could:
             return None
         by_shape = transitions_by_shape(events.kinds)
-        batch = _Batch(events, held, is_due, until_ms, ShapeEvents(events))
+        of_shapes = ShapeEvents(events)
+        batch = _Batch(events, held, is_due, until_ms, of_shapes, self._matcher.counted_of)
         walked: list[_WalkedShape] = []
         pieces = [_untouched(held)]
         is_touched = np.zeros(len(held.parts), np.bool_)
@@ -156,9 +156,9 @@ class EncodedShapes:
         self, of: _WalkedShape, events: EventColumns[EventKind], held: EncodedKeys
     ) -> FoundColumns:
         compiled = of.compiled
-        count_steps(compiled.machine, of.walked.counts, compiled.tables.tables.step_count)
-        told = told_of(self._matcher, compiled.shape, of.walked.found)
-        return in_order(compiled.shape, events, (held.keys, of.keys), of.chains, told)
+        count_walk(self._matcher, compiled, of.walked.counts)
+        found = of.walked.found
+        return in_order(compiled.shape, events, (held.keys, of.keys), of.chains, found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,14 +170,15 @@ class _Batch:
     is_due: NDArray[np.bool_]
     until_ms: int
     of_shapes: ShapeEvents
+    counted_of: Callable[[Shape], int]
 
     def concerning(self, kinds: NumberedKinds) -> Concerning:
         """Return the events of some kinds, and which keys they have."""
         if self.of_shapes.count([kind for kind, _ in kinds]):
             return self.of_shapes.concerning(kinds)
         nothing = np.empty(0, np.int64)
-        begin, times_ms = np.zeros(1, np.int64), in_one_piece(self.events.times_ms)
-        return Concerning(KeyEvents(begin, nothing, times_ms, nothing), nothing)
+        begin = np.zeros(1, np.int64)
+        return Concerning(KeyEvents(begin, nothing, nothing, nothing, len(self.events)), nothing)
 
     def keys(self, concerning: Concerning, places: Ints, *, is_every: bool) -> Ints:
         """Return the keys that events concern, and those with windows due or all, ascending."""
@@ -212,6 +213,7 @@ class _Batch:
             columns,
             states.keys,
             compiled.machine.stopped,
+            self.counted_of(compiled.shape),
             self.until_ms,
         )
         if walked.status == at.GAVE_UP:

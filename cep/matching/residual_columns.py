@@ -1,6 +1,6 @@
 """What conditions on earlier events read, as columns: of the events of a call, and of those held.
 
-    EventColumns, events of partial matches ──ResidualColumns──► Columns by number of the event
+    EventColumns, events of partial matches ──ResidualColumns──► Columns
 
 An event that a key has held comes back as the list of its values, and is put under the columns of
 the call, so that the same expressions are worked out for both.
@@ -41,9 +41,9 @@ class ResidualColumns:
         """Return the columns, and the ranks of constant texts; see `FrameColumns.of`.
 
         Args:
-            events: the events of the call; they have the first numbers.
-            places: which of them concern the machine; no others are worked out.
-            held: the events that keys have held; they have the numbers behind.
+            events: the events of the call.
+            places: which of them concern the machine, in the order in which they are wanted.
+            held: the events that keys have held, which come behind them.
 
         Raises:
             EvaluationError: they cannot be worked out, or a value is not of the type of its column.
@@ -56,9 +56,7 @@ class ResidualColumns:
             read, ranks = self._columns.of(
                 pl.concat([frame[places], frame_of(held, frame.schema, events.frame.columns)])
             )
-        count = len(events) + len(held)
-        numbers = np.concatenate([places, np.arange(len(events), count)])
-        return Columns(*(_by_number(values, numbers, count) for values in read)), ranks
+        return read, ranks
 
 
 _NO_COLUMNS = Columns(
@@ -67,10 +65,3 @@ _NO_COLUMNS = Columns(
     np.empty((0, 0), np.float64),
     np.empty((0, 0), np.bool_),
 )
-
-
-def _by_number(values: Any, numbers: Ints, count: int) -> Any:
-    """Return columns with a place for each event; what is in those of other events is not read."""
-    spread = np.empty((len(values), count), values.dtype)
-    spread[:, numbers] = values
-    return spread

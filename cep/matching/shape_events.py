@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from cep.compiling import Ints, in_one_piece
+from cep.compiling import Ints
 from cep.matching.event_columns import EventColumns
 from cep.matching.shapes import EventKind
 from cep.nfa_kernel.arrays import KeyEvents
@@ -52,7 +52,7 @@ class ShapeEvents:
         return sum(self._counts[kind] for kind in kinds)
 
     def concerning(self, kinds: NumberedKinds) -> Concerning:
-        """Return the events of these kinds; it holds until it is asked for the next."""
+        """Return the events of these kinds."""
         number = self.count([kind for kind, _ in kinds])
         is_few = number * _MOST_PICKED < len(self._events)
         return self._picked(kinds) if is_few else self._filtered(kinds)
@@ -62,30 +62,42 @@ class ShapeEvents:
         numbers = np.zeros(len(events.kinds), np.int64)
         for kind, number in kinds:
             numbers[kind] = number
-        of_events = numbers[events.kind_numbers]
-        does_concern = of_events[events.order] != 0
+        of_turns = numbers[self._kinds]
+        does_concern = of_turns != 0
         counted = np.concatenate([[0], np.cumsum(does_concern)])[events.key_begin]
         keys = np.flatnonzero(np.diff(counted))
         begin = np.append(counted[keys], counted[-1])
-        return self._of(begin, events.order[does_concern], of_events, keys)
+        return self._of(begin, np.flatnonzero(does_concern), of_turns[does_concern], keys)
 
     def _picked(self, kinds: NumberedKinds) -> Concerning:
         events = self._events
         by_kind, begin_of_kind = self._by_kind
-        found = []
-        for kind, number in kinds:
-            places = by_kind[begin_of_kind[kind] : begin_of_kind[kind + 1]]
-            self._machine_numbers[places] = number
-            found.append(places)
-        ranks = np.sort(self._ranks[np.concatenate(found)])
-        keys = np.searchsorted(events.key_begin, ranks, side="right") - 1
+        spans = [slice(begin_of_kind[kind], begin_of_kind[kind + 1]) for kind, _ in kinds]
+        turns = self._ranks[np.concatenate([by_kind[span] for span in spans])]
+        sizes = [span.stop - span.start for span in spans]
+        numbers = np.repeat(np.array([number for _, number in kinds], np.int64), sizes)
+        by_key = np.argsort(turns)
+        turns = turns[by_key]
+        keys = np.searchsorted(events.key_begin, turns, side="right") - 1
         first = np.flatnonzero(np.diff(keys, prepend=-1))
-        begin = np.append(first, len(ranks))
-        return self._of(begin, events.order[ranks], self._machine_numbers, keys[first])
+        begin = np.append(first, len(turns))
+        return self._of(begin, turns, numbers[by_key], keys[first])
 
-    def _of(self, begin: Ints, order: Ints, numbers: Ints, keys: Ints) -> Concerning:
-        arrays = map(in_one_piece, (begin, order, self._events.times_ms, numbers))
-        return Concerning(KeyEvents(*arrays), keys)
+    def _of(self, begin: Ints, turns: Ints, numbers: Ints, keys: Ints) -> Concerning:
+        order, times_ms = self._events.order[turns], self._times_ms[turns]
+        return Concerning(KeyEvents(begin, order, times_ms, numbers, len(self._events)), keys)
+
+    @cached_property
+    def _times_ms(self) -> Ints:
+        """The times of all events, key by key: to fetch them one by one takes much longer."""
+        times_ms: Ints = self._events.times_ms[self._events.order]
+        return times_ms
+
+    @cached_property
+    def _kinds(self) -> Ints:
+        """The kinds of all events, key by key."""
+        kinds: Ints = self._events.kind_numbers[self._events.order]
+        return kinds
 
     @cached_property
     def _by_kind(self) -> tuple[Ints, list[int]]:
@@ -102,8 +114,3 @@ class ShapeEvents:
         ranks = np.empty(len(self._events), np.int64)
         ranks[self._events.order] = np.arange(len(self._events))
         return ranks
-
-    @cached_property
-    def _machine_numbers(self) -> Ints:
-        """Of events that have been picked, the number of their kind; one array for all shapes."""
-        return np.zeros(len(self._events), np.int64)

@@ -39,8 +39,8 @@ def compile_all() -> None:
     columns = Columns(no_rows, no_flags, np.zeros((0, 0)), no_flags)
     before = loaded([], 0)
     if before is not None:  # as it is without events
-        events = KeyEvents(none, none[:0], none, none)
-        after = walk(tables, events, columns, before.arrays, 0, 0)
+        events = KeyEvents(none, none[:0], none[:0], none[:0], 0)
+        after = walk(tables, events, columns, before.arrays, 0, 0, 0)
         chained(after.keys.cells, none[:0], 1)
         kept = compacted(after.keys, 1)
         _compile_entries(after.keys, kept)

@@ -8,7 +8,7 @@ is kept for as long as the sources of this package are the same.
 from typing import Final, NamedTuple
 
 from cep.compiling import Floats, Ints
-from cep.condition_code.arrays import CodeTables
+from cep.condition_code.arrays import CodeTables, Flags
 
 RUN_STATE: Final = 0
 RUN_RULES: Final = 1
@@ -118,14 +118,19 @@ class Tables(NamedTuple):
 class KeyEvents(NamedTuple):
     """The events of a call, key by key in the order of their first events.
 
-    `begin`: by key, where its events begin in `order`; one more at the end. `order` are places in
-    `times_ms` and `kinds`, which are in order of time.
+    Args:
+        begin: by key, where its events begin in the next three; one more at the end.
+        order: their numbers.
+        times_ms: their times.
+        kinds: their kinds.
+        first_held: the number of the first event that keys have held; no event here has it.
     """
 
     begin: Ints
     order: Ints
     times_ms: Ints
     kinds: Ints
+    first_held: int
 
 
 class KeyArrays(NamedTuple):
@@ -152,20 +157,72 @@ class KeyArrays(NamedTuple):
     cells: Ints
 
 
+class Current(NamedTuple):
+    """Room for what the key holds whose turn it is, and for what an event does to it.
+
+    Args:
+        runs: its partial matches.
+        moved: those that an event has moved.
+        finished: matches that are complete: rules, start, last cell.
+        late: partial matches whose window has closed: rules, last cell, time.
+        queues: rules, begin and count of the queues in `held_back`.
+        held_back: start, last cell.
+        parts: room for queues, as `split`.
+        split: room.
+        items: room for held-back matches.
+        agreeing: room; see `cep.nfa_kernel.residuals.split_by_tests`.
+        int_stack: the stack of conditions, as `float_stack` and `null_stack`.
+        float_stack: the same.
+        null_stack: the same.
+    """
+
+    runs: Ints
+    moved: Ints
+    finished: Ints
+    late: Ints
+    queues: Ints
+    held_back: Ints
+    parts: Ints
+    split: Ints
+    items: Ints
+    agreeing: Ints
+    int_stack: Ints
+    float_stack: Floats
+    null_stack: Flags
+
+
 class Room(NamedTuple):
     """Arrays for what a call brings, of which the first places are written.
 
-    `memory` and `reals` are for what cells remember, see `cep.condition_code.memory`; without
-    conditions that ask for it they have one row.
+    Args:
+        after: what keys hold at the end.
+        found: what is found.
+        counts: see `Walked`, with `pending` as in `cep.nfa_kernel.counting`.
+        pending: room.
+        memory: what cells remember, with `reals`, see `cep.condition_code.memory`; without
+            conditions that ask for it they have one row.
+        reals: the floats of it.
+        current: room for one key.
     """
 
-    cells: Ints
+    after: KeyArrays
     found: Ints
-    runs: Ints
-    queues: Ints
-    held_back: Ints
+    counts: Ints
+    pending: Ints
     memory: Ints
     reals: Floats
+    current: Current
+
+
+class Written(NamedTuple):
+    """How a call went, and how many places of its room have been written."""
+
+    status: int
+    cells: int
+    found: int
+    runs: int
+    queues: int
+    held_back: int
 
 
 class Walked(NamedTuple):

@@ -26,7 +26,7 @@ NO_TIME: Final = -(2**62)
 PENDING_WIDTH: Final = 3
 _RULES: Final = 0
 _NUMBER: Final = 1
-_NEWEST_MS: Final = 2
+PENDING_NEWEST_MS: Final = 2
 
 
 @in_place
@@ -49,7 +49,7 @@ def count(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by place
         _spread(pending, counts, step_count, place)
         pending[place, _RULES] = rules
     pending[place, _NUMBER] += 1
-    pending[place, _NEWEST_MS] = max(pending[place, _NEWEST_MS], time_ms)
+    pending[place, PENDING_NEWEST_MS] = max(pending[place, PENDING_NEWEST_MS], time_ms)
 
 
 @in_place
@@ -64,7 +64,7 @@ def _spread(pending: Ints, counts: Ints, step_count: int, place: int) -> None:
     rules, number, newest_ms = (
         pending[place, _RULES],
         pending[place, _NUMBER],
-        pending[place, _NEWEST_MS],
+        pending[place, PENDING_NEWEST_MS],
     )
     row, kind = place // KINDS, place % KINDS
     while number and rules:
@@ -73,4 +73,4 @@ def _spread(pending: Ints, counts: Ints, step_count: int, place: int) -> None:
             counts[row, NEWEST_MS] = max(counts[row, NEWEST_MS], newest_ms)
         row += step_count
         rules >>= 1
-    pending[place, _NUMBER], pending[place, _NEWEST_MS] = 0, NO_TIME
+    pending[place, _NUMBER], pending[place, PENDING_NEWEST_MS] = 0, NO_TIME

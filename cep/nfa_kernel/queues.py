@@ -3,10 +3,10 @@
 A queue is a piece of an array of `(start, last cell)`, whose first match comes out next.
 """
 
-from cep.compiling import Ints, in_place
+from cep.compiling import Ints, in_place, inlined
 
 
-@in_place
+@inlined
 def copy_row(source: Ints, place: int, target: Ints, target_place: int) -> None:
     """Copy a row of one array to another, or to another place."""
     for column in range(source.shape[1]):

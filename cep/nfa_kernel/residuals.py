@@ -10,7 +10,7 @@ Source: `cep.nfa.transition_table.TransitionTable.test_residuals`, whose meaning
 
 from typing import Final
 
-from cep.compiling import Floats, Ints, in_place
+from cep.compiling import Floats, Ints, in_place, inlined
 from cep.condition_code.arrays import Flags
 from cep.condition_code.memory import remember
 from cep.condition_code.stack_machine import NOT_TRUE, TRUE, holds
@@ -33,13 +33,14 @@ def remember_cells(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by
     cells: Ints,
     first: int,
     end: int,
+    behind: int,
 ) -> bool:
     """Write the memory of some cells; return whether it could.
 
     Args:
         row_items: see `cep.condition_code.arrays.Items`.
         folds: see there.
-        ints: what conditions read of events, by column and number of the event.
+        ints: what conditions read of events, by column and row.
         int_nulls: where it is NULL.
         floats: as `ints`.
         float_nulls: where it is NULL.
@@ -48,6 +49,7 @@ def remember_cells(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by
         cells: the cells.
         first: the first of those that have no memory yet.
         end: behind the last one.
+        behind: by how much the numbers of their events are behind their rows.
     """
     could = True
     for cell in range(first, end):
@@ -63,13 +65,13 @@ def remember_cells(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by
             cells[cell, at.CELL_PREVIOUS] + 1,
             cell + 1,
             cells[cell, at.CELL_STEP],
-            cells[cell, at.CELL_EVENT],
+            cells[cell, at.CELL_EVENT] - behind,
         )
         could = could and fits
     return could
 
 
-@in_place
+@inlined
 def split_by_tests(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by place
     uncertain: Ints,
     conditions: Ints,
@@ -122,7 +124,7 @@ def split_by_tests(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by
         null_stack: room.
         branch: the number of the uncertain branch.
         rules: those that it concerns.
-        event: the event.
+        event: the row of the event.
         cell: the last cell of the partial match.
         agreeing: outcome, rules; written in the order in which Python meets the outcomes.
     """

@@ -1,431 +1,66 @@
-"""Compiled: the events of many keys through the partial matches of one machine, key after key.
+"""A walk of keys through a machine, in arrays that are large enough for what it brings.
 
-Keys know nothing of each other, and windows close each at its own time, so that a key can be taken
-to the end of the call at once. What is found is put in order of time afterwards.
+    Tables, KeyEvents, KeyArrays ──room──► walk_keys ──► Walked
 
-Source: `cep.nfa.machine.Machine.process` and `advance`, whose meaning it has.
+No array is made or made larger while compiled code walks: where a variable could be this array or
+that one, numba counts who uses it, at each turn of a loop, and that takes longer than the turn.
 """
 
 from typing import Final
 
 import numpy as np
 
-from cep.compiling import Ints, compiled, in_place
 from cep.condition_code.arrays import Columns
 from cep.condition_code.memory import new_memory
 from cep.nfa_kernel import arrays as at
-from cep.nfa_kernel import counting, residuals
-from cep.nfa_kernel.arrays import KeyArrays, KeyEvents, Room, Tables, Walked
-from cep.nfa_kernel.emitting import emit
-from cep.nfa_kernel.queues import copy_row
-from cep.nfa_kernel.residuals import remember_cells, split_by_tests
+from cep.nfa_kernel import counting
+from cep.nfa_kernel.arrays import Current, KeyArrays, KeyEvents, Room, Tables, Walked, Written
+from cep.nfa_kernel.key_walk import walk_keys
 
 _MOST_RUNS: Final = 1_000_000
 _MOST_NEW: Final = 8_000_000
 _LEAST_ROOM: Final = 10_000
 _QUEUES: Final = 256
-_AFTER_ALL: Final = 2**62
 
 
-@compiled
-def walk_within(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one call for all events, so that nothing is passed on
+def walk(  # noqa: PLR0913, PLR0917 - as `walk_keys`
     tables: Tables,
     events: KeyEvents,
     columns: Columns,
     keys: KeyArrays,
     stopped: int,
-    until_ms: int,
-    room: Room,
-) -> Walked:
-    """Move the keys by their events and close their windows up to a time.
-
-    Args:
-        tables: the machine.
-        events: what comes.
-        columns: what conditions read of the events, those that keys have held being the last.
-        keys: what the keys hold.
-        stopped: the rules that start nothing any more, as bits.
-        until_ms: how far time goes after the last event.
-        room: what is written to; the status is `NO_ROOM` if it takes more. No array is made or
-            made larger on the way: where a variable could be this array or that one, numba counts
-            who uses it, at each turn, and that takes longer than the turn.
-    """
-    branch_begin, branches, successors = tables.branch_begin, tables.branches, tables.successors
-    finishes, concerned, starts = tables.finished, tables.concerned, tables.starts
-    states, start_state, window_ms = tables.states, tables.start_state, tables.window_ms
-    skip_kind, skip_step, throws = tables.skip
-    most_held, most_events = tables.most_held, tables.most_events
-    step_count = tables.step_count
-    uncertain, conditions, choices, outcomes, numbers, tests = tables.uncertain
-    (row_items, folds), values, begins_of_code, code, int_constants, float_constants = tests
-    ints, int_nulls, floats, float_nulls = columns
-    begins, order, times_ms, kinds = events.begin, events.order, events.times_ms, events.kinds
-    state_count = len(states)
-    has_previous_windows = False
-    for state in range(state_count):
-        has_previous_windows |= states[state, 0] != at.NO_WINDOW
-    key_count = len(begins) - 1
-    sequences_before, event_counts_before = keys.sequences, keys.event_counts
-    run_begin, runs_before = keys.run_begin, keys.runs
-    queue_begin, queues_before = keys.queue_begin, keys.queues
-    held_back_before = keys.held_back
-
-    most_runs = min(most_held, _MOST_RUNS) + 64
-    runs, moved = (
-        np.empty((most_runs, at.RUN_WIDTH), np.int64),
-        np.empty((most_runs, at.RUN_WIDTH), np.int64),
-    )
-    finished = np.empty((most_runs, 3), np.int64)
-    late = np.empty((most_runs, 3), np.int64)
-    queues = np.empty((_QUEUES, 3), np.int64)
-    parts, split = np.empty((_QUEUES, 3), np.int64), np.empty((_QUEUES, 3), np.int64)
-    held_back, items = (
-        np.empty((most_runs, 2), np.int64),
-        np.empty((4 * most_runs, 2), np.int64),
-    )
-
-    cell_count = len(keys.cells)
-    cells, found, out_runs, out_queues, out_held, memory, reals = room
-    cells[:cell_count] = keys.cells
-    remembers = len(row_items) + len(folds) > 0
-    int_stack, float_stack = np.zeros(len(code) + 1, np.int64), np.zeros(len(code) + 1)
-    null_stack, agreeing = np.zeros(len(code) + 1, np.bool_), np.zeros((64, 2), np.int64)
-    found_count = 0
-    out_sequences = np.zeros(key_count, np.int64)
-    out_event_counts = np.zeros(key_count, np.int64)
-    out_run_begin = np.zeros(key_count + 1, np.int64)
-    out_run_count = 0
-    out_queue_begin = np.zeros(key_count + 1, np.int64)
-    out_queue_count = 0
-    out_held_count = 0
-
-    counts = np.zeros((tables.rule_count * step_count, counting.COUNTS_WIDTH), np.int64)
-    counts[:, counting.NEWEST_MS] = counting.NO_TIME
-    pending = np.zeros((step_count * counting.KINDS, counting.PENDING_WIDTH), np.int64)
-    pending[:, 2] = counting.NO_TIME
-    if remembers and not remember_cells(
-        row_items, folds, ints, int_nulls, floats, float_nulls, memory, reals, cells, 0, cell_count,
-    ):  # fmt: skip
-        return Walked(at.GAVE_UP, keys, found, counts)
-
-    for key in range(key_count):
-        # What the key holds.
-        sequence, event_count = sequences_before[key], event_counts_before[key]
-        begin, end = run_begin[key], run_begin[key + 1]
-        run_count = end - begin
-        queue_count, held_count = 0, 0
-        for number in range(queue_begin[key], queue_begin[key + 1]):
-            first, last = queues_before[number, 1], queues_before[number, 2]
-            if queue_count == _QUEUES or held_count + last - first > most_runs:
-                return Walked(at.GAVE_UP, keys, found, counts)
-            queues[queue_count, 0], queues[queue_count, 1] = queues_before[number, 0], held_count
-            queues[queue_count, 2] = last - first
-            for held in range(first, last):
-                copy_row(held_back_before, held, held_back, held_count + held - first)
-            held_count += last - first
-            queue_count += 1
-        if run_count > most_runs:
-            return Walked(at.GAVE_UP, keys, found, counts)
-        for place in range(run_count):
-            copy_row(runs_before, begin + place, runs, place)
-
-        for turn in range(begins[key], begins[key + 1] + 1):
-            is_end = turn == begins[key + 1]
-            event = at.NO_EVENT if is_end else order[turn]
-            time_ms = until_ms if is_end else times_ms[event]
-
-            # Close windows up to the time.
-            while run_count:
-                due_ms = _AFTER_ALL
-                if has_previous_windows:
-                    for place in range(run_count):
-                        due_ms = min(due_ms, _deadline_ms(runs, place, states, window_ms))
-                elif window_ms:
-                    due_ms = runs[0, at.RUN_START_MS] + window_ms
-                if due_ms > time_ms:
-                    break
-                kept, finished_count, late_count = 0, 0, 0
-                for place in range(run_count):
-                    state = runs[place, at.RUN_STATE]
-                    if _deadline_ms(runs, place, states, window_ms) > due_ms:
-                        if kept != place:
-                            copy_row(runs, place, runs, kept)
-                        kept += 1
-                    elif states[state, 1]:
-                        finished[finished_count, 0] = runs[place, at.RUN_RULES]
-                        finished[finished_count, 1] = runs[place, at.RUN_START]
-                        finished[finished_count, 2] = runs[place, at.RUN_CELL]
-                        finished_count += 1
-                    else:
-                        late[late_count, 0] = runs[place, at.RUN_RULES]
-                        late[late_count, 1] = runs[place, at.RUN_CELL]
-                        late[late_count, 2] = runs[place, at.RUN_START_MS] + window_ms
-                        previous_ms = runs[place, at.RUN_PREVIOUS_MS] + states[state, 0]
-                        if states[state, 0] != at.NO_WINDOW and previous_ms <= due_ms:
-                            late[late_count, 2] = previous_ms
-                        late_count += 1
-                run_count = kept
-                if finished_count or queue_count:
-                    run_count, queue_count, found_count, status = emit(
-                        skip_kind, skip_step, throws, runs, run_count, queues, queue_count,
-                        held_back, parts, split, items, finished, finished_count, cells, found,
-                        found_count, key, due_ms, at.NO_EVENT, pending, counts, step_count,
-                    )  # fmt: skip
-                    if status != at.DONE:
-                        return Walked(status, keys, found, counts)
-                if found_count + late_count > len(found):
-                    return Walked(at.NO_ROOM, keys, found, counts)
-                for place in range(late_count):
-                    found[found_count, at.FOUND_KEY] = key
-                    found[found_count, at.FOUND_RULES] = late[place, 0]
-                    found[found_count, at.FOUND_CELL] = late[place, 1]
-                    found[found_count, at.FOUND_TIME_MS] = late[place, 2]
-                    found[found_count, at.FOUND_IS_TIMEOUT] = 1
-                    found[found_count, at.FOUND_ORDER_MS] = due_ms
-                    found[found_count, at.FOUND_EVENT] = at.NO_EVENT
-                    found_count += 1
-                    counting.count(
-                        pending, counts, step_count, counting.TIMED_OUT,
-                        cells[late[place, 1], at.CELL_STEP], late[place, 0], counting.NO_TIME,
-                    )  # fmt: skip
-                if not run_count and not queue_count:
-                    sequence, event_count = 0, 0
-            if is_end:
-                break
-
-            # Which partial matches the event moves.
-            kind = kinds[event]
-            unmoved = 0
-            while unmoved < run_count:
-                state = runs[unmoved, at.RUN_STATE]
-                if concerned[kind * state_count + state] & runs[unmoved, at.RUN_RULES]:
-                    break
-                unmoved += 1
-            if not starts[kind, 0] and unmoved == run_count:
-                continue
-            event_count += 1
-            if event_count > most_events:
-                return Walked(at.GAVE_UP, keys, found, counts)
-            moved_count, finished_count, known_count = 0, 0, cell_count
-            starting = starts[kind, 1] & ~stopped
-            for place in range(unmoved, run_count + 1):
-                if place < run_count:
-                    state, rules = runs[place, at.RUN_STATE], runs[place, at.RUN_RULES]
-                    start, start_ms = runs[place, at.RUN_START], runs[place, at.RUN_START_MS]
-                    previous_ms, cell = runs[place, at.RUN_PREVIOUS_MS], runs[place, at.RUN_CELL]
-                else:
-                    state, rules, start, start_ms = start_state, starting, sequence, time_ms
-                    previous_ms, cell = time_ms, at.NO_CELL
-                    if not rules:
-                        break
-                entry = kind * state_count + state
-                for branch in range(branch_begin[entry], branch_begin[entry + 1]):
-                    goes = rules & branches[branch, 0]
-                    if not goes:
-                        continue
-                    rules ^= goes
-                    first, last = branches[branch, 1], branches[branch, 2]
-                    first_end, last_end = branches[branch, 3], branches[branch, 4]
-                    outcome_count = 1
-                    if branches[branch, 5] != at.NOT_UNCERTAIN:
-                        outcome_count = split_by_tests(
-                            uncertain, conditions, choices, numbers, begins_of_code, code,
-                            int_constants, float_constants, values, row_items, folds, ints,
-                            int_nulls, floats, float_nulls, memory, reals, int_stack, float_stack,
-                            null_stack, branches[branch, 5], goes, event, cell, agreeing,
-                        )  # fmt: skip
-                        if outcome_count == residuals.GAVE_UP:
-                            return Walked(at.GAVE_UP, keys, found, counts)
-                    for number_of_outcome in range(outcome_count):
-                        if branches[branch, 5] != at.NOT_UNCERTAIN:
-                            outcome = agreeing[number_of_outcome, 0]
-                            goes = agreeing[number_of_outcome, 1]
-                            first, last = outcomes[outcome, 0], outcomes[outcome, 1]
-                            first_end, last_end = outcomes[outcome, 2], outcomes[outcome, 3]
-                        taken = at.NO_CELL
-                        if (
-                            moved_count + last - first >= most_runs
-                            or finished_count + last_end - first_end > most_runs
-                        ):
-                            return Walked(at.GAVE_UP, keys, found, counts)
-                        if cell_count + last - first + last_end - first_end > len(cells):
-                            return Walked(at.NO_ROOM, keys, found, counts)
-                        if first == last and first_end == last_end and cell != at.NO_CELL:
-                            counting.count(
-                                pending, counts, step_count, counting.BROKEN,
-                                cells[cell, at.CELL_STEP], goes, counting.NO_TIME,
-                            )  # fmt: skip
-                        for number in range(first, last):
-                            step = successors[number, 1]
-                            if step == at.NO_STEP and cell == at.NO_CELL:
-                                continue
-                            if step != at.NO_STEP:
-                                taken, cell_count = _taken(
-                                    cells, cell_count, taken, cell, step, sequence, event,
-                                    pending, counts, step_count, goes, time_ms,
-                                )  # fmt: skip
-                            moved[moved_count, at.RUN_STATE] = successors[number, 0]
-                            moved[moved_count, at.RUN_RULES] = goes
-                            moved[moved_count, at.RUN_START] = start
-                            moved[moved_count, at.RUN_START_MS] = start_ms
-                            if step == at.NO_STEP:
-                                moved[moved_count, at.RUN_PREVIOUS_MS] = previous_ms
-                                moved[moved_count, at.RUN_CELL] = cell
-                            else:
-                                moved[moved_count, at.RUN_PREVIOUS_MS] = time_ms
-                                moved[moved_count, at.RUN_CELL] = taken
-                            moved_count += 1
-                        for number in range(first_end, last_end):
-                            step = finishes[number]
-                            if step == at.NO_STEP and cell == at.NO_CELL:
-                                continue
-                            if step != at.NO_STEP:
-                                taken, cell_count = _taken(
-                                    cells, cell_count, taken, cell, step, sequence, event,
-                                    pending, counts, step_count, goes, time_ms,
-                                )  # fmt: skip
-                            finished[finished_count, 0], finished[finished_count, 1] = goes, start
-                            finished[finished_count, 2] = cell if step == at.NO_STEP else taken
-                            finished_count += 1
-                if rules and cell != at.NO_CELL:
-                    if moved_count == most_runs:
-                        return Walked(at.GAVE_UP, keys, found, counts)
-                    moved[moved_count, at.RUN_STATE], moved[moved_count, at.RUN_RULES] = (
-                        state,
-                        rules,
-                    )
-                    moved[moved_count, at.RUN_START] = start
-                    moved[moved_count, at.RUN_START_MS] = start_ms
-                    moved[moved_count, at.RUN_PREVIOUS_MS] = previous_ms
-                    moved[moved_count, at.RUN_CELL] = cell
-                    moved_count += 1
-            if remembers and not remember_cells(
-                row_items, folds, ints, int_nulls, floats, float_nulls, memory, reals, cells,
-                known_count, cell_count,
-            ):  # fmt: skip
-                return Walked(at.GAVE_UP, keys, found, counts)
-            held = unmoved + moved_count
-            for number in range(queue_count):
-                held += queues[number, 2]
-            if held > most_held or held > most_runs:
-                return Walked(at.GAVE_UP, keys, found, counts)
-            for place in range(moved_count):
-                copy_row(moved, place, runs, unmoved + place)
-            run_count = unmoved + moved_count
-            sequence += 1
-            if finished_count or queue_count:
-                run_count, queue_count, found_count, status = emit(
-                    skip_kind, skip_step, throws, runs, run_count, queues, queue_count, held_back,
-                    parts, split, items, finished, finished_count, cells, found, found_count, key,
-                    time_ms, event, pending, counts, step_count,
-                )  # fmt: skip
-                if status != at.DONE:
-                    return Walked(status, keys, found, counts)
-            if not run_count and not queue_count:
-                sequence, event_count = 0, 0
-
-        # What it holds now.
-        out_sequences[key], out_event_counts[key] = sequence, event_count
-        if out_run_count + run_count > len(out_runs) or (
-            out_queue_count + queue_count > len(out_queues)
-        ):
-            return Walked(at.NO_ROOM, keys, found, counts)
-        for place in range(run_count):
-            copy_row(runs, place, out_runs, out_run_count + place)
-        out_run_count += run_count
-        out_run_begin[key + 1] = out_run_count
-        for number in range(queue_count):
-            first, count = queues[number, 1], queues[number, 2]
-            if out_held_count + count > len(out_held):
-                return Walked(at.NO_ROOM, keys, found, counts)
-            for held in range(count):
-                copy_row(held_back, first + held, out_held, out_held_count + held)
-            out_queues[out_queue_count, 0] = queues[number, 0]
-            out_queues[out_queue_count, 1] = out_held_count
-            out_queues[out_queue_count, 2] = out_held_count + count
-            out_held_count += count
-            out_queue_count += 1
-        out_queue_begin[key + 1] = out_queue_count
-    after = KeyArrays(
-        out_sequences,
-        out_event_counts,
-        out_run_begin,
-        out_runs[:out_run_count],
-        out_queue_begin,
-        out_queues[:out_queue_count],
-        out_held[:out_held_count],
-        cells[:cell_count],
-    )
-    counting.spread_all(pending, counts, step_count)
-    return Walked(at.DONE, after, found[:found_count], counts)
-
-
-@in_place
-def _taken(  # noqa: PLR0913, PLR0917 - what a cell holds; compiled code takes arguments by place
-    cells: Ints,
-    cell_count: int,
-    taken: int,
-    previous: int,
-    step: int,
-    sequence: int,
-    event: int,
-    pending: Ints,
-    counts: Ints,
-    step_count: int,
-    rules: int,
-    time_ms: int,
-) -> tuple[int, int]:
-    """Return a cell for the event, the last one taken if it is of this step, and their count."""
-    if taken == at.NO_CELL or cells[taken, at.CELL_STEP] != step:
-        taken = cell_count
-        cells[taken, at.CELL_PREVIOUS] = previous
-        cells[taken, at.CELL_STEP] = step
-        cells[taken, at.CELL_SEQUENCE] = sequence
-        cells[taken, at.CELL_EVENT] = event
-        cell_count += 1
-        is_first = previous == at.NO_CELL or cells[previous, at.CELL_STEP] != step
-        kind = counting.REACHED if is_first else counting.AGAIN
-        counting.count(pending, counts, step_count, kind, step, rules, time_ms)
-    return taken, cell_count
-
-
-@in_place
-def _deadline_ms(runs: Ints, place: int, states: Ints, window_ms: int) -> int:
-    deadline_ms = _AFTER_ALL
-    if window_ms:
-        deadline_ms = runs[place, at.RUN_START_MS] + window_ms
-    previous_window_ms = states[runs[place, at.RUN_STATE], 0]
-    if previous_window_ms != at.NO_WINDOW:
-        deadline_ms = min(deadline_ms, runs[place, at.RUN_PREVIOUS_MS] + previous_window_ms)
-    return deadline_ms
-
-
-def walk(  # noqa: PLR0913, PLR0917 - as `walk_within`
-    tables: Tables,
-    events: KeyEvents,
-    columns: Columns,
-    keys: KeyArrays,
-    stopped: int,
+    counted: int,
     until_ms: int,
 ) -> Walked:
-    """Do what `walk_within` does, with as much room as it takes; the status is never `NO_ROOM`."""
+    """Do what `walk_keys` does, with as much room as it takes; the status is never `NO_ROOM`."""
     most_new = min(max(_LEAST_ROOM, 2 * len(events.order)), _MOST_NEW)
     while True:
         try:
-            room = _room(tables, keys, most_new)
-            found = walk_within(tables, events, columns, keys, stopped, until_ms, room)
+            room = _room(tables, keys, len(events.begin) - 1, most_new)
+            written = walk_keys(tables, events, columns, keys, stopped, counted, until_ms, room)
         except MemoryError:
             break
-        if found.status != at.NO_ROOM:
-            return found
-        if most_new == _MOST_NEW:
+        if written.status == at.DONE:
+            return _walked(room, written)
+        if written.status == at.GAVE_UP or most_new == _MOST_NEW:
             break
         most_new = min(8 * most_new, _MOST_NEW)
     nothing = np.empty((0, at.FOUND_WIDTH), np.int64)
     return Walked(at.GAVE_UP, keys, nothing, nothing)
 
 
-def _room(tables: Tables, keys: KeyArrays, most_new: int) -> Room:
+def _walked(room: Room, written: Written) -> Walked:
+    after = room.after
+    keys = after._replace(
+        runs=after.runs[: written.runs],
+        queues=after.queues[: written.queues],
+        held_back=after.held_back[: written.held_back],
+        cells=after.cells[: written.cells],
+    )
+    return Walked(at.DONE, keys, room.found[: written.found], room.counts)
+
+
+def _room(tables: Tables, keys: KeyArrays, key_count: int, most_new: int) -> Room:
     """Return room for so many cells, finds, and partial matches at the end more than there are.
 
     The system has to give only what is written to; NumPy asks for it in large pages.
@@ -436,12 +71,41 @@ def _room(tables: Tables, keys: KeyArrays, most_new: int) -> Room:
     memory = np.empty((places, 2 * (len(row_items) + len(folds))), np.int64)
     reals = np.empty((places, len(folds)), np.float64)
     memory[:1], reals[:1] = new_memory(1, len(row_items), len(folds))
-    return Room(
-        np.empty((len(keys.cells) + most_new, at.CELL_WIDTH), np.int64),
-        np.empty((most_new, at.FOUND_WIDTH), np.int64),
+    cells = np.empty((len(keys.cells) + most_new, at.CELL_WIDTH), np.int64)
+    cells[: len(keys.cells)] = keys.cells
+    after = KeyArrays(
+        np.zeros(key_count, np.int64),
+        np.zeros(key_count, np.int64),
+        np.zeros(key_count + 1, np.int64),
         np.empty((len(keys.runs) + most_new, at.RUN_WIDTH), np.int64),
+        np.zeros(key_count + 1, np.int64),
         np.empty((len(keys.queues) + most_new, 3), np.int64),
         np.empty((len(keys.held_back) + most_new, 2), np.int64),
-        memory,
-        reals,
+        cells,
+    )
+    counts = np.zeros((tables.rule_count * tables.step_count, counting.COUNTS_WIDTH), np.int64)
+    counts[:, counting.NEWEST_MS] = counting.NO_TIME
+    pending = np.zeros((tables.step_count * counting.KINDS, counting.PENDING_WIDTH), np.int64)
+    pending[:, counting.PENDING_NEWEST_MS] = counting.NO_TIME
+    found = np.empty((most_new, at.FOUND_WIDTH), np.int64)
+    return Room(after, found, counts, pending, memory, reals, _current(tables))
+
+
+def _current(tables: Tables) -> Current:
+    most_runs = min(tables.most_held, _MOST_RUNS) + 64
+    deepest = len(tables.uncertain.tests.code) + 1
+    return Current(
+        np.empty((most_runs, at.RUN_WIDTH), np.int64),
+        np.empty((most_runs, at.RUN_WIDTH), np.int64),
+        np.empty((most_runs, 3), np.int64),
+        np.empty((most_runs, 3), np.int64),
+        np.empty((_QUEUES, 3), np.int64),
+        np.empty((most_runs, 2), np.int64),
+        np.empty((_QUEUES, 3), np.int64),
+        np.empty((_QUEUES, 3), np.int64),
+        np.empty((4 * most_runs, 2), np.int64),
+        np.zeros((64, 2), np.int64),
+        np.zeros(deepest, np.int64),
+        np.zeros(deepest),
+        np.zeros(deepest, np.bool_),
     )

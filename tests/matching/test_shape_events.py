@@ -55,9 +55,10 @@ def test_each_shape_has_its_events_key_by_key(
     of_shape = ShapeEvents(given_events)
     for kinds in shapes:
         found = of_shape.concerning(list(kinds.items()))
-        begin, order, numbers = found.events.begin, found.events.order, found.events.kinds
-        parts = [order[i:j].tolist() for i, j in pairwise(begin)]
+        of = found.events
+        moments = [*zip(of.order.tolist(), of.kinds.tolist(), strict=True)]
+        by_key = [moments[i:j] for i, j in pairwise(of.begin)]
         keys = [given_events.keys[key] for key in found.keys]
-        by_key = [[(place, int(numbers[place])) for place in part] for part in parts]
         assert list(zip(keys, by_key, strict=True)) == list(expected(events, kinds).items())
-        assert of_shape.count(list(kinds)) == len(order)
+        assert of_shape.count(list(kinds)) == len(of.order)
+        assert of.times_ms.tolist() == given_events.times_ms[of.order].tolist()
