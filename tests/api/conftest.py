@@ -30,7 +30,6 @@ from tests.api.running import (
 
 HERE = Path(__file__).parent
 ALSO_ON_POSTGRESQL = {
-    "test_change_sets_as_one.py",
     "test_client.py",
     "test_concurrent_writers.py",
     "test_every_answer.py",

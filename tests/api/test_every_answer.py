@@ -7,7 +7,7 @@ import pytest
 from tests.api.running import ServiceUnderTest
 from tests.api.schema_run import PHASES, TAKING_PATTERNS, lasting_service_on, run_phase
 
-EXAMPLES = 5
+EXAMPLES = 3
 STORES = ("sqlite", "postgresql")
 AT_FIRST = {("postgresql", "examples"), ("sqlite", "stateful")}
 """The others take long."""

@@ -72,9 +72,11 @@ async def all_at_once(
 @pytest.mark.parametrize(
     ("listening", "writers", "writes"),
     [
-        ("sqlite", 256, 1),
-        ("postgresql", 64, 3),
+        ("sqlite", 128, 1),
+        ("postgresql", 64, 1),
         pytest.param("sqlite", 64, 3, marks=pytest.mark.long),
+        pytest.param("postgresql", 64, 3, marks=pytest.mark.long),
+        pytest.param("sqlite", 256, 1, marks=pytest.mark.long),
         pytest.param("postgresql", 256, 1, marks=pytest.mark.long),
     ],
     indirect=["listening"],

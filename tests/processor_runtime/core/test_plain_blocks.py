@@ -125,7 +125,7 @@ def told(
     return found
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(EVENTS, RULES, LIMITS | st.just(RowLimits()), KINDS, st.integers(0, 40), st.data())
 def test_blocks_give_what_finds_give_one_by_one(  # noqa: PLR0913, PLR0917 - what makes up a job
     given_events: Sequence[Event],

@@ -277,7 +277,14 @@ _HEADER: Final = ",".join(SCHEMA.names)
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("header", [None, _HEADER, '"' + _HEADER.replace(",", '","') + '"'])
+@pytest.mark.parametrize(
+    "header",
+    [
+        None,
+        _HEADER,
+        pytest.param('"' + _HEADER.replace(",", '","') + '"', marks=pytest.mark.long),
+    ],
+)
 def test_what_is_read_is_what_spark_reads(
     spark: SparkSession, tmp_path: Path, header: str | None
 ) -> None:

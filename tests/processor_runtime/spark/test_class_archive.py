@@ -103,6 +103,7 @@ def spark_started(cache: Path, log: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.spark
+@pytest.mark.long
 def test_an_archive_that_java_cannot_read_is_passed_over(tmp_path: Path) -> None:
     written({**os.environ, "XDG_CACHE_HOME": str(tmp_path)})
     answer = spark_started(tmp_path, tmp_path / "classes")

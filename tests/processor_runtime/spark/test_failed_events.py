@@ -89,7 +89,9 @@ def served(tmp_path: Path) -> Iterator[RuleService]:
     service.stop()
 
 
-@pytest.mark.parametrize("outputs", [[{"type": "service"}], []])
+@pytest.mark.parametrize(
+    "outputs", [[{"type": "service"}], pytest.param([], marks=pytest.mark.long)]
+)
 def test_a_job_tells_its_service_where_a_rule_failed_if_it_tells_events(
     spark: SparkSession, tmp_path: Path, served: RuleService, outputs: list[dict[str, Any]]
 ) -> None:

@@ -1,6 +1,8 @@
 """A job that writes JSON Lines only is given lines by its workers: the same as Spark writes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
@@ -43,61 +45,84 @@ def run(
     return sorted(rows, key=itemgetter("match_id"))
 
 
-def test_a_job_writes_the_lines_of_its_workers_as_spark_would(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not is_ready("cep.nfa_kernel"):
-        pytest.skip("rules run in Python until they are compiled, see `make prepare`")
-    chunks: list[int] = []
-    in_hand: list[int] = []
-    in_files: list[int] = []
+@dataclass(slots=True)
+class Ways:
+    """How many lines there were in a batch at most, by the way on which they came to an output."""
+
+    through_spark: int = 0
+    in_hand: int = 0
+    in_files: int = 0
+
+
+@contextmanager
+def watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ways]:
+    """Look at what outputs are given."""
+    ways = Ways()
     write = JobOutputs.write
 
-    def watched(
+    def looked_at(
         self: JobOutputs, rows: DataFrame, batch_id: int, row_counts: Any, lines: BatchLines
     ) -> None:
         are_lines = f"{LINES} IS NOT NULL AND kind <> '{STATUS}'"
-        chunks.append(rows.where(are_lines).count())
-        in_hand.append(sum(map(len, lines.in_hand)))
-        in_files.append(sum(lines.files.values()))
+        ways.through_spark = max(ways.through_spark, rows.where(are_lines).count())
+        ways.in_hand = max(ways.in_hand, sum(map(len, lines.in_hand)))
+        ways.in_files = max(ways.in_files, sum(lines.files.values()))
         write(self, rows, batch_id, row_counts, lines)
 
-    monkeypatch.setattr(JobOutputs, "write", watched)
-    lines = run(spark, tmp_path / "lines", [{"kinds": MATCHES}])
-    assert (max(chunks), max(in_hand) > 0) == (0, True)
-    assert list((tmp_path / "lines" / "out").glob("batch=*/lines.json"))
-    assert max(in_files) == 0
-    in_hand.clear()
-    # Where the directory is known to be the job's, its workers write files.
-    files = run(spark, tmp_path / "files", [{"kinds": MATCHES}], file_count=4)
-    assert (max(chunks), max(in_files) > EVENTS / 4) == (0, True)
-    out = tmp_path / "files" / "out"
-    assert list(out.glob("batch=*/lines-00000.json"))
-    assert not list(out.glob("_percept/lines/*"))
-    in_files.clear()
-    in_hand.clear()
-    # Two outputs have lines of their own.
+    with monkeypatch.context() as patched:
+        patched.setattr(JobOutputs, "write", looked_at)
+        yield ways
+
+
+@pytest.fixture(scope="module")
+def by_spark(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
+    """The matches of a job that leaves the lines to Spark: an option of the writer says so."""
+    if not is_ready("cep.nfa_kernel"):
+        pytest.skip("rules run in Python until they are compiled, see `make prepare`")
+    with pytest.MonkeyPatch.context() as monkeypatch, watched(monkeypatch) as ways:
+        folder = tmp_path_factory.mktemp("rows")
+        rows = run(spark, folder, [{"kinds": MATCHES, "options": {"lineSep": "\n"}}])
+    assert ways == Ways()
+    assert len(rows) > EVENTS / 2
+    assert {row["processor_id"] for row in rows} == {"pair-0", "pair-1", "pair-2"}
+    assert set(rows[0]) < {*SCHEMA.names(), "start_time", "end_time"}
+    return rows
+
+
+def test_workers_write_the_files_where_the_directory_is_known_to_be_the_jobs(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_spark: list[Row]
+) -> None:
+    with watched(monkeypatch) as ways:
+        assert run(spark, tmp_path, [{"kinds": MATCHES}], file_count=2) == by_spark
+    assert (ways.through_spark, ways.in_files > EVENTS / 4) == (0, True)
+    out = tmp_path / "out"
+    # The directory is the job's from its first batch on.
+    assert [*out.glob("batch=*/lines.json")]
+    assert [*out.glob("batch=*/lines-00000.json")]
+    assert not [*out.glob("_percept/lines/*")]
+
+
+@pytest.mark.long
+def test_two_outputs_have_lines_of_their_own(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_spark: list[Row]
+) -> None:
     also = {"name": "also", "path": str(tmp_path / "also"), "kinds": [*MATCHES]}
-    twice = run(spark, tmp_path / "twice", [{"kinds": MATCHES}, also], file_count=4)
-    assert (max(in_files), max(in_hand) > 0) == (0, True)
-    in_hand.clear()
-    # Too many for this process to write.
+    with watched(monkeypatch) as ways:
+        assert run(spark, tmp_path, [{"kinds": MATCHES}, also], file_count=4) == by_spark
+    assert (ways.through_spark, ways.in_files, ways.in_hand > 0) == (0, 0, True)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("options", [{}, {"compression": "none"}])
+def test_spark_writes_lines_that_are_too_many_or_packed(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    by_spark: list[Row],
+    options: dict[str, str],
+) -> None:
     monkeypatch.setattr(line_routes, "_MOST_BYTES_IN_HAND", 10_000)
-    many = run(spark, tmp_path / "many", [{"kinds": MATCHES}])
-    assert (max(chunks) > 0, max(in_hand)) == (True, 0)
-    chunks.clear()
-    # A codec is one of Spark's tasks.
-    packed = run(spark, tmp_path / "gz", [{"kinds": MATCHES, "options": {"compression": "none"}}])
-    assert (max(chunks) > 0, max(in_hand)) == (True, 0)
-    chunks.clear()
-    # An option of the writer leaves the lines to Spark.
-    rows = run(spark, tmp_path / "rows", [{"kinds": MATCHES, "options": {"lineSep": "\n"}}])
-    assert (max(chunks), max(in_hand)) == (0, 0)
-    assert lines == rows
-    assert files == rows
-    assert twice == rows
-    assert many == rows
-    assert packed == rows
-    assert len(lines) > EVENTS / 2
-    assert {row["processor_id"] for row in lines} == {"pair-0", "pair-1", "pair-2"}
-    assert set(lines[0]) < {*SCHEMA.names(), "start_time", "end_time"}
+    with watched(monkeypatch) as ways:
+        output = {"kinds": MATCHES} | ({"options": options} if options else {})
+        assert run(spark, tmp_path, [output]) == by_spark
+    assert (ways.through_spark > 0, ways.in_files, ways.in_hand) == (True, 0, 0)
