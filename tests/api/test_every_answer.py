@@ -7,10 +7,11 @@ import pytest
 from tests.api.running import ServiceUnderTest
 from tests.api.schema_run import PHASES, TAKING_PATTERNS, lasting_service_on, run_phase
 
-EXAMPLES = 3
+EXAMPLES = 5
+FEW_EXAMPLES = 3
 STORES = ("sqlite", "postgresql")
 AT_FIRST = {("postgresql", "examples"), ("sqlite", "stateful")}
-"""The others take long."""
+"""With few examples; the others, and more examples, take long."""
 
 
 @pytest.fixture(scope="module", params=STORES)
@@ -22,18 +23,23 @@ def lasting_service(
 
 
 @pytest.mark.parametrize(
-    ("lasting_service", "phase"),
+    ("lasting_service", "phase", "examples"),
     [
-        pytest.param(store, phase, marks=[] if (store, phase) in AT_FIRST else [pytest.mark.long])
-        for store in STORES
-        for phase in PHASES
+        *((store, phase, FEW_EXAMPLES) for store, phase in sorted(AT_FIRST)),
+        *(
+            pytest.param(store, phase, EXAMPLES, marks=pytest.mark.long)
+            for store in STORES
+            for phase in PHASES
+        ),
     ],
     indirect=["lasting_service"],
     scope="module",
 )
-def test_every_answer_is_documented(lasting_service: ServiceUnderTest, phase: str) -> None:
+def test_every_answer_is_documented(
+    lasting_service: ServiceUnderTest, phase: str, examples: int
+) -> None:
     left_out = TAKING_PATTERNS if phase == "coverage" else ()
-    run = run_phase(lasting_service, phase, EXAMPLES, left_out)
+    run = run_phase(lasting_service, phase, examples, left_out)
     assert run.has_run
     assert run.requests > 10
     assert not run.failures, "\n\n".join(run.failures)

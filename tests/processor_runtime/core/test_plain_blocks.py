@@ -125,20 +125,29 @@ def told(
     return found
 
 
-@settings(max_examples=60)
-@given(EVENTS, RULES, LIMITS | st.just(RowLimits()), KINDS, st.integers(0, 40), st.data())
-def test_blocks_give_what_finds_give_one_by_one(  # noqa: PLR0913, PLR0917 - what makes up a job
-    given_events: Sequence[Event],
-    rules: Sequence[tuple[Any, ...]],
-    row_limits: RowLimits,
-    wanted: set[str],
-    at: int,
-    data: st.DataObject,
-) -> None:
+JOBS = st.tuples(EVENTS, RULES, LIMITS | st.just(RowLimits()), KINDS, st.integers(0, 40))
+
+
+def blocks_give_what_finds_give_one_by_one(job: tuple[Any, ...], finds_per_block: int) -> None:
     with blocks_of(0):
-        one_by_one = told(given_events, rules, row_limits, wanted, at)
-    with blocks_of(data.draw(st.sampled_from([1, 3, 4_096]))):
-        assert told(given_events, rules, row_limits, wanted, at) == one_by_one
+        one_by_one = told(*job)
+    with blocks_of(finds_per_block):
+        assert told(*job) == one_by_one
+
+
+@settings(max_examples=60)
+@given(JOBS, st.sampled_from([1, 3, 4_096]))
+def test_blocks_give_what_finds_give_one_by_one(job: tuple[Any, ...], finds_per_block: int) -> None:
+    blocks_give_what_finds_give_one_by_one(job, finds_per_block)
+
+
+@pytest.mark.long
+@settings(max_examples=150)
+@given(JOBS, st.sampled_from([1, 3, 4_096]))
+def test_many_blocks_give_what_finds_give_one_by_one(
+    job: tuple[Any, ...], finds_per_block: int
+) -> None:
+    blocks_give_what_finds_give_one_by_one(job, finds_per_block)
 
 
 MANY = [
