@@ -6,17 +6,14 @@
 The worker sorts what Polars and Spark order alike.
 """
 
-import os
 import re
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
 from typing import Final
 
 import polars as pl
-from pyspark import TaskContext
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation has it
 from pyspark.sql.types import (
@@ -39,6 +36,7 @@ from pyspark.sql.types import (
 from cep.expression.sql import quoted_name
 from cep.matching.external_sort import ExternalSort, SortColumn, SpillError
 from cep.row_pattern.bound import BoundClause
+from processor_runtime.spark.local_files import local_directory
 
 ARRIVAL: Final = "_percept_arrival"
 """A column that numbers the rows as they come: ties keep that order, which a shuffle does not."""
@@ -104,7 +102,7 @@ class WorkerSort:
         Raises:
             SpillError: they do not fit into memory, and cannot be written to disk.
         """
-        sort = ExternalSort(self.order, min(self.most_bytes, _own_share()), _local_directory())
+        sort = ExternalSort(self.order, min(self.most_bytes, _own_share()), local_directory())
         try:
             yield from sort.sorted(frames)
         except SpillError as error:
@@ -137,11 +135,3 @@ def _own_share() -> int:
     """Return how much of the memory that Spark limits a worker to may be rows to sort."""
     limit, _ = getrlimit(RLIMIT_AS)
     return sys.maxsize if limit == RLIM_INFINITY else limit // _SHARE_OF_WORKER
-
-
-def _local_directory() -> str:
-    """Return the directory for temporary files that Spark has given to this task."""
-    directories = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")
-    context = TaskContext.get()
-    partition = 0 if context is None else context.partitionId()
-    return directories[partition % len(directories)] or tempfile.gettempdir()

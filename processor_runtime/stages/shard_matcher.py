@@ -35,6 +35,7 @@ from processor_runtime.stages.snoozed_finds import SnoozedFinds
 from processor_runtime.stages.suppression import SentGroups, Suppressor
 from processor_runtime.stages.unusable_events import LATEST_MS, late_rows, unusable_rows
 from processor_runtime.state.group_header import StoppedRule, read_header
+from processor_runtime.state.key_bucket import bucket_name
 from processor_runtime.state.keyed_state import KeyedState, StateUnder
 
 _DIRECTORY = "groups"
@@ -184,7 +185,7 @@ class ShardMatcher:
         """Free the state of a key selector that no rule has any more, but not what has gone out."""
         state = self._state_of(group_id)
         header = read_header(state)
-        state.put_many(dict.fromkeys(map("b{}".format, range(len(header.buckets)))))
+        state.put_many(dict.fromkeys(map(bucket_name, range(len(header.buckets)))))
         for number in header.layouts:
             state.delete(f"l{number}")
         for block in header.waiting:

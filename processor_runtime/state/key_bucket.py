@@ -194,6 +194,17 @@ class KeyBucket:
         self.hold_back[place] = entry.holds_back
 
 
+def bucket_name(number: int) -> str:
+    """Return the name under which a bucket is in the state of its group."""
+    return f"b{number}"
+
+
+def is_bucket_name(name: str) -> bool:
+    """Return whether a value in the state of a shard is a bucket."""
+    of_group = name.rpartition("/")[2]
+    return of_group.startswith("b") and of_group[1:].isdecimal()
+
+
 def parts_of(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
     """Yield the numbers of buckets in parts that are read or written at once."""
     return (numbers[begin : begin + _TOGETHER] for begin in range(0, len(numbers), _TOGETHER))
@@ -206,7 +217,7 @@ def stored(state: KeyedState, numbers: Sequence[int]) -> Iterator[bytes]:
         LookupError: it lacks one.
     """
     for part in parts_of(numbers):
-        found = state.get_many([f"b{number}" for number in part])
+        found = state.get_many(list(map(bucket_name, part)))
         for number, data in zip(part, found, strict=True):
             if data is None:
                 raise LookupError(f"the state has lost the bucket {number} of its keys")

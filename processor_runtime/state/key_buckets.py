@@ -16,7 +16,13 @@ import numpy as np
 from processor_runtime.rows.key_hashing import key_hash
 from processor_runtime.state.bucket_count import emptied_and_filled, next_count
 from processor_runtime.state.bucket_index import NEVER, BucketIndex
-from processor_runtime.state.key_bucket import KeyBucket, KeyEntry, parts_of, stored
+from processor_runtime.state.key_bucket import (
+    KeyBucket,
+    KeyEntry,
+    bucket_name,
+    parts_of,
+    stored,
+)
 from processor_runtime.state.keyed_state import KeyedState
 
 AlsoTaken = Literal["none", "holding back", "all"]
@@ -173,7 +179,7 @@ class KeyBuckets:
         moved = [self._open[number] for number in emptied]
         self._open |= {number: KeyBucket() for number in emptied}
         gone = (np.flatnonzero(self.index.sizes_bytes[count:]) + count).tolist()
-        self.state.put_many({f"b{number}": None for number in gone})
+        self.state.put_many(dict.fromkeys(map(bucket_name, gone)))
         self._changed = {number for number in self._changed | emptied if number < count}
         self.index.resize(count)
         self._numbers.clear()
@@ -189,7 +195,7 @@ class KeyBuckets:
         for number in numbers:
             bucket = self._open[number]
             data = bucket.write() if len(bucket) else None
-            changes[f"b{number}"] = data
+            changes[bucket_name(number)] = data
             summaries.append(bucket.summary(len(data) if data else 0))
         self.state.put_many(changes)
         self.index.set_summaries(numbers, summaries)

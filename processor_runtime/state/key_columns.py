@@ -21,7 +21,7 @@ from cep.nfa_kernel.key_hashes import key_hashes
 from cep.nfa_kernel.packed_values import Bytes
 from processor_runtime.state.bucket_count import emptied_and_filled, next_count
 from processor_runtime.state.bucket_index import NEVER, BucketIndex, Flags
-from processor_runtime.state.key_bucket import content_of, parts_of, stored, written
+from processor_runtime.state.key_bucket import bucket_name, content_of, parts_of, stored, written
 from processor_runtime.state.keyed_state import KeyedState
 
 _PLACES: Final = [at.ROW_KEY_BEGIN, at.ROW_KEY_END, at.ROW_BEGIN, at.ROW_END]
@@ -180,7 +180,7 @@ class KeyColumns:
         is_moved[list(emptied)] = True
         moved = np.flatnonzero(is_moved[rows[:, at.ROW_BUCKET]])
         gone = (np.flatnonzero(index.sizes_bytes[count:]) + count).tolist()
-        place.state.put_many({f"b{number}": None for number in gone})
+        place.state.put_many(dict.fromkeys(map(bucket_name, gone)))
         index.resize(count)
         rows[moved, at.ROW_BUCKET] = index.places(self._hashes(rows[moved]))
         is_written = np.zeros(max(before, count), np.bool_)
@@ -206,7 +206,7 @@ class KeyColumns:
         is_changed[numbers] = False
         emptied = np.flatnonzero(is_changed).tolist()
         for part in parts_of(emptied):
-            state.put_many({f"b{number}": None for number in part})
+            state.put_many(dict.fromkeys(map(bucket_name, part)))
         index.empty(emptied)
         before = np.frombuffer(self.joined, np.uint8)
         sizes: list[int] = []
@@ -221,7 +221,7 @@ class KeyColumns:
             )
             joined, places = data.tobytes(), begins.tolist()
             changes = {
-                f"b{number}": written(joined[first:last])
+                bucket_name(number): written(joined[first:last])
                 for number, first, last in zip(some, places, places[1:], strict=False)
             }
             sizes += map(len, changes.values())
