@@ -3,7 +3,7 @@
 import atexit
 import gc
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from math import inf
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 from tests.conformance.outcome import Agreement
 from tests.conformance.totals import Verdict, table
 from tests.faults.summary import write_summary
+from tests.kept_workers import kept_workers
 from tests.one_spark import OneSparkScheduling
 from tests.variants import are_left_out, file_number, variants
 
@@ -74,6 +75,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="skip all long tests that have not begun by then; the text decides which begin",
     )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _kept_workers() -> Iterator[None]:
+    with kept_workers():
+        yield
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -2,6 +2,7 @@
 
 import ipaddress
 import secrets
+import ssl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
@@ -48,7 +49,7 @@ class Connection:
             base_url=self.url,
             headers={"Authorization": f"Bearer {token}"},
             timeout=timeout_seconds,
-            transport=RetryingTransport(transport or httpx2.HTTPTransport()),
+            transport=RetryingTransport(transport or _transport(self.url)),
         )
 
     def send(  # noqa: PLR0913 - a request has so many parts
@@ -178,6 +179,18 @@ def view_of(kind: type[View], response: httpx2.Response) -> View:
         return kind.model_validate_json(response.content)
     except ValidationError as error:
         raise answer_not_understood(response, error) from error
+
+
+def _transport(url: str) -> httpx2.HTTPTransport:
+    """Return what sends requests to a service.
+
+    Without TLS it sees no certificates, and trusts none: to read those of all authorities takes
+    longer than most commands.
+    """
+    is_plain = url.startswith("http:")
+    return httpx2.HTTPTransport(
+        verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_plain else True
+    )
 
 
 def _checked_url(url: str, *, allow_plain_http: bool) -> str:

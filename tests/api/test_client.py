@@ -1,9 +1,11 @@
 """The Python client against a service that listens: publishing, errors, retries, waiting."""
 
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
+from unittest.mock import Mock
 
 import httpx2
 import pytest
@@ -379,6 +381,18 @@ def test_a_token_does_not_cross_a_network_unencrypted(url: str) -> None:
 def test_https_and_this_machine_are_safe(url: str) -> None:
     with Client(url, "secret") as client:
         assert "secret" not in repr(client)
+
+
+def test_certificates_are_read_for_a_service_with_tls_only(
+    listening: ListeningService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = Mock()
+    monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", read)
+    with listening.client() as connected:
+        assert connected.stream("logins").name == "logins"
+    read.assert_not_called()
+    Client("https://rules.example.com", "token").close()
+    read.assert_called()
 
 
 def test_a_redirect_does_not_carry_the_token_elsewhere() -> None:

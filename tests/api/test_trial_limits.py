@@ -20,6 +20,7 @@ from cep.signing.keys import SigningKey
 from tests.api.documents import STREAM, processor_document
 from tests.api.listening import ListeningService, listening_service
 from tests.api.serving import served
+from tests.kept_workers import own_workers
 from tests.patience import FAR_LONGER_SECONDS, PATIENCE_SECONDS, eventually
 
 TRUE_OF_NONE = " OR ".join(
@@ -71,6 +72,12 @@ def limited(migrated_store: Callable[[str], str]) -> Iterator[ListeningService]:
     url = migrated_store("sqlite")
     with listening_service(url, trial_seconds=2) as running:
         yield running
+
+
+@pytest.fixture(autouse=True)
+def _own_workers() -> Iterator[None]:
+    with own_workers():
+        yield
 
 
 @pytest.fixture
