@@ -48,12 +48,9 @@ def copied(
     Args:
         state: the state.
         index_path: the file that says what there is a copy of, the same one in each batch; others
-            are beside it. Without one there is no copy.
+            are beside it. Without one there is no copy here, and all others are told.
         is_copied: whether there may be a copy of a value, by its name.
     """
-    if index_path is None:
-        yield state
-        return
     copy = LocalCopy(state, index_path, is_copied)
     try:
         yield copy
@@ -67,7 +64,7 @@ class LocalCopy:
     """A state during one batch, and a copy of a part of it; see `KeyedState` and `copied`."""
 
     state: KeyedState
-    index_path: Path
+    index_path: Path | None
     is_copied: Callable[[str], bool]
     _spans: dict[str, Span] | None = None
     _file: ValueFile | None = None
@@ -109,13 +106,13 @@ class LocalCopy:
 
     def save(self) -> None:
         """Let the files say what there is a copy of now."""
-        if self._is_saved or self._is_off or self._file is None:
+        if self._is_saved or self._file is None or self.index_path is None:
             return
         if self._token is None:
             self._set_token()
         try:
-            self._move_if_sparse()
-            self._write_index()
+            self._file = self._without_unused(self._file, self.index_path)
+            self._write_index(self._file.path.name, self.index_path)
         except OSError as error:
             self._give_up(error)
 
@@ -129,14 +126,14 @@ class LocalCopy:
         if self._spans is None:
             self._spans = {}
             self._token = self.state.get(_NAME)
-            if self._token is not None:
-                self._open(self._token)
+            if self._token is not None and self.index_path is not None:
+                self._open(self.index_path, self._token)
         return self._spans
 
-    def _open(self, token: bytes) -> None:
+    def _open(self, index_path: Path, token: bytes) -> None:
         try:
-            its_token, file_name, names, spans = unpack(self.index_path.read_bytes())
-            path = self.index_path.with_name(file_name)
+            its_token, file_name, names, spans = unpack(index_path.read_bytes())
+            path = index_path.with_name(file_name)
             if its_token != token:
                 path.unlink(missing_ok=True)  # right for no state that is to come
                 return
@@ -181,29 +178,25 @@ class LocalCopy:
             for name, value in values.items()
             if value is not None and self.is_copied(name)
         }
-        if self._is_off or len(new) < _MANY:
+        if self.index_path is None or self._is_off or len(new) < _MANY:
             return
         spans = self._known()
         try:
-            self._file = self._file or self._new_file()
+            self._file = self._file or _new_file(self.index_path)
             if self._file.size_bytes < _MOST_BYTES:
                 spans |= zip(new, self._file.add(list(new.values())), strict=True)
                 self._is_saved = False
         except OSError as error:
             self._give_up(error)
 
-    def _new_file(self) -> ValueFile:
-        self.index_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return ValueFile(self.index_path.with_name(f"{self.index_path.stem}-{token_hex(8)}"))
-
-    def _move_if_sparse(self) -> None:
-        """Write the values that are wanted to another file, if this one has too many others."""
-        spans, before = self._known(), self._file
+    def _without_unused(self, before: ValueFile, index_path: Path) -> ValueFile:
+        """Return a file of the values that are wanted; another one if there are many beside."""
+        spans = self._known()
         used = sum(span.size for span in spans.values())
-        if before is None or before.size_bytes <= 2 * used + _UNUSED_BYTES:
-            return
+        if before.size_bytes <= 2 * used + _UNUSED_BYTES:
+            return before
         names = list(spans)
-        self._file = after = self._new_file()
+        self._file = after = _new_file(index_path)
         try:
             for first in range(0, len(names), _MOVED_TOGETHER):
                 some = names[first : first + _MOVED_TOGETHER]
@@ -211,15 +204,14 @@ class LocalCopy:
                 spans |= zip(some, after.add(values), strict=True)
         finally:
             before.delete()
+        return after
 
-    def _write_index(self) -> None:
-        if self._file is None:
-            return
+    def _write_index(self, file_name: str, index_path: Path) -> None:
         spans = self._known()
         places = np.fromiter(chain.from_iterable(spans.values()), "<i8", 2 * len(spans)).tobytes()
-        new_path = self.index_path.with_suffix(f".{os.getpid()}")
-        new_path.write_bytes(pack([self._token, self._file.path.name, list(spans), places]))
-        new_path.replace(self.index_path)
+        new_path = index_path.with_suffix(f".{os.getpid()}")
+        new_path.write_bytes(pack([self._token, file_name, list(spans), places]))
+        new_path.replace(index_path)
         self._is_saved = True
 
     def _give_up(self, error: Exception) -> None:
@@ -230,6 +222,12 @@ class LocalCopy:
         if file is not None:
             file.close()
         with suppress(OSError):
-            self.index_path.unlink(missing_ok=True)
+            if self.index_path is not None:
+                self.index_path.unlink(missing_ok=True)
             if file is not None:
                 file.delete()
+
+
+def _new_file(index_path: Path) -> ValueFile:
+    index_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return ValueFile(index_path.with_name(f"{index_path.stem}-{token_hex(8)}"))
