@@ -191,6 +191,15 @@ def test_a_batch_that_touches_no_bucket_neither_reads_nor_writes_files(shard: Sh
     assert shard.asked_for(*BUCKETS) == []
 
 
+def test_a_change_where_there_are_no_files_is_known_where_there_are(shard: Shard) -> None:
+    state = StateInMemory(shard.values)
+    with copied(state, None, is_bucket_name) as copy:
+        copy.put_many({BUCKETS[0]: b"new", BUCKETS[1]: None})
+        assert copy.get_many(BUCKETS[:2]) == [b"new", None]
+    shard.values = dict(state)
+    assert shard.asked_for(*BUCKETS) == BUCKETS
+
+
 def test_few_values_get_no_files(tmp_path: Path) -> None:
     shard = Shard(tmp_path / "own" / "shard-0.index")
     shard.batch(("put_many", {BUCKETS[0]: b"x"}), ("get", {BUCKETS[0]: None}))
