@@ -7,8 +7,8 @@ end go without (`own_workers`).
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final
 
 import pytest
@@ -51,9 +51,7 @@ def _closed(self: TrialProcesses) -> None:
 @contextmanager
 def kept_workers() -> Iterator[None]:
     """Keep workers while this lasts; then end them."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TrialProcesses, "_started", _started)
-        patch.setattr(TrialProcesses, "close", _closed)
+    with _beginning_and_ending(_started, _closed):
         yield
     while _kept:
         _, workers = _kept.popitem()
@@ -61,10 +59,16 @@ def kept_workers() -> Iterator[None]:
             worker.end()
 
 
-@contextmanager
-def own_workers() -> Iterator[None]:
+def own_workers() -> AbstractContextManager[None]:
     """Have workers begin and end as they do without tests, while this lasts."""
+    return _beginning_and_ending(_start, _close)
+
+
+@contextmanager
+def _beginning_and_ending(
+    start: Callable[[TrialProcesses], Any], close: Callable[[TrialProcesses], None]
+) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TrialProcesses, "_started", _start)
-        patch.setattr(TrialProcesses, "close", _close)
+        patch.setattr(TrialProcesses, "_started", start)
+        patch.setattr(TrialProcesses, "close", close)
         yield

@@ -185,7 +185,7 @@ def _transport(url: str) -> httpx2.HTTPTransport:
     """Return what sends requests to a service.
 
     Without TLS it sees no certificates, and trusts none: to read those of all authorities takes
-    longer than most commands.
+    longer than a request.
     """
     is_plain = url.startswith("http:")
     return httpx2.HTTPTransport(

@@ -102,7 +102,7 @@ class LocalCopy:
         if names:
             self._drop(names)
         self.state.put_many(changes)
-        self._copy({name: changes[name] for name in names})
+        self._copy(changes)
 
     def save(self) -> None:
         """Let the files say what there is a copy of now."""
