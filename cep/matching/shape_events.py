@@ -13,16 +13,17 @@ from typing import Final
 
 import numpy as np
 
-from cep.compiling import Ints
+from cep.compiling import Ints, in_one_piece
 from cep.matching.event_columns import EventColumns
 from cep.matching.shapes import EventKind
 from cep.nfa_kernel.arrays import KeyEvents
+from cep.nfa_kernel.event_filter import of_kinds
 
 NumberedKinds = Sequence[tuple[int, int]]
 """Kinds of events by their places in `EventColumns.kinds`, with the numbers a machine gives them;
 none is 0."""
 
-_MOST_PICKED: Final = 8
+_MOST_PICKED: Final = 32
 """To pick events one by one takes about so many times as long as to look at them in a row."""
 
 
@@ -62,12 +63,8 @@ class ShapeEvents:
         numbers = np.zeros(len(events.kinds), np.int64)
         for kind, number in kinds:
             numbers[kind] = number
-        of_turns = numbers[self._kinds]
-        does_concern = of_turns != 0
-        counted = np.concatenate([[0], np.cumsum(does_concern)])[events.key_begin]
-        keys = np.flatnonzero(np.diff(counted))
-        begin = np.append(counted[keys], counted[-1])
-        return self._of(begin, np.flatnonzero(does_concern), of_turns[does_concern], keys)
+        count = self.count([kind for kind, _ in kinds])
+        return Concerning(*of_kinds(self._all, numbers, count))
 
     def _picked(self, kinds: NumberedKinds) -> Concerning:
         events = self._events
@@ -81,23 +78,23 @@ class ShapeEvents:
         keys = np.searchsorted(events.key_begin, turns, side="right") - 1
         first = np.flatnonzero(np.diff(keys, prepend=-1))
         begin = np.append(first, len(turns))
-        return self._of(begin, turns, numbers[by_key], keys[first])
-
-    def _of(self, begin: Ints, turns: Ints, numbers: Ints, keys: Ints) -> Concerning:
-        order, times_ms = self._events.order[turns], self._times_ms[turns]
-        return Concerning(KeyEvents(begin, order, times_ms, numbers, len(self._events)), keys)
+        order, times_ms = self._all.order[turns], self._all.times_ms[turns]
+        picked = KeyEvents(begin, order, times_ms, numbers[by_key], len(self._events))
+        return Concerning(picked, keys[first])
 
     @cached_property
-    def _times_ms(self) -> Ints:
-        """The times of all events, key by key: to fetch them one by one takes much longer."""
-        times_ms: Ints = self._events.times_ms[self._events.order]
-        return times_ms
-
-    @cached_property
-    def _kinds(self) -> Ints:
-        """The kinds of all events, key by key."""
-        kinds: Ints = self._events.kind_numbers[self._events.order]
-        return kinds
+    def _all(self) -> KeyEvents:
+        """All events, their times and kinds key by key: one by one, these take longer to fetch."""
+        events = self._events
+        order = in_one_piece(events.order)
+        times_ms, kinds = events.times_ms[order], events.kind_numbers[order]
+        return KeyEvents(
+            in_one_piece(events.key_begin),
+            order,
+            in_one_piece(times_ms),
+            in_one_piece(kinds),
+            len(events),
+        )
 
     @cached_property
     def _by_kind(self) -> tuple[Ints, list[int]]:

@@ -17,11 +17,14 @@ from cep.nfa_kernel.compacting import Compacted, compacted
 from cep.nfa_kernel.entry_reading import PART_WIDTH, parts_of, spans_of, states_of
 from cep.nfa_kernel.entry_summaries import Windows, summaries_of
 from cep.nfa_kernel.entry_writing import PIECE_WIDTH, entries_of, list_of, payloads_of
+from cep.nfa_kernel.event_filter import of_kinds
 from cep.nfa_kernel.key_arrays import loaded
 from cep.nfa_kernel.key_hashes import key_hashes
-from cep.nfa_kernel.match_texts import digests_of, lines_of
+from cep.nfa_kernel.match_digests import digests_of
+from cep.nfa_kernel.match_lines import lines_of
 from cep.nfa_kernel.packed_values import Bytes
 from cep.nfa_kernel.walk import walk
+from cep.nfa_kernel.word_set import added
 
 
 def compile_all() -> None:
@@ -40,6 +43,7 @@ def compile_all() -> None:
     before = loaded([], 0)
     if before is not None:  # as it is without events
         events = KeyEvents(none, none[:0], none[:0], none[:0], 0)
+        of_kinds(events, none, 0)
         after = walk(tables, events, columns, before.arrays, 0, 0, 0)
         chained(after.keys.cells, none[:0], 1)
         kept = compacted(after.keys, 1)
@@ -76,6 +80,7 @@ def _compile_buckets(empty: Bytes) -> None:
 def _compile_texts(empty: Bytes) -> None:
     none, no_rows = np.zeros(1, np.int64), np.zeros((0, 2), np.int64)
     digests = digests_of(empty, none, no_rows, no_rows)
+    added(np.empty(0, np.uint64), 0, digests.view(np.uint64))
     lines_of(empty, none, no_rows, no_rows, digests)
 
 

@@ -16,9 +16,10 @@ Words = NDArray[np.uint64]
 
 BLOCK_BYTES: Final = 128
 BLOCK_WORDS: Final = 16
+STATE_WORDS: Final = 8
 NOT_LAST: Final = np.uint64(0)
 LAST: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
-_BEGIN: Final = np.array(
+BEGIN: Final = np.array(
     [
         0x6A09E667F3BCC908,
         0xBB67AE8584CAA73B,
@@ -31,7 +32,8 @@ _BEGIN: Final = np.array(
     ],
     np.uint64,
 )
-_PERMUTED: Final = np.array(
+"""A state before sizes are told, and the other half of what is mixed with a block."""
+PERMUTED: Final = np.array(
     [
         [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
         [14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3],
@@ -54,8 +56,8 @@ _PERMUTED: Final = np.array(
 @in_place
 def begin(state: Words, key_bytes: int, digest_bytes: int) -> None:
     """Set a state to what it is before the first block."""
-    for word in range(len(_BEGIN)):
-        state[word] = _BEGIN[word]
+    for word in range(len(BEGIN)):
+        state[word] = BEGIN[word]
     state[0] ^= np.uint64(0x01010000 | key_bytes << 8 | digest_bytes)
 
 
@@ -73,9 +75,9 @@ def compress(state: Words, words: Words, first: int, counted: int, last: np.uint
     # As variables of their own they stay in registers.
     a0, a1, a2, a3 = state[0], state[1], state[2], state[3]
     b0, b1, b2, b3 = state[4], state[5], state[6], state[7]
-    c0, c1, c2, c3 = _BEGIN[0], _BEGIN[1], _BEGIN[2], _BEGIN[3]
-    d0, d1, d2, d3 = _BEGIN[4] ^ np.uint64(counted), _BEGIN[5], _BEGIN[6] ^ last, _BEGIN[7]
-    for turn in range(len(_PERMUTED)):
+    c0, c1, c2, c3 = BEGIN[0], BEGIN[1], BEGIN[2], BEGIN[3]
+    d0, d1, d2, d3 = BEGIN[4] ^ np.uint64(counted), BEGIN[5], BEGIN[6] ^ last, BEGIN[7]
+    for turn in range(len(PERMUTED)):
         a0, b0, c0, d0 = _mixed(a0, b0, c0, d0, words, first, turn, 0)
         a1, b1, c1, d1 = _mixed(a1, b1, c1, d1, words, first, turn, 2)
         a2, b2, c2, d2 = _mixed(a2, b2, c2, d2, words, first, turn, 4)
@@ -106,11 +108,11 @@ def _mixed(  # noqa: PLR0913, PLR0917 - compiled into the inner loop
     place: int,
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
     """Return what the standard calls G, of the words at two places of a turn."""
-    a = a + b + words[first + _PERMUTED[turn, place]]
+    a = a + b + words[first + PERMUTED[turn, place]]
     d = _rotated(d ^ a, 32)
     c = c + d
     b = _rotated(b ^ c, 24)
-    a = a + b + words[first + _PERMUTED[turn, place + 1]]
+    a = a + b + words[first + PERMUTED[turn, place + 1]]
     d = _rotated(d ^ a, 16)
     c = c + d
     b = _rotated(b ^ c, 63)

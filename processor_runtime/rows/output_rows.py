@@ -1,14 +1,10 @@
 """The output rows of a job: matches, timeouts, side outputs, shadows, groups, late events, errors.
 
-    Detection ──process function──► OutputRow ──► frame ──► outputs of the job file, by kind
-
-`match_id` is a hash of what was found, so that it is the same whenever the same is found again.
+Detection ──process function──► OutputRow ──► frame ──► outputs of the job file, by kind
 """
 
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from hashlib import blake2b
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 import polars as pl
@@ -90,64 +86,3 @@ def traceback_text(error: BaseException) -> str:
     cause = getattr(error, "cause", None) or error
     text = "".join(traceback.format_exception(cause, limit=-20))[-4_000:]
     return text.encode(errors="replace").decode()
-
-
-Identity = tuple[str | int, ...]
-"""What makes a find what it is beside its events: processor, version, kind, key and times."""
-
-
-DIGEST_BYTES: Final = 16
-"""As many has an id, which is written with hexadecimal digits."""
-
-
-@dataclass(slots=True)
-class MatchIds:
-    """Gives out the ids of what is found; equal finds of one batch are numbered.
-
-    Two finds can have equal content, where equal events came twice. If they are found at the same
-    event time, too, they are found in the same batch and shard.
-    """
-
-    _seen: dict[bytes, int]
-
-    @classmethod
-    def fresh(cls) -> "MatchIds":
-        """Return a new count, for one batch of one shard."""
-        return cls({})
-
-    def match_id(self, identity: Identity, events_json: str) -> str:
-        """Return the id of a find, 32 hexadecimal digits.
-
-        Args:
-            identity: what makes it what it is beside its events.
-            events_json: its events by step, as JSON.
-        """
-        digest = blake2b(f"{identity!r}{events_json}".encode(), digest_size=DIGEST_BYTES)
-        content = digest.digest()
-        number = self._seen.get(content, 0)
-        self._seen[content] = number + 1
-        if not number:
-            return content.hex()
-        digest.update(number.to_bytes(4, "big"))
-        return digest.hexdigest()
-
-    def numbered(
-        self, contents: Sequence[bytes], text: Callable[[int], bytes]
-    ) -> Iterator[tuple[int, bytes]]:
-        """Yield the ids of those of many finds that are not the digest of their text.
-
-        Args:
-            contents: digests of texts, which are identities and the JSON of events.
-            text: returns the text of a find, by its place.
-        """
-        seen = self._seen
-        new = dict.fromkeys(contents, 1)
-        if len(new) == len(contents) and seen.keys().isdisjoint(new):
-            seen.update(new)
-            return
-        for place, content in enumerate(contents):
-            number = seen.get(content, 0)
-            seen[content] = number + 1
-            if number:
-                numbered = text(place) + number.to_bytes(4, "big")
-                yield place, blake2b(numbered, digest_size=DIGEST_BYTES).digest()

@@ -94,7 +94,7 @@ class MatchPieces:
             of_match: that of its match.
         """
         # Only here, as numba is an extra, and takes half a second to import.
-        from cep.nfa_kernel.match_texts import digests_of  # noqa: PLC0415
+        from cep.nfa_kernel.match_digests import digests_of  # noqa: PLC0415
 
         pieces = [self.heads + of_finder, self.spelled + of_match, self.events + of_match]
         return digests_of(
@@ -105,7 +105,7 @@ class MatchPieces:
         )
 
     def identity(self, of_finder: Ints, of_match: Ints, row: int) -> bytes:
-        """Return the text of which the id of a row is a hash; see `output_rows.MatchIds`."""
+        """Return the text of which the id of a row is a hash; see `match_ids.MatchIds`."""
         match = int(of_match[row])
         places = self.heads + int(of_finder[row]), self.spelled + match, self.events + match
         head, spelled, events = (
@@ -122,7 +122,9 @@ class MatchPieces:
             of_match: that of its match.
             of_output: that of its output.
         """
-        from cep.nfa_kernel.match_texts import NO_PIECE, lines_of  # noqa: PLC0415 - as above
+        # As above.
+        from cep.nfa_kernel.match_lines import lines_of  # noqa: PLC0415
+        from cep.nfa_kernel.text_pieces import NO_PIECE  # noqa: PLC0415
 
         pieces = [
             self.begins + of_finder,

@@ -20,7 +20,8 @@ from cep.processor import (
 from cep.row_search.matched import MatchedRows
 from processor_runtime.rows.event_block import EventTuple, event_time_ms
 from processor_runtime.rows.json_text import json_text, plain_json_text
-from processor_runtime.rows.output_rows import Identity, MatchIds, OutputRow, RowKind
+from processor_runtime.rows.match_ids import Identity, MatchIds
+from processor_runtime.rows.output_rows import OutputRow, RowKind
 from processor_runtime.rules.loading import LoadedRule
 from processor_runtime.schedule.batch_clock import BatchClock
 from processor_runtime.stages.chained_events import ChainedEvents, EventsByStep, StepEvents
@@ -78,7 +79,7 @@ class MatchRows:
     wanted: frozenset[str]
     writes_lines: bool = False
     budget: RowBudget = field(default_factory=RowBudget)
-    ids: MatchIds = field(default_factory=MatchIds.fresh)
+    ids: MatchIds = field(default_factory=MatchIds)
     _newest: _MatchedEvents | None = None
     _places: Sequence[tuple[str, int]] = field(init=False)
     _chains: ChainedEvents = field(init=False)

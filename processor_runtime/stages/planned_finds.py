@@ -168,8 +168,9 @@ def _selected(plain: PlainColumns, written: MatchTexts) -> tuple[pa.StringArray,
         if select is None:
             tables.append(pa.nulls(len(plain.found), pa.string()))
             continue
-        wanted = np.unique(plain.numbers[np.isin(plain.of_rule, rules)])
-        table = selected_texts(written, select, wanted)
+        is_wanted = np.zeros(len(plain.found), np.bool_)
+        is_wanted[plain.numbers[np.isin(plain.of_rule, rules)]] = True
+        table = selected_texts(written, select, np.flatnonzero(is_wanted))
         if table is None:
             return None
         tables.append(table)

@@ -10,18 +10,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from cep.compiling import Ints
 from processor_runtime.rows.arrow_texts import byte_sizes, hexadecimal
-from processor_runtime.rows.output_rows import DIGEST_BYTES, MatchIds
+from processor_runtime.rows.match_ids import DIGEST_BYTES, Digests, MatchIds
 from processor_runtime.rows.row_chunks import CHARACTERS_PER_CHUNK, ROWS_PER_CHUNK
 from processor_runtime.rows.row_columns import RowColumns, RowLines, batch_of
 from processor_runtime.stages.match_pieces import MatchPieces
 from processor_runtime.stages.match_tables import Finders, Matches
-
-Digests = NDArray[np.uint8]
-"""Ids as bytes, `DIGEST_BYTES` each, one after the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +90,8 @@ class RowPlan:
         """Return the ids of rows as bytes."""
         of_finder, of_match = self.of_finder[part], self.of_match[part]
         digests = pieces.digests(of_finder, of_match)
-        contents = digests.view(f"V{DIGEST_BYTES}").tolist()
         text = partial(pieces.identity, of_finder, of_match)
-        for place, digest in ids.numbered(contents, text):
+        for place, digest in ids.numbered(digests, text):
             begin = place * DIGEST_BYTES
             digests[begin : begin + DIGEST_BYTES] = list(digest)
         return digests

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cep.compiling import is_available
-from processor_runtime.rows.output_rows import DIGEST_BYTES, MatchIds
+from processor_runtime.rows.match_ids import DIGEST_BYTES, MatchIds
 from processor_runtime.rows.row_columns import RowLines
 from processor_runtime.stages.match_pieces import MatchPieces
 from processor_runtime.stages.match_tables import Finders, Matches
@@ -60,7 +60,7 @@ def test_ids_and_lines_are_those_of_one_match_after_the_other(
     places = st.tuples(st.integers(0, len(FINDERS) - 1), st.integers(0, len(matches) - 1))
     finds = data.draw(st.lists(places, min_size=1))
     plan = plan_of(matches, finds)
-    one_by_one, together = MatchIds.fresh(), MatchIds.fresh()
+    one_by_one, together = MatchIds(), MatchIds()
     for _ in range(2):  # what comes again, comes with other ids
         chunks = list(plan.rows(EPOCH, together, as_lines=True))
         lines = [
@@ -97,22 +97,23 @@ def test_each_length_has_the_digest_of_hashlib() -> None:
         text = pieces.identity(plan.of_finder, plan.of_match, place)
         assert text.startswith(b"('p', 1, 'match', '[\"k\"]', 0, -5){")
         found = digests[place * DIGEST_BYTES : (place + 1) * DIGEST_BYTES]
-        assert found.hex() == MatchIds.fresh().match_id(
+        assert found.hex() == MatchIds().match_id(
             ("p", 1, "match", '["k"]', 0, -5), plan.matches.events[place].as_py()
         )
 
 
 def test_times_beyond_the_year_9999_are_left_to_spark() -> None:
     plan = plan_of([("k", 0, LATEST_MS + 1, "e")], [(0, 0)])
-    (rows,) = plan.rows(EPOCH, MatchIds.fresh(), as_lines=True)
+    (rows,) = plan.rows(EPOCH, MatchIds(), as_lines=True)
     assert not isinstance(rows, RowLines)
     assert [row.end_ms for row in rows] == [LATEST_MS + 1]
 
 
 def test_all_arrays_are_of_one_sort_for_compiled_code() -> None:
-    from cep.nfa_kernel.match_texts import digests_of, lines_of  # noqa: PLC0415 - an extra
+    from cep.nfa_kernel.match_digests import digests_of  # noqa: PLC0415 - an extra
+    from cep.nfa_kernel.match_lines import lines_of  # noqa: PLC0415 - as above
 
     plan = plan_of([("k", 0, 1, "e")] * 3, [(0, 0), (1, 2), (0, 1)])
-    list(plan.rows(EPOCH, MatchIds.fresh(), as_lines=True))
+    list(plan.rows(EPOCH, MatchIds(), as_lines=True))
     functions: list[Any] = [digests_of, lines_of]
     assert [len(function.signatures) for function in functions] == [1, 1]
