@@ -6,7 +6,7 @@ Kernels take and return the arrays named here.
 """
 
 from cep.compiling.arrays import MOST_BITS, Floats, Ints, in_one_piece, table
-from cep.compiling.functions import compiled, in_place, inlined, is_available
+from cep.compiling.functions import compiled, in_caller, in_place, inlined, is_available
 from cep.compiling.readiness import is_ready, now_ready
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Floats",
     "Ints",
     "compiled",
+    "in_caller",
     "in_one_piece",
     "in_place",
     "inlined",

@@ -46,6 +46,14 @@ def in_place(function: Function) -> Function:
     return _kept(function, _nrt=False)
 
 
+def in_caller(function: Function) -> Function:
+    """Return the same of a function that is written into each that calls it.
+
+    Handing over an array takes eight numbers, which is more than a short function does with it.
+    """
+    return _kept(function, _nrt=False, forceinline=True)
+
+
 def _kept(function: Function, **options: Any) -> Function:
     from numba import config, njit  # noqa: PLC0415 - an extra
 

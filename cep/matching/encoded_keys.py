@@ -20,6 +20,7 @@ from cep.matching.key_state import EncodedKey
 from cep.matching.shapes import Selection, Shape
 from cep.nfa.machine import Machine
 from cep.nfa_kernel import arrays as at
+from cep.nfa_kernel.byte_copying import Bytes
 from cep.nfa_kernel.entry_reading import (
     NO_SHAPE,
     PART_BEGIN,
@@ -30,7 +31,6 @@ from cep.nfa_kernel.entry_reading import (
 )
 from cep.nfa_kernel.entry_summaries import NO_DEADLINE, Summaries, Windows, summaries_of
 from cep.nfa_kernel.entry_writing import PIECE_WIDTH, entries_of
-from cep.nfa_kernel.packed_values import Bytes
 
 
 @dataclass(frozen=True)

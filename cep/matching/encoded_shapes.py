@@ -34,11 +34,11 @@ from cep.matching.shapes import EventKind, Selection, Shape
 from cep.nfa.codec import pack_values, unpack_values
 from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel.arrays import KeyEvents, Walked
+from cep.nfa_kernel.byte_copying import Bytes
 from cep.nfa_kernel.chains import Chains
 from cep.nfa_kernel.compacting import compacted
 from cep.nfa_kernel.entry_reading import PART_ENTRY, spans_of, states_of
 from cep.nfa_kernel.entry_writing import PIECE_WIDTH, list_of, payloads_of
-from cep.nfa_kernel.packed_values import Bytes
 from cep.nfa_kernel.walk import walk
 
 _NO_BYTES: Final = np.empty(0, np.uint8)

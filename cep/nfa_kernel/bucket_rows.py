@@ -15,6 +15,7 @@ import numpy as np
 
 from cep.compiling import Ints, compiled, in_place
 from cep.compiling.growing import with_room
+from cep.nfa_kernel.byte_copying import Bytes
 from cep.nfa_kernel.entry_summaries import NO_DEADLINE
 from cep.nfa_kernel.packed_values import (
     FALSE,
@@ -23,7 +24,6 @@ from cep.nfa_kernel.packed_values import (
     MOST_BYTES_OF_SIZE,
     NULL,
     TRUE,
-    Bytes,
     read_array,
     read_bytes,
     read_int,

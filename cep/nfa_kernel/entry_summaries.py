@@ -11,6 +11,7 @@ import numpy as np
 
 from cep.compiling import Ints, compiled
 from cep.nfa_kernel import arrays as at
+from cep.nfa_kernel.byte_copying import Bytes
 from cep.nfa_kernel.entry_reading import (
     PART_BEGIN,
     PART_END,
@@ -19,7 +20,7 @@ from cep.nfa_kernel.entry_reading import (
     read_rows,
     sequence_of,
 )
-from cep.nfa_kernel.packed_values import MALFORMED, Bytes, end_of, read_array, read_int
+from cep.nfa_kernel.packed_values import MALFORMED, end_of, read_array, read_int
 
 NO_DEADLINE: Final = 2**62
 _UNSOUND: Final = -(2**62)

@@ -13,13 +13,12 @@ import numpy as np
 from cep.compiling import Ints, compiled
 from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel.arrays import KeyArrays
+from cep.nfa_kernel.byte_copying import Bytes, copied
 from cep.nfa_kernel.compacting import Compacted
 from cep.nfa_kernel.packed_values import (
     MOST_BYTES_OF_NUMBER,
     MOST_BYTES_OF_SIZE,
     TRUE,
-    Bytes,
-    copied,
     with_bytes,
     write_array,
     write_int,

@@ -13,7 +13,7 @@ import numpy as np
 
 from cep.compiling import Ints, compiled
 from cep.nfa_kernel.blake2b import BLOCK_BYTES, LAST, NOT_LAST, Words, begin, compress
-from cep.nfa_kernel.packed_values import Bytes, copied
+from cep.nfa_kernel.byte_copying import Bytes, copied
 
 MOST_KEY_BYTES: Final = 64
 _DIGEST_BYTES: Final = 8

@@ -12,7 +12,7 @@ import numpy as np
 from cep.compiling import Ints, compiled, in_place
 from cep.nfa_kernel.blake2b import BLOCK_BYTES, BLOCK_WORDS, LAST, NOT_LAST, STATE_WORDS, Words
 from cep.nfa_kernel.blake2b_lanes import LANES, WORD_BYTES, begin_lane, compress_lanes
-from cep.nfa_kernel.packed_values import Bytes
+from cep.nfa_kernel.byte_copying import Bytes
 from cep.nfa_kernel.text_pieces import MOST_DIGITS, put, put_all, put_number, size_of, text_bytes
 
 DIGEST_BYTES: Final = 16

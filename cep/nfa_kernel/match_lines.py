@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 
 from cep.compiling import Ints, compiled, in_place
+from cep.nfa_kernel.byte_copying import Bytes
 from cep.nfa_kernel.match_digests import DIGEST_BYTES
-from cep.nfa_kernel.packed_values import Bytes
 from cep.nfa_kernel.text_pieces import (
     NO_PIECE,
     put,

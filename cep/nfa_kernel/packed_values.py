@@ -10,11 +10,9 @@ Source: MessagePack specification, "Formats"; `cep.nfa.codec.pack_values`.
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cep.compiling import compiled, in_place
-
-Bytes = NDArray[np.uint8]
+from cep.nfa_kernel.byte_copying import Bytes, copied
 
 MALFORMED: Final = -1
 """In the place of where a value ends: it is another sort of value, or not one at all."""
@@ -180,16 +178,6 @@ def _write_unsigned(data: Bytes, place: int, value: int, size: int) -> int:
     for number in range(size):
         data[place + number] = (value >> (8 * (size - 1 - number))) & 0xFF
     return place + size
-
-
-@in_place
-def copied(source: Bytes, begin: int, end: int, data: Bytes, place: int) -> int:
-    """Copy some bytes; return where they end."""
-    # A place that may be below 0 would count from the end: byte by byte, seven times as long.
-    first, first_written = np.uint64(begin), np.uint64(place)
-    for number in range(np.uint64(end - begin)):
-        data[first_written + number] = source[first + number]
-    return place + end - begin
 
 
 @in_place

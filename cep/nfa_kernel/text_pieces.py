@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from cep.compiling import Ints, in_place
-from cep.nfa_kernel.packed_values import Bytes, copied
+from cep.compiling import Ints, in_caller
+from cep.nfa_kernel.byte_copying import Bytes, copied
 
 NO_PIECE: Final = -1
 MOST_DIGITS: Final = 20
@@ -20,7 +20,10 @@ def text_bytes(text: str) -> Bytes:
     return np.frombuffer(text.encode(), np.uint8)
 
 
-@in_place
+_PAIRS: Final = text_bytes("".join(f"{number:02}" for number in range(100)))
+
+
+@in_caller
 def size_of(borders: Ints, pieces: Ints, number: int) -> int:
     """Return how many bytes the pieces in a row have together."""
     size = 0
@@ -31,19 +34,19 @@ def size_of(borders: Ints, pieces: Ints, number: int) -> int:
     return size
 
 
-@in_place
+@in_caller
 def put(data: Bytes, borders: Ints, piece: int, text: Bytes, place: int) -> int:
     """Write a piece; return where it ends."""
     return copied(data, borders[piece], borders[piece + 1], text, place)
 
 
-@in_place
+@in_caller
 def put_all(source: Bytes, text: Bytes, place: int) -> int:
     """Write a text; return where it ends."""
     return copied(source, 0, len(source), text, place)
 
 
-@in_place
+@in_caller
 def put_number(number: int, text: Bytes, place: int) -> int:
     """Write an integer that has a positive of the same size; return where it ends."""
     if number < 0:
@@ -57,12 +60,16 @@ def put_number(number: int, text: Bytes, place: int) -> int:
     return put_digits(number, digits, text, place)
 
 
-@in_place
+@in_caller
 def put_digits(number: int, digits: int, text: Bytes, place: int) -> int:
     """Write the last digits of an integer that is not negative; return where they end."""
-    # As an integer without a sign it is divided by a multiplication.
-    rest = np.uint64(number)
-    for digit in range(digits):
-        text[place + digits - 1 - digit] = np.uint64(ord("0")) + rest % np.uint64(10)
-        rest //= np.uint64(10)
+    # As an integer without a sign it is divided by a multiplication; two digits at a time.
+    rest, end, hundred = np.uint64(number), np.uint64(place + digits), np.uint64(100)
+    for _ in range(digits // 2):
+        end -= np.uint64(2)
+        pair = np.uint64(2) * (rest % hundred)
+        text[end], text[end + np.uint64(1)] = _PAIRS[pair], _PAIRS[pair + np.uint64(1)]
+        rest //= hundred
+    if digits % 2:
+        text[place] = np.uint64(ord("0")) + rest % np.uint64(10)
     return place + digits

@@ -49,12 +49,16 @@ def joined(table: pa.StringArray, pieces: Ints, begin: Ints) -> pa.StringArray:
     Raises:
         TooLarge: they are.
     """
-    if int(byte_sizes(table)[pieces].sum()) > MOST_BYTES:
+    # Only here, as numba is an extra, and takes half a second to import.
+    from cep.nfa_kernel import text_joining  # noqa: PLC0415
+
+    borders = borders_of(table)
+    begins = text_joining.joined_sizes(borders, pieces, begin)
+    size = int(begins[-1])
+    if size > MOST_BYTES:
         raise TooLarge
-    flat = table.take(pa.array(pieces))
-    # They stand one after the other already: only the borders between them go.
-    borders = _borders(flat)[begin]
-    return pa.StringArray.from_buffers(len(begin) - 1, pa.py_buffer(borders), flat.buffers()[2])
+    data = pa.py_buffer(text_joining.joined(bytes_of(table), borders, pieces, size))
+    return pa.StringArray.from_buffers(len(begin) - 1, pa.py_buffer(begins.astype(np.int32)), data)
 
 
 def hexadecimal(digests: bytes, size: int) -> pa.StringArray:

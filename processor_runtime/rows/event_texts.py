@@ -17,24 +17,19 @@ _ESCAPED: Final = r'[\x00-\x1f"\\]'
 
 
 def event_texts(events: pl.DataFrame) -> list[str]:
-    """Return each row as JSON; see `event_text_column`."""
-    return event_text_column(events).to_list()
-
-
-def event_text_column(events: pl.DataFrame) -> pl.Series:
     """Return each row as JSON, as `plain_json_text` writes a mapping of its values.
 
     Raises:
         NoJson: there is something in it that JSON has no form for, or it is nested too deeply.
     """
     if not events.width or not len(events):
-        return pl.Series("text", ["{}"] * len(events), dtype=pl.String)
+        return ["{}"] * len(events)
     parts: list[pl.Expr | pl.Series] = []
     for number, column in enumerate(events.iter_columns()):
         parts.append(pl.lit(f"{',' if number else '{'}{plain_json_text(column.name)}:"))
         parts.append(value_texts(column).alias(f"{number}"))
     parts.append(pl.lit("}"))
-    return events.select(pl.concat_str(parts).alias("text")).to_series()
+    return events.select(pl.concat_str(parts)).to_series().to_list()
 
 
 def event_text(event: Sequence[Any], columns: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ from cep.compiling import Ints
 from cep.matching.event_columns import frame_of
 from cep.nfa.chains import ChainColumns
 from processor_runtime.rows.arrow_texts import series_texts, texts
-from processor_runtime.rows.event_texts import event_text_column, value_texts
+from processor_runtime.rows.event_texts import value_texts
 from processor_runtime.rows.json_text import NoJson, plain_json_text
 
 _BETWEEN: Final = ","
@@ -55,7 +55,10 @@ class EventTable:
             TooLarge: they are.
         """
         if self._pieces is None:
-            of_events = series_texts(event_text_column(self.frame.select(self.columns)))
+            # Only here, as numba is an extra, and takes half a second to import.
+            from processor_runtime.rows.event_objects import event_objects  # noqa: PLC0415
+
+            of_events = event_objects(self.frame.select(self.columns))
             names = map(plain_json_text, self.step_names)
             signs = [f"{before}{name}:[" for name in names for before in ("{", "],")]
             self._pieces = pa.concat_arrays([of_events, texts([*signs, _BETWEEN, _END])])

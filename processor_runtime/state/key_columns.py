@@ -16,9 +16,9 @@ from cep.compiling import Ints
 from cep.nfa_kernel import bucket_rows as at
 from cep.nfa_kernel.blake2b import Words
 from cep.nfa_kernel.bucket_rows import BucketRows, buckets_of, places_of, rows_of
+from cep.nfa_kernel.byte_copying import Bytes
 from cep.nfa_kernel.entry_summaries import NO_DEADLINE
 from cep.nfa_kernel.key_hashes import key_hashes
-from cep.nfa_kernel.packed_values import Bytes
 from processor_runtime.state.bucket_count import emptied_and_filled, next_count
 from processor_runtime.state.bucket_index import NEVER, BucketIndex, Flags
 from processor_runtime.state.key_bucket import bucket_name, content_of, parts_of, stored, written

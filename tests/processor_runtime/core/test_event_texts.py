@@ -4,9 +4,12 @@ from datetime import UTC, date
 from typing import Any, Final
 
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cep.compiling import is_available
+from processor_runtime.rows.arrow_texts import TooLarge
 from processor_runtime.rows.event_texts import event_text, event_texts
 from processor_runtime.rows.json_text import plain_json_text
 
@@ -38,18 +41,66 @@ def test_they_are_the_same_as_one_by_one(data: st.DataObject) -> None:
     wanted = [plain_json_text(each) for each in frame.to_dicts()]
     assert event_texts(frame) == wanted
     assert [event_text(each, names) for each in frame.rows()] == wanted
+    assert compiled_texts(frame) in (None, wanted)
 
 
 def test_every_escaped_sign_is_escaped() -> None:
     signs = [chr(number) for number in range(0x180)]
     frame = pl.DataFrame({"sign": signs, "other": ["a"] * len(signs)})
     assert event_texts(frame) == [plain_json_text(each) for each in frame.to_dicts()]
+    assert compiled_texts(frame) in (None, event_texts(frame))
     for sign in signs:  # alone, so that no other sign lets the column be written value by value
         alone = pl.DataFrame({"sign": [sign]})
         assert event_texts(alone) == [plain_json_text({"sign": sign})]
+        assert compiled_texts(alone) in (None, event_texts(alone))
 
 
 def test_there_may_be_no_columns_and_no_rows() -> None:
-    assert event_texts(pl.DataFrame({"a": [1, None]})) == ['{"a":1}', '{"a":null}']
-    assert event_texts(pl.DataFrame(schema={"a": pl.Int64})) == []
-    assert event_texts(pl.DataFrame()) == []
+    for frame, wanted in (
+        (pl.DataFrame({"a": [1, None]}), ['{"a":1}', '{"a":null}']),
+        (pl.DataFrame(schema={"a": pl.Int64}), []),
+        (pl.DataFrame(), []),
+    ):
+        assert event_texts(frame) == wanted
+        assert compiled_texts(frame) in (None, wanted)
+
+
+@pytest.mark.skipif(not is_available(), reason="numba is not installed")
+def test_compiled_code_writes_parts_of_larger_columns() -> None:
+    numbers = [-(2**63), -(10**18), -1, 0, 9, 10, 99, 100, 2**63 - 1]
+    frame = pl.DataFrame(
+        {
+            "number": numbers,
+            "text": ["x" * size for size in (0, 1, 2, 3, 4, 7, 8, 16, 40)],
+            "real": [None, *map(float, range(8))],
+            "large": pl.Series([None, 2**64 - 1, *range(7)], dtype=pl.UInt64),
+        }
+    )
+    for part in (frame[2:7], pl.concat([frame[5:], frame[:3]]), frame[[8, 0, 4]]):
+        assert compiled_texts(part) == [plain_json_text(each) for each in part.to_dicts()]
+    assert compiled_texts(frame.select("number")) == [f'{{"number":{n}}}' for n in numbers]
+    assert compiled_texts(frame.select("text").clear()) == []
+    from cep.nfa_kernel.json_rows import has_escapes, objects_of  # noqa: PLC0415 - an extra
+
+    functions: list[Any] = [has_escapes, objects_of]
+    assert [len(function.signatures) for function in functions] == [1, 1]
+
+
+@pytest.mark.skipif(not is_available(), reason="numba is not installed")
+def test_what_is_too_large_for_a_column_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    from processor_runtime.rows import event_objects  # noqa: PLC0415 - an extra
+
+    monkeypatch.setattr(event_objects, "MOST_BYTES", 1_000)
+    assert len(event_objects.event_objects(pl.DataFrame({"a": [1] * 100}))) == 100
+    with pytest.raises(TooLarge):
+        event_objects.event_objects(pl.DataFrame({"a": [1] * 200}))
+
+
+def compiled_texts(frame: pl.DataFrame) -> list[str] | None:
+    """Return rows as compiled code writes them; `None` where there is none."""
+    if not is_available():
+        return None
+    from processor_runtime.rows.event_objects import event_objects  # noqa: PLC0415 - an extra
+
+    found: list[str] = event_objects(frame).to_pylist()
+    return found
