@@ -18,9 +18,14 @@ from tests.kept_workers import kept_workers
 from tests.one_spark import OneSparkScheduling
 from tests.variants import are_left_out, file_number, variants
 
-# How long an example takes says how busy the machine is.
+# How long an example takes says how busy the machine is. Half of the usual number of examples: each
+# run on a developer's machine tries others, and properties are more than half of what tests take.
 settings.register_profile(
-    "untimed", settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "untimed",
+    settings.default,
+    deadline=None,
+    max_examples=50,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("untimed")
 
