@@ -19,7 +19,7 @@ from tests.one_spark import OneSparkScheduling
 from tests.variants import are_left_out, file_number, variants
 
 # How long an example takes says how busy the machine is. Half of the usual number of examples: each
-# run on a developer's machine tries others, and properties are more than half of what tests take.
+# run on a developer's machine tries others, and properties are nearly half of what tests take.
 settings.register_profile(
     "untimed",
     settings.default,

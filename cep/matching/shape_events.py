@@ -54,16 +54,15 @@ class ShapeEvents:
 
     def concerning(self, kinds: NumberedKinds) -> Concerning:
         """Return the events of these kinds."""
-        number = self.count([kind for kind, _ in kinds])
-        is_few = number * _MOST_PICKED < len(self._events)
-        return self._picked(kinds) if is_few else self._filtered(kinds)
+        count = self.count([kind for kind, _ in kinds])
+        is_few = count * _MOST_PICKED < len(self._events)
+        return self._picked(kinds) if is_few else self._filtered(kinds, count)
 
-    def _filtered(self, kinds: NumberedKinds) -> Concerning:
+    def _filtered(self, kinds: NumberedKinds, count: int) -> Concerning:
         events = self._events
         numbers = np.zeros(len(events.kinds), np.int64)
         for kind, number in kinds:
             numbers[kind] = number
-        count = self.count([kind for kind, _ in kinds])
         return Concerning(*of_kinds(self._all, numbers, count))
 
     def _picked(self, kinds: NumberedKinds) -> Concerning:

@@ -12,7 +12,6 @@ documentation, "Low-level extension API", `numba.extending.intrinsic`.
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-import numpy as np
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
@@ -34,19 +33,11 @@ Values = list[Any]
 
 
 @in_place
-def begin_lane(state: Words, lane: int, digest_bytes: int) -> None:
-    """Set the state of a text to what it is before the first block."""
-    for word in range(STATE_WORDS):
-        state[word, lane] = BEGIN[word]
-    state[0, lane] ^= np.uint64(0x01010000 | digest_bytes)
-
-
-@in_place
 def compress_lanes(state: Words, words: Words, first: Ints, counted: Words, last: Words) -> None:
     """Mix a block of each text into its state.
 
     Args:
-        state: 8 words of each text, as `[word, text]`.
+        state: 8 words of each text, as `[word, text]`; `blake2b.begin` sets them.
         words: where the texts are, as `[text, word]`, each word with the lowest byte first.
         first: of each text, the first word of its block.
         counted: of each, how many bytes there were with the block.

@@ -10,8 +10,16 @@ from typing import Final
 import numpy as np
 
 from cep.compiling import Ints, compiled, in_place
-from cep.nfa_kernel.blake2b import BLOCK_BYTES, BLOCK_WORDS, LAST, NOT_LAST, STATE_WORDS, Words
-from cep.nfa_kernel.blake2b_lanes import LANES, WORD_BYTES, begin_lane, compress_lanes
+from cep.nfa_kernel.blake2b import (
+    BLOCK_BYTES,
+    BLOCK_WORDS,
+    LAST,
+    NOT_LAST,
+    STATE_WORDS,
+    Words,
+    begin,
+)
+from cep.nfa_kernel.blake2b_lanes import LANES, WORD_BYTES, compress_lanes
 from cep.nfa_kernel.byte_copying import Bytes
 from cep.nfa_kernel.text_pieces import MOST_DIGITS, put, put_all, put_number, size_of, text_bytes
 
@@ -52,7 +60,7 @@ def digests_of(data: Bytes, borders: Ints, pieces: Ints, times_ms: Ints) -> Byte
                 text = texts[lane].view(np.uint8)
                 numbers[lane] = begun
                 sizes[lane] = _put_identity(data, borders, pieces, times_ms, begun, text)
-                begin_lane(state, lane, DIGEST_BYTES)
+                begin(state[:, lane], 0, DIGEST_BYTES)
                 begun += 1
             size, done = sizes[lane], first[lane] * WORD_BYTES + BLOCK_BYTES
             counted[lane], last[lane] = (size, LAST) if size <= done else (done, NOT_LAST)

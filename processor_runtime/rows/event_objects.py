@@ -3,7 +3,7 @@
 frame of events ──event_objects──► `{"user":"ana","amount":5}` per row, as Arrow has texts
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cep.compiling import Ints
+from cep.nfa_kernel.byte_copying import Bytes
 from cep.nfa_kernel.json_rows import (
     NUMBER,
     QUOTED,
@@ -30,17 +31,21 @@ from processor_runtime.rows.arrow_texts import (
     series_texts,
     texts,
 )
-from processor_runtime.rows.event_texts import value_texts
 from processor_runtime.rows.json_text import plain_json_text
-
-Bytes = NDArray[np.uint8]
 
 _FIT: Final = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32)
 """Integers that are numbers of compiled code."""
 
 
-def event_objects(events: pl.DataFrame) -> pa.StringArray:
+def event_objects(
+    events: pl.DataFrame, values_of: Callable[[str], pa.StringArray]
+) -> pa.StringArray:
     """Return each row as JSON.
+
+    Args:
+        events: the rows.
+        values_of: returns the values of a column as JSON; asked for those that are not written
+            here.
 
     Raises:
         NoJson: there is something in it that JSON has no form for, or it is nested too deeply.
@@ -50,8 +55,12 @@ def event_objects(events: pl.DataFrame) -> pa.StringArray:
         return texts(["{}"] * len(events))
     gathered = _Gathered(len(events))
     for column in events.iter_columns():
-        gathered.add(column)
-    rows, borders = objects_of(gathered.columns(events.columns))
+        gathered.add(column, values_of)
+    columns = gathered.columns(events.columns)
+    # Each row has all signs: what is far too large takes no room.
+    if len(columns.data) + len(events) * len(columns.signs) > MOST_BYTES:
+        raise TooLarge
+    rows, borders = objects_of(columns)
     if len(rows) > MOST_BYTES:
         raise TooLarge
     begin = pa.py_buffer(borders.astype(np.int32))
@@ -71,15 +80,10 @@ class _Gathered:
     _places: list[int] = field(default_factory=list)
     _is_null: list[NDArray[np.bool_] | bool] = field(default_factory=list)
     _numbers: list[Ints] = field(default_factory=list)
-    _texts: list[pa.StringArray] = field(default_factory=list)
+    _texts: list[tuple[Bytes, Ints]] = field(default_factory=list)
 
-    def add(self, column: pl.Series) -> None:
-        """Add a column.
-
-        Raises:
-            NoJson: there is something in it that JSON has no form for.
-            TooLarge: it is.
-        """
+    def add(self, column: pl.Series, values_of: Callable[[str], pa.StringArray]) -> None:
+        """Add a column; see `event_objects`."""
         if column.dtype in _FIT or column.dtype == pl.Boolean:
             self._kinds.append(TRUTH if column.dtype == pl.Boolean else NUMBER)
             self._places.append(len(self._numbers))
@@ -87,15 +91,15 @@ class _Gathered:
             self._add_nulls(column)
             return
         if column.dtype == pl.String:
-            written = series_texts(column)
-            if not has_escapes(_data_of(written)):
+            written = _in_bytes(series_texts(column))
+            if not has_escapes(written[0]):
                 self._add_texts(QUOTED, written)
                 self._add_nulls(column)
                 return
-        self._add_texts(WRITTEN, series_texts(value_texts(column)))
+        self._add_texts(WRITTEN, _in_bytes(values_of(column.name)))
         self._is_null.append(False)
 
-    def _add_texts(self, kind: int, written: pa.StringArray) -> None:
+    def _add_texts(self, kind: int, written: tuple[Bytes, Ints]) -> None:
         self._kinds.append(kind)
         self._places.append(len(self._texts))
         self._texts.append(written)
@@ -109,12 +113,10 @@ class _Gathered:
         for row, each in enumerate(self._is_null):
             is_null[row] = each
         begin = np.empty((len(self._texts), self.count + 1), np.int64)
-        data = [*map(_data_of, self._texts)]
         first = 0
-        for row, (written, of_texts) in enumerate(zip(self._texts, data, strict=True)):
-            borders = borders_of(written)
-            begin[row] = borders + (first - borders[0])
-            first += len(of_texts)
+        for row, (data, borders) in enumerate(self._texts):
+            begin[row] = borders + first
+            first += len(data)
         signs = [
             f"{',' if number else '{'}{plain_json_text(name)}:" for number, name in enumerate(names)
         ]
@@ -124,14 +126,14 @@ class _Gathered:
             np.array(self._places, np.int64),
             is_null,
             np.array(self._numbers, np.int64).reshape(-1, self.count),
-            np.concatenate([*data, np.empty(0, np.uint8)]),
+            np.concatenate([*(data for data, _ in self._texts), np.empty(0, np.uint8)]),
             begin,
             bytes_of(written_signs),
             borders_of(written_signs),
         )
 
 
-def _data_of(written: pa.StringArray) -> Bytes:
-    """Return the texts of a column one after the other, and nothing else."""
+def _in_bytes(written: pa.StringArray) -> tuple[Bytes, Ints]:
+    """Return the texts of a column one after the other and nothing else, and where each begins."""
     borders = borders_of(written)
-    return bytes_of(written)[borders[0] : borders[-1]]
+    return bytes_of(written)[borders[0] : borders[-1]], borders - borders[0]

@@ -58,7 +58,7 @@ class EventTable:
             # Only here, as numba is an extra, and takes half a second to import.
             from processor_runtime.rows.event_objects import event_objects  # noqa: PLC0415
 
-            of_events = event_objects(self.frame.select(self.columns))
+            of_events = event_objects(self.frame.select(self.columns), self.values)
             names = map(plain_json_text, self.step_names)
             signs = [f"{before}{name}:[" for name in names for before in ("{", "],")]
             self._pieces = pa.concat_arrays([of_events, texts([*signs, _BETWEEN, _END])])

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -13,6 +14,7 @@ from cep.matching import shape_events
 from cep.matching.event_columns import EventColumns
 from cep.matching.shape_events import ShapeEvents
 from cep.matching.shapes import EventKind
+from cep.nfa_kernel.event_filter import of_kinds
 
 KINDS = 5
 
@@ -62,3 +64,5 @@ def test_each_shape_has_its_events_key_by_key(
         assert list(zip(keys, by_key, strict=True)) == list(expected(events, kinds).items())
         assert of_shape.count(list(kinds)) == len(of.order)
         assert of.times_ms.tolist() == given_events.times_ms[of.order].tolist()
+    if most_picked:
+        assert len(cast("Any", of_kinds).signatures) == 1

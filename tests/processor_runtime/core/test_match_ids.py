@@ -2,7 +2,7 @@
 
 from collections import Counter
 from hashlib import blake2b
-from typing import Final
+from typing import Any, Final, cast
 
 import numpy as np
 import pytest
@@ -69,6 +69,9 @@ def test_thousands_that_are_different_are_not_counted_one_by_one() -> None:
     again = ids_of(ids, [7, 20_001])
     assert again[0] == digest_of(text_of(7) + (1).to_bytes(4, "big")).hex()
     assert again[1] == digest_of(text_of(20_001)).hex()
+    from cep.nfa_kernel.word_set import added  # noqa: PLC0415 - an extra
+
+    assert len(cast("Any", added).signatures) == 1
 
 
 @given(st.lists(st.lists(WORDS)))
