@@ -13,10 +13,11 @@ from hypothesis import HealthCheck, settings
 
 from tests.conformance.outcome import Agreement
 from tests.conformance.totals import Verdict, table
+from tests.example_count import example_count
 from tests.faults.summary import write_summary
 from tests.kept_workers import kept_workers
 from tests.one_spark import OneSparkScheduling
-from tests.variants import are_left_out, file_number, variants
+from tests.variants import are_left_out, file_number, is_slow, variants
 
 # How long an example takes says how busy the machine is. Half of the usual number of examples: each
 # run on a developer's machine tries others, and properties are nearly half of what tests take.
@@ -24,7 +25,7 @@ settings.register_profile(
     "untimed",
     settings.default,
     deadline=None,
-    max_examples=50,
+    max_examples=example_count(50),
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("untimed")
@@ -78,7 +79,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=float,
         default=inf,
         metavar="N",
-        help="skip all long tests that have not begun by then; the text decides which begin",
+        help="skip what is long or of faults and has not begun by then; the text decides which do",
     )
 
 
@@ -153,8 +154,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if over > minutes and item.nodeid in item.config.stash[_VARIANTS]:
         pytest.skip(f"a variant, and {minutes:g} minutes are over")
     minutes = item.config.getoption("long_for_minutes")
-    if over > minutes and item.get_closest_marker("long") is not None:
-        pytest.skip(f"a long test, and {minutes:g} minutes are over")
+    if over > minutes and is_slow(item):
+        pytest.skip(f"a long test or one of faults, and {minutes:g} minutes are over")
 
 
 @pytest.hookimpl(wrapper=True)

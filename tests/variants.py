@@ -24,7 +24,7 @@ def variants(items: Iterable[pytest.Item], text: str) -> set[pytest.Item]:
         by_function[item.nodeid.partition("[")[0]].append(item)
     found: set[pytest.Item] = set()
     for same in by_function.values():
-        slow = [item for item in same if _is_slow(item)]
+        slow = [item for item in same if is_slow(item)]
         if len(slow) == len(same):
             slow.remove(min(slow, key=lambda item: _number(item, text)))
         found.update(slow)
@@ -47,9 +47,10 @@ def file_number(item: pytest.Item, text: str) -> int:
     return crc32(f"{item.nodeid.partition('::')[0]} {text}".encode())
 
 
+def is_slow(item: pytest.Item) -> bool:
+    """Whether a test is a long one, or one of faults."""
+    return any(item.get_closest_marker(name) is not None for name in ("long", "faults"))
+
+
 def _number(item: pytest.Item, text: str) -> int:
     return crc32(f"{text} {item.nodeid}".encode())
-
-
-def _is_slow(item: pytest.Item) -> bool:
-    return any(item.get_closest_marker(name) is not None for name in ("long", "faults"))

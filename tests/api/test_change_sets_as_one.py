@@ -15,6 +15,7 @@ from api.processors import service as processor_service
 from tests.api.change_sets import everything, send
 from tests.api.documents import ANY_STATE, PATTERN, STREAM, processor_document
 from tests.api.running import Publish, ServiceUnderTest, running_service
+from tests.example_count import example_count
 
 RULES = ("a", "b", "c")
 WRITERS = 4
@@ -78,7 +79,7 @@ AT_FIRST = (
 """What there is before the changes."""
 
 
-@settings(max_examples=10)
+@settings(max_examples=example_count(10))
 @given(changes=st.lists(changes_of_rules(), min_size=4, max_size=14))
 def test_a_set_is_what_its_changes_amount_to_one_by_one(
     lasting_service: ServiceUnderTest, changes: list[dict[str, Any]]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.api.documents import ANY_STATE, PATTERN, STREAM, processor_document
 from tests.api.running import ServiceUnderTest, running_service
+from tests.example_count import example_count
 
 SORT_FIELDS = ["id", "owner", "created_at", "updated_at"]
 
@@ -79,7 +80,7 @@ def wanted(processor: dict[str, Any], query: dict[str, str]) -> bool:
     )
 
 
-@settings(max_examples=30)
+@settings(max_examples=example_count(30))
 @given(
     query=FILTERS,
     field=st.sampled_from(SORT_FIELDS),

@@ -16,6 +16,7 @@ from cep.list_content import list_content, list_digest
 from contract.snapshot import Snapshot
 from tests.api.documents import ANY_STATE, STREAM
 from tests.api.running import START_MS, ServiceUnderTest, running_service
+from tests.example_count import example_count
 
 LISTS = "/v1/streams/logins/lists"
 WRITERS = 4
@@ -125,7 +126,7 @@ def do(service: ServiceUnderTest, model: Model, path: str, step: Any) -> None:
             raise ValueError(step)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=example_count(15), deadline=None)
 @given(steps=st.lists(STEPS, max_size=6))
 def test_a_list_is_what_was_done_to_it(lasting: ServiceUnderTest, steps: list[Any]) -> None:
     name = f"story{next(_stories)}"

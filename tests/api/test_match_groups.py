@@ -16,6 +16,7 @@ from cep.instants import iso_text
 from tests.api.documents import STREAM
 from tests.api.running import START_MS, ServiceUnderTest, running_service
 from tests.api.test_matches import PATH, found, listen
+from tests.example_count import example_count
 
 STREAMS = itertools.count()
 HOUR_MS = 3_600_000
@@ -144,7 +145,9 @@ def test_listeners_hear_what_it_stands_for_and_of_triage_in_their_order(
     told=st.lists(st.tuples(st.integers(0, 7), st.integers(1, 4)), max_size=12),
     cuts=st.lists(st.integers(0, 30), max_size=6),
 )
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=example_count(40), suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_neither_order_nor_repetition_matters(
     with_stream: ServiceUnderTest,
     order: random.Random,

@@ -24,6 +24,7 @@ from contract.reports import EVENTS_BYTES, OUTPUT_BYTES
 from tests.api.documents import STREAM
 from tests.api.running import START_MS, ServiceUnderTest, running_service
 from tests.api.serving import Served, served
+from tests.example_count import example_count
 from tests.patience import FAR_LONGER_SECONDS, PATIENCE_SECONDS
 
 PATH = "/v1/streams/logins/matches"
@@ -159,7 +160,9 @@ def test_pages_stay_right_while_matches_come_in(with_stream: ServiceUnderTest) -
     limit=st.integers(1, 7),
     sort=st.sampled_from(["end", "-end"]),
 )
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=example_count(15), suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_pages_by_event_time_have_each_match_once_and_in_order(
     with_stream: ServiceUnderTest, ends: list[int], limit: int, sort: str
 ) -> None:
@@ -185,7 +188,9 @@ def test_pages_by_event_time_have_each_match_once_and_in_order(
     ends=st.lists(st.integers(0, 10**16), max_size=5),
 )
 @example(start_ms=-1_500, span_ms=3_000, ends=[0, 499, 500, 1_499, 1_500, 3_000])
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=example_count(15), suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_a_summary_counts_each_match_once_in_few_buckets(
     with_stream: ServiceUnderTest, start_ms: int, span_ms: int, ends: list[int]
 ) -> None:

@@ -12,6 +12,7 @@ from api.access.authentication import Role
 from api.rules.schemas import RuleSort
 from tests.api.documents import ANY_STATE, PATTERN, STREAM, processor_document
 from tests.api.running import Publish, ServiceUnderTest, running_service
+from tests.example_count import example_count
 
 RULES = "/v1/streams/logins/rules"
 STANDINGS = ["quarantined", "active", "paused", "draining", "pending", "shadow", "absent"]
@@ -156,7 +157,7 @@ def sort_value(rule: dict[str, Any], field: str) -> Any:
             return rule[field]
 
 
-@settings(max_examples=30)
+@settings(max_examples=example_count(30))
 @given(query=FILTERS, sort=st.sampled_from(RuleSort), limit=st.integers(1, 6))
 def test_pages_together_are_all_that_meets_the_filter_in_order(
     lasting_service: ServiceUnderTest, query: dict[str, Any], sort: RuleSort, limit: int

@@ -35,6 +35,7 @@ from cep.signing.code import (
 from cep.signing.keys import SigningKey, SigningKeys
 from tests.api.documents import STREAM, processor_document
 from tests.api.running import ServiceUnderTest, running_service
+from tests.example_count import example_count
 
 NEW = SigningKey("new", b"n" * 32)
 OLD = SigningKey("old", b"o" * 32)
@@ -95,7 +96,7 @@ def test_changed_code_is_refused_before_it_is_unpickled(what: str, canary: Canar
     assert not canary.file.exists()
 
 
-@settings(max_examples=50)
+@settings(max_examples=example_count(50))
 @given(st.data())
 def test_no_single_changed_byte_of_a_payload_is_accepted(data: st.DataObject) -> None:
     code = sign(len, NEW, CodeUse.FUNCTION)
@@ -340,7 +341,7 @@ def patterns_with_code(draw: st.DrawFn) -> Pattern:
     return pattern.followed_by(group).followed_by("z").where(draw(CHOSEN)).within("1 hour")
 
 
-@settings(max_examples=30)
+@settings(max_examples=example_count(30))
 @given(patterns_with_code())
 def test_signed_patterns_survive_every_document(pattern: Pattern) -> None:
     signed = pattern.sign_code(KEYS)

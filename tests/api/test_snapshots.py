@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from contract.snapshot import Snapshot
 from tests.api.documents import PATTERN, STREAM, processor_document
 from tests.api.running import Publish, ServiceUnderTest, running_service
+from tests.example_count import example_count
 from tests.patience import FAR_LONGER_SECONDS, PATIENCE_SECONDS
 
 SNAPSHOT = "/v1/streams/logins/snapshot"
@@ -106,7 +107,7 @@ ACTIONS = st.lists(
 )
 
 
-@settings(max_examples=10)
+@settings(max_examples=example_count(10))
 @given(actions=ACTIONS)
 def test_every_epoch_can_be_read_back_byte_for_byte(
     lasting_service: ServiceUnderTest, actions: list[tuple[str, str, int]]

@@ -29,6 +29,7 @@ from tests.api.triage import (
     selected,
     triage,
 )
+from tests.example_count import example_count
 
 RULES = ("a", "b")
 STATUSES = ("open", "acknowledged", "false_positive", "resolved")
@@ -95,7 +96,9 @@ def rule_of(number: int) -> str:
 
 @pytest.mark.parametrize("store", ["sqlite", "postgresql"])
 @settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=example_count(15),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(actions=st.lists(ACTIONS, max_size=14))
 def test_lists_and_counts_are_those_of_a_model(

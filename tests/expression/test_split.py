@@ -18,6 +18,7 @@ from cep.expression import (
     split,
     to_sql,
 )
+from tests.example_count import example_count
 from tests.expression.typed_trees import SCHEMA, Rows, rows, trees
 
 
@@ -33,7 +34,7 @@ def accepts(node: Node | None, event: dict[str, Any], accepted: dict[str, Any]) 
     return compile_predicate(node, slot_of=aggregates.index)(event, values)
 
 
-@settings(max_examples=200)
+@settings(max_examples=example_count(200))
 @given(trees(BOOLEAN, aggregates=True), rows())
 def test_event_and_residual_together_are_the_condition(tree: Node, data: Rows) -> None:
     parts = split(tree)

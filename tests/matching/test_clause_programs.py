@@ -17,6 +17,7 @@ from cep.nfa.machine import Machine
 from cep.pattern import Pattern, PatternError
 from cep.row_pattern.analysis.analyse import analyse
 from cep.row_search.output import RowOutput
+from tests.example_count import example_count
 from tests.translation.both_matchers import SCHEMA, chains, clauses, events
 
 Event = dict[str, Any]
@@ -144,7 +145,7 @@ def check_moved(patterns: Sequence[Pattern], rows: Sequence[Event], at: int) -> 
 MANY: Final = st.lists(events(14), min_size=4, max_size=4)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=example_count(60), deadline=None, suppress_health_check=SLOW)
 @given(pattern=rules_in_sql(clauses() | chains()), lists=MANY, is_written=st.booleans())
 def test_a_clause_that_runs_as_a_pattern(
     pattern: Pattern,
@@ -155,7 +156,7 @@ def test_a_clause_that_runs_as_a_pattern(
         check(pattern, rows, is_written=is_written)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=example_count(40), deadline=None, suppress_health_check=SLOW)
 @given(
     patterns=st.lists(rules_in_sql(chains()), min_size=1, max_size=3),
     lists=MANY,
@@ -186,7 +187,7 @@ def test_a_key_that_holds_too_much_as_a_pattern_stops_its_rule_alone() -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=600, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=example_count(600), deadline=None, suppress_health_check=SLOW)
 @given(pattern=rules_in_sql(clauses() | chains()), lists=MANY, is_written=st.booleans())
 def test_many_clauses_that_run_as_patterns(
     pattern: Pattern,
@@ -198,7 +199,7 @@ def test_many_clauses_that_run_as_patterns(
 
 
 @pytest.mark.long
-@settings(max_examples=300, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=example_count(300), deadline=None, suppress_health_check=SLOW)
 @given(
     patterns=st.lists(rules_in_sql(chains()), min_size=1, max_size=3),
     lists=MANY,

@@ -1,10 +1,9 @@
 """Conditions on earlier events in compiled machines against those in Python, with odd values.
 
-More examples: PERCEPT_EXAMPLES=10000 pytest tests/matching/test_compiled_conditions.py
+100 times as many examples: PERCEPT_EXAMPLES=100 pytest FILE
 """
 
 import math
-import os
 from datetime import UTC, datetime, timedelta
 from itertools import product
 from typing import Any
@@ -20,10 +19,11 @@ from cep.matching.matcher_state import encode_matcher, restore_matcher
 from cep.nfa.errors import ConditionFailed
 from cep.nfa.written_runs import PAYLOAD_EVENTS, WrittenRuns
 from cep.pattern.tree import SkipStrategy
+from tests.example_count import example_count
 from tests.matching.compiled_machine import machines_of
 from tests.matching.test_compiled_shapes import outcome, told
 
-EXAMPLES = int(os.environ.get("PERCEPT_EXAMPLES", "100"))
+EXAMPLES = 100
 SCHEMA = Schema.from_ddl(
     "ts BIGINT, user BIGINT, price DOUBLE, size BIGINT, small INT, rate FLOAT, is_new BOOLEAN, "
     "shop STRING, at TIMESTAMP, day DATE, total DECIMAL(10, 2)"
@@ -145,7 +145,9 @@ random_rules = given(
 )
 
 
-@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(
+    max_examples=example_count(EXAMPLES), suppress_health_check=list(HealthCheck), deadline=None
+)
 @random_rules
 def test_random_conditions(
     rules: dict[str, Pattern], rows: list[tuple[Any, ...]], sizes: list[int]
@@ -154,7 +156,11 @@ def test_random_conditions(
 
 
 @pytest.mark.long
-@settings(max_examples=10 * EXAMPLES, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(
+    max_examples=example_count(10 * EXAMPLES),
+    suppress_health_check=list(HealthCheck),
+    deadline=None,
+)
 @random_rules
 def test_many_random_conditions(
     rules: dict[str, Pattern], rows: list[tuple[Any, ...]], sizes: list[int]

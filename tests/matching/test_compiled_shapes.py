@@ -1,9 +1,8 @@
 """Compiled machines against those in Python: the same detections, and the same state behind them.
 
-More examples: PERCEPT_EXAMPLES=10000 pytest tests/matching/test_compiled_shapes.py
+200 times as many examples: PERCEPT_EXAMPLES=200 pytest FILE
 """
 
-import os
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -28,9 +27,10 @@ from cep.nfa_kernel.compacting import compacted
 from cep.nfa_kernel.key_walk import walk_keys
 from cep.pattern.tree import SkipStrategy
 from tests.brute_force.strategies import event_lists, patterns
+from tests.example_count import example_count
 from tests.matching.compiled_machine import machines_of
 
-EXAMPLES = int(os.environ.get("PERCEPT_EXAMPLES", "60"))
+EXAMPLES = 60
 SCHEMA = Schema.from_ddl("ts BIGINT, user BIGINT, id BIGINT, name STRING, price DOUBLE")
 NEXT_LETTER = str.maketrans("abc", "bca")
 
@@ -98,7 +98,7 @@ random_patterns = given(
 )
 
 
-@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
+@settings(max_examples=example_count(EXAMPLES), suppress_health_check=list(HealthCheck))
 @random_patterns
 def test_random_patterns(
     documents: list[dict[str, Any]],
@@ -110,7 +110,7 @@ def test_random_patterns(
 
 
 @pytest.mark.long
-@settings(max_examples=5 * EXAMPLES, suppress_health_check=list(HealthCheck))
+@settings(max_examples=example_count(5 * EXAMPLES), suppress_health_check=list(HealthCheck))
 @random_patterns
 def test_many_random_patterns(
     documents: list[dict[str, Any]],

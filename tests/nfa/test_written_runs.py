@@ -13,11 +13,12 @@ from cep.nfa.machine import Machine
 from cep.nfa.runs import KeyRuns
 from cep.nfa.written_runs import WrittenRuns
 from tests.brute_force.strategies import event_lists, patterns
+from tests.example_count import example_count
 
 SCHEMA = Schema.from_ddl("ts BIGINT, id BIGINT, name STRING, price DOUBLE")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=example_count(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(patterns(), event_lists(max_size=12))
 def test_written_is_as_opened(document: dict[str, Any], events: list[dict[str, Any]]) -> None:
     try:

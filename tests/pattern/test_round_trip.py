@@ -7,9 +7,10 @@ from hypothesis import given, settings
 
 from cep.pattern import Pattern, PatternTree
 from tests.conformance.cases import load
+from tests.example_count import example_count
 from tests.pattern.random_trees import trees
 
-few = settings(max_examples=60)
+few = settings(max_examples=example_count(60))
 
 
 @few

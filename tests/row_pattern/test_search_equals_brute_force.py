@@ -1,9 +1,8 @@
 """The incremental search against brute force, on random clauses and rows, however they come.
 
-More examples: PERCEPT_EXAMPLES=100000 pytest tests/row_pattern/test_search_equals_brute_force.py
+1000 times as many examples: PERCEPT_EXAMPLES=1000 pytest FILE
 """
 
-import os
 from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
@@ -19,15 +18,16 @@ from cep.row_pattern.bound import BoundClause
 from cep.row_search.errors import RowPatternFailure
 from cep.row_search.program import RowProgram
 from cep.row_search.search import RowPatternSearch
+from tests.example_count import example_count
 from tests.row_pattern.brute_force.expressions import NotCovered
 from tests.row_pattern.brute_force.matching import Answer, brute_force
 from tests.row_pattern.brute_force.strategies import COLUMNS, Query, nested_patterns, queries
 from tests.row_pattern.cases import by_partition, is_same
 from tests.row_pattern.searching import IncrementalRun
 
-EXAMPLES = int(os.environ.get("PERCEPT_EXAMPLES", "100"))
+EXAMPLES = 100
 thorough = settings(
-    max_examples=EXAMPLES,
+    max_examples=example_count(EXAMPLES),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 
@@ -105,7 +105,7 @@ def test_candidates_are_preferred_as_brute_force_prefers_them(query: Query) -> N
 
 
 @pytest.mark.long
-@settings(thorough, max_examples=10 * EXAMPLES)
+@settings(thorough, max_examples=example_count(10 * EXAMPLES))
 @given(nested_patterns())
 def test_candidates_of_many_patterns_are_preferred_as_brute_force_prefers_them(
     query: Query,

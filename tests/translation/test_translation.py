@@ -15,6 +15,7 @@ from cep.row_pattern.writing import pattern_text, written
 from cep.translation.refusals import NotExact
 from cep.translation.to_pattern import pattern_of
 from cep.translation.to_sql import clause_of
+from tests.example_count import example_count
 from tests.translation.both_matchers import (
     Event,
     chains,
@@ -55,26 +56,26 @@ def check_clause(text: str, lists: list[list[Event]]) -> None:
             assert found_by_clause(query, rows) == found, str(Pattern(tree))
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=example_count(200), deadline=None, suppress_health_check=SLOW)
 @given(tree=valid_sequences(), lists=lists_of_events)
 def test_a_translated_pattern_finds_the_same(tree: PatternTree, lists: list[list[Event]]) -> None:
     check_pattern(tree, lists)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=example_count(200), deadline=None, suppress_health_check=SLOW)
 @given(text=clauses(), lists=lists_of_events)
 def test_a_translated_clause_finds_the_same(text: str, lists: list[list[Event]]) -> None:
     check_clause(text, lists)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=example_count(200), deadline=None, suppress_health_check=SLOW)
 @given(text=chains(), lists=lists_of_events)
 def test_a_translated_chain_finds_the_same(text: str, lists: list[list[Event]]) -> None:
     check_clause(text, lists)
 
 
 @pytest.mark.long
-@settings(max_examples=700, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=example_count(700), deadline=None, suppress_health_check=SLOW)
 @given(tree=valid_sequences(), lists=lists_of_events)
 def test_many_translated_patterns_find_the_same(
     tree: PatternTree, lists: list[list[Event]]
@@ -83,7 +84,7 @@ def test_many_translated_patterns_find_the_same(
 
 
 @pytest.mark.long
-@settings(max_examples=700, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=example_count(700), deadline=None, suppress_health_check=SLOW)
 @given(text=clauses() | chains(), lists=lists_of_events)
 def test_many_translated_clauses_find_the_same(text: str, lists: list[list[Event]]) -> None:
     check_clause(text, lists)

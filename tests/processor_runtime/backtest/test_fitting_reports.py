@@ -18,6 +18,7 @@ from contract.backtests import (
     RuleReport,
 )
 from processor_runtime.backtest.worker.fitting import fitting
+from tests.example_count import example_count
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
@@ -91,7 +92,7 @@ def test_a_report_that_fits_stays_as_it_is() -> None:
     assert fitting(whole) == whole
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=example_count(15), deadline=None)
 @given(st.lists(st.integers(0, 8_000 * YEAR_MS // HOUR_MS), min_size=1, max_size=50))
 def test_no_match_is_lost_however_times_lie(hours: list[int]) -> None:
     counts = Counter(iso_text(hour * HOUR_MS) for hour in hours)

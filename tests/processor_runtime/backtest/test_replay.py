@@ -19,6 +19,7 @@ from processor_runtime.rules.rule_set import compile_rules
 from processor_runtime.schedule.timeline import Timeline, resolve
 from processor_runtime.stages.shard_matcher import MatchSettings
 from processor_runtime.stages.unusable_events import FUTURE, MALFORMED
+from tests.example_count import example_count
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     absence,
@@ -159,14 +160,14 @@ def check(story: Story) -> None:
     assert counted == Counter(grouped=kinds["grouped"], suppressed=kinds["suppressed"])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=example_count(50), deadline=None)
 @given(stories())
 def test_a_backtest_finds_what_a_job_gives_out(story: Story) -> None:
     check(story)
 
 
 @pytest.mark.long
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=example_count(400), deadline=None)
 @given(stories())
 def test_so_it_is_in_many_stories(story: Story) -> None:
     check(story)

@@ -26,6 +26,7 @@ from processor_runtime.reporting.shortening import reported_match
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rows.valid_text import with_valid_text
 from processor_runtime.rules.loading import RuleDefaults
+from tests.example_count import example_count
 from tests.processor_runtime.core.pipeline import Options, Pipeline
 from tests.processor_runtime.core.published import Document, processor, sequence, stream, version
 
@@ -225,7 +226,7 @@ def drawn(data: st.DataObject, column: Column) -> tuple[pa.Array, list[bool]]:
 
 
 @pytest.mark.parametrize("column", COLUMNS, ids=[column.ddl for column in COLUMNS])
-@settings(max_examples=6)
+@settings(max_examples=example_count(6))
 @given(data=st.data())
 def test_any_value_of_a_type_is_matched_or_told(column: Column, data: st.DataObject) -> None:
     values, is_readable = drawn(data, column)
@@ -235,7 +236,7 @@ def test_any_value_of_a_type_is_matched_or_told(column: Column, data: st.DataObj
 
 
 @pytest.mark.parametrize("nesting", NESTINGS)
-@settings(max_examples=15)
+@settings(max_examples=example_count(15))
 @given(data=st.data(), column=st.sampled_from(COLUMNS))
 def test_any_value_inside_another_is_matched_or_told(
     nesting: str, data: st.DataObject, column: Column

@@ -16,6 +16,7 @@ from processor_runtime.driver.alert_state import read_spent, write_spent
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.stages.budgets import Spent, Window
 from processor_runtime.stages.shard_matcher import MatchSettings
+from tests.example_count import example_count
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     event,
@@ -182,7 +183,7 @@ def told(rows: Iterable[OutputRow]) -> Counter[tuple[str, str | None, int | None
     )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=example_count(30), deadline=None)
 @given(
     arrived=arrivals(),
     for_ms=st.sampled_from([1, 7, 20, 1_000]),

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from processor_runtime.stages.shard_matcher import MatchSettings
+from tests.example_count import example_count
 from tests.matching.compiled_machine import machines_of
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
@@ -50,7 +51,7 @@ def run(events: Sequence[Event], matching: MatchSettings, size: int) -> Pipeline
     return job
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=example_count(25), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     names=st.text("aabc", min_size=1, max_size=40),
     steps=st.lists(st.integers(0, 9), min_size=40, max_size=40),

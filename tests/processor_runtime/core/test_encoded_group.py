@@ -16,6 +16,7 @@ from processor_runtime.stages import encoded_group, group_matcher
 from processor_runtime.stages.shard_matcher import MatchSettings
 from processor_runtime.state.group_header import read_header
 from processor_runtime.state.keyed_state import StateUnder
+from tests.example_count import example_count
 from tests.matching.compiled_machine import machines_of
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
@@ -134,7 +135,7 @@ def history(
     return found
 
 
-@settings(max_examples=50)
+@settings(max_examples=example_count(50))
 @given(
     EVENTS,
     RULES,

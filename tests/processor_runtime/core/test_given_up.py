@@ -13,6 +13,7 @@ from cep import Pattern, find_matches
 from contract.snapshot import SnapshotProcessor
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.schedule.interval import EndReason
+from tests.example_count import example_count
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     Document,
@@ -244,7 +245,7 @@ def rows_of_split(
     return found, job.job_status.totals.dropped
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=example_count(60))
 @given(
     st.sampled_from(STEPS),
     EVENTS,
@@ -258,7 +259,7 @@ def test_any_split_gives_the_same_rows_and_counts(
     assert rows_of_split(pattern, events, cuts, **options) == at_once
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=example_count(60))
 @given(st.sampled_from(STEPS[:2]), FEW_PRICES)
 def test_what_comes_out_is_what_would_if_open_partial_matches_timed_out(
     pattern: Document, events: list[Event]

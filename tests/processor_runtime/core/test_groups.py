@@ -24,6 +24,7 @@ from processor_runtime.stages import alerting, groups
 from processor_runtime.stages.group_rows import gathered_rows, tagged_matches
 from processor_runtime.stages.key_sketch import KEYS_HELD, keys_in, merged
 from processor_runtime.stages.shard_matcher import MatchSettings
+from tests.example_count import example_count
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     event,
@@ -326,7 +327,7 @@ class TestBounds:
             assert seconds < 30, seconds
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=example_count(30), deadline=None)
 @given(
     arrived=arrivals(),
     for_ms=st.sampled_from([1, 7, 20, 1_000]),
@@ -420,7 +421,7 @@ def by_hand(
     return [text for _, text in sorted(found)]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=example_count(20), deadline=None)
 @given(arrived=arrivals(), for_ms=st.sampled_from([7, 1_000]), data=st.data())
 def test_matches_may_be_taken_in_parts(
     arrived: tuple[int, list[Event]], for_ms: int, data: st.DataObject

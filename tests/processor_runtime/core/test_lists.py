@@ -15,6 +15,7 @@ from processor_runtime.driver import pinning
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.schedule.interval import BEGINNING_MS
 from processor_runtime.schedule.timeline_document import read_timeline, write_timeline
+from tests.example_count import example_count
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     Document,
@@ -129,7 +130,7 @@ def without_labels(rows: Sequence[OutputRow]) -> Counter[OutputRow]:
     return contents(rows)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=example_count(30), deadline=None)
 @given(st.integers(0, 10), SETS, st.lists(STEPS, max_size=14), st.integers(1, 3))
 def test_a_list_is_a_column_that_says_at_each_event_what_it_holds(
     delay_ms: int, first: frozenset[str], story: list[tuple[str, Any, Any]], shards: int

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contract.snapshot import SnapshotVersion
+from tests.example_count import example_count
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     Document,
@@ -66,7 +67,7 @@ def found_by(language: str, batches: Sequence[Sequence[Event]], *, declared: boo
 
 
 @pytest.mark.parametrize("language", ["steps", "match_recognize"])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=example_count(25), deadline=None)
 @given(
     events=st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 9)), max_size=40),
     sizes=st.lists(st.integers(1, 15), max_size=6),

@@ -17,6 +17,7 @@ from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.stages import plain_blocks
 from processor_runtime.stages.plain_blocks import PlainBlocks
 from processor_runtime.stages.shard_matcher import MatchSettings
+from tests.example_count import example_count
 from tests.matching.compiled_machine import machines_of
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
@@ -135,14 +136,14 @@ def blocks_give_what_finds_give_one_by_one(job: tuple[Any, ...], finds_per_block
         assert told(*job) == one_by_one
 
 
-@settings(max_examples=60)
+@settings(max_examples=example_count(60))
 @given(JOBS, st.sampled_from([1, 3, 4_096]))
 def test_blocks_give_what_finds_give_one_by_one(job: tuple[Any, ...], finds_per_block: int) -> None:
     blocks_give_what_finds_give_one_by_one(job, finds_per_block)
 
 
 @pytest.mark.long
-@settings(max_examples=150)
+@settings(max_examples=example_count(150))
 @given(JOBS, st.sampled_from([1, 3, 4_096]))
 def test_many_blocks_give_what_finds_give_one_by_one(
     job: tuple[Any, ...], finds_per_block: int

@@ -12,6 +12,7 @@ from processor_runtime.rows.row_limits import RowLimits
 from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.stages.plain_finds import PlainFinds
 from processor_runtime.stages.shard_status import ShardStatus
+from tests.example_count import example_count
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     Document,
@@ -117,7 +118,7 @@ def told(
     return found
 
 
-@settings(max_examples=40)
+@settings(max_examples=example_count(40))
 @given(events, definitions, limits | st.just(RowLimits()), st.integers(0, 25))
 def test_the_short_way_gives_what_the_long_one_gives(
     given_events: Sequence[Event],

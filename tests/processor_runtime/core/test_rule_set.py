@@ -24,6 +24,7 @@ from processor_runtime.rules.compiled_group import group_id
 from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.rules.rule_set import RuleSet, compile_rules
 from processor_runtime.schedule.timeline import Timeline, resolve
+from tests.example_count import example_count
 from tests.processor_runtime.core.pipeline import Options, Pipeline
 from tests.processor_runtime.core.published import (
     absence,
@@ -180,7 +181,7 @@ batches = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=example_count(100), deadline=None)
 @given(batches)
 def test_updates_find_the_same_whatever_was_taken_over(
     steps: list[tuple[list[SnapshotProcessor] | None, list[tuple[str, int, str, int]]]],

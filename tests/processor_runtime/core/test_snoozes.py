@@ -16,6 +16,7 @@ from processor_runtime.schedule.timeline import Timeline
 from processor_runtime.schedule.timeline_document import read_timeline, write_timeline
 from processor_runtime.stages.shard_matcher import MatchSettings
 from processor_runtime.stages.snoozed_finds import SnoozedFinds
+from tests.example_count import example_count
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     event,
@@ -188,7 +189,7 @@ def arrivals(draw: st.DrawFn) -> tuple[int, list[Event]]:
     return delay_ms, [happened for *_, happened in sorted(arriving, key=lambda item: item[:2])]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=example_count(30), deadline=None)
 @given(
     arrived=arrivals(),
     key=st.sampled_from([None, "u"]),

@@ -23,6 +23,7 @@ from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.stages import suppression
 from processor_runtime.stages.shard_matcher import MatchSettings
 from processor_runtime.stages.suppression import BUCKETS
+from tests.example_count import example_count
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     Document,
@@ -276,7 +277,7 @@ def told(rows: Iterable[OutputRow]) -> Counter[tuple[str, str | None, Any, int |
     )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=example_count(30), deadline=None)
 @given(
     arrived=arrivals(),
     for_ms=st.sampled_from([1, 5, 20, 1_000]),
@@ -329,7 +330,7 @@ def divided_and_plain(
     return job, plain
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=example_count(15), deadline=None)
 @given(
     arrived=arrivals(),
     ways=st.lists(st.sampled_from(["pause", "delete"]), min_size=1, max_size=2),

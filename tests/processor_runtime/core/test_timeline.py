@@ -17,6 +17,7 @@ from processor_runtime.schedule.timeline_document import (
     read_timeline,
     write_timeline,
 )
+from tests.example_count import example_count
 from tests.processor_runtime.core.published import processor, sequence, stream, version
 
 AB, AC = sequence("ab"), sequence("ac")
@@ -240,7 +241,7 @@ publications: st.SearchStrategy[list[SnapshotProcessor]] = st.tuples(schedules, 
 ) | st.just([])
 
 
-@settings(max_examples=50)
+@settings(max_examples=example_count(50))
 @given(st.lists(st.tuples(st.integers(0, 20), publications), min_size=1, max_size=6))
 def test_what_events_already_read_have_been_promised_never_changes(
     history: list[tuple[int, list[SnapshotProcessor]]],

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contract.snapshot import SnapshotProcessor
+from tests.example_count import example_count
 from tests.processor_runtime.core.pipeline import Options, Pipeline
 from tests.processor_runtime.core.published import (
     contents,
@@ -82,7 +83,7 @@ CUTS = st.sets(st.integers(1, EVENTS - 1), max_size=6).map(sorted)
 TEXT = st.text("abc", min_size=EVENTS, max_size=EVENTS)
 
 
-@settings(max_examples=60)
+@settings(max_examples=example_count(60))
 @given(TEXT, changes(), st.tuples(CUTS, CUTS), st.integers(0, EVENTS))
 def test_both_find_the_same_with_the_same_ids(
     text: str, plan: list[Change], cuts: tuple[list[int], list[int]], lag: int
