@@ -165,6 +165,8 @@ def compare(
                 part.write_csv(Path(directory, folder, f"{number:05}.csv"), include_header=False)
         with Flink(options.flink, sources, build) as flink:
             on_flink(flink, Path(directory, "warm"))
+            for _ in range(options.warm_up):
+                on_flink(flink, Path(directory, "events"))
             rounds = [
                 (
                     on_flink(flink, Path(directory, "events")),
@@ -223,6 +225,13 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_600_000, help="events of a batch")
     parser.add_argument("--batches", type=int, default=6)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument(
+        "--warm-up",
+        type=int,
+        default=1,
+        metavar="ROUNDS",
+        help="rounds that Flink has before those that are timed; 0 where one takes too long",
+    )
     parser.add_argument("--record", type=Path, help="a file of JSON lines, for the plots")
     parser.add_argument("--flink", type=Path, default=CACHE, help="where Flink is kept")
     options = parser.parse_args()
