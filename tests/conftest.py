@@ -17,7 +17,8 @@ from tests.example_count import example_count
 from tests.faults.summary import write_summary
 from tests.kept_workers import kept_workers
 from tests.one_spark import OneSparkScheduling
-from tests.variants import are_left_out, file_number, is_slow, variants
+from tests.turns import turn
+from tests.variants import are_left_out, is_slow, variants
 
 # How long an example takes says how busy the machine is. Half of the usual number of examples: each
 # run on a developer's machine tries others, and properties are nearly half of what tests take.
@@ -39,18 +40,6 @@ MARKERS = (
     "long: takes minutes (old checkpoints, the demo), or varies a shorter test: make test-long",
     "faults: breaks what a service or a job stands on, on purpose, or kills it: make test-faults",
 )
-
-SLOW_FILES = (
-    "tests/processor_runtime/core/test_vectors.py",
-    "tests/api/test_every_answer.py",
-    "tests/api/test_trial_limits.py",
-    "tests/api/test_matches.py",
-    "tests/api/test_many_writers.py",
-    "tests/processor_runtime/core/test_code_watch.py",
-    "tests/processor_runtime/core/test_restarts.py",
-    "tests/row_pattern/test_search_equals_brute_force.py",
-)
-"""Those that take longest without Spark."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -117,10 +106,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests of pages; begin with Spark, whose files take minutes, and other slow ones.
-
-    A file runs in one process: a slow one that begins last leaves the others idle.
-    """
+    """Mark tests of pages, leave out what is not asked for, and put the rest in order."""
     for item in items:
         if isinstance(item, pytest.Function) and "browser" in item.fixturenames:
             item.add_marker("pages")
@@ -131,20 +117,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=[item for item in items if item in left_out])
         items[:] = [item for item in items if item not in left_out]
     config.stash[_VARIANTS] = {item.nodeid for item in variants(items, text)}
-    items.sort(key=lambda item: _turn(item, config.stash[_VARIANTS], text))
-
-
-def _turn(item: pytest.Item, variants: set[str], text: str) -> tuple[bool, int, int]:
-    """Return when a test has its turn: variants last, as there may be no time for them.
-
-    Nor need there be for all long ones, so another text has them begin in another order.
-    """
-    is_variant = item.nodeid in variants
-    if item.get_closest_marker("spark") is not None:
-        turn = 0
-    else:
-        turn = 1 if item.nodeid.startswith(SLOW_FILES) else 2
-    return is_variant, turn, file_number(item, text) if text else 0
+    items.sort(key=lambda item: turn(item, config.stash[_VARIANTS], text))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

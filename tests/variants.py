@@ -42,11 +42,6 @@ def are_left_out(items: Iterable[pytest.Item], one_in: int, text: str) -> set[py
     return {item for item in variants(items, text) if _number(item, text) % one_in != 0}
 
 
-def file_number(item: pytest.Item, text: str) -> int:
-    """Return the place of the file of a test among others, which a text shuffles."""
-    return crc32(f"{item.nodeid.partition('::')[0]} {text}".encode())
-
-
 def is_slow(item: pytest.Item) -> bool:
     """Whether a test is a long one, or one of faults."""
     return any(item.get_closest_marker(name) is not None for name in ("long", "faults"))

@@ -1,6 +1,6 @@
 """Conditions on earlier events in compiled machines against those in Python, with odd values.
 
-100 times as many examples: PERCEPT_EXAMPLES=100 pytest FILE
+100 times as many examples: PERCEPT_EXAMPLE_FACTOR=100 pytest FILE
 """
 
 import math

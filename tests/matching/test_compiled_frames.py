@@ -1,6 +1,6 @@
 """The compiled search against the interpreting one, over the same frames cut anywhere.
 
-200 times as many examples: PERCEPT_EXAMPLES=200 pytest FILE
+200 times as many examples: PERCEPT_EXAMPLE_FACTOR=200 pytest FILE
 """
 
 import itertools

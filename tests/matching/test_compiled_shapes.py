@@ -1,6 +1,6 @@
 """Compiled machines against those in Python: the same detections, and the same state behind them.
 
-200 times as many examples: PERCEPT_EXAMPLES=200 pytest FILE
+200 times as many examples: PERCEPT_EXAMPLE_FACTOR=200 pytest FILE
 """
 
 import re

@@ -1,6 +1,6 @@
 """Rows sorted in memory and by way of files: any rows, cut anywhere, any bound.
 
-100 times as many examples: PERCEPT_EXAMPLES=100 pytest FILE
+100 times as many examples: PERCEPT_EXAMPLE_FACTOR=100 pytest FILE
 """
 
 import math
@@ -23,7 +23,6 @@ from cep.matching import external_sort
 from cep.matching.external_sort import ExternalSort, SortColumn, SpillError
 from tests.example_count import example_count
 
-EXAMPLES = 150
 ARRIVAL = SortColumn("arrival")
 VALUES: dict[str, tuple[pl.DataType, list[Any]]] = {
     "whole": (pl.Int64(), [3, -(2**63), 2**63 - 1, 0, None]),
@@ -78,7 +77,7 @@ def expected(rows: pl.DataFrame, order: list[SortColumn]) -> list[int]:
     return [row["arrival"] for row in found]
 
 
-@settings(max_examples=example_count(EXAMPLES))
+@settings(max_examples=example_count(150))
 @given(frames(), columns(), st.sampled_from([0, 1_000, 5_000, 10**9]), st.integers(2, 4))
 def test_any_rows_any_bound(
     tmp_path_factory: pytest.TempPathFactory,

@@ -1,6 +1,6 @@
 """The incremental search against brute force, on random clauses and rows, however they come.
 
-1000 times as many examples: PERCEPT_EXAMPLES=1000 pytest FILE
+1000 times as many examples: PERCEPT_EXAMPLE_FACTOR=1000 pytest FILE
 """
 
 from collections.abc import Sequence
