@@ -4,6 +4,8 @@ Both read the same CSV files with two tasks; rounds alternate. The numbers of ma
 events that both got must agree. Percept writes its matches to files and commits its state with
 every batch; Flink counts its matches and commits nothing. A batch is two files: what it costs
 whatever is in it is shared by its events, and how long it takes, the price in latency, is shown.
+Neither is timed cold: a job of Percept has batches that are not timed, and Flink a whole round,
+since Java's compilers take up to half of the CPU of its first ones.
 
     python -m benchmarks.peers.cep --rounds 3
     python -m benchmarks.peers.cep --workloads A1 D2 --rows 400000
@@ -158,18 +160,17 @@ def compare(
         sources = [HARNESSES / "FlinkCep.java", build / "Event.java", build / "Rules.java"]
         sources[1].write_text(event_class(workload.columns))
         sources[2].write_text(rules_class(workload.rules, workload.columns, workload.delay_ms))
-        for folder, some in (("warm", files.of_flink[:1]), ("events", files.of_flink)):
-            Path(directory, folder).mkdir()
-            for number, events in enumerate(file for batch in some for file in in_files(batch)):
-                part = events[: 20_000 // TASKS] if folder == "warm" else events
-                part.write_csv(Path(directory, folder, f"{number:05}.csv"), include_header=False)
+        events = build / "events"
+        events.mkdir()
+        in_turn = (file for batch in files.of_flink for file in in_files(batch))
+        for number, file in enumerate(in_turn):
+            file.write_csv(events / f"{number:05}.csv", include_header=False)
         with Flink(options.flink, sources, build) as flink:
-            on_flink(flink, Path(directory, "warm"))
             for _ in range(options.warm_up):
-                on_flink(flink, Path(directory, "events"))
+                on_flink(flink, events)
             rounds = [
                 (
-                    on_flink(flink, Path(directory, "events")),
+                    on_flink(flink, events),
                     on_percept(spark, workload, files, options.rows),
                 )
                 for _ in range(options.rounds)
@@ -230,7 +231,7 @@ def main() -> None:
         type=int,
         default=1,
         metavar="ROUNDS",
-        help="rounds that Flink has before those that are timed; 0 where one takes too long",
+        help="rounds of Flink that are not timed; 0 where one takes minutes",
     )
     parser.add_argument("--record", type=Path, help="a file of JSON lines, for the plots")
     parser.add_argument("--flink", type=Path, default=CACHE, help="where Flink is kept")
