@@ -5,16 +5,16 @@ Source: `cep.nfa.skip`, whose meaning it has.
 
 from typing import Final
 
-from cep.compiling import Ints, in_place
+from cep.compiling import Ints, in_caller, in_place
 from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel import counting
-from cep.nfa_kernel.queues import copy_row, keep_after, offer, poll
+from cep.nfa_kernel.queues import copy_row, copy_run, keep_after, offer, poll
 
 _TOO_MANY: Final = -1
 _NOTHING_PRUNED: Final = -1
 
 
-@in_place
+@in_caller
 def emit(  # noqa: C901, PLR0912, PLR0913, PLR0917 - compiled code takes arguments by place
     skip_kind: int,
     skip_step: int,
@@ -122,7 +122,7 @@ def emit(  # noqa: C901, PLR0912, PLR0913, PLR0917 - compiled code takes argumen
     return run_count, queue_count, found_count, at.DONE
 
 
-@in_place
+@in_caller
 def _divided(  # noqa: C901, PLR0912, PLR0913, PLR0917 - compiled code takes arguments by place
     queues: Ints,
     queue_count: int,
@@ -257,6 +257,6 @@ def _prune(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by place
                 continue
             runs[place, at.RUN_RULES] = remaining
         if kept != place:
-            copy_row(runs, place, runs, kept)
+            copy_run(runs, place, runs, kept)
         kept += 1
     return kept

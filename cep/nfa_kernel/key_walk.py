@@ -14,7 +14,7 @@ from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel import counting, residuals
 from cep.nfa_kernel.arrays import KeyArrays, KeyEvents, Room, Tables, Written
 from cep.nfa_kernel.emitting import emit
-from cep.nfa_kernel.queues import copy_row
+from cep.nfa_kernel.queues import copy_row, copy_run
 from cep.nfa_kernel.residuals import remember_cells, split_by_tests
 
 _AFTER_ALL: Final = 2**62
@@ -98,7 +98,7 @@ def walk_keys(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one 
         if run_count > most_runs:
             return _ended(at.GAVE_UP)
         for place in range(run_count):
-            copy_row(runs_before, begin + place, runs, place)
+            copy_run(runs_before, begin + place, runs, place)
 
         for turn in range(begins[key], begins[key + 1] + 1):
             is_end = turn == begins[key + 1]
@@ -119,7 +119,7 @@ def walk_keys(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one 
                     state = runs[place, at.RUN_STATE]
                     if _deadline_ms(runs, place, states, window_ms) > due_ms:
                         if kept != place:
-                            copy_row(runs, place, runs, kept)
+                            copy_run(runs, place, runs, kept)
                         kept += 1
                     elif states[state, 1]:
                         finished[finished_count, 0] = runs[place, at.RUN_RULES]
@@ -283,7 +283,7 @@ def walk_keys(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one 
             if held > most_held or held > most_runs:
                 return _ended(at.GAVE_UP)
             for place in range(moved_count):
-                copy_row(moved, place, runs, unmoved + place)
+                copy_run(moved, place, runs, unmoved + place)
             run_count = unmoved + moved_count
             sequence += 1
             if finished_count or queue_count:
@@ -304,7 +304,7 @@ def walk_keys(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one 
         ):
             return _ended(at.NO_ROOM)
         for place in range(run_count):
-            copy_row(runs, place, out_runs, out_run_count + place)
+            copy_run(runs, place, out_runs, out_run_count + place)
         out_run_count += run_count
         out_run_begin[key + 1] = out_run_count
         for number in range(queue_count):

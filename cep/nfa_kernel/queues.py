@@ -4,12 +4,20 @@ A queue is a piece of an array of `(start, last cell)`, whose first match comes 
 """
 
 from cep.compiling import Ints, in_place, inlined
+from cep.nfa_kernel.arrays import RUN_WIDTH
 
 
 @inlined
 def copy_row(source: Ints, place: int, target: Ints, target_place: int) -> None:
     """Copy a row of one array to another, or to another place."""
     for column in range(source.shape[1]):
+        target[target_place, column] = source[place, column]
+
+
+@inlined
+def copy_run(source: Ints, place: int, target: Ints, target_place: int) -> None:
+    """Copy a partial match: a row whose width the compiler knows."""
+    for column in range(RUN_WIDTH):
         target[target_place, column] = source[place, column]
 
 

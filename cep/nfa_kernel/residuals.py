@@ -10,7 +10,7 @@ Source: `cep.nfa.transition_table.TransitionTable.test_residuals`, whose meaning
 
 from typing import Final
 
-from cep.compiling import Floats, Ints, in_place, inlined
+from cep.compiling import Floats, Ints, in_caller, inlined
 from cep.condition_code.arrays import Flags
 from cep.condition_code.memory import remember
 from cep.condition_code.stack_machine import NOT_TRUE, TRUE, holds
@@ -20,7 +20,7 @@ GAVE_UP: Final = -1
 _NO_END: Final = 2**62
 
 
-@in_place
+@in_caller
 def remember_cells(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by place
     row_items: Ints,
     folds: Ints,
