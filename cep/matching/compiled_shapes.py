@@ -120,7 +120,7 @@ class CompiledShapes:
             runs.scheduled = None if state is None else state.scheduled
             shape.keys[key] = runs
             self._matcher.settle(shape, key, runs)
-        chains = Chains(walked.keys.cells, known.apart)
+        chains = Chains(walked.keys.cells, known)
         return in_order(shape, events, (events.keys, concerning.keys), chains, walked.found)
 
 
@@ -174,7 +174,12 @@ class _KnownEvents:
     def count(self) -> int:
         return len(self.events) + len(self.held)
 
-    def apart(self, numbers: Ints) -> tuple[pl.DataFrame, list[tuple[Any, ...]]]:
+    @property
+    def first_held(self) -> int:
+        """How many are new."""
+        return len(self.events)
+
+    def at(self, numbers: Ints) -> tuple[pl.DataFrame, list[tuple[Any, ...]]]:
         """Return new events and those that keys have held; numbers are ascending."""
         new = int(np.searchsorted(numbers, len(self.events)))
         held = (numbers[new:] - len(self.events)).tolist()

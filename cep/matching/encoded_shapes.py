@@ -227,7 +227,7 @@ class _Batch:
         new = packed_events(self.events.events_at(kept.events[is_new]))
         spans[is_new, 1:] = spans_of(new)
         payloads, begins = payloads_of(walked.keys, kept, self.held.data, new, spans)
-        chains = Chains(walked.keys.cells, _apart(self.events, held))
+        chains = Chains(walked.keys.cells, _Events(self.events, held))
         return _WalkedShape(compiled, keys, walked, chains, payloads, begins)
 
 
@@ -253,17 +253,23 @@ class _HeldEvents:
         return events
 
 
-def _apart(
-    events: EventColumns[EventKind], held: _HeldEvents
-) -> Callable[[Ints], tuple[pl.DataFrame, list[tuple[Any, ...]]]]:
-    """Return what tells new events and those that keys have held; numbers are ascending."""
+@dataclass(frozen=True, slots=True)
+class _Events:
+    """The events of the batch by number, and after them those that keys have held."""
 
-    def apart(numbers: Ints) -> tuple[pl.DataFrame, list[tuple[Any, ...]]]:
-        new = int(np.searchsorted(numbers, len(events)))
-        of_keys = held.at(numbers[new:] - len(events))
-        return events.frame[numbers[:new]], [tuple(event) for event in of_keys]
+    new: EventColumns[EventKind]
+    held: _HeldEvents
 
-    return apart
+    @property
+    def first_held(self) -> int:
+        """How many are new."""
+        return len(self.new)
+
+    def at(self, numbers: Ints) -> tuple[pl.DataFrame, list[tuple[Any, ...]]]:
+        """Return new events and those that keys have held; numbers are ascending."""
+        new = int(np.searchsorted(numbers, len(self.new)))
+        of_keys = self.held.at(numbers[new:] - len(self.new))
+        return self.new.frame[numbers[:new]], [tuple(event) for event in of_keys]
 
 
 def packed_events(events: Sequence[tuple[Any, ...]]) -> Bytes:

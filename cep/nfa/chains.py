@@ -8,12 +8,43 @@ Source: `cep.nfa.runs`, whose linked cells it stands for.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
+import numpy as np
 import polars as pl
 
 from cep.compiling import Ints
 from cep.nfa.runs import Cell
+
+_MOST_APART: Final = 16
+"""To sort a number takes as long as to look at some so many places."""
+_AFTER_ALL: Final = 2**62
+
+
+class EventsByNumber(Protocol):
+    """The events behind finds: those that came with the call, then those that keys have held."""
+
+    @property
+    def first_held(self) -> int:
+        """The number of the first that a key has held; no event that is new has it."""
+
+    def at(self, numbers: Ints) -> tuple[pl.DataFrame, Sequence[tuple[Any, ...]]]:
+        """Return events by numbers, ascending and each once: the new ones, then the held ones."""
+
+
+def ranked(numbers: Ints) -> tuple[Ints, Ints]:
+    """Return the different ones of some numbers, ascending, and of each its place among them.
+
+    As `numpy.unique`, which sorts; numbers of events that found something lie close together.
+    """
+    first = int(numbers.min(initial=_AFTER_ALL))
+    span = int(numbers.max(initial=first)) - first + 1
+    if span > _MOST_APART * len(numbers):
+        return np.unique(numbers, return_inverse=True)
+    is_there = np.zeros(span, np.bool_)
+    is_there[numbers - first] = True
+    places = np.cumsum(is_there) - 1
+    return first + np.flatnonzero(is_there), places[numbers - first]
 
 
 class ChainColumns(NamedTuple):
@@ -22,18 +53,14 @@ class ChainColumns(NamedTuple):
     Args:
         begin: where the events of each find begin in the next two; one more at the end.
         steps: the step of each event.
-        places: its place among the different events, of which those that are new come first.
-        numbers: those of the different events that came with this call, ascending.
-        new: these events.
-        held: those that keys have held since earlier calls.
+        events: its number.
+        by_number: the events; shapes of one call have the new ones in common, not the held ones.
     """
 
     begin: Ints
     steps: Ints
-    places: Ints
-    numbers: Ints
-    new: pl.DataFrame
-    held: Sequence[tuple[Any, ...]]
+    events: Ints
+    by_number: EventsByNumber
 
 
 @dataclass(eq=False)

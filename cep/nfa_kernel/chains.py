@@ -3,14 +3,12 @@
 last cells ──chained──► steps and events, find by find ──Chains──► ChainBlock of FoundChains
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import polars as pl
 
 from cep.compiling import Ints, compiled, in_one_piece
-from cep.nfa.chains import ChainBlock, ChainColumns, FoundChains
+from cep.nfa.chains import ChainBlock, ChainColumns, EventsByNumber, FoundChains, ranked
 from cep.nfa_kernel import arrays as at
 
 _AT_ONCE: Final = 200_000
@@ -58,17 +56,12 @@ class Chains:
 
     Args:
         cells: all of them.
-        events_of: from numbers of events, ascending and each once, to those that are new, and after
-            them those that keys have held.
+        by_number: their events.
     """
 
-    def __init__(
-        self,
-        cells: Ints,
-        events_of: Callable[[Ints], tuple[pl.DataFrame, Sequence[tuple[Any, ...]]]],
-    ) -> None:
+    def __init__(self, cells: Ints, by_number: EventsByNumber) -> None:
         self._cells = cells
-        self._events_of = events_of
+        self._by_number = by_number
 
     def ending_with(self, lasts: Ints) -> FoundChains:
         """Return the finds that end with these cells."""
@@ -81,10 +74,10 @@ class Chains:
 
     def _columns(self, lasts: Ints, most: int) -> ChainColumns:
         begin, steps, events = chained(self._cells, in_one_piece(lasts), most)
-        different, places = np.unique(events, return_inverse=True)
-        new, held = self._events_of(different)
-        return ChainColumns(begin, steps, places, different[: len(new)], new, held)
+        return ChainColumns(begin, steps, events, self._by_number)
 
     def _laid_out(self, lasts: Ints, first: int) -> ChainBlock:
-        begin, steps, places, _, new, held = self._columns(lasts[first:], _AT_ONCE)
+        begin, steps, events, _ = self._columns(lasts[first:], _AT_ONCE)
+        different, places = ranked(events)
+        new, held = self._by_number.at(different)
         return ChainBlock(first, begin.tolist(), steps.tolist(), places.tolist(), new, held)

@@ -7,19 +7,20 @@ An event is in several matches, and in those of several shapes, and is written a
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, chain
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from cep.compiling import Ints
 from cep.matching.event_columns import frame_of
-from cep.nfa.chains import ChainColumns
+from cep.nfa.chains import ChainColumns, ranked
 from processor_runtime.rows.arrow_texts import series_texts, texts
 from processor_runtime.rows.event_texts import value_texts
 from processor_runtime.rows.json_text import NoJson, plain_json_text
+from processor_runtime.stages.chained_events import DifferentEvents
 
 _BETWEEN: Final = ","
 _END: Final = "]}"
@@ -38,6 +39,7 @@ class EventTable:
     frame: pl.DataFrame
     columns: Sequence[str]
     step_names: Sequence[str]
+    _listed: DifferentEvents | None = None
     _pieces: pa.StringArray | None = None
     _values: dict[str, pa.StringArray] = field(default_factory=dict)
 
@@ -46,6 +48,13 @@ class EventTable:
         """Return their times."""
         times_ms: Ints = self.frame.to_series(0).to_numpy().astype(np.int64)
         return times_ms
+
+    @property
+    def listed(self) -> DifferentEvents:
+        """Return them as objects, column by column."""
+        if self._listed is None:
+            self._listed = DifferentEvents(self.frame, (), self.columns)
+        return self._listed
 
     def pieces(self) -> pa.StringArray:
         """Return events as JSON, and after them what stands between them; see `sign_places`.
@@ -100,22 +109,30 @@ def event_table(
     Raises:
         NoJson: a value is not of the type of its column, so that events go one by one.
     """
-    numbers, firsts, of_new = np.unique(
-        np.concatenate([each.numbers for each in chained]), return_index=True, return_inverse=True
-    )
-    new = pl.concat([each.new for each in chained])[firsts]
-    held = [*chain.from_iterable(each.held for each in chained)]
+    numbers = np.concatenate([each.events[_is_new(each)] for each in chained])
+    different, of_new = ranked(numbers)
+    new, _ = chained[0].by_number.at(different)
+    places: list[Ints] = []
+    held: list[tuple[Any, ...]] = []
+    begin = 0
+    for each in chained:
+        is_new = _is_new(each)
+        of_part = np.empty(len(each.events), np.int64)
+        end = begin + int(np.count_nonzero(is_new))
+        of_part[is_new] = of_new[begin:end]
+        begin = end
+        of_keys, of_part[~is_new] = ranked(each.events[~is_new])
+        of_part[~is_new] += len(different) + len(held)
+        held += each.by_number.at(of_keys)[1]
+        places.append(of_part)
     frame = new
     if held:
         try:
             frame = pl.concat([new, frame_of(held, new.schema, list(new.schema))])
         except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
             raise NoJson(f"events cannot be put in columns: {error}") from None
-    first_new = accumulate((len(each.numbers) for each in chained), initial=0)
-    first_held = accumulate((len(each.held) for each in chained), initial=len(numbers))
-    places = []
-    for each, begin, begin_held in zip(chained, first_new, first_held, strict=False):
-        count = len(each.numbers)
-        of_held = np.arange(begin_held, begin_held + len(each.held))
-        places.append(np.concatenate([of_new[begin : begin + count], of_held])[each.places])
     return EventTable(frame, columns, [*dict.fromkeys(step_names)]), places
+
+
+def _is_new(chained: ChainColumns) -> NDArray[np.bool_]:
+    return chained.events < chained.by_number.first_held

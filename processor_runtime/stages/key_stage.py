@@ -35,7 +35,11 @@ TICK: Final = "_tick"
 """Column that is not 0 where a row is no event, but lets time go on without one."""
 
 _MOST_KEYS: Final = 200_000
-"""Of so many keys, over all groups, a batch keeps the shard: some 30 MB."""
+"""Of so many keys, over all groups, a process keeps the shard: some 30 MB."""
+_shards_known: BoundedCache[tuple[str, int, str, tuple[Any, ...]], int] = BoundedCache(
+    lambda asked: shard_of(key_hash(asked[0], key_bytes(asked[3])), asked[1]), _MOST_KEYS
+)
+"""By group, number of shards, types (1 and 1.0 are equal) and key, as keys come again and again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,6 @@ class KeyStage:
     counts: EventCounts = field(default_factory=EventCounts)
     rows: RowChunks = field(default_factory=RowChunks)
     has_tick: bool = False
-    _shards_known: dict[str, BoundedCache[tuple[Any, ...], int]] = field(default_factory=dict)
 
     def blocks(self, events: pl.DataFrame, position: int) -> Iterator[tuple[int, EventBlock]]:
         """Yield the blocks of some events with their shards; other rows collect in `rows`.
@@ -191,21 +194,12 @@ class KeyStage:
         """Return the shard of each event, worked out once per distinct key."""
         keys = group.keys(events)
         distinct = keys.unique()
-        shard_by_key = self._shard_by_key(group)
-        shards = [shard_by_key[key] for key in distinct.rows()]
+        count, types = self.settings.shards, str(distinct.dtypes)
+        shards = [_shards_known[group.id, count, types, key] for key in distinct.rows()]
         by_key = distinct.with_columns(pl.Series("_shard", shards, dtype=pl.Int32))
         on = keys.columns
         found = keys.join(by_key, on=on, how="left", nulls_equal=True, maintain_order="left")
         return found.get_column("_shard")
-
-    def _shard_by_key(self, group: CompiledGroup) -> BoundedCache[tuple[Any, ...], int]:
-        """Return the shards of keys, which come again in each frame of a batch."""
-        if group.id not in self._shards_known:
-            self._shards_known[group.id] = BoundedCache(
-                lambda key: shard_of(key_hash(group.id, key_bytes(key)), self.settings.shards),
-                _MOST_KEYS // len(self.rules.groups),
-            )
-        return self._shards_known[group.id]
 
     def _shards_of_part(
         self, group: CompiledGroup, events: pl.DataFrame, failure: EvaluationError | None

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from cep.compiling import Ints
 from cep.matching.found_columns import FoundColumns
+from cep.nfa.chains import ranked
 from cep.processor import SelectExpressions
 from processor_runtime.rows.arrow_texts import texts
 from processor_runtime.rows.json_text import list_texts
@@ -140,7 +141,7 @@ def _finders(rules: Sequence[PlainRule]) -> Finders:
 
 
 def _matches(found: FoundColumns, written: MatchTexts) -> Matches:
-    different, of_key = np.unique(found.key_numbers, return_inverse=True)
+    different, of_key = ranked(found.key_numbers)
     keys = list_texts([found.keys[number] for number in different.tolist()])
     places = pa.array(of_key)
     return Matches(

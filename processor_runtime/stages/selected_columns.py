@@ -14,7 +14,6 @@ from cep.processor import SelectExpressions
 from processor_runtime.rows.arrow_texts import texts
 from processor_runtime.rows.json_text import plain_json_text
 from processor_runtime.stages.chained_columns import MatchTexts
-from processor_runtime.stages.chained_events import DifferentEvents
 
 
 def selected_texts(
@@ -33,9 +32,10 @@ def selected_texts(
     """
     if select.fields is not None and all(each.column in matches.columns for each in select.fields):
         return matches.selected(select.fields)
-    chained = matches.chained
-    events = DifferentEvents(chained.new, chained.held, matches.columns)
-    begin, steps, places = (each.tolist() for each in chained[:3])
+    events = matches.table.listed
+    begin, steps, places = (
+        each.tolist() for each in (matches.chained.begin, matches.chained.steps, matches.places)
+    )
     found: list[str | None] = [None] * (len(begin) - 1)
     for number in wanted.tolist():
         part = slice(begin[number], begin[number + 1])

@@ -107,7 +107,10 @@ class WaitingEvents:
                 events = events.filter(pl.col(TIME) <= watermark_ms)  # noqa: PLW2901 - the rest
             ready.append(events)
         # The columns of the stream may have changed while some events were waiting.
-        return pl.concat(ready, how="diagonal_relaxed").sort(TIME, *order_by, maintain_order=True)
+        events = pl.concat(ready, how="diagonal_relaxed")
+        if _are_in_order(events, order_by):
+            return events
+        return events.sort(TIME, *order_by, maintain_order=True)
 
     @property
     def next_ms(self) -> int | None:
@@ -123,6 +126,22 @@ class WaitingEvents:
     def size_bytes(self) -> int:
         """How many bytes they take in the state."""
         return sum(block.size_bytes for block in self.blocks)
+
+
+def _are_in_order(events: pl.DataFrame, order_by: Sequence[str]) -> bool:
+    """Return whether events are in order as they are; not if that takes a closer look.
+
+    As those of one file or partition often are, and to see it takes a tenth of sorting them.
+    """
+    columns = events.select(TIME, *order_by)
+    if any(not column.dtype.is_integer() or column.null_count() for column in columns):
+        return False
+    is_equal, falls = pl.lit(value=True), pl.lit(value=False)
+    for name in columns.columns:
+        value, before = pl.col(name), pl.col(name).shift(1)
+        falls |= is_equal & (value < before)
+        is_equal &= value == before
+    return not columns.select(falls.any()).item()
 
 
 def blocks_as_values(blocks: Iterable[WaitingBlock]) -> list[Any]:

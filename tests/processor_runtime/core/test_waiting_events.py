@@ -95,3 +95,28 @@ def test_lost_waiting_events_are_an_error_not_a_gap() -> None:
     lost = WaitingBlock("w1", Arrival(0, 0), 5, 5, 1, 10)
     with pytest.raises(LookupError, match="lost the waiting events w1"):
         WaitingEvents("g", DictState(), [lost]).take(10, [], [])
+
+
+VALUES = {
+    pl.Int64(): st.integers(0, 2),
+    pl.String(): st.sampled_from("ab"),
+    pl.Float64(): st.sampled_from([0.0, -0.0, 1.0, float("nan")]),
+}
+
+
+@given(st.data())
+def test_events_that_come_in_order_or_not_are_as_if_sorted(data: st.DataObject) -> None:
+    data_type = data.draw(st.sampled_from([*VALUES]))
+    value = st.none() | VALUES[data_type]
+    rows = data.draw(st.lists(st.tuples(st.integers(0, 3), value, value), min_size=1, max_size=6))
+    if data.draw(st.booleans()):
+        rows.sort(key=lambda row: row[0])
+    order_by = data.draw(st.sampled_from([[], ["x"], ["x", "y"]]))
+    schema = {TIME: pl.Int64(), "x": data_type, "y": data_type}
+    frame = pl.DataFrame(rows, schema, orient="row").with_row_index("number")
+    frame = frame.select(TIME, "x", "y", "number")
+    waiting = WaitingEvents("g", DictState(), [])
+    found = waiting.take(9, [encode_events("g", Arrival(0, 0), frame)], order_by)
+    assert found is not None
+    expected = frame.sort(TIME, *order_by, maintain_order=True)
+    assert found.get_column("number").to_list() == expected.get_column("number").to_list()
