@@ -4,8 +4,8 @@ Both read the same CSV files with two tasks; rounds alternate. The numbers of ma
 events that both got must agree. Percept writes its matches to files and commits its state with
 every batch; Flink counts its matches and commits nothing. A batch is two files: what it costs
 whatever is in it is shared by its events, and how long it takes, the price in latency, is shown.
-Neither is timed cold: a job of Percept has batches that are not timed, and Flink a whole round,
-since Java's compilers take up to half of the CPU of its first ones.
+Neither is timed cold: a round of both is not, since Java's compilers take up to half of the CPU of
+Flink's first ones, and a sixth of Percept's.
 
     python -m benchmarks.peers.cep --rounds 3
     python -m benchmarks.peers.cep --workloads A1 D2 --rows 400000
@@ -168,6 +168,7 @@ def compare(
         with Flink(options.flink, sources, build) as flink:
             for _ in range(options.warm_up):
                 on_flink(flink, events)
+                on_percept(spark, workload, files, options.rows)
             rounds = [
                 (
                     on_flink(flink, events),
@@ -231,7 +232,7 @@ def main() -> None:
         type=int,
         default=1,
         metavar="ROUNDS",
-        help="rounds of Flink that are not timed; 0 where one takes minutes",
+        help="rounds that are not timed; 0 where one takes minutes",
     )
     parser.add_argument("--record", type=Path, help="a file of JSON lines, for the plots")
     parser.add_argument("--flink", type=Path, default=CACHE, help="where Flink is kept")

@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 from processor_runtime.secret_names import SENSITIVE_NAME
 from processor_runtime.spark.checkpoint_files import LOCAL_FILES
 from processor_runtime.spark.java_options import java_options
+from processor_runtime.spark.worker_memory import memory_settings
 
 _log = logging.getLogger("percept.job")
 _PACKAGES: Final = ("percept", "cep", "contract", "discoverers", "processor_runtime")
@@ -37,6 +38,8 @@ _SETTINGS: Final[Mapping[str, str]] = {
     # A batch matches all that it has read; another one without events would find nothing more.
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    # Events go from stage to stage as blocks that are compressed already.
+    "spark.shuffle.compress": "false",
     # Rows of output are kept until all outputs have them, for which they need not be compressed.
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
     # Java's serializer remembers what goes from memory to disk until so many objects have: of parts
@@ -83,7 +86,12 @@ def job_session(name: str, settings: Mapping[str, str]) -> SparkSession:
             [str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
         )
     builder = SparkSession.builder.appName(name)
-    defaults = {**_SETTINGS, **java_options(settings, os.environ), "spark.pyspark.python": python}
+    defaults = {
+        **_SETTINGS,
+        **memory_settings(os.environ),
+        **java_options(settings, os.environ),
+        "spark.pyspark.python": python,
+    }
     for key, value in {**defaults, **settings}.items():
         builder = builder.config(key, value)
     if "spark.master" not in settings and "SPARK_ENV_LOADED" not in os.environ:

@@ -26,6 +26,7 @@ from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.rules.rule_set import RuleSet, compile_rules
 from processor_runtime.schedule.batch_clock import BatchClock
 from processor_runtime.schedule.timeline_document import read_timeline
+from processor_runtime.spark.worker_memory import keep_freed
 from processor_runtime.watch.code_watch import WATCH
 from processor_runtime.watch.worker_limits import WorkerLimits
 
@@ -117,6 +118,7 @@ def _pinned() -> PinnedBatch:
 @cache
 def _watch(limits: WorkerLimits) -> None:
     """Watch over this process, once: Spark tells the driver what is in its file when it dies."""
+    keep_freed(limits.memory_bytes)
     directory = os.environ.get(_FILES_OF_WORKERS)
     path = None if directory is None else Path(directory, str(os.getpid()))
     WATCH.start(path, limits)

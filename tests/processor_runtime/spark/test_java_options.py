@@ -1,4 +1,7 @@
-"""The options of Spark's Java process: the parallel collector, unless somebody chooses one."""
+"""The options of Spark's Java process: the parallel collector, unless somebody chooses one.
+
+What the workers of such a session have in their environment is looked at here, too.
+"""
 
 import json
 import os
@@ -14,13 +17,17 @@ PARALLEL = {"spark.driver.defaultJavaOptions": "-XX:+UseParallelGC"}
 CHOSEN = "-Xmx2g -XX:+UseZGC"
 STARTED = """
 import json
+import os
 from processor_runtime.spark.session import job_session
 spark = job_session("test", {"spark.master": "local[1]", "spark.ui.retainedJobs": "7"})
 management = spark._jvm.java.lang.management.ManagementFactory
 names = [bean.getName() for bean in management.getGarbageCollectorMXBeans()]
 conf = spark.sparkContext.getConf()
 kept = [conf.get(f"spark.ui.retained{what}") for what in ("Jobs", "Stages", "Tasks")]
-print(json.dumps([names, kept]))
+wanted = ("GLIBC_TUNABLES", "POLARS_THP", "ARROW_DEFAULT_MEMORY_POOL", "_RJEM_MALLOC_CONF")
+variables = lambda _: [os.environ.get(name) for name in wanted]
+of_worker = spark.sparkContext.parallelize([0], 1).map(variables).first()
+print(json.dumps([names, kept, of_worker]))
 spark.stop()
 """
 
@@ -99,6 +106,8 @@ def test_spark_starts_with_one_java_options(
         text=True,
         check=True,
     )
-    found, kept = json.loads(answer.stdout.splitlines()[-1])
+    found, kept, of_worker = json.loads(answer.stdout.splitlines()[-1])
     assert sorted(found) == names
     assert kept == ["7", "100", "1000"]  # the job file's word goes before Percept's
+    assert of_worker[:3] == ["glibc.malloc.hugetlb=1", "1", "system"]
+    assert of_worker[3].endswith("dirty_decay_ms:60000")
