@@ -188,8 +188,12 @@ class PredicateIndex:
             for word in words.unique().to_list()
         }
         concerned = pl.Series(sorted(word for word in kinds if kinds[word]), dtype=pl.UInt64)
-        rows = words.is_in(concerned.implode()).arg_true()
-        numbers = np.searchsorted(concerned.to_numpy(), words[rows].to_numpy())
+        if len(concerned) == len(kinds):
+            rows = pl.int_range(len(words), dtype=pl.UInt32, eager=True)
+        else:
+            rows = words.is_in(concerned.implode()).arg_true()
+            words = words[rows]
+        numbers = np.searchsorted(concerned.to_numpy(), words.to_numpy())
         return rows, [kinds[word] for word in concerned.to_list()], numbers.astype(np.int64)
 
     def _classify_by_hits(

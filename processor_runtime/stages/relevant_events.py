@@ -103,7 +103,7 @@ def _evaluated(
     rows, kinds, kind_numbers = group.compiled.index.classify(
         frame, partial(group.kind, phase), without
     )
-    relevant = frame[rows]
+    relevant = frame if len(rows) == len(frame) else frame[rows]
     keys = group.compiled.keys(relevant)
     concerning = [kind for kind in kinds if kind is not None]  # all are
     times = relevant.get_column(TIME)
