@@ -111,7 +111,7 @@ def test_events_that_come_in_order_or_not_are_as_if_sorted(data: st.DataObject) 
     rows = data.draw(st.lists(st.tuples(st.integers(0, 3), value, value), min_size=1, max_size=6))
     if data.draw(st.booleans()):
         rows.sort(key=lambda row: row[0])
-    order_by = data.draw(st.sampled_from([[], ["x"], ["x", "y"]]))
+    order_by = data.draw(st.sampled_from([[], ["x"], ["x", "y"], ["x", "x"]]))
     schema = {TIME: pl.Int64(), "x": data_type, "y": data_type}
     frame = pl.DataFrame(rows, schema, orient="row").with_row_index("number")
     frame = frame.select(TIME, "x", "y", "number")
