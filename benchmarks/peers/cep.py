@@ -166,16 +166,14 @@ def compare(
         for number, file in enumerate(in_turn):
             file.write_csv(events / f"{number:05}.csv", include_header=False)
         with Flink(options.flink, sources, build) as flink:
-            for _ in range(options.warm_up):
-                on_flink(flink, events)
-                on_percept(spark, workload, files, options.rows)
-            rounds = [
+            every_round = [
                 (
                     on_flink(flink, events),
                     on_percept(spark, workload, files, options.rows),
                 )
-                for _ in range(options.rounds)
+                for _ in range(options.warm_up + options.rounds)
             ]
+    rounds = every_round[options.warm_up :]
     jobs = [job for _flink, job in rounds]
     report(name, workload, files.events_of_flink(), [(each, job.measured) for each, job in rounds])
     seconds, floor = (

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 import numpy as np
-import polars as pl
 
 from cep.compiling import MOST_BITS, Ints
 from cep.expression import EvaluationError
@@ -23,6 +22,7 @@ from cep.matching.keyed import KeyedMatcher
 from cep.matching.residual_columns import ResidualColumns
 from cep.matching.shape_events import Concerning, ShapeEvents
 from cep.matching.shapes import EventKind, Shape
+from cep.nfa.chains import EventsByNumber
 from cep.nfa.machine import Machine
 from cep.nfa.runs import KeyRuns
 from cep.nfa.step_counts import StepCounts
@@ -120,7 +120,7 @@ class CompiledShapes:
             runs.scheduled = None if state is None else state.scheduled
             shape.keys[key] = runs
             self._matcher.settle(shape, key, runs)
-        chains = Chains(walked.keys.cells, known)
+        chains = Chains(walked.keys.cells, EventsByNumber(events.frame, known.held_at))
         return in_order(shape, events, (events.keys, concerning.keys), chains, walked.found)
 
 
@@ -174,16 +174,9 @@ class _KnownEvents:
     def count(self) -> int:
         return len(self.events) + len(self.held)
 
-    @property
-    def first_held(self) -> int:
-        """How many are new."""
-        return len(self.events)
-
-    def at(self, numbers: Ints) -> tuple[pl.DataFrame, list[tuple[Any, ...]]]:
-        """Return new events and those that keys have held; numbers are ascending."""
-        new = int(np.searchsorted(numbers, len(self.events)))
-        held = (numbers[new:] - len(self.events)).tolist()
-        return self.events.frame[numbers[:new]], [tuple(self.held[place]) for place in held]
+    def held_at(self, numbers: Ints) -> list[list[Any]]:
+        """Return some of those that keys have held, which begin with 0."""
+        return [self.held[number] for number in numbers.tolist()]
 
     def lists(self, numbers: Ints) -> list[list[Any]]:
         """Return events as lists, as they are written; numbers are in any order."""

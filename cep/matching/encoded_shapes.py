@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from cep.compiling import Ints
@@ -31,6 +30,7 @@ from cep.matching.found_columns import FoundColumns
 from cep.matching.keyed import KeyedMatcher
 from cep.matching.shape_events import Concerning, NumberedKinds, ShapeEvents
 from cep.matching.shapes import EventKind, Selection, Shape
+from cep.nfa.chains import EventsByNumber
 from cep.nfa.codec import pack_values, unpack_values
 from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel.arrays import KeyEvents, Walked
@@ -227,7 +227,7 @@ class _Batch:
         new = packed_events(self.events.events_at(kept.events[is_new]))
         spans[is_new, 1:] = spans_of(new)
         payloads, begins = payloads_of(walked.keys, kept, self.held.data, new, spans)
-        chains = Chains(walked.keys.cells, _Events(self.events, held))
+        chains = Chains(walked.keys.cells, EventsByNumber(self.events.frame, held.at))
         return _WalkedShape(compiled, keys, walked, chains, payloads, begins)
 
 
@@ -251,25 +251,6 @@ class _HeldEvents:
         packed = list_of(np.frombuffer(self.written, np.uint8), spans)
         events: list[list[Any]] = unpack_values(packed.tobytes())
         return events
-
-
-@dataclass(frozen=True, slots=True)
-class _Events:
-    """The events of the batch by number, and after them those that keys have held."""
-
-    new: EventColumns[EventKind]
-    held: _HeldEvents
-
-    @property
-    def first_held(self) -> int:
-        """How many are new."""
-        return len(self.new)
-
-    def at(self, numbers: Ints) -> tuple[pl.DataFrame, list[tuple[Any, ...]]]:
-        """Return new events and those that keys have held; numbers are ascending."""
-        new = int(np.searchsorted(numbers, len(self.new)))
-        of_keys = self.held.at(numbers[new:] - len(self.new))
-        return self.new.frame[numbers[:new]], [tuple(event) for event in of_keys]
 
 
 def packed_events(events: Sequence[tuple[Any, ...]]) -> Bytes:

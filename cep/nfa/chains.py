@@ -8,7 +8,7 @@ Source: `cep.nfa.runs`, whose linked cells it stands for.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -18,18 +18,25 @@ from cep.nfa.runs import Cell
 
 _MOST_APART: Final = 16
 """To sort a number takes as long as to look at some so many places."""
-_AFTER_ALL: Final = 2**62
 
 
-class EventsByNumber(Protocol):
-    """The events behind finds: those that came with the call, then those that keys have held."""
+@dataclass(frozen=True, slots=True)
+class EventsByNumber:
+    """The events behind finds.
 
-    @property
-    def first_held(self) -> int:
-        """The number of the first that a key has held; no event that is new has it."""
+    Args:
+        new: those that came with the call, by number.
+        held_at: from numbers to those that keys have held, which begin with 0 behind the new ones.
+    """
 
-    def at(self, numbers: Ints) -> tuple[pl.DataFrame, Sequence[tuple[Any, ...]]]:
+    new: pl.DataFrame
+    held_at: Callable[[Ints], list[list[Any]]]
+
+    def at(self, numbers: Ints) -> tuple[pl.DataFrame, list[tuple[Any, ...]]]:
         """Return events by numbers, ascending and each once: the new ones, then the held ones."""
+        first_held = int(np.searchsorted(numbers, len(self.new)))
+        held = self.held_at(numbers[first_held:] - len(self.new))
+        return self.new[numbers[:first_held]], [tuple(event) for event in held]
 
 
 def ranked(numbers: Ints) -> tuple[Ints, Ints]:
@@ -37,8 +44,10 @@ def ranked(numbers: Ints) -> tuple[Ints, Ints]:
 
     As `numpy.unique`, which sorts; numbers of events that found something lie close together.
     """
-    first = int(numbers.min(initial=_AFTER_ALL))
-    span = int(numbers.max(initial=first)) - first + 1
+    if not len(numbers):
+        return numbers, numbers
+    first = int(numbers.min())
+    span = int(numbers.max()) - first + 1
     if span > _MOST_APART * len(numbers):
         return np.unique(numbers, return_inverse=True)
     is_there = np.zeros(span, np.bool_)

@@ -12,7 +12,6 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from cep.compiling import Ints
 from cep.matching.event_columns import frame_of
@@ -109,30 +108,23 @@ def event_table(
     Raises:
         NoJson: a value is not of the type of its column, so that events go one by one.
     """
-    numbers = np.concatenate([each.events[_is_new(each)] for each in chained])
-    different, of_new = ranked(numbers)
-    new, _ = chained[0].by_number.at(different)
-    places: list[Ints] = []
-    held: list[tuple[Any, ...]] = []
-    begin = 0
-    for each in chained:
-        is_new = _is_new(each)
+    new = chained[0].by_number.new
+    is_new = [each.events < len(new) for each in chained]
+    parts = [*zip(chained, is_new, strict=True)]
+    different, of_new = ranked(np.concatenate([each.events[are_new] for each, are_new in parts]))
+    places = []
+    held: list[list[Any]] = []
+    for each, are_new in parts:
         of_part = np.empty(len(each.events), np.int64)
-        end = begin + int(np.count_nonzero(is_new))
-        of_part[is_new] = of_new[begin:end]
-        begin = end
-        of_keys, of_part[~is_new] = ranked(each.events[~is_new])
-        of_part[~is_new] += len(different) + len(held)
-        held += each.by_number.at(of_keys)[1]
+        of_part[are_new], of_new = np.split(of_new, [np.count_nonzero(are_new)])
+        of_keys, of_held = ranked(each.events[~are_new] - len(new))
+        of_part[~are_new] = len(different) + len(held) + of_held
+        held += each.by_number.held_at(of_keys)
         places.append(of_part)
-    frame = new
+    frame = new[different]
     if held:
         try:
-            frame = pl.concat([new, frame_of(held, new.schema, list(new.schema))])
+            frame = pl.concat([frame, frame_of(held, new.schema, list(new.schema))])
         except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
             raise NoJson(f"events cannot be put in columns: {error}") from None
     return EventTable(frame, columns, [*dict.fromkeys(step_names)]), places
-
-
-def _is_new(chained: ChainColumns) -> NDArray[np.bool_]:
-    return chained.events < chained.by_number.first_held

@@ -117,7 +117,10 @@ def _pinned() -> PinnedBatch:
 
 @cache
 def _watch(limits: WorkerLimits) -> None:
-    """Watch over this process, once: Spark tells the driver what is in its file when it dies."""
+    """Watch over this process, once: Spark tells the driver what is in its file when it dies.
+
+    Of its limit a part is kept from batch to batch; see `worker_memory`.
+    """
     keep_freed(limits.memory_bytes)
     directory = os.environ.get(_FILES_OF_WORKERS)
     path = None if directory is None else Path(directory, str(os.getpid()))
