@@ -16,7 +16,8 @@ from cep.expression import EvaluationError, Schema, row_reader, told_sql
 from cep.matching.column_matcher import ColumnMatcher
 from cep.matching.event_columns import EventColumns
 from cep.matching.keyed import KeyedMatcher
-from cep.matching.predicate_index import Concerned, PredicateIndex
+from cep.matching.predicate_index import PredicateIndex
+from cep.matching.row_kinds import Concerned
 from cep.matching.shapes import Detection, EventKind
 from cep.nfa.errors import EventTimeError
 from cep.nfa.limits import Limits

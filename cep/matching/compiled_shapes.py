@@ -224,14 +224,8 @@ def in_order(
     ordered = found[np.lexsort((found[:, at.FOUND_EVENT], found[:, at.FOUND_ORDER_MS]))]
     order_ms = ordered[:, at.FOUND_ORDER_MS]
     is_of_event = ordered[:, at.FOUND_EVENT] != at.NO_EVENT
-    places = np.where(
-        is_of_event, ordered[:, at.FOUND_EVENT], np.searchsorted(events.times_ms, order_ms)
-    )
-    if len(events):
-        # Each time after the last event is a moment of its own.
-        places += np.maximum(order_ms - int(events.times_ms[-1]) - 1, 0) * ~is_of_event
-    else:
-        places = order_ms
+    places = ordered[:, at.FOUND_EVENT].copy()
+    places[~is_of_event] = _places_of_times(events.times_ms, order_ms[~is_of_event])
     return FoundColumns(
         shape,
         all_keys,
@@ -243,3 +237,11 @@ def in_order(
         2 * places + is_of_event,
         chains,
     )
+
+
+def _places_of_times(times_ms: Ints, asked_ms: Ints) -> Ints:
+    """Return where among events times are; each after the last event is a place of its own."""
+    if not len(times_ms):
+        return asked_ms
+    after_last: Ints = np.maximum(asked_ms - int(times_ms[-1]) - 1, 0)
+    return np.searchsorted(times_ms, asked_ms) + after_last

@@ -7,6 +7,7 @@ All texts are pieces of a few: an event is written once, and whatever has it tak
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from processor_runtime.rows.json_text import plain_json_text
 from processor_runtime.stages.event_table import EventTable
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Steps:
     """In which order the events of matches are written.
 
@@ -53,6 +54,11 @@ class _Steps:
             order = np.argsort(firsts[same], kind="stable")
             codes, places = codes[order], places[order]
         return cls(names, chained.begin, codes, places)
+
+    @cached_property
+    def matches(self) -> Ints:
+        """Of each event, the number of its match."""
+        return np.repeat(np.arange(len(self.begin) - 1), np.diff(self.begin))
 
     def do_begin(self) -> "tuple[Any, Any]":
         """Return whether each event is the first of its match, and whether it is of its step."""
@@ -114,7 +120,7 @@ class MatchTexts:
         # Each event has two pieces, and one more stands at the end of each match.
         count = len(steps.begin) - 1
         pieces = np.full(2 * len(steps.places) + count, end, np.int64)
-        where = 2 * np.arange(len(steps.places)) + np.repeat(np.arange(count), np.diff(steps.begin))
+        where = 2 * np.arange(len(steps.places)) + steps.matches
         pieces[where], pieces[where + 1] = before, steps.places
         begin = 2 * steps.begin + np.arange(count + 1)
         return joined(self.table.pieces(), pieces, begin)
@@ -150,7 +156,7 @@ class MatchTexts:
         if selected.step not in steps.names:
             return found
         events = np.flatnonzero(steps.codes == steps.names.index(selected.step))
-        matches = np.searchsorted(steps.begin, events, side="right") - 1
+        matches = steps.matches[events]
         if selected.is_first:
             events, matches = events[::-1], matches[::-1]
         found[matches] = steps.places[events]  # of several the last stays

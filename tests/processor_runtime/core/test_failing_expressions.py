@@ -12,7 +12,7 @@ import pytest
 from pydantic_core import from_json
 
 from cep.expression import EvaluationError, Node, Schema, compile_columnar, to_sql
-from cep.matching import predicate_index
+from cep.matching import equality_lookups, predicate_index
 from cep.matching.batch import BatchMatcher
 from cep.pattern import Pattern
 from contract.snapshot import SnapshotProcessor
@@ -69,6 +69,7 @@ def failing(
         return expression & (marked != 999)
 
     monkeypatch.setattr(predicate_index, "compile_columnar", compiled)
+    monkeypatch.setattr(equality_lookups, "compile_columnar", compiled)
     monkeypatch.setattr(key_columns, "compile_columnar", compiled)
     key_columns.key_columns.cache_clear()
     yield request.param
