@@ -6,10 +6,16 @@ key values ──key_bytes──► bytes ──key_hash──► shard (of the 
 
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cep.nfa.codec import pack_values, unpack_values
 from contract.snapshot import KEY_SHARES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Hashed = TypeVar("Hashed", int, "NDArray[Any]")
+"""A hash, or many."""
 
 
 def key_bytes(values: Sequence[Any]) -> bytes:
@@ -31,8 +37,8 @@ def key_hash(group: str, data: bytes) -> int:
     return int.from_bytes(blake2b(data, digest_size=8, key=group.encode()).digest(), "big")
 
 
-def shard_of(hashed: int, shards: int) -> int:
-    """Return the shard, from 0, of a hashed key."""
+def shard_of(hashed: Hashed, shards: int) -> Hashed:
+    """Return the shard, from 0, of a hashed key, or of each of many."""
     return (hashed >> 32) % shards
 
 

@@ -16,7 +16,6 @@ import numpy as np
 from cep.matching.event_columns import EventColumns
 from cep.matching.key_state import EncodedKey
 from cep.matching.shapes import EventKind
-from cep.nfa.codec import pack_values
 from processor_runtime.rows.key_hashing import key_values
 from processor_runtime.rules.rule_set import SelectorGroup
 from processor_runtime.stages.group_keys import GroupKeys
@@ -25,7 +24,7 @@ from processor_runtime.stages.relevant_events import RelevantEvents
 if TYPE_CHECKING:
     from cep.matching.encoded_keys import EncodedKeys
     from cep.matching.encoded_shapes import EncodedBatch
-    from processor_runtime.state.key_columns import KeyColumns, PackedKeys
+    from processor_runtime.state.key_columns import KeyColumns
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ class MatchedAtOnce:
 
     def save(self, kept: GroupKeys) -> None:
         """Write what keys hold after the batch."""
-        from processor_runtime.state.key_columns import KeptEntries  # noqa: PLC0415 - as below
+        from processor_runtime.state.key_columns import KeptEntries  # noqa: PLC0415 - numba is an extra
 
         now = self.batch.kept
         data = np.frombuffer(now.written, np.uint8)
@@ -77,8 +76,11 @@ def matched_at_once(
     encoded = group.compiled.at_once.encoded(size)
     if encoded is None:
         return None
+    # Only here, as numba is an extra, and takes half a second to import.
+    from processor_runtime.state.key_columns import packed_keys  # noqa: PLC0415
+
     events = _events(group, parts)
-    columns = kept.take_columns(_packed(events.keys), until_ms)
+    columns = kept.take_columns(packed_keys(events.keys), until_ms)
     if columns is None:
         return None
     held = _held(kept, _Keys(events.keys, columns), columns)
@@ -94,16 +96,6 @@ def _events(group: SelectorGroup, parts: Sequence[RelevantEvents]) -> EventColum
         return part.events.with_kinds(tuple(kind.transitions for kind in part.events.kinds))
     none = np.empty(0, np.int64)
     return EventColumns(group.compiled.no_events, none, (), none, [], np.zeros(1, np.int64), none)
-
-
-def _packed(keys: Sequence[tuple[Any, ...]]) -> "PackedKeys":
-    """Return keys as `key_bytes` writes each."""
-    # Only here, as numba is an extra, and takes half a second to import.
-    from cep.nfa_kernel.entry_reading import spans_of  # noqa: PLC0415
-    from processor_runtime.state.key_columns import PackedKeys  # noqa: PLC0415
-
-    data = np.frombuffer(pack_values([list(key) for key in keys]), np.uint8)
-    return PackedKeys(data, spans_of(data))
 
 
 def _held(kept: GroupKeys, keys: "_Keys", columns: "KeyColumns") -> "EncodedKeys | None":

@@ -11,11 +11,10 @@ Source: FLIP-200, "key-generating operator".
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
-from cep.bounded_cache import BoundedCache
 from cep.expression import EvaluationError, working_parts
 from processor_runtime.rows.event_block import TIME, Arrival, EventBlock, encode_events
 from processor_runtime.rows.key_hashing import key_bytes, key_hash, shard_of
@@ -23,6 +22,7 @@ from processor_runtime.rows.row_chunks import RowChunks
 from processor_runtime.rules.compiled_group import CompiledGroup
 from processor_runtime.rules.rule_set import RuleSet, SelectorGroup
 from processor_runtime.schedule.batch_clock import BatchClock
+from processor_runtime.stages.key_shards import key_shards
 from processor_runtime.stages.unusable_events import (
     FUTURE,
     MALFORMED,
@@ -33,13 +33,6 @@ from processor_runtime.stages.unusable_events import (
 
 TICK: Final = "_tick"
 """Column that is not 0 where a row is no event, but lets time go on without one."""
-
-_MOST_KEYS: Final = 200_000
-"""Of so many keys, over all groups, a process keeps the shard: some 30 MB."""
-_shards_known: BoundedCache[tuple[str, int, str, tuple[Any, ...]], int] = BoundedCache(
-    lambda asked: shard_of(key_hash(asked[0], key_bytes(asked[3])), asked[1]), _MOST_KEYS
-)
-"""By group, number of shards, types (1 and 1.0 are equal) and key, as keys come again and again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,15 +184,8 @@ class KeyStage:
             yield int(str(shard)), part.drop("_shard")
 
     def _shards(self, group: CompiledGroup, events: pl.DataFrame) -> pl.Series:
-        """Return the shard of each event, worked out once per distinct key."""
-        keys = group.keys(events)
-        distinct = keys.unique()
-        count, types = self.settings.shards, str(distinct.dtypes)
-        shards = [_shards_known[group.id, count, types, key] for key in distinct.rows()]
-        by_key = distinct.with_columns(pl.Series("_shard", shards, dtype=pl.Int32))
-        on = keys.columns
-        found = keys.join(by_key, on=on, how="left", nulls_equal=True, maintain_order="left")
-        return found.get_column("_shard")
+        """Return the shard of each event."""
+        return key_shards(group.id, group.keys(events), self.settings.shards)
 
     def _shards_of_part(
         self, group: CompiledGroup, events: pl.DataFrame, failure: EvaluationError | None

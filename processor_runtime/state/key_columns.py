@@ -8,15 +8,17 @@ bytes, and written so. They may hold their keys in another order then, which say
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from cep.compiling import Ints
+from cep.nfa.codec import pack_values
 from cep.nfa_kernel import bucket_rows as at
 from cep.nfa_kernel.blake2b import Words
 from cep.nfa_kernel.bucket_rows import BucketRows, buckets_of, places_of, rows_of
 from cep.nfa_kernel.byte_copying import Bytes
+from cep.nfa_kernel.entry_reading import spans_of
 from cep.nfa_kernel.entry_summaries import NO_DEADLINE
 from cep.nfa_kernel.key_hashes import key_hashes
 from processor_runtime.state.bucket_count import emptied_and_filled, next_count
@@ -33,6 +35,21 @@ class PackedKeys:
 
     data: Bytes
     spans: Ints
+
+
+def packed_keys(keys: Sequence[tuple[Any, ...]]) -> PackedKeys:
+    """Return keys as `key_bytes` writes each.
+
+    Raises:
+        StateEncodingError: a value is of a type that has no encoding.
+    """
+    data = np.frombuffer(pack_values([list(key) for key in keys]), np.uint8)
+    return PackedKeys(data, spans_of(data))
+
+
+def key_hashes_of(group: str, keys: PackedKeys) -> Words:
+    """Return the hashes of keys of a selector group, as `key_hash` gives them."""
+    return key_hashes(keys.data, keys.spans, np.frombuffer(group.encode(), np.uint8))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +79,7 @@ class BucketPlace:
 
     def hashes(self, keys: PackedKeys) -> Words:
         """Return the hashes of keys."""
-        secret = np.frombuffer(self.group.encode(), np.uint8)
-        return key_hashes(keys.data, keys.spans, secret)
+        return key_hashes_of(self.group, keys)
 
     def read(self, numbers: Sequence[int]) -> tuple[bytes, BucketRows]:
         """Return buckets that have keys, one after the other, and their rows.
