@@ -10,6 +10,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, field
 from functools import cache, partial
+from itertools import count
 from pathlib import Path
 from typing import Final, Protocol, cast
 from weakref import WeakValueDictionary
@@ -26,7 +27,7 @@ from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.rules.rule_set import RuleSet, compile_rules
 from processor_runtime.schedule.batch_clock import BatchClock
 from processor_runtime.schedule.timeline_document import read_timeline
-from processor_runtime.spark.worker_memory import keep_freed
+from processor_runtime.spark.worker_memory import keep_freed, pass_over_living
 from processor_runtime.watch.code_watch import WATCH
 from processor_runtime.watch.worker_limits import WorkerLimits
 
@@ -34,6 +35,8 @@ PROPERTY: Final = "percept.batch"
 """Local property of the driver thread that runs a batch; tasks of the batch see it."""
 _KEPT_RULE_SETS = 3
 _FILES_OF_WORKERS: Final = "PYTHON_FAULTHANDLER_DIR"
+_calls: Final = count()
+"""How often this process has been asked for the rules of a batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,7 @@ class PinnedRules:
         """
         del watermark_ms  # the driver has pinned it
         _watch(self.limits)
+        pass_over_living(next(_calls))
         pinned = _pinned()
         return pinned.clock, _rule_set(pinned.timeline, self.defaults)
 

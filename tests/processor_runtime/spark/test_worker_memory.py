@@ -1,15 +1,18 @@
-"""How workers ask for memory: variables that nobody else has chosen, and a heap that keeps some."""
+"""How workers ask for memory, what of it they keep, and which objects are looked at for cycles."""
 
+import gc
 import json
 import platform
 import subprocess
 import sys
+import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from processor_runtime.spark.worker_memory import memory_settings
+from processor_runtime.spark.worker_memory import memory_settings, pass_over_living
 
 MEGABYTE: Final = 1 << 20
 CHOSEN: Final = {
@@ -78,3 +81,43 @@ def test_more_than_an_eighth_of_the_limit_is_given_back() -> None:
     most, first, second = first_and_second(512 * MEGABYTE, 256 * MEGABYTE)
     assert most == 64 * MEGABYTE
     assert second > first // 2
+
+
+class Circle:
+    """Garbage that only a collection of cycles finds."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+@pytest.fixture
+def _seen_again() -> Iterator[None]:
+    """Have collections look at all objects of this process again."""
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("_seen_again")
+@pytest.mark.parametrize("call", [1, 8, 257])
+def test_collections_pass_over_what_is_there_until_they_look_at_all_again(call: int) -> None:
+    circle = Circle()
+    there = weakref.ref(circle)
+    pass_over_living(call)
+    del circle
+    gc.collect()
+    assert there() is not None
+    pass_over_living(256)
+    gc.collect()
+    assert there() is None
+
+
+@pytest.mark.usefixtures("_seen_again")
+@pytest.mark.parametrize("call", [0, 9, 255])
+def test_collections_see_what_later_calls_find(call: int) -> None:
+    pass_over_living(1)
+    circle = Circle()
+    there = weakref.ref(circle)
+    pass_over_living(call)
+    del circle
+    gc.collect()
+    assert there() is None
