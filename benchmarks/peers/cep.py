@@ -5,7 +5,8 @@ events that both got must agree. Percept writes its matches to files and commits
 every batch; Flink counts its matches and commits nothing. A batch is two files: what it costs
 whatever is in it is shared by its events, and how long it takes, the price in latency, is shown.
 Neither is timed cold: a round of both is not, since Java's compilers take up to half of the CPU of
-Flink's first ones, and a sixth of Percept's.
+Flink's first ones, and a sixth of Percept's; nor are the first full batches of each job, whose
+workers are new.
 
     python -m benchmarks.peers.cep --rounds 3
     python -m benchmarks.peers.cep --workloads A1 D2 --rows 400000
@@ -40,7 +41,9 @@ from processor_runtime.spark.job import StreamingJob
 from processor_runtime.spark.micro_batches import BatchDone
 from processor_runtime.spark.session import job_session
 
-WARM_UP_BATCHES: Final = 3
+WARM_UP_BATCHES: Final = 5
+"""So many full batches of a job are not timed."""
+_FEWEST_BATCHES: Final = 3
 TASKS: Final = 2
 """As many files has a batch, since a file is read by one task."""
 
@@ -58,13 +61,14 @@ class Files:
 
 
 def cut(workload: Workload, rows: int, batches: int) -> Files:
-    """Return the events of a workload, batch by batch.
+    """Return the events of a workload, batch by batch, with those that are not timed.
 
     More events, with "-" for every text, come after twice and three times the longest window and
     close every window of what Flink gets. The rest follows after that.
     """
-    events = workload.events(rows * batches).with_columns(pl.col("ts") + BEGIN_MS)
-    count = round(len(events) * workload.flink_share)
+    events = workload.events(rows * (WARM_UP_BATCHES + batches))
+    events = events.with_columns(pl.col("ts") + BEGIN_MS)
+    count = round(rows * batches * workload.flink_share)
     first, rest = events[:count], events[count:]
     last = first[-1:].with_columns(pl.lit("-").alias(name) for name in texts_of(workload))
     longest_ms = longest_window_ms(workload)
@@ -131,14 +135,11 @@ def on_percept(spark: SparkSession, workload: Workload, files: Files, rows: int)
 
         place.run(spark, on_batch)
         alone = floor_seconds(spark, place, len(everything))
-    full = [
-        number
-        for number in range(WARM_UP_BATCHES, len(everything))
-        if len(everything[number]) == rows
-    ]
-    seconds = median(done[number].at_seconds - done[number - 1].at_seconds for number in full)
-    of_cpu = median(done[number].cpu_seconds - done[number - 1].cpu_seconds for number in full)
-    floor = median(alone[number - 1] for number in full)
+    full = [number for number, batch in enumerate(everything) if len(batch) == rows]
+    timed = full[WARM_UP_BATCHES:]
+    seconds = median(done[number].at_seconds - done[number - 1].at_seconds for number in timed)
+    of_cpu = median(done[number].cpu_seconds - done[number - 1].cpu_seconds for number in timed)
+    floor = median(alone[number - 1] for number in timed)
     files_of_flink = files.events_of_flink() / rows
     matches = done[len(files.of_flink) - 1].matches
     measured = Measured(matches, seconds * files_of_flink, of_cpu * files_of_flink)
@@ -223,7 +224,12 @@ def main() -> None:
     parser.add_argument("--workloads", nargs="+", metavar="NAME", help="all by default")
     parser.add_argument("--data", type=Path, help="a directory with real events, for C1 to C3")
     parser.add_argument("--rows", type=int, default=1_600_000, help="events of a batch")
-    parser.add_argument("--batches", type=int, default=6)
+    parser.add_argument(
+        "--batches",
+        type=int,
+        default=6,
+        help="the more, the more events Flink gets",
+    )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument(
         "--warm-up",
@@ -241,8 +247,8 @@ def main() -> None:
         parser.error(
             f"no workloads: {', '.join(sorted(unknown))}; there are {', '.join(workloads)}"
         )
-    if options.batches < WARM_UP_BATCHES + 2:
-        parser.error(f"--batches: at least {WARM_UP_BATCHES + 2}, as the first ones are not timed")
+    if options.batches < _FEWEST_BATCHES:
+        parser.error(f"--batches: at least {_FEWEST_BATCHES}")
     while is_available() and not is_ready("cep.nfa_kernel"):
         time.sleep(1)  # a process compiles, which the first workload would be timed beside
     settings = {"spark.master": "local[2]", "spark.ui.enabled": "false"}
