@@ -73,10 +73,11 @@ def pass_over_living(call: int) -> None:
     What of these is garbage later, and in a cycle, stays until then.
 
     Args:
-        call: the number of the call in this process, from 0 on.
+        call: the number of the call in this process, from 0 on; a task may have several.
     """
     since_look = call % _CALLS_PER_LOOK
-    if not since_look:
-        gc.unfreeze()
-    elif since_look <= _CALLS_AFTER_LOOK:
+    if 0 < since_look <= _CALLS_AFTER_LOOK:
         gc.freeze()
+    elif call and not since_look:
+        gc.unfreeze()
+        gc.collect()  # now: the next call of the same task would hide all again

@@ -112,6 +112,18 @@ def test_collections_pass_over_what_is_there_until_they_look_at_all_again(call: 
 
 
 @pytest.mark.usefixtures("_seen_again")
+def test_all_is_looked_at_again_however_many_calls_a_task_has() -> None:
+    circle = Circle()
+    there = weakref.ref(circle)
+    for call in range(256):
+        pass_over_living(call)
+    del circle
+    for call in range(256, 300):
+        pass_over_living(call)
+    assert there() is None
+
+
+@pytest.mark.usefixtures("_seen_again")
 @pytest.mark.parametrize("call", [0, 9, 255])
 def test_collections_see_what_later_calls_find(call: int) -> None:
     pass_over_living(1)
