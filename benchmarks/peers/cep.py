@@ -225,10 +225,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="a directory with real events, for C1 to C3")
     parser.add_argument("--rows", type=int, default=1_600_000, help="events of a batch")
     parser.add_argument(
-        "--batches",
-        type=int,
-        default=6,
-        help="the more, the more events Flink gets",
+        "--batches", type=int, default=6, help="timed, as far as they are full; Flink gets a part"
     )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument(

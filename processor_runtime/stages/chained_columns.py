@@ -47,9 +47,10 @@ class _Steps:
         names = list(dict.fromkeys(spelled))
         codes = np.array([names.index(name) for name in spelled], np.int64)[chained.steps]
         if _come_again(chained.begin, codes):
-            matches = np.repeat(np.arange(len(chained.begin) - 1), np.diff(chained.begin))
             _, firsts, same = np.unique(
-                matches * len(names) + codes, return_index=True, return_inverse=True
+                _matches_of(chained.begin) * len(names) + codes,
+                return_index=True,
+                return_inverse=True,
             )
             order = np.argsort(firsts[same], kind="stable")
             codes, places = codes[order], places[order]
@@ -58,7 +59,7 @@ class _Steps:
     @cached_property
     def matches(self) -> Ints:
         """Of each event, the number of its match."""
-        return np.repeat(np.arange(len(self.begin) - 1), np.diff(self.begin))
+        return _matches_of(self.begin)
 
     def do_begin(self) -> "tuple[Any, Any]":
         """Return whether each event is the first of its match, and whether it is of its step."""
@@ -67,6 +68,11 @@ class _Steps:
         of_step = of_match.copy()
         of_step[1:] |= self.codes[1:] != self.codes[:-1]
         return of_match, of_step
+
+
+def _matches_of(begin: Ints) -> Ints:
+    """Return the number of the match of each event, given where those of each begin."""
+    return np.repeat(np.arange(len(begin) - 1), np.diff(begin))
 
 
 def _come_again(begin: Ints, codes: Ints) -> bool:

@@ -1,5 +1,8 @@
 """The shard of a key does not depend on which keys this process has met before."""
 
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
 import polars as pl
 import pytest
 
@@ -39,6 +42,10 @@ def test_with_more_shards_keys_move() -> None:
         pl.Series([*map(str, NUMBERS), None, "", "ü", "x" * 300]),
         pl.Series([True, None, False]),
         pl.Series([b"", b"\0", None, b"x" * 70_000]),
+        pl.Series([date(1, 1, 1), date(2026, 11, 27), None, date(9999, 12, 31)]),
+        pl.Series([datetime(2026, 11, 27, 1, 2, 3, 4), datetime(1, 1, 1), None]),  # noqa: DTZ001
+        pl.Series([datetime(2026, 11, 27, tzinfo=UTC), None]),
+        pl.Series([Decimal("-1.50"), Decimal("1234567890123456789.01"), None]),
     ],
 )
 def test_many_keys_have_the_shards_that_few_have(
