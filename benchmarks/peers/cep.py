@@ -222,7 +222,7 @@ def main() -> None:
     """Run the workloads and print the ratios."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--workloads", nargs="+", metavar="NAME", help="all by default")
-    parser.add_argument("--data", type=Path, help="a directory with real events, for C1 to C3")
+    parser.add_argument("--data", type=Path, help="a directory with real events, for those of C")
     parser.add_argument("--rows", type=int, default=1_600_000, help="events of a batch")
     parser.add_argument(
         "--batches", type=int, default=6, help="timed, as far as they are full; Flink gets a part"

@@ -115,34 +115,54 @@ def _hot_key(count: int) -> pl.DataFrame:
     return _payments(count).with_columns(user=pl.when(is_hot).then(0).otherwise("user"))
 
 
-_STRICT: Final = [
-    Pattern.begin("fail")
-    .where("action = 'fail'")
-    .times(2)
-    .consecutive()
-    .next("pay")
-    .where("action = 'pay' AND amount > 400")
-    .within("600 seconds")
-    .after_match(AfterMatchSkip.past_last_event())
-]
-_ABSENCE: Final = [
-    Pattern.begin("login")
-    .where("action = 'login'")
-    .not_followed_by("logout")
-    .where("action = 'logout'")
-    .within("20 seconds")
-]
-_ITERATIVE: Final = [
-    Pattern.begin("first")
-    .where("action = 'pay' AND amount > 100")
-    .times(2)
-    .followed_by("more")
-    .where("action = 'pay' AND amount > LAST(first.amount) AND amount > 1.2 * AVG(first.amount)")
-    .followed_by("out")
-    .where("action = 'logout'")
-    .within("600 seconds")
-    .after_match(AfterMatchSkip.past_last_event())
-]
+def _strict(count: int) -> list[KeyedRule]:
+    return _by_user(
+        [
+            Pattern.begin("fail")
+            .where("action = 'fail'")
+            .times(2 + number % 3)
+            .consecutive()
+            .next("pay")
+            .where(f"action = 'pay' AND amount > {400 - 20 * number}")
+            .within(f"{600 + 60 * number} seconds")
+            .after_match(AfterMatchSkip.past_last_event())
+            for number in range(count)
+        ]
+    )
+
+
+def _absence(count: int) -> list[KeyedRule]:
+    return _by_user(
+        [
+            Pattern.begin("login")
+            .where("action = 'login'" + f" AND amount > {25 * number}" * (number > 0))
+            .not_followed_by("logout")
+            .where("action = 'logout'")
+            .within(f"{20 + 2 * number} seconds")
+            for number in range(count)
+        ]
+    )
+
+
+def _iterative(count: int) -> list[KeyedRule]:
+    return _by_user(
+        [
+            Pattern.begin("first")
+            .where(f"action = 'pay' AND amount > {100 + 10 * number}")
+            .times(2 + number % 2)
+            .followed_by("more")
+            .where(
+                "action = 'pay' AND amount > LAST(first.amount)"
+                f" AND amount > {1.2 + number / 20} * AVG(first.amount)"
+            )
+            .followed_by("out")
+            .where("action = 'logout'")
+            .within(f"{600 + 60 * number} seconds")
+            .after_match(AfterMatchSkip.past_last_event())
+            for number in range(count)
+        ]
+    )
+
 
 SYNTHETIC: Final = {
     "A1": Workload("1 rule", PAYMENTS, _payments, _one_shape(1)),
@@ -166,9 +186,14 @@ SYNTHETIC: Final = {
         _differing_narrow(SHOPS),
         1 / 960,
     ),
-    "D1": Workload("strict contiguity", PAYMENTS, _payments, _by_user(_STRICT)),
-    "D2": Workload("absence", PAYMENTS, _payments, _by_user(_ABSENCE)),
-    "D3": Workload("conditions on earlier events", PAYMENTS, _payments, _by_user(_ITERATIVE)),
+    "D1": Workload("strict contiguity", PAYMENTS, _payments, _strict(1)),
+    "D1-10": Workload("10 of strict contiguity", PAYMENTS, _payments, _strict(10), 1 / 24),
+    "D2": Workload("absence", PAYMENTS, _payments, _absence(1)),
+    "D2-10": Workload("10 of absence", PAYMENTS, _payments, _absence(10), 1 / 24),
+    "D3": Workload("conditions on earlier events", PAYMENTS, _payments, _iterative(1)),
+    "D3-10": Workload(
+        "10 with conditions on earlier events", PAYMENTS, _payments, _iterative(10), 1 / 24
+    ),
     "E": Workload(
         "1 rule, events up to 5 s late", PAYMENTS, _out_of_order, _one_shape(1), delay_ms=5_000
     ),
