@@ -34,6 +34,7 @@ from cep.nfa_kernel.key_arrays import loaded, written
 from cep.nfa_kernel.residual_code import residual_code
 from cep.nfa_kernel.tables import MachineTables
 from cep.nfa_kernel.walk import walk
+from cep.number_order import stable_order
 
 _LONGEST_WINDOW_MS: Final = 2**60
 """The end of a longer one might not fit 64 bits."""
@@ -221,7 +222,10 @@ def in_order(
         found: what the walk has found.
     """
     all_keys, numbers = keys
-    ordered = found[np.lexsort((found[:, at.FOUND_EVENT], found[:, at.FOUND_ORDER_MS]))]
+    # Events are in order of time; what windows that close have brought is among them by time.
+    is_closed = (found[:, at.FOUND_EVENT] == at.NO_EVENT).any()
+    of_time = (found[:, at.FOUND_ORDER_MS],) if is_closed else ()
+    ordered = found[stable_order(*of_time, found[:, at.FOUND_EVENT])]
     order_ms = ordered[:, at.FOUND_ORDER_MS]
     is_of_event = ordered[:, at.FOUND_EVENT] != at.NO_EVENT
     places = ordered[:, at.FOUND_EVENT].copy()

@@ -31,6 +31,7 @@ from cep.nfa_kernel.entry_reading import (
 )
 from cep.nfa_kernel.entry_summaries import NO_DEADLINE, Summaries, Windows, summaries_of
 from cep.nfa_kernel.entry_writing import PIECE_WIDTH, entries_of
+from cep.number_order import stable_order
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,7 @@ def kept_keys(
         rules: those of which anything is wanted.
     """
     count = len(held.keys)
-    ordered = pieces[np.lexsort((pieces[:, 1], pieces[:, 0]))].reshape(-1, PIECE_WIDTH)
+    ordered = pieces[stable_order(pieces[:, 0], pieces[:, 1])].reshape(-1, PIECE_WIDTH)
     data, begins, parts = entries_of(np.ascontiguousarray(ordered), count, held.data, new)
     summaries = of.of(data, parts, count, rules)
     return KeptKeys(held.keys, data.tobytes(), begins, summaries) if summaries.could else None

@@ -8,16 +8,13 @@ Source: `cep.nfa.runs`, whose linked cells it stands for.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from cep.compiling import Ints
 from cep.nfa.runs import Cell
-
-_MOST_APART: Final = 16
-"""To sort a number takes as long as to look at some so many places."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,23 +34,6 @@ class EventsByNumber:
         first_held = int(np.searchsorted(numbers, len(self.new)))
         held = self.held_at(numbers[first_held:] - len(self.new))
         return self.new[numbers[:first_held]], [tuple(event) for event in held]
-
-
-def ranked(numbers: Ints) -> tuple[Ints, Ints]:
-    """Return the different ones of some numbers, ascending, and of each its place among them.
-
-    As `numpy.unique`, which sorts; numbers of events that found something lie close together.
-    """
-    if not len(numbers):
-        return numbers, numbers
-    first = int(numbers.min())
-    span = int(numbers.max()) - first + 1
-    if span > _MOST_APART * len(numbers):
-        return np.unique(numbers, return_inverse=True)
-    is_there = np.zeros(span, np.bool_)
-    is_there[numbers - first] = True
-    places = np.cumsum(is_there) - 1
-    return first + np.flatnonzero(is_there), places[numbers - first]
 
 
 class ChainColumns(NamedTuple):

@@ -8,8 +8,9 @@ from typing import Final
 import numpy as np
 
 from cep.compiling import Ints, compiled, in_one_piece
-from cep.nfa.chains import ChainBlock, ChainColumns, EventsByNumber, FoundChains, ranked
+from cep.nfa.chains import ChainBlock, ChainColumns, EventsByNumber, FoundChains
 from cep.nfa_kernel import arrays as at
+from cep.number_order import ranked
 
 _AT_ONCE: Final = 200_000
 """So many events of finds are laid out at a time as objects, of one find all."""

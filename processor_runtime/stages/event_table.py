@@ -15,7 +15,8 @@ import pyarrow as pa
 
 from cep.compiling import Ints
 from cep.matching.event_columns import frame_of
-from cep.nfa.chains import ChainColumns, ranked
+from cep.nfa.chains import ChainColumns
+from cep.number_order import ranked
 from processor_runtime.rows.arrow_texts import series_texts, texts
 from processor_runtime.rows.event_texts import value_texts
 from processor_runtime.rows.json_text import NoJson, plain_json_text

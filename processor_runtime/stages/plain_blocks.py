@@ -21,6 +21,7 @@ from processor_runtime.stages.match_rows import MatchRows
 from processor_runtime.stages.plain_finds import PlainFinds
 from processor_runtime.stages.planned_finds import (
     PlainColumns,
+    key_texts,
     match_texts,
     plain_columns,
     row_plan,
@@ -95,8 +96,9 @@ class PlainBlocks:
         if written is None:
             return None
         plans = []
-        for place, plain, matches in zip(of_shape, finds, written, strict=True):
-            plan = row_plan(plain, matches, place * _RANKS_OF_SHAPE)
+        parts = zip(of_shape, finds, key_texts(finds), written, strict=True)
+        for place, plain, keys, matches in parts:
+            plan = row_plan(plain, keys, matches, place * _RANKS_OF_SHAPE)
             if plan is None:
                 return None
             plans.append(plan)

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from cep.compiling import Ints
 from cep.matching.found_columns import FoundColumns
-from cep.nfa.chains import ranked
+from cep.number_order import ranked
 from cep.processor import SelectExpressions
 from processor_runtime.rows.arrow_texts import texts
 from processor_runtime.rows.json_text import list_texts
@@ -52,6 +52,21 @@ class PlainColumns:
         for place, rule in enumerate(self.rules):
             finds = np.flatnonzero(self.of_rule == place)
             yield rule, len(finds), int(self.found.times_ms[self.numbers[finds[-1]]])
+
+
+@dataclass(frozen=True, slots=True)
+class KeyTexts:
+    """The different keys of some finds, and which of them each find is of.
+
+    Args:
+        written: keys as JSON.
+        spelled: `repr` of that.
+        places: of each find the place of its key.
+    """
+
+    written: pa.StringArray
+    spelled: pa.StringArray
+    places: Ints
 
 
 def plain_columns(
@@ -101,11 +116,29 @@ def match_texts(finds: Sequence[PlainColumns], columns: Sequence[str]) -> list[M
     return [MatchTexts(of, where, each.step_names, table) for of, where, each in parts]
 
 
-def row_plan(plain: PlainColumns, written: MatchTexts, first_rank: int) -> RowPlan | None:
+def key_texts(finds: Sequence[PlainColumns]) -> list[KeyTexts]:
+    """Return the keys of each of some finds of one call; texts are made once for all of them.
+
+    Raises:
+        NoJson: there is something in them that JSON has no form for.
+    """
+    numbers = [each.found.key_numbers for each in finds]
+    different, places = ranked(np.concatenate(numbers))
+    keys = finds[0].found.keys
+    written = list_texts([keys[number] for number in different.tolist()])
+    as_json, spelled = texts(written), texts([*map(repr, written)])
+    ends = np.cumsum([len(each) for each in numbers])
+    return [KeyTexts(as_json, spelled, of) for of in np.split(places, ends[:-1])]
+
+
+def row_plan(
+    plain: PlainColumns, keys: KeyTexts, written: MatchTexts, first_rank: int
+) -> RowPlan | None:
     """Return the rows of finds; `None` if something in them needs a closer look.
 
     Args:
         plain: the finds.
+        keys: their keys.
         written: writes them.
         first_rank: where their ranks begin.
 
@@ -120,7 +153,7 @@ def row_plan(plain: PlainColumns, written: MatchTexts, first_rank: int) -> RowPl
     outputs, of_select = selected
     plan = RowPlan(
         _finders(plain.rules),
-        _matches(found, written),
+        _matches(found, keys, written),
         outputs,
         plain.of_rule,
         plain.numbers,
@@ -140,14 +173,12 @@ def _finders(rules: Sequence[PlainRule]) -> Finders:
     )
 
 
-def _matches(found: FoundColumns, written: MatchTexts) -> Matches:
-    different, of_key = ranked(found.key_numbers)
-    keys = list_texts([found.keys[number] for number in different.tolist()])
-    places = pa.array(of_key)
+def _matches(found: FoundColumns, keys: KeyTexts, written: MatchTexts) -> Matches:
+    places = pa.array(keys.places)
     return Matches(
         found.moments,
-        texts(keys).take(places),
-        texts([*map(repr, keys)]).take(places),
+        keys.written.take(places),
+        keys.spelled.take(places),
         written.start_ms(),
         found.times_ms,
         written.events(),

@@ -21,6 +21,7 @@ from cep.nfa_kernel.byte_copying import Bytes
 from cep.nfa_kernel.entry_reading import spans_of
 from cep.nfa_kernel.entry_summaries import NO_DEADLINE
 from cep.nfa_kernel.key_hashes import key_hashes
+from cep.number_order import stable_order
 from processor_runtime.state.bucket_count import emptied_and_filled, next_count
 from processor_runtime.state.bucket_index import NEVER, BucketIndex, Flags
 from processor_runtime.state.key_bucket import bucket_name, content_of, parts_of, stored, written
@@ -216,7 +217,7 @@ class KeyColumns:
     def _write(self, rows: Ints, is_changed: Flags, entries: Bytes) -> None:
         state, index = self.place.state, self.place.index
         rows = rows[is_changed[rows[:, at.ROW_BUCKET]]]
-        rows = rows[np.argsort(rows[:, at.ROW_BUCKET], kind="stable")]
+        rows = rows[stable_order(rows[:, at.ROW_BUCKET])]
         numbers, first = np.unique(rows[:, at.ROW_BUCKET], return_index=True)
         bounds = np.append(first, len(rows)).astype(np.int64)
         is_changed[numbers] = False
