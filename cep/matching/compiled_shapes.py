@@ -225,7 +225,7 @@ def in_order(
     # Events are in order of time; what windows that close have brought is among them by time.
     is_closed = (found[:, at.FOUND_EVENT] == at.NO_EVENT).any()
     of_time = (found[:, at.FOUND_ORDER_MS],) if is_closed else ()
-    ordered = found[stable_order(*of_time, found[:, at.FOUND_EVENT])]
+    ordered = found.take(stable_order(*of_time, found[:, at.FOUND_EVENT]), axis=0)
     order_ms = ordered[:, at.FOUND_ORDER_MS]
     is_of_event = ordered[:, at.FOUND_EVENT] != at.NO_EVENT
     places = ordered[:, at.FOUND_EVENT].copy()

@@ -16,8 +16,7 @@ import pyarrow as pa
 from cep.compiling import Ints
 from cep.nfa.chains import ChainColumns
 from cep.processor import SelectedField
-from processor_runtime.rows.arrow_texts import joined, texts
-from processor_runtime.rows.json_text import plain_json_text
+from processor_runtime.rows.arrow_texts import joined
 from processor_runtime.stages.event_table import EventTable
 
 
@@ -139,21 +138,15 @@ class MatchTexts:
             TooLarge: they are.
         """
         count = len(self._steps.begin) - 1
-        tables, pieces, size = [], [], 0
-        for number, each in enumerate(fields):
-            sign = f"{',' if number else '{'}{plain_json_text(each.name)}:"
-            table = pa.concat_arrays([self.table.values(each.column), texts([sign, "null"])])
+        table, begins = self.table.selection(tuple((each.name, each.column) for each in fields))
+        pieces = []
+        for each, begin, end in zip(fields, begins, begins[1:], strict=False):
             places = self._places_of(each)
-            pieces += [
-                np.full(count, size + len(table) - 2),
-                size + np.where(places < 0, len(table) - 1, places),
-            ]
-            tables.append(table)
-            size += len(table)
-        tables.append(texts(["}" if fields else "{}"]))
-        pieces.append(np.full(count, size))
-        begin = np.arange(count + 1) * len(pieces)
-        return joined(pa.concat_arrays(tables), np.stack(pieces, axis=1).ravel(), begin)
+            sign, null = end - 2, end - 1
+            pieces += [np.full(count, sign), np.where(places < 0, null, begin + places)]
+        pieces.append(np.full(count, begins[-1]))
+        begin_of_match = np.arange(count + 1) * len(pieces)
+        return joined(table, np.stack(pieces, axis=1).ravel(), begin_of_match)
 
     def _places_of(self, selected: SelectedField) -> Ints:
         """Return the place of the event of each match that a field is of; -1 if it has none."""

@@ -25,6 +25,9 @@ from processor_runtime.stages.chained_events import DifferentEvents
 _BETWEEN: Final = ","
 _END: Final = "]}"
 
+_Selection = tuple[tuple[str, str], ...]
+"""Names in an output, and the column of each."""
+
 
 @dataclass(slots=True)
 class EventTable:
@@ -42,6 +45,7 @@ class EventTable:
     _listed: DifferentEvents | None = None
     _pieces: pa.StringArray | None = None
     _values: dict[str, pa.StringArray] = field(default_factory=dict)
+    _selections: dict[_Selection, tuple[pa.StringArray, list[int]]] = field(default_factory=dict)
 
     @property
     def times_ms(self) -> Ints:
@@ -94,6 +98,26 @@ class EventTable:
             values = self.frame.to_series(1 + self.columns.index(column))
             self._values[column] = series_texts(value_texts(values))
         return self._values[column]
+
+    def selection(self, fields: _Selection) -> tuple[pa.StringArray, list[int]]:
+        """Return what objects with some values of events are made of; the same for all shapes.
+
+        Of each field the values of its column, then what stands before any of them, and NULL; at
+        the end of all, how an object ends. And where each of these begins.
+
+        Raises:
+            NoJson: there is something in them that JSON has no form for.
+            TooLarge: they are.
+        """
+        if fields not in self._selections:
+            tables = []
+            for number, (name, column) in enumerate(fields):
+                sign = f"{',' if number else '{'}{plain_json_text(name)}:"
+                tables += [self.values(column), texts([sign, "null"])]
+            begins = np.cumsum([0, *map(len, tables)])[::2].tolist()
+            end = texts(["}" if fields else "{}"])
+            self._selections[fields] = pa.concat_arrays([*tables, end]), begins
+        return self._selections[fields]
 
 
 def event_table(

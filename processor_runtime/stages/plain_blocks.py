@@ -14,14 +14,15 @@ from typing import Final
 import numpy as np
 
 from cep.matching.found_columns import FoundBlock
+from cep.number_order import ranked
 from processor_runtime.rows.arrow_texts import TooLarge
 from processor_runtime.rows.json_text import NoJson
 from processor_runtime.rows.row_columns import RowColumns, RowLines
+from processor_runtime.stages.key_texts import KeyTable, KeyTexts
 from processor_runtime.stages.match_rows import MatchRows
 from processor_runtime.stages.plain_finds import PlainFinds
 from processor_runtime.stages.planned_finds import (
     PlainColumns,
-    key_texts,
     match_texts,
     plain_columns,
     row_plan,
@@ -34,7 +35,7 @@ FEWEST_FINDS: Final = 64
 _RANKS_OF_SHAPE: Final = 1 << 40
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PlainBlocks:
     """Gives out blocks of finds of one group in one batch of one shard.
 
@@ -45,6 +46,7 @@ class PlainBlocks:
 
     finds: PlainFinds
     match_rows: MatchRows
+    _keys: KeyTable | None = None
 
     def give_out(self, block: FoundBlock) -> Iterator[RowColumns | RowLines] | None:
         """Return the rows of finds if all are matches of plain rules, else `None`.
@@ -81,7 +83,7 @@ class PlainBlocks:
     def _have_room(self, finds: Sequence[PlainColumns]) -> bool:
         """Whether rules may bring all of it, whatever keys it is of."""
         moments = np.concatenate([each.found.moments[each.numbers] for each in finds])
-        most_at_once = int(np.unique(moments, return_counts=True)[1].max())
+        most_at_once = int(np.bincount(ranked(moments)[1]).max())
         budget = self.match_rows.budget
         return all(
             budget.has_room_for(each.rule.row_limits, each.rule.id, count, most_at_once)
@@ -96,13 +98,19 @@ class PlainBlocks:
         if written is None:
             return None
         plans = []
-        parts = zip(of_shape, finds, key_texts(finds), written, strict=True)
+        parts = zip(of_shape, finds, self._key_texts(finds), written, strict=True)
         for place, plain, keys, matches in parts:
             plan = row_plan(plain, keys, matches, place * _RANKS_OF_SHAPE)
             if plan is None:
                 return None
             plans.append(plan)
         return plans
+
+    def _key_texts(self, finds: Sequence[PlainColumns]) -> list[KeyTexts]:
+        keys = finds[0].found.keys
+        if self._keys is None or self._keys.keys is not keys:
+            self._keys = KeyTable(keys)
+        return self._keys.of([each.found.key_numbers for each in finds])
 
     def _count(self, finds: Sequence[PlainColumns]) -> None:
         for plain in finds:

@@ -11,12 +11,11 @@ import pyarrow as pa
 
 from cep.compiling import Ints
 from cep.matching.found_columns import FoundColumns
-from cep.number_order import ranked
 from cep.processor import SelectExpressions
 from processor_runtime.rows.arrow_texts import texts
-from processor_runtime.rows.json_text import list_texts
 from processor_runtime.stages.chained_columns import MatchTexts, written_name
 from processor_runtime.stages.event_table import event_table
+from processor_runtime.stages.key_texts import KeyTexts
 from processor_runtime.stages.match_tables import Finders, Matches
 from processor_runtime.stages.plain_finds import PlainRule
 from processor_runtime.stages.row_plan import RowPlan
@@ -52,21 +51,6 @@ class PlainColumns:
         for place, rule in enumerate(self.rules):
             finds = np.flatnonzero(self.of_rule == place)
             yield rule, len(finds), int(self.found.times_ms[self.numbers[finds[-1]]])
-
-
-@dataclass(frozen=True, slots=True)
-class KeyTexts:
-    """The different keys of some finds, and which of them each find is of.
-
-    Args:
-        written: keys as JSON.
-        spelled: `repr` of that.
-        places: of each find the place of its key.
-    """
-
-    written: pa.StringArray
-    spelled: pa.StringArray
-    places: Ints
 
 
 def plain_columns(
@@ -114,21 +98,6 @@ def match_texts(finds: Sequence[PlainColumns], columns: Sequence[str]) -> list[M
     table, places = event_table(chained, columns, names)
     parts = zip(chained, places, finds, strict=True)
     return [MatchTexts(of, where, each.step_names, table) for of, where, each in parts]
-
-
-def key_texts(finds: Sequence[PlainColumns]) -> list[KeyTexts]:
-    """Return the keys of each of some finds of one call; texts are made once for all of them.
-
-    Raises:
-        NoJson: there is something in them that JSON has no form for.
-    """
-    numbers = [each.found.key_numbers for each in finds]
-    different, places = ranked(np.concatenate(numbers))
-    keys = finds[0].found.keys
-    written = list_texts([keys[number] for number in different.tolist()])
-    as_json, spelled = texts(written), texts([*map(repr, written)])
-    ends = np.cumsum([len(each) for each in numbers])
-    return [KeyTexts(as_json, spelled, of) for of in np.split(places, ends[:-1])]
 
 
 def row_plan(
