@@ -301,6 +301,8 @@ def edited(editor: Page, guard: Guard, dashboard: ServedDashboard) -> Page:
     dashboard.publish(processor_document(id="guessed", severity="low"))
     publish_button(editor).click()
     dialog = editor.get_by_role("dialog")
+    # It moves the buttons down when it comes, also from under a pointer that is about to click.
+    dialog.get_by_role("heading", name="What changes").wait_for()
     dialog.get_by_role("button", name="Publish").click()
     expect(dialog.get_by_role("alert")).to_contain_text("It has changed since you loaded it")
     dialog.get_by_role("button", name="Cancel").click()

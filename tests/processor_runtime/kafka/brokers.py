@@ -115,7 +115,9 @@ class Brokers:
 
     def give(self, topic: str, partition: int, *values: bytes | None, **more: Any) -> None:
         """Write records; they are there when this returns."""
-        producer = confluent_kafka.Producer({**self.settings, "linger.ms": 0, "log_level": 0})
+        # What a broker refuses is sent again, by an idempotent producer in order.
+        in_order = {"linger.ms": 0, "enable.idempotence": True}
+        producer = confluent_kafka.Producer({**self.settings, **in_order, "log_level": 0})
         for value in values:
             producer.produce(topic, value, partition=partition, **more)
         assert producer.flush(30) == 0
