@@ -9,15 +9,16 @@ What a batch is told in is its events, keys and rows by number, hundreds of thou
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-_Ints = NDArray[np.int64]
+from cep.compiling import Ints
+
 _MOST_APART: Final = 16
 """To sort a number takes as long as to look at some so many places."""
 _BITS: Final = 63
+"""Of a number that is not negative."""
 
 
-def ranked(numbers: _Ints) -> tuple[_Ints, _Ints]:
+def ranked(numbers: Ints) -> tuple[Ints, Ints]:
     """Return the different ones of some numbers, ascending, and of each its place among them.
 
     As `numpy.unique`, which sorts; numbers of events that found something lie close together.
@@ -34,7 +35,7 @@ def ranked(numbers: _Ints) -> tuple[_Ints, _Ints]:
     return first + np.flatnonzero(is_there), places[numbers - first]
 
 
-def stable_order(*columns: _Ints) -> _Ints:
+def stable_order(*columns: Ints) -> Ints:
     """Return the places of rows in ascending order; of equal ones the first comes first.
 
     As `numpy.lexsort`, but with the most important column first. Where all columns and the place

@@ -223,8 +223,8 @@ def in_order(
     """
     all_keys, numbers = keys
     # Events are in order of time; what windows that close have brought is among them by time.
-    is_closed = (found[:, at.FOUND_EVENT] == at.NO_EVENT).any()
-    of_time = (found[:, at.FOUND_ORDER_MS],) if is_closed else ()
+    has_closed = (found[:, at.FOUND_EVENT] == at.NO_EVENT).any()
+    of_time = (found[:, at.FOUND_ORDER_MS],) if has_closed else ()
     ordered = found.take(stable_order(*of_time, found[:, at.FOUND_EVENT]), axis=0)
     order_ms = ordered[:, at.FOUND_ORDER_MS]
     is_of_event = ordered[:, at.FOUND_EVENT] != at.NO_EVENT

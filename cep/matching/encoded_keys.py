@@ -56,7 +56,7 @@ class EncodedKeys:
     @cached_property
     def _by_shape(self) -> tuple[Ints, Ints]:
         """Places of parts in order of shapes, and their shapes."""
-        order = np.argsort(self.parts[:, PART_SHAPE], kind="stable")
+        order = stable_order(self.parts[:, PART_SHAPE])
         return order, self.parts[order, PART_SHAPE]
 
     def of_shape(self, number: int) -> Ints:

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from cep.compiling import Ints
 from cep.nfa.chains import ChainColumns
+from cep.number_order import stable_order
 from cep.processor import SelectedField
 from processor_runtime.rows.arrow_texts import joined
 from processor_runtime.stages.event_table import EventTable
@@ -51,7 +52,7 @@ class _Steps:
                 return_index=True,
                 return_inverse=True,
             )
-            order = np.argsort(firsts[same], kind="stable")
+            order = stable_order(firsts[same])
             codes, places = codes[order], places[order]
         return cls(names, chained.begin, codes, places)
 
