@@ -254,3 +254,32 @@ def test_chunks_of_columns_stay_small(monkeypatch: pytest.MonkeyPatch) -> None:
         sizes.clear()
         assert told(MANY, rules, RowLimits(), {"match"}, 31) == found
         assert max(sizes) == 4
+
+
+def test_parts_of_a_batch_have_keys_of_their_own() -> None:
+    """A version that begins within a batch divides it, and each part numbers its keys anew."""
+
+    def found() -> list[tuple[Any, ...]]:
+        matching = MatchSettings(wanted=frozenset({"match"}))
+        job = Pipeline(stream(), Options(shards=1, matching=matching))
+        versions = version(1, PATTERNS[0]), version(2, PATTERNS[0], from_ms=1_020)
+        job.publish(processor("p", *versions))
+        users = {1_000: "uvw", 1_020: "xwu"}
+        events = [
+            event(name, begin_ms + at, user=user)
+            for begin_ms, of_part in users.items()
+            for at, name in enumerate("ab")
+            for user in of_part
+        ]
+        rows = job.batch([*events, event("c", 2_000)])
+        return [(row.version, row.key, row.start_ms, row.end_ms, row.match_id) for row in rows]
+
+    with blocks_of(4_096) as taken:
+        in_blocks = found()
+    assert taken == [True, True]
+    assert [(number, key) for number, key, *_ in in_blocks] == [
+        *((1, f'["{user}"]') for user in "uvw"),
+        *((2, f'["{user}"]') for user in "xwu"),
+    ]
+    with blocks_of(0):
+        assert found() == in_blocks
