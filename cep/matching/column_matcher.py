@@ -67,9 +67,11 @@ class ColumnMatcher:
         first = next(others, None)
         if first is None:
             yield from blocks_of(found)
-            return
-        parts = (chain([first], others), *(one.told() for one in found))
-        yield from by_moment(heapq.merge(*parts, key=itemgetter(0)))
+        else:
+            parts = (chain([first], others), *(one.told() for one in found))
+            yield from by_moment(heapq.merge(*parts, key=itemgetter(0)))
+        if compiled is not None:
+            compiled.settle()
 
     def encoded(self, size: int) -> "EncodedShapes | None":
         """Return what takes whole batches to keys that are bytes; `None` if that cannot be done.

@@ -36,6 +36,7 @@ from cep.nfa_kernel.tables import MachineTables
 from cep.nfa_kernel.walk import walk
 from cep.number_order import stable_order
 
+_BEFORE_ALL_MS: Final = -(2**62)
 _LONGEST_WINDOW_MS: Final = 2**60
 """The end of a longer one might not fit 64 bits."""
 
@@ -50,6 +51,7 @@ class CompiledShapes:
     def __init__(self, matcher: KeyedMatcher) -> None:
         self._matcher = matcher
         self._shapes = list(filter(None, map(compiled_shape, matcher.shapes)))
+        self._unsettled: list[tuple[Shape, list[Hashable]]] = []
 
     @property
     def every(self) -> "list[CompiledShape] | None":
@@ -59,6 +61,7 @@ class CompiledShapes:
     def process(self, events: EventColumns[EventKind], fewest_events: int) -> list[FoundColumns]:
         """Move the keys of these shapes by events, to the time of the last; return what was found.
 
+        Once the matcher has come to that time, too, these keys are to be settled (`settle`).
         Shapes that fewer events concern, and those on which compiled code gave up, are left as they
         are, and are not among the results.
         """
@@ -77,6 +80,18 @@ class CompiledShapes:
                 found.append(walked)
         return found
 
+    def settle(self) -> None:
+        """See that the next windows of the keys that have moved are waited for.
+
+        Not before: an event may bring a partial match to a step whose window is over at the time of
+        that event. It closes once time has moved on.
+        """
+        for shape, keys in self._unsettled:
+            for key in keys:
+                if (runs := shape.keys.get(key)) is not None:
+                    self._matcher.settle(shape, key, runs)
+        self._unsettled.clear()
+
     def _walk(
         self,
         compiled: "CompiledShape",
@@ -88,7 +103,8 @@ class CompiledShapes:
         What keys hold goes into arrays and back, which takes as long as it takes Python to move as
         many partial matches by an event each.
         """
-        shape, machine = compiled.shape, compiled.machine
+        shape, machine, matcher = compiled.shape, compiled.machine, self._matcher
+        until_ms = int(events.times_ms[-1])
         keys = [events.keys[number] for number in concerning.keys]
         states = cast("list[KeyRuns | None]", [shape.keys.get(key) for key in keys])
         if not is_worth_it(len(concerning.events.order), states):
@@ -107,20 +123,18 @@ class CompiledShapes:
             columns,
             before.arrays,
             machine.stopped,
-            self._matcher.counted_of(shape),
-            int(events.times_ms[-1]),
+            matcher.counted_of(shape),
+            (_BEFORE_ALL_MS if matcher.time_ms is None else matcher.time_ms, until_ms),
         )
         if walked.status == at.GAVE_UP:
             return None
-        count_walk(self._matcher, compiled, walked.counts)
+        count_walk(matcher, compiled, walked.counts)
         known = _KnownEvents(events, before.events)
         after = written(walked.keys, known.lists, known.count, machine.aggregate_count)
         for key, state, runs in zip(keys, states, after, strict=True):
-            if state is None and runs.is_idle:
-                continue
-            runs.scheduled = None if state is None else state.scheduled
-            shape.keys[key] = runs
-            self._matcher.settle(shape, key, runs)
+            if state is not None or not runs.is_idle:
+                matcher.replace(shape, key, runs, until_ms)
+        self._unsettled.append((shape, keys))
         chains = Chains(walked.keys.cells, EventsByNumber(events.frame, known.held_at))
         return in_order(shape, events, (events.keys, concerning.keys), chains, walked.found)
 

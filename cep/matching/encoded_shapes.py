@@ -91,7 +91,7 @@ class EncodedShapes:
         events: EventColumns[EventKind],
         held: EncodedKeys,
         is_due: NDArray[np.bool_],
-        until_ms: int,
+        span_ms: tuple[int, int],
         rules: Selection,
     ) -> EncodedBatch | None:
         """Move keys by events, and close their windows up to a time.
@@ -100,7 +100,8 @@ class EncodedShapes:
             events: the events; their keys are the first of `held`, in the same order.
             held: what keys hold.
             is_due: of each key, whether one of its windows may close.
-            until_ms: how far time goes; no event is of a later one.
+            span_ms: how far time went in the batch before, and how far it goes now; events are of
+                times between.
             rules: those that go on; what keys hold of others is given up.
 
         Of rules that are stopped meanwhile more may have been found.
@@ -114,7 +115,7 @@ class EncodedShapes:
             return None
         by_shape = transitions_by_shape(events.kinds)
         of_shapes = ShapeEvents(events)
-        batch = _Batch(events, held, is_due, until_ms, of_shapes, self._matcher.counted_of)
+        batch = _Batch(events, held, is_due, span_ms, of_shapes, self._matcher.counted_of)
         walked: list[_WalkedShape] = []
         pieces = [_untouched(held)]
         is_touched = np.zeros(len(held.parts), np.bool_)
@@ -168,7 +169,7 @@ class _Batch:
     events: EventColumns[EventKind]
     held: EncodedKeys
     is_due: NDArray[np.bool_]
-    until_ms: int
+    span_ms: tuple[int, int]
     of_shapes: ShapeEvents
     counted_of: Callable[[Shape], int]
 
@@ -214,7 +215,7 @@ class _Batch:
             states.keys,
             compiled.machine.stopped,
             self.counted_of(compiled.shape),
-            self.until_ms,
+            self.span_ms,
         )
         if walked.status == at.GAVE_UP:
             return None

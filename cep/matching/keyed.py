@@ -234,6 +234,17 @@ class KeyedMatcher:
         shape.keys[key] = runs
         self.settle(shape, key, runs)
 
+    def replace(self, shape: Shape, key: Hashable, runs: KeyState, until_ms: int) -> None:
+        """Put what a key holds once time has come to `until_ms` in the place of what is there.
+
+        None of its windows is closed on the way there; settle the key afterwards.
+        """
+        if (there := shape.keys.get(key)) is not None:
+            if there.scheduled is not None and there.scheduled[0] <= until_ms:
+                self._deadlines.cancel(there)
+            runs.scheduled = there.scheduled
+        shape.keys[key] = runs
+
     def settle(self, shape: Shape, key: Hashable, runs: KeyState) -> None:
         """Free a key that has become idle; see that the next window of a busy one is waited for."""
         if runs.is_idle:

@@ -46,7 +46,7 @@ def compile_all() -> None:
     if before is not None:  # as it is without events
         events = KeyEvents(none, none[:0], none[:0], none[:0], 0)
         of_kinds(events, none, 0)
-        after = walk(tables, events, columns, before.arrays, 0, 0, 0)
+        after = walk(tables, events, columns, before.arrays, 0, 0, (0, 0))
         chained(after.keys.cells, none[:0], 1)
         kept = compacted(after.keys, 1)
         _compile_entries(after.keys, kept)

@@ -28,7 +28,7 @@ def walk_keys(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one 
     keys: KeyArrays,
     stopped: int,
     counted: int,
-    until_ms: int,
+    span_ms: tuple[int, int],
     room: Room,
 ) -> Written:
     """Move the keys by their events and close their windows up to a time.
@@ -41,9 +41,11 @@ def walk_keys(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one 
         keys: what the keys hold.
         stopped: the rules that start nothing any more, as bits.
         counted: the rules whose timeouts are counted, and not among what is found.
-        until_ms: how far time goes after the last event.
+        span_ms: the time up to which windows are closed already, which no event is before, and how
+            far time goes after the last event.
         room: what is written to; the status is `NO_ROOM` if it takes more.
     """
+    from_ms, until_ms = span_ms
     branch_begin, branches, successors = tables.branch_begin, tables.branches, tables.successors
     finishes, concerned, starts = tables.finished, tables.concerned, tables.starts
     states, start_state, window_ms = tables.states, tables.start_state, tables.window_ms
@@ -100,12 +102,14 @@ def walk_keys(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one 
         for place in range(run_count):
             copy_run(runs_before, begin + place, runs, place)
 
+        before_ms = from_ms
         for turn in range(begins[key], begins[key + 1] + 1):
             is_end = turn == begins[key + 1]
             time_ms = until_ms if is_end else times_ms[turn]
 
-            # Close windows up to the time.
-            while run_count:
+            # Close windows up to the time, once it has moved on.
+            has_moved_on = time_ms > before_ms
+            while run_count and has_moved_on:
                 due_ms = _AFTER_ALL
                 if has_previous_windows:
                     for place in range(run_count):
@@ -114,7 +118,7 @@ def walk_keys(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one 
                     due_ms = runs[0, at.RUN_START_MS] + window_ms
                 if due_ms > time_ms:
                     break
-                kept, finished_count, late_count = 0, 0, 0
+                kept, finished_count, late_count, first_found = 0, 0, 0, found_count
                 for place in range(run_count):
                     state = runs[place, at.RUN_STATE]
                     if _deadline_ms(runs, place, states, window_ms) > due_ms:
@@ -158,15 +162,18 @@ def walk_keys(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one 
                     found[found_count, at.FOUND_CELL] = late[place, 1]
                     found[found_count, at.FOUND_TIME_MS] = late[place, 2]
                     found[found_count, at.FOUND_IS_TIMEOUT] = 1
-                    found[found_count, at.FOUND_ORDER_MS] = due_ms
                     found[found_count, at.FOUND_EVENT] = at.NO_EVENT
                     found_count += 1
+                # What was over at the time of an event itself is told once time has moved on.
+                for number in range(first_found, found_count):
+                    found[number, at.FOUND_ORDER_MS] = max(due_ms, before_ms + 1)
                 if not run_count and not queue_count:
                     sequence, event_count = 0, 0
             if is_end:
                 break
 
             # Which partial matches the event moves.
+            before_ms = time_ms
             event, kind = order[turn], kinds[turn]
             unmoved = 0
             while unmoved < run_count:

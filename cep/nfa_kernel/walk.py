@@ -30,14 +30,14 @@ def walk(  # noqa: PLR0913, PLR0917 - as `walk_keys`
     keys: KeyArrays,
     stopped: int,
     counted: int,
-    until_ms: int,
+    span_ms: tuple[int, int],
 ) -> Walked:
     """Do what `walk_keys` does, with as much room as it takes; the status is never `NO_ROOM`."""
     most_new = min(max(_LEAST_ROOM, 2 * len(events.order)), _MOST_NEW)
     while True:
         try:
             room = _room(tables, keys, len(events.begin) - 1, most_new)
-            written = walk_keys(tables, events, columns, keys, stopped, counted, until_ms, room)
+            written = walk_keys(tables, events, columns, keys, stopped, counted, span_ms, room)
         except MemoryError:
             break
         if written.status == at.DONE:

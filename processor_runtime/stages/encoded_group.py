@@ -87,7 +87,7 @@ def matched_at_once(
     if held is None:
         return None
     is_due = columns.due(until_ms)
-    batch = encoded.process(events, held, is_due, until_ms, group.going_on(first))
+    batch = encoded.process(events, held, is_due, span_ms, group.going_on(first))
     return None if batch is None else MatchedAtOnce(batch, columns)
 
 

@@ -29,6 +29,7 @@ from cep.pattern.tree import SkipStrategy
 from tests.brute_force.strategies import event_lists, patterns
 from tests.example_count import example_count
 from tests.matching.compiled_machine import machines_of
+from tests.matching.own_event_window import OVER_AT_ITS_OWN_EVENT
 
 EXAMPLES = 60
 SCHEMA = Schema.from_ddl("ts BIGINT, user BIGINT, id BIGINT, name STRING, price DOUBLE")
@@ -137,7 +138,10 @@ def check(
     shapes = BatchMatcher(rules, schema=SCHEMA).matcher.shapes
     compilable = list(filter(None, map(compiled_shape, shapes)))
     event(f"compiled: {len(compilable)} of {len(shapes)}")
-    rows = frame(events, users)
+    check_rules(rules, frame(events, users), sizes)
+
+
+def check_rules(rules: dict[str, Pattern], rows: pl.DataFrame, sizes: Sequence[int]) -> None:
     compiled = outcome(rules, rows, sizes, "compiled")
     interpreted = outcome(rules, rows, sizes, "interpreted")
     # Windows of several keys that close at one time are told in any order.
@@ -146,6 +150,22 @@ def check(
 
 def in_order(part: Any) -> Any:
     return sorted(part, key=str) if isinstance(part, list) else part
+
+
+@pytest.mark.parametrize("sizes", [[], [4], [5], [6], [4, 1, 1]])
+@pytest.mark.parametrize("users", [[0], [0, 0, 0, 0, 0, 1], [0, 1]])
+@pytest.mark.parametrize(
+    "text", ["a1 a2 a3 b4", "a1 a2 a3 b4 a4 b4", "a1 a2 a3 b4 b4 a4 a5", "a1 a2 a3 b4 c4 b5 b9"]
+)
+def test_a_window_that_is_over_at_its_own_event_closes_once_time_has_moved_on(
+    text: str, users: list[int], sizes: list[int]
+) -> None:
+    events = [
+        {"ts": int(each[1:]), "id": number, "name": each[0], "price": 1.0}
+        for number, each in enumerate(text.split())
+    ]
+    rules = {"r": Pattern.from_document(OVER_AT_ITS_OWN_EVENT, flink_quirks=True)}
+    check_rules(rules, frame(events, users), sizes)
 
 
 SKIPS = {

@@ -18,6 +18,7 @@ from processor_runtime.state.group_header import read_header
 from processor_runtime.state.keyed_state import StateUnder
 from tests.example_count import example_count
 from tests.matching.compiled_machine import machines_of
+from tests.matching.own_event_window import OVER_AT_ITS_OWN_EVENT
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     Document,
@@ -162,6 +163,21 @@ def test_however_keys_go_the_same_is_found_and_kept(
     for kind in ("restored", "encoded"):
         with ways(kind):
             assert history(parts, rules, pauses, limits) == expected
+
+
+def test_a_window_that_is_over_at_its_own_event_closes_in_the_same_batch() -> None:
+    texts = ["a1 a2 a3 b4", "b5", "a6 a7 a8 b9 b9 a9", "b12", "a13 a14 b15 a15 b15 b16"]
+    parts = [
+        [event(each[0], 1_000 + int(each[1:]), user=user) for each in text.split() for user in "uv"]
+        for text in texts
+    ]
+    rules: list[tuple[Document, Document]] = [(OVER_AT_ITS_OWN_EVENT | {"flink_quirks": True}, {})]
+    found = []
+    for kind in ("interpreted", "restored", "encoded"):
+        with ways(kind):
+            found.append(history(parts, rules, [[False]] * len(parts), Limits()))
+    assert found[0] == found[1] == found[2]
+    assert any("timeout" in row for rows, *_ in found[0] for row in rows)
 
 
 PLAIN: list[tuple[Document, dict[str, str]]] = [
