@@ -1,9 +1,13 @@
 """Lines that workers write to files are there as a whole, or are given to Spark."""
 
+import errno
+import os
 import resource
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -11,6 +15,7 @@ from processor_runtime.rows.line_files import BatchLines, LineFiles
 from processor_runtime.rows.line_route import LineDirectory
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rows.row_columns import RowLines
+from processor_runtime.rows.uncached_writing import FEWEST_BYTES, write_all
 
 LARGE: Final = 100_000
 
@@ -62,11 +67,12 @@ def test_nothing_is_written_where_a_directory_is_not_known_to_be_the_jobs(
     assert not Path(directory.path).exists()
 
 
+@pytest.mark.parametrize("size", [2 * LARGE, 2 * FEWEST_BYTES])
 def test_what_cannot_be_written_goes_on_and_so_does_everything_after_it(
-    directory: LineDirectory,
+    directory: LineDirectory, size: int
 ) -> None:
     files = LineFiles(directory)
-    few, many = lines(10), lines(LARGE // 10)
+    few, many = lines(10), lines(size // 20)
     assert not list(files.sent(few))
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     # A full disk, too, takes the beginning of what it is given.
@@ -84,3 +90,37 @@ def test_without_a_directory_to_write_to_all_goes_on(directory: LineDirectory) -
     files, some = LineFiles(directory), lines(3)
     assert list(files.sent(some)) == [some]
     assert files.close() == {}
+
+
+@pytest.mark.parametrize("kind", ["as it is", "in parts", "not there", "older Python", "other"])
+def test_a_file_has_all_that_is_written_however_the_kernel_takes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """A kernel, or a file system, need not know how to write past the page cache."""
+    many = np.random.default_rng(1).bytes(3 * FEWEST_BYTES + 7)
+    real, taken = os.pwritev, []
+
+    def pwritev(file: int, parts: Sequence[memoryview], place: int, flags: int) -> int:
+        taken.append(place)
+        if kind == "not there":
+            raise OSError(errno.EOPNOTSUPP, "not supported")
+        if kind == "older Python":
+            raise NotImplementedError
+        if kind == "in parts" and len(taken) % 3 == 0:
+            raise InterruptedError(errno.EINTR, "in between")
+        size = 999_999 if kind == "in parts" else len(parts[0])
+        try:
+            return real(file, [parts[0][:size]], place, flags)
+        except OSError:
+            pytest.skip("the kernel, or the file system, cannot do it")
+
+    if kind == "other":
+        monkeypatch.delattr(os, "pwritev")
+    else:
+        monkeypatch.setattr(os, "pwritev", pwritev)
+    path = tmp_path / "file"
+    with path.open("xb", buffering=0) as file:
+        for part in (b"begin", many, b"\n", many, many, b"end"):
+            write_all(file, part)
+    assert path.read_bytes() == b"begin" + many + b"\n" + many + many + b"end"
+    assert taken or kind == "other"
