@@ -17,15 +17,21 @@ const AN_HOUR_MS = 3_600_000;
 const VERBS = { now: "Publish", later: "Schedule", shadow: "Start in shadow", paused: "Save paused" };
 
 /**
+ * It opens once what changes is known: what came later would move its buttons away under a hand.
  * @param {object} properties
  *   document: what is published. rule: the rule it was made from, null for a new one.
  *   proposal: the proposal that is edited, if one is.
  *   onConflict: called if the rule has been changed since.
  *   onDone: called once it is published, before the page is left.
  */
-export function Publish({ document, rule, proposal, onConflict, onDone, onClose }) {
+export function Publish(properties) {
+  const changes = useChanges((properties.proposal ?? properties.rule)?.document, properties.document);
+  if (!changes) return null;
+  return html`<${properties.proposal ? SaveProposal : PublishRule} ...${properties} changes=${changes} />`;
+}
+
+function PublishRule({ document, rule, changes, onConflict, onDone, onClose }) {
   const isPaused = rule?.state === "paused";
-  if (proposal) return html`<${SaveProposal} ...${{ document, proposal, onDone, onClose }} />`;
   const choices = whenChoices(rule, isPaused);
   const written = document.effective_from;
   const [when, setWhen] = useState(written && choices.some(([key]) => key === "later") ? "later" : choices[0][0]);
@@ -62,11 +68,11 @@ export function Publish({ document, rule, proposal, onConflict, onDone, onClose 
     ${isProposed && html`<${ApprovalsNote} stream=${document.stream} />`}
     ${when === "later" && html`<${TimeField} stream=${document.stream} label="From event time" value=${from} onInput=${setFrom} />`}
     ${rule && when === "now" && html`<${Withdrawn} rule=${rule} />`}
-    ${rule && html`<${Changed} before=${rule.document} after=${document} />`}
+    <${Changed} ...${changes} />
   <//>`;
 }
 
-function SaveProposal({ document, proposal, onDone, onClose }) {
+function SaveProposal({ document, proposal, changes, onDone, onClose }) {
   const act = async () => {
     const change = { kind: proposal.kind, document, share_percent: proposal.share_percent, comment: proposal.comment };
     await send("PUT", path`/v1/proposals/${proposal.id}`, change, { etag: `"${proposal.revision}"` });
@@ -76,24 +82,37 @@ function SaveProposal({ document, proposal, onDone, onClose }) {
   };
   return html`<${Confirm} title=${`Change proposal ${proposal.id}`} verb="Save" comment=${false} act=${act} onClose=${onClose}>
     <p>Approvals given so far must be given again, unless nothing changed.</p>
-    <${Changed} before=${proposal.document} after=${document} />
+    <${Changed} ...${changes} />
   <//>`;
 }
 
-function Changed({ before, after }) {
-  const [texts, setTexts] = useState(null);
+/** Two documents as texts to be compared, without any if that is not to be had; null until it is known. */
+function useChanges(before, after) {
+  const [texts, setTexts] = useState(before ? null : {});
   useEffect(() => {
+    if (!before) return;
     let gone = false;
-    Promise.all([readableTextOf(before), readableTextOf(after)]).then((both) => !gone && setTexts(both), toastProblem);
+    const set = (found) => !gone && setTexts(found);
+    Promise.all([readableTextOf(before), readableTextOf(after)]).then(
+      ([ofBefore, ofAfter]) => set({ before: ofBefore, after: ofAfter }),
+      (problem) => {
+        toastProblem(problem);
+        set({});
+      },
+    );
     return () => {
       gone = true;
     };
   }, []);
-  if (!texts) return null;
-  if (texts[0] === texts[1]) return html`<p class="secondary">Nothing has changed; no new version will be created.</p>`;
+  return texts;
+}
+
+function Changed({ before, after }) {
+  if (before === undefined) return null;
+  if (before === after) return html`<p class="secondary">Nothing has changed; no new version will be created.</p>`;
   return html`<div class="rollback-diff">
     <h3>What changes</h3>
-    <${TextDiff} before=${texts[0]} after=${texts[1]} />
+    <${TextDiff} before=${before} after=${after} />
   </div>`;
 }
 
