@@ -5,7 +5,7 @@ EventColumns ──► CompiledShapes ──────────────
 """
 
 import heapq
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
@@ -14,7 +14,7 @@ import numpy as np
 
 from cep.compiling import is_ready
 from cep.matching.event_columns import EventColumns, Moment, Told
-from cep.matching.found_columns import FoundBlock, blocks_of, by_moment
+from cep.matching.found_columns import FoundBlock, FoundColumns, blocks_of, by_moment
 from cep.matching.keyed import KeyedMatcher
 from cep.matching.shapes import Detection, EventKind
 
@@ -62,16 +62,25 @@ class ColumnMatcher:
         if not len(events):
             return
         compiled = self._compiled_shapes() if len(events) >= FEWEST_EVENTS else None
-        found = [] if compiled is None else compiled.process(events, FEWEST_EVENTS)
+        if compiled is None:
+            yield from self._with_others(events, [])
+            return
+        try:
+            yield from self._with_others(events, compiled.process(events, FEWEST_EVENTS))
+        finally:
+            compiled.settle()
+
+    def _with_others(
+        self, events: EventColumns[EventKind], found: Sequence[FoundColumns]
+    ) -> Iterator[list[Detection] | FoundBlock]:
+        """Move the shapes that have not moved yet; yield what they and the others have found."""
         others = self._one_by_one(events, {id(one.shape) for one in found})
         first = next(others, None)
         if first is None:
             yield from blocks_of(found)
-        else:
-            parts = (chain([first], others), *(one.told() for one in found))
-            yield from by_moment(heapq.merge(*parts, key=itemgetter(0)))
-        if compiled is not None:
-            compiled.settle()
+            return
+        parts = (chain([first], others), *(one.told() for one in found))
+        yield from by_moment(heapq.merge(*parts, key=itemgetter(0)))
 
     def encoded(self, size: int) -> "EncodedShapes | None":
         """Return what takes whole batches to keys that are bytes; `None` if that cannot be done.

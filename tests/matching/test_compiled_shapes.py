@@ -168,6 +168,19 @@ def test_a_window_that_is_over_at_its_own_event_closes_once_time_has_moved_on(
     check_rules(rules, frame(events, users), sizes)
 
 
+def test_keys_wait_for_their_windows_though_another_rule_has_failed() -> None:
+    def fails(event: tuple[Any, ...], _: Any) -> bool:
+        return bool(1 / (event[0] - 40) > 2)
+
+    waiting = Pattern.begin("a").where("name = 'a'").followed_by("b").where("name = 'b'").within(30)
+    rules = {"waiting": waiting, "failing": Pattern.begin("a").where(fails)}
+    with machines_of("compiled"):
+        matcher = BatchMatcher(rules, schema=SCHEMA, key_by=["user"])
+        with pytest.raises(MatchingError, match="division by zero"):
+            matcher.process(letters("a" * 50))
+        assert len(matcher.advance_to(10_000)) == 30  # the first 20 have timed out before
+
+
 SKIPS = {
     "no skip": AfterMatchSkip.no_skip(),
     "to next": AfterMatchSkip.to_next(),

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from processor_runtime.rows import uncached_writing
 from processor_runtime.rows.line_files import BatchLines, LineFiles
 from processor_runtime.rows.line_route import LineDirectory
 from processor_runtime.rows.output_rows import OutputRow
@@ -114,13 +115,31 @@ def test_a_file_has_all_that_is_written_however_the_kernel_takes_it(
         except OSError:
             pytest.skip("the kernel, or the file system, cannot do it")
 
-    if kind == "other":
-        monkeypatch.delattr(os, "pwritev")
-    else:
-        monkeypatch.setattr(os, "pwritev", pwritev)
+    monkeypatch.setattr(os, "pwritev", pwritev)
+    monkeypatch.setattr(uncached_writing, "_goes_past_the_cache", lambda: kind != "other")
     path = tmp_path / "file"
     with path.open("xb", buffering=0) as file:
         for part in (b"begin", many, b"\n", many, many, b"end"):
             write_all(file, part)
     assert path.read_bytes() == b"begin" + many + b"\n" + many + many + b"end"
-    assert taken or kind == "other"
+    assert bool(taken) == (kind != "other")
+
+
+@pytest.mark.parametrize(
+    ("system", "release", "does"),
+    [
+        ("linux", "6.18.44-fc-v769", True),
+        ("linux", "6.16.0", True),
+        ("linux", "10.2-next", True),
+        ("linux", "6.15.9-generic", False),
+        ("linux", "6.9", False),
+        ("linux", "", False),
+        ("darwin", "25.1.0", False),
+    ],
+)
+def test_only_a_kernel_that_loses_nothing_is_asked_to_write_past_the_cache(
+    monkeypatch: pytest.MonkeyPatch, system: str, release: str, *, does: bool
+) -> None:
+    monkeypatch.setattr("sys.platform", system)
+    monkeypatch.setattr("platform.release", lambda: release)
+    assert uncached_writing._goes_past_the_cache.__wrapped__() is does
