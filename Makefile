@@ -6,7 +6,7 @@ ARGS ?=
 # Jobs, trials and tests start many processes: with bytecode on disk each starts in a third of the time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup prepare check format test test-pages test-long test-faults docs bench bench-peers bench-peers-sql demo clean
+.PHONY: help setup prepare check format test test-pages test-long test-faults nightly docs bench bench-peers bench-peers-sql demo clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -43,22 +43,27 @@ format: setup ## Format and mend what can be mended
 
 # One more than there are processors: tests wait for processes that they have started.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
-PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
-
-test: prepare ## Tests, minutes (ARGS="-k name" for some, WORKERS=4 processes)
-	$(PYTEST) --one-spark -m "not long and not faults and not pages" $(ARGS)
-
-test-pages: setup ## Tests of the dashboard in Chromium (Debian's package chromium)
-	$(PYTEST) -m "pages and not long" tests/dashboard $(ARGS)
-
-test-long: prepare ## Long tests: older checkpoints, the demo, all vectors on Spark, more variants
-	$(PYTEST) -m long $(ARGS)
-
-# Collecting all tests takes a worker twenty seconds.
+PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
+ALONE = $(BIN)/pytest -n 0
+# Collecting all tests takes longer than collecting these.
 FAULTS := tests/faults tests/processor_runtime/resilience
 
-test-faults: prepare ## Faults: kills, a cluster, databases, disks, clients, rule sources
-	$(BIN)/pytest -m faults -n 0 $(FAULTS) $(ARGS)
+test: setup ## The tests, minutes (ARGS="-k name" for some, WORKERS=4 processes)
+	$(PYTEST) -m "not long and not faults and not pages and not nightly" $(ARGS)
+
+test-pages: setup ## Tests of the dashboard in Chromium (Debian's package chromium)
+	$(PYTEST) -m "pages and not long and not nightly" tests/dashboard $(ARGS)
+
+test-long: setup ## Long tests: the demo, whole sets of vectors on Spark, large inputs
+	$(PYTEST) -m "long and not nightly" $(ARGS)
+
+test-faults: setup ## Faults: kills, a cluster, databases, disks, clients, rule sources
+	$(ALONE) -m "faults and not nightly" $(FAULTS) $(ARGS)
+
+nightly: setup ## All tests, hours: properties on many new examples, the service on PostgreSQL, all faults
+	$(PYTEST) -m "not faults and not pages" --hypothesis-profile nightly $(ARGS)
+	$(PYTEST) -m pages tests/dashboard $(ARGS)
+	$(ALONE) -m faults $(FAULTS) $(ARGS)
 
 docs: setup ## The documentation as a site, with search, in build/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet $(ARGS)

@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from cep import Pattern, find_matches
@@ -12,10 +12,8 @@ from tests.brute_force.matcher import Trial
 from tests.brute_force.skipping import emitted_matches
 from tests.brute_force.strategies import event_lists, patterns
 from tests.brute_force.subset import OutsideSubset, flat_pattern
-from tests.example_count import example_count
 
 
-@settings(max_examples=example_count(500))
 @given(patterns(), event_lists(), st.none() | st.integers(0, 20))
 def test_engine_finds_what_brute_force_finds(
     document: dict[str, Any], events: list[dict[str, Any]], watermark_delay_ms: int | None

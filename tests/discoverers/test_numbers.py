@@ -3,13 +3,12 @@
 from itertools import pairwise
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discoverers import Snapshot, content_hash, read_snapshot, snapshot_json
 from discoverers.assembly import Reading, assemble
 from tests.discoverers.sources import ScriptedDiscoverer, actions, document, found, numbers
-from tests.example_count import example_count
 
 LATER = "2027-01-01T00:00:00Z"
 MUCH_LATER = "2028-01-01T00:00:00Z"
@@ -32,7 +31,6 @@ def histories() -> st.SearchStrategy[list[list[dict[str, Any]]]]:
     return st.lists(DOCUMENTS, min_size=1, max_size=6)
 
 
-@settings(max_examples=example_count(40))
 @given(histories())
 def test_a_number_never_stands_for_two_contents(history: list[list[dict[str, Any]]]) -> None:
     seen: dict[tuple[str, int], Any] = {}
@@ -45,7 +43,6 @@ def test_a_number_never_stands_for_two_contents(history: list[list[dict[str, Any
                 assert seen.setdefault(key, version) == version
 
 
-@settings(max_examples=example_count(40))
 @given(histories())
 def test_what_is_scheduled_later_has_the_greater_number(
     history: list[list[dict[str, Any]]],
@@ -68,7 +65,6 @@ def test_a_version_put_in_front_of_a_scheduled_one_renumbers_that() -> None:
     assert [numbers(each) for each in told] == [{"a": [1, 2]}, {"a": [3, 4]}]
 
 
-@settings(max_examples=example_count(40))
 @given(histories())
 def test_epochs_grow_exactly_when_something_changes(history: list[list[dict[str, Any]]]) -> None:
     reading: Reading | None = None
@@ -82,7 +78,6 @@ def test_epochs_grow_exactly_when_something_changes(history: list[list[dict[str,
         reading = now
 
 
-@settings(max_examples=example_count(40))
 @given(histories())
 def test_a_restart_from_the_snapshot_alone_changes_no_number(
     history: list[list[dict[str, Any]]],
@@ -96,7 +91,6 @@ def test_a_restart_from_the_snapshot_alone_changes_no_number(
         assert restarted == going_on.snapshot
 
 
-@settings(max_examples=example_count(40))
 @given(DOCUMENTS, histories())
 def test_a_content_has_one_hash_wherever_it_was_read(
     documents: list[dict[str, Any]], history: list[list[dict[str, Any]]]

@@ -2,7 +2,7 @@
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from cep.expression import (
     BOOLEAN,
@@ -16,7 +16,6 @@ from cep.expression import (
     to_sql,
 )
 from cep.expression.types import to_polars
-from tests.example_count import example_count
 from tests.expression.typed_trees import SCHEMA as ALL_TYPES
 from tests.expression.typed_trees import trees
 
@@ -111,7 +110,6 @@ def test_where_there_is_no_event_every_column_needs_a_step() -> None:
     assert (problem.message, problem.hint) == ("amount needs a step in front", "write fail.amount")
 
 
-@settings(max_examples=example_count(200))
 @given(trees())
 def test_a_tree_compiles_to_columns_exactly_if_the_check_has_no_problem(tree: Node) -> None:
     expression = Expression.parse(to_sql(tree))

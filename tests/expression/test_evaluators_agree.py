@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 import polars as pl
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 
 from cep.expression import (
     BOOLEAN,
@@ -19,7 +19,6 @@ from cep.expression import (
     to_sql,
 )
 from cep.expression.checking.resolve import with_typed_constants
-from tests.example_count import example_count
 from tests.expression.typed_trees import SCHEMA, Rows, rows, trees
 
 
@@ -36,7 +35,6 @@ def comparable(value: Any) -> Any:
     return (type(value).__name__, value)
 
 
-@settings(max_examples=example_count(300))
 @given(trees(), rows())
 def test_columnar_and_scalar_give_the_same_value(tree: Node, data: Rows) -> None:
     tree = with_typed_constants(tree, SCHEMA)
@@ -50,7 +48,6 @@ def test_columnar_and_scalar_give_the_same_value(tree: Node, data: Rows) -> None
     assert [comparable(value) for value in column.to_list()] == expected, to_sql(tree)
 
 
-@settings(max_examples=example_count(100))
 @given(trees(BOOLEAN), rows())
 def test_a_predicate_is_true_exactly_where_the_value_is(tree: Node, data: Rows) -> None:
     scalar, predicate = compile_scalar(tree), compile_predicate(tree)
@@ -58,7 +55,6 @@ def test_a_predicate_is_true_exactly_where_the_value_is(tree: Node, data: Rows) 
         assert predicate(row, ()) is (scalar(row, ()) is True), to_sql(tree)
 
 
-@settings(max_examples=example_count(100))
 @given(trees())
 def test_a_tree_written_as_text_is_parsed_to_a_tree_of_the_same_text(tree: Node) -> None:
     text = to_sql(tree)
@@ -66,7 +62,6 @@ def test_a_tree_written_as_text_is_parsed_to_a_tree_of_the_same_text(tree: Node)
     assert to_sql(resolve(Expression.parse(to_sql(once)), [])) == to_sql(once)
 
 
-@settings(max_examples=example_count(100))
 @given(trees(), rows(maximum=3))
 def test_a_tree_written_as_text_means_the_same(tree: Node, data: Rows) -> None:
     tree = with_typed_constants(tree, SCHEMA)

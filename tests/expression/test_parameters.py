@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cep.expression import (
@@ -31,7 +31,6 @@ from cep.expression.parsing.parser import Constants
 from cep.expression.rewrite import rebuilt
 from cep.expression.temporal import MAX_INTERVAL
 from cep.expression.tree import Aggregate, Field, Literal, Node, aggregates_of, walk
-from tests.example_count import example_count
 from tests.expression.typed_trees import SCHEMA, Rows, rows, trees
 
 
@@ -52,7 +51,6 @@ def parameterised(root: Node) -> tuple[str, dict[str, Literal]]:
     return text, constants
 
 
-@settings(max_examples=example_count(300))
 @given(trees())
 def test_a_parameter_is_the_constant_it_stands_for(tree: Node) -> None:
     assume(not aggregates_of(tree))
@@ -207,7 +205,6 @@ def test_every_number_and_interval_survives_being_written(
         assert (again, str(again.value)) == (Literal(value), str(value))
 
 
-@settings(max_examples=example_count(200))
 @given(
     st.lists(st.one_of(st.integers(-3, 3), st.integers(-(2**63), 2**63 - 1)), max_size=5),
     st.lists(st.text("ab'😀", max_size=2), max_size=5),

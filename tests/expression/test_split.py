@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from cep.expression import (
     BOOLEAN,
@@ -18,7 +18,6 @@ from cep.expression import (
     split,
     to_sql,
 )
-from tests.example_count import example_count
 from tests.expression.typed_trees import SCHEMA, Rows, rows, trees
 
 
@@ -34,7 +33,6 @@ def accepts(node: Node | None, event: dict[str, Any], accepted: dict[str, Any]) 
     return compile_predicate(node, slot_of=aggregates.index)(event, values)
 
 
-@settings(max_examples=example_count(200))
 @given(trees(BOOLEAN, aggregates=True), rows())
 def test_event_and_residual_together_are_the_condition(tree: Node, data: Rows) -> None:
     parts = split(tree)

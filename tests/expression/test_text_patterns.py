@@ -6,11 +6,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cep.expression.functions.text_pattern import like_pattern, regex
-from tests.example_count import example_count
 
 TEXTS = st.text("abAB_1 \n-.é😀", max_size=8)
 Draw = Callable[[st.SearchStrategy[Any]], Any]
@@ -57,7 +56,6 @@ def polars_finds(pattern: str, text: str) -> bool:
     return bool(pl.Series([text]).str.contains(pattern).item())
 
 
-@settings(max_examples=example_count(500))
 @given(_expressions(), st.lists(TEXTS, min_size=1, max_size=4))
 def test_both_engines_find_what_a_regular_expression_means(
     written: tuple[str, str], texts: list[str]
@@ -88,7 +86,6 @@ def like(pattern: str, text: str) -> bool:
 _LIKE_PARTS = ["%", "%", "_", "a", "b", "é", "😀", "\n", ".", "*", "[", r"\%", r"\_", r"\\"]
 
 
-@settings(max_examples=example_count(500))
 @given(
     st.lists(st.sampled_from(_LIKE_PARTS), max_size=7).map("".join),
     st.lists(st.text("ab%_\\é😀\n.*[", max_size=6), min_size=1, max_size=4),

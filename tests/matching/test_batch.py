@@ -7,14 +7,14 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cep import AfterMatchSkip, BatchMatcher, KeyedMatcher, Pattern, PatternError, Schema
 from cep.expression import compile_predicate
 from cep.matching.matcher_state import encode_matcher, restore_matcher
 from cep.nfa import EventTimeError
-from tests.example_count import example_count
+from tests.properties import slow_property
 
 SCHEMA = Schema.from_ddl("ts BIGINT, user STRING, name STRING, price BIGINT")
 Found = tuple[Any, ...]
@@ -105,7 +105,6 @@ def one_by_one(rules: dict[str, Pattern], rows: pl.DataFrame) -> Counter[Found]:
     return spelled(found + matcher.advance_to(10_000))
 
 
-@settings(max_examples=example_count(60))
 @given(events, st.lists(st.integers(0, 6), max_size=6))
 def test_any_split_into_batches_finds_what_single_events_find(
     rows: list[tuple[Any, ...]], sizes: list[int]
@@ -114,7 +113,6 @@ def test_any_split_into_batches_finds_what_single_events_find(
     assert in_batches(RULES, stream, sizes) == one_by_one(RULES, stream)
 
 
-@settings(max_examples=example_count(60))
 @given(events)
 def test_many_rules_together_find_what_each_finds_alone(rows: list[tuple[Any, ...]]) -> None:
     stream = frame(rows)
@@ -137,7 +135,7 @@ def narrow_rules() -> dict[str, Pattern]:
     }
 
 
-@settings(max_examples=example_count(20))
+@slow_property()
 @given(events, st.lists(st.integers(0, 6), max_size=3))
 def test_rules_looked_up_by_constant_find_what_single_events_find(
     rows: list[tuple[Any, ...]], sizes: list[int]

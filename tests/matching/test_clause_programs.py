@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cep.expression import Schema, mapping_reader
@@ -17,12 +16,10 @@ from cep.nfa.machine import Machine
 from cep.pattern import Pattern, PatternError
 from cep.row_pattern.analysis.analyse import analyse
 from cep.row_search.output import RowOutput
-from tests.example_count import example_count
 from tests.translation.both_matchers import SCHEMA, chains, clauses, events
 
 Event = dict[str, Any]
 COLUMNS: Final = Schema.from_ddl(SCHEMA)
-SLOW: Final = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 MEASURES: Final = (
     "CLASSIFIER() AS last",
     "FIRST(A.n) AS a, LAST(A.v, 1) AS b",
@@ -145,7 +142,6 @@ def check_moved(patterns: Sequence[Pattern], rows: Sequence[Event], at: int) -> 
 MANY: Final = st.lists(events(14), min_size=4, max_size=4)
 
 
-@settings(max_examples=example_count(60), deadline=None, suppress_health_check=SLOW)
 @given(pattern=rules_in_sql(clauses() | chains()), lists=MANY, is_written=st.booleans())
 def test_a_clause_that_runs_as_a_pattern(
     pattern: Pattern,
@@ -156,7 +152,6 @@ def test_a_clause_that_runs_as_a_pattern(
         check(pattern, rows, is_written=is_written)
 
 
-@settings(max_examples=example_count(40), deadline=None, suppress_health_check=SLOW)
 @given(
     patterns=st.lists(rules_in_sql(chains()), min_size=1, max_size=3),
     lists=MANY,
@@ -184,29 +179,3 @@ def test_a_key_that_holds_too_much_as_a_pattern_stops_its_rule_alone() -> None:
     assert [failure.rule for failure in run.failures] == ["many"]
     found = run.feed({"n": 62, "ts": 62, "name": "b", "v": None})
     assert [one.rule for one in found] == ["few"]
-
-
-@pytest.mark.long
-@settings(max_examples=example_count(600), deadline=None, suppress_health_check=SLOW)
-@given(pattern=rules_in_sql(clauses() | chains()), lists=MANY, is_written=st.booleans())
-def test_many_clauses_that_run_as_patterns(
-    pattern: Pattern,
-    lists: list[list[Event]],
-    is_written: bool,  # noqa: FBT001 - drawn
-) -> None:
-    for rows in lists:
-        check(pattern, rows, is_written=is_written)
-
-
-@pytest.mark.long
-@settings(max_examples=example_count(300), deadline=None, suppress_health_check=SLOW)
-@given(
-    patterns=st.lists(rules_in_sql(chains()), min_size=1, max_size=3),
-    lists=MANY,
-    at=st.integers(0, 9),
-)
-def test_many_clauses_go_on_as_patterns_from_what_their_searches_held(
-    patterns: list[Pattern], lists: list[list[Event]], at: int
-) -> None:
-    for rows in lists:
-        check_moved([*patterns, *patterns], rows, at)

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, event, given, reject, settings
+from hypothesis import event, given, reject
 from hypothesis import strategies as st
 
 from cep import AfterMatchSkip, BatchMatcher, Pattern, PatternError, Schema
@@ -19,11 +19,9 @@ from cep.matching.matcher_state import encode_matcher, restore_matcher
 from cep.nfa.errors import ConditionFailed
 from cep.nfa.written_runs import PAYLOAD_EVENTS, WrittenRuns
 from cep.pattern.tree import SkipStrategy
-from tests.example_count import example_count
 from tests.matching.compiled_machine import machines_of
 from tests.matching.test_compiled_shapes import outcome, told
 
-EXAMPLES = 100
 SCHEMA = Schema.from_ddl(
     "ts BIGINT, user BIGINT, price DOUBLE, size BIGINT, small INT, rate FLOAT, is_new BOOLEAN, "
     "shop STRING, at TIMESTAMP, day DATE, total DECIMAL(10, 2)"
@@ -145,30 +143,10 @@ random_rules = given(
 )
 
 
-@settings(
-    max_examples=example_count(EXAMPLES), suppress_health_check=list(HealthCheck), deadline=None
-)
 @random_rules
 def test_random_conditions(
     rules: dict[str, Pattern], rows: list[tuple[Any, ...]], sizes: list[int]
 ) -> None:
-    check(rules, rows, sizes)
-
-
-@pytest.mark.long
-@settings(
-    max_examples=example_count(10 * EXAMPLES),
-    suppress_health_check=list(HealthCheck),
-    deadline=None,
-)
-@random_rules
-def test_many_random_conditions(
-    rules: dict[str, Pattern], rows: list[tuple[Any, ...]], sizes: list[int]
-) -> None:
-    check(rules, rows, sizes)
-
-
-def check(rules: dict[str, Pattern], rows: list[tuple[Any, ...]], sizes: list[int]) -> None:
     (shape,) = BatchMatcher(rules, schema=SCHEMA).matcher.shapes
     event(f"compiled: {compiled_shape(shape) is not None}")
     both_are_alike(rules, frame_of(rows), sizes)

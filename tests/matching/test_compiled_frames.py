@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, event, given, reject, settings
+from hypothesis import event, given, reject
 from hypothesis import strategies as st
 
 from cep.expression import Schema
@@ -24,12 +24,10 @@ from cep.row_kernel.walk import search
 from cep.row_pattern.analysis.analyse import analyse
 from cep.row_pattern.parsing.clauses import read_query
 from cep.row_search.errors import RowPatternFailure
-from tests.example_count import example_count
 from tests.row_pattern.brute_force.strategies import Query, queries
 
 pytest.importorskip("numba")
 
-EXAMPLES = 50
 DDL = "g STRING, t BIGINT, p BIGINT, q DOUBLE, s STRING"
 Answer = tuple[list[tuple[Any, ...]], str | None]
 
@@ -77,7 +75,6 @@ def same(clause: str, frame: pl.DataFrame, schema: Schema, **options: Any) -> An
     return compiled
 
 
-@settings(max_examples=example_count(EXAMPLES), suppress_health_check=list(HealthCheck))
 @given(queries(max_rows=12), st.integers(1, 12), st.integers(1, 12))
 def test_random_clauses(query: Query, cut: int, at_once: int) -> None:
     schema = Schema.from_ddl(DDL)
@@ -148,7 +145,6 @@ def typed_rows(draw: st.DrawFn) -> list[tuple[Any, ...]]:
     return [(place, *values) for place, values in enumerate(draw(st.lists(row, max_size=15)))]
 
 
-@settings(max_examples=example_count(EXAMPLES), suppress_health_check=list(HealthCheck))
 @given(
     typed_rows(),
     st.sampled_from(CONDITIONS),

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, event, given, reject, settings
+from hypothesis import event, given, reject
 from hypothesis import strategies as st
 
 from cep import AfterMatchSkip, BatchMatcher, Pattern, PatternError, Schema
@@ -27,11 +27,9 @@ from cep.nfa_kernel.compacting import compacted
 from cep.nfa_kernel.key_walk import walk_keys
 from cep.pattern.tree import SkipStrategy
 from tests.brute_force.strategies import event_lists, patterns
-from tests.example_count import example_count
 from tests.matching.compiled_machine import machines_of
 from tests.matching.own_event_window import OVER_AT_ITS_OWN_EVENT
 
-EXAMPLES = 60
 SCHEMA = Schema.from_ddl("ts BIGINT, user BIGINT, id BIGINT, name STRING, price DOUBLE")
 NEXT_LETTER = str.maketrans("abc", "bca")
 
@@ -99,21 +97,8 @@ random_patterns = given(
 )
 
 
-@settings(max_examples=example_count(EXAMPLES), suppress_health_check=list(HealthCheck))
 @random_patterns
 def test_random_patterns(
-    documents: list[dict[str, Any]],
-    events: list[dict[str, Any]],
-    users: list[int],
-    sizes: list[int],
-) -> None:
-    check(documents, events, users, sizes)
-
-
-@pytest.mark.long
-@settings(max_examples=example_count(5 * EXAMPLES), suppress_health_check=list(HealthCheck))
-@random_patterns
-def test_many_random_patterns(
     documents: list[dict[str, Any]],
     events: list[dict[str, Any]],
     users: list[int],

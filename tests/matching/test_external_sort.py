@@ -16,12 +16,11 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cep.matching import external_sort
 from cep.matching.external_sort import ExternalSort, SortColumn, SpillError
-from tests.example_count import example_count
 
 ARRIVAL = SortColumn("arrival")
 VALUES: dict[str, tuple[pl.DataType, list[Any]]] = {
@@ -77,7 +76,6 @@ def expected(rows: pl.DataFrame, order: list[SortColumn]) -> list[int]:
     return [row["arrival"] for row in found]
 
 
-@settings(max_examples=example_count(150))
 @given(frames(), columns(), st.sampled_from([0, 1_000, 5_000, 10**9]), st.integers(2, 4))
 def test_any_rows_any_bound(
     tmp_path_factory: pytest.TempPathFactory,

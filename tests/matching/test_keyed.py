@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cep import AfterMatchSkip, KeyedMatcher, Pattern
@@ -13,7 +13,6 @@ from cep.expression.evaluation.scalar import no_slots
 from cep.matching.key_state import KeyRestorer, encode_keys, layout
 from cep.matching.shapes import Detection, RuleFailure
 from cep.nfa import ConditionFailed, LimitExceeded, Limits, SkipTargetMissing, StateEncodingError
-from tests.example_count import example_count
 from tests.nfa.letters import Event, events, letter, spelled
 
 
@@ -288,7 +287,6 @@ def moved(
     return target
 
 
-@settings(max_examples=example_count(60))
 @given(
     st.lists(st.tuples(st.sampled_from("abcx"), st.sampled_from("kl")), max_size=14),
     st.sets(st.integers(0, 14)),

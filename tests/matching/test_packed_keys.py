@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from cep import BatchMatcher, Pattern, PatternError, Schema
@@ -14,7 +14,6 @@ from cep.nfa.errors import StateEncodingError
 from cep.nfa.machine import Machine
 from cep.nfa.runs import KeyRuns
 from tests.brute_force.strategies import event_lists, patterns
-from tests.example_count import example_count
 
 pytest.importorskip("numba")
 
@@ -106,7 +105,6 @@ def copy_of(payload: bytes) -> bytes | None:
     return written.tobytes()
 
 
-@settings(max_examples=example_count(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(patterns(), event_lists(max_size=12), st.data())
 def test_payloads_are_read_and_written_as_objects_are(
     document: dict[str, Any], events: list[dict[str, Any]], data: st.DataObject

@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cep.matching import shape_events
@@ -37,7 +37,6 @@ def expected(events: Sequence[tuple[int, int]], kinds: dict[int, int]) -> dict[i
 
 
 @pytest.mark.parametrize("most_picked", [0, 1_000_000])
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     events=st.lists(st.tuples(st.integers(0, 4), st.integers(0, KINDS - 1)), min_size=1),
     shapes=st.lists(

@@ -7,14 +7,13 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from cep import AfterMatchSkip, BatchMatcher, Pattern, PatternError, Schema
 from cep.nfa.errors import MatchingError
 from cep.nfa.step_counts import StepCounts
 from tests.brute_force.strategies import event_lists, patterns
-from tests.example_count import example_count
 from tests.matching.compiled_machine import machines_of
 
 SCHEMA = Schema.from_ddl("ts BIGINT, user BIGINT, id BIGINT, name STRING, price DOUBLE")
@@ -74,7 +73,6 @@ def test_each_end_is_counted_where_it_came(kind: str) -> None:
     assert timeouts == {"r": 1}
 
 
-@settings(max_examples=example_count(60), suppress_health_check=list(HealthCheck), deadline=None)
 @given(
     st.lists(patterns(), min_size=1, max_size=2),
     event_lists(max_size=30),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cep import KeyedMatcher, Pattern
@@ -16,7 +16,6 @@ from cep.matching.matcher_state import encode_matcher, restore_matcher
 from cep.nfa import SkipTargetMissing, StateEncodingError
 from cep.nfa.codec import FORMAT_VERSION, pack, unpack
 from cep.nfa.runs import KeyRuns
-from tests.example_count import example_count
 from tests.nfa.letters import letter
 
 VECTORS = Path(__file__).parents[1] / "conformance" / "vectors"
@@ -73,7 +72,6 @@ def run(case: dict[str, Any], restarts: frozenset[int]) -> list[tuple[Any, ...]]
     return current.found
 
 
-@settings(max_examples=example_count(150))
 @given(st.sampled_from(cases()), st.sets(st.integers(0, 20)))
 def test_a_restart_between_any_events_changes_nothing(
     case: dict[str, Any], restarts: set[int]

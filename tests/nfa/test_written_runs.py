@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, reject, settings
+from hypothesis import given, reject
 
 from cep import BatchMatcher, Pattern, PatternError, Schema
 from cep.nfa.codec import runs_of_payload
@@ -13,12 +13,10 @@ from cep.nfa.machine import Machine
 from cep.nfa.runs import KeyRuns
 from cep.nfa.written_runs import WrittenRuns
 from tests.brute_force.strategies import event_lists, patterns
-from tests.example_count import example_count
 
 SCHEMA = Schema.from_ddl("ts BIGINT, id BIGINT, name STRING, price DOUBLE")
 
 
-@settings(max_examples=example_count(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(patterns(), event_lists(max_size=12))
 def test_written_is_as_opened(document: dict[str, Any], events: list[dict[str, Any]]) -> None:
     try:

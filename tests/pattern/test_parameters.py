@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from cep import BatchMatcher, Pattern, PatternError, Schema, find_matches
@@ -14,8 +14,8 @@ from cep.definition.document import ProcessorDocument
 from cep.definition.rule_files import read_documents
 from cep.pattern.document.reading import examine_document
 from tests.brute_force.strategies import event_lists, patterns
-from tests.example_count import example_count
 from tests.matching.compiled_machine import machines_of
+from tests.properties import slow_property
 
 SCHEMA = Schema.from_ddl("ts BIGINT, id BIGINT, name STRING, price DOUBLE")
 CONSTANT = re.compile(r"'([^']*)'|\b\d+(?:\.\d+)?\b")
@@ -61,7 +61,6 @@ def found_in(rules: dict[str, Pattern], events: list[dict[str, Any]], kind: str)
         return [(each.rule, each.time_ms, each.steps) for each in matcher.process(frame)]
 
 
-@settings(max_examples=example_count(100), deadline=None)
 @given(patterns(), event_lists())
 def test_a_rule_finds_what_it_finds_with_constants(
     document: dict[str, Any], events: list[dict[str, Any]]
@@ -87,7 +86,6 @@ CLAUSE = """MATCH_RECOGNIZE (
 )"""
 
 
-@settings(max_examples=example_count(60), deadline=None)
 @given(event_lists(), st.integers(0, 4), st.sampled_from(["a", "b", "it's", "') OR TRUE --"]))
 def test_a_clause_finds_what_it_finds_with_constants(
     events: list[dict[str, Any]], low: int, name: str
@@ -107,7 +105,7 @@ def test_a_clause_finds_what_it_finds_with_constants(
 
 
 @pytest.mark.parametrize("kind", ["compiled", "interpreted"])
-@settings(max_examples=example_count(30), deadline=None)
+@slow_property()
 @given(events=event_lists(max_size=20))
 def test_rules_with_other_values_share_a_machine(kind: str, events: list[dict[str, Any]]) -> None:
     def rules(price: str, **more: Any) -> Pattern:

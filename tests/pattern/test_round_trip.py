@@ -3,23 +3,18 @@
 import json
 
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 
 from cep.pattern import Pattern, PatternTree
 from tests.conformance.cases import load
-from tests.example_count import example_count
 from tests.pattern.random_trees import trees
 
-few = settings(max_examples=example_count(60))
 
-
-@few
 @given(trees())
 def test_a_document_makes_the_tree_it_was_made_of(tree: PatternTree) -> None:
     assert Pattern.from_document(Pattern(tree).to_document()).tree == tree
 
 
-@few
 @given(trees())
 def test_yaml_and_json_make_the_tree_they_were_made_of(tree: PatternTree) -> None:
     pattern = Pattern(tree)
@@ -27,13 +22,11 @@ def test_yaml_and_json_make_the_tree_they_were_made_of(tree: PatternTree) -> Non
     assert Pattern.from_json(pattern.to_json()).tree == tree
 
 
-@few
 @given(trees())
 def test_the_printed_calls_build_the_tree_they_were_printed_from(tree: PatternTree) -> None:
     assert Pattern.parse(str(Pattern(tree))).tree == tree
 
 
-@few
 @given(trees())
 def test_json_and_yaml_are_the_document(tree: PatternTree) -> None:
     pattern = Pattern(tree)

@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, event, example, given, reject, settings
+from hypothesis import assume, event, example, given, reject
 from hypothesis import strategies as st
 
 from cep.expression import FieldReader
@@ -18,18 +18,11 @@ from cep.row_pattern.bound import BoundClause
 from cep.row_search.errors import RowPatternFailure
 from cep.row_search.program import RowProgram
 from cep.row_search.search import RowPatternSearch
-from tests.example_count import example_count
 from tests.row_pattern.brute_force.expressions import NotCovered
 from tests.row_pattern.brute_force.matching import Answer, brute_force
 from tests.row_pattern.brute_force.strategies import COLUMNS, Query, nested_patterns, queries
 from tests.row_pattern.cases import by_partition, is_same
 from tests.row_pattern.searching import IncrementalRun
-
-EXAMPLES = 100
-thorough = settings(
-    max_examples=example_count(EXAMPLES),
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-)
 
 END_BEYOND_THE_WINDOW = Query(
     "MATCH_RECOGNIZE ( PARTITION BY g ORDER BY t MEASURES ARRAY_AGG(CLASSIFIER()) AS m0 "
@@ -81,7 +74,6 @@ def check_failed(expected: Answer, failure: RowPatternFailure) -> None:
     assert expected.error is not None, failure
 
 
-@thorough
 @example(END_BEYOND_THE_WINDOW)
 @given(queries())
 def test_search_finds_what_brute_force_finds(query: Query) -> None:
@@ -97,24 +89,12 @@ def test_search_finds_what_brute_force_finds(query: Query) -> None:
     check(query, expected, result.rows)
 
 
-@thorough
 @given(nested_patterns())
 def test_candidates_are_preferred_as_brute_force_prefers_them(query: Query) -> None:
     expected = answer_of(query)
     check(query, expected, match_recognize(query.text, query.rows, schema=COLUMNS).rows)
 
 
-@pytest.mark.long
-@settings(thorough, max_examples=example_count(10 * EXAMPLES))
-@given(nested_patterns())
-def test_candidates_of_many_patterns_are_preferred_as_brute_force_prefers_them(
-    query: Query,
-) -> None:
-    expected = answer_of(query)
-    check(query, expected, match_recognize(query.text, query.rows, schema=COLUMNS).rows)
-
-
-@thorough
 @given(queries(), st.data())
 def test_any_parts_with_the_state_written_in_between(query: Query, data: st.DataObject) -> None:
     expected = answer_of(query)
@@ -132,7 +112,6 @@ def test_any_parts_with_the_state_written_in_between(query: Query, data: st.Data
     check(query, expected, run.rows)
 
 
-@thorough
 @given(queries())
 def test_candidates_that_are_merged_could_not_have_won(query: Query) -> None:
     expected = answer_of(query)
@@ -151,7 +130,6 @@ def test_candidates_that_are_merged_could_not_have_won(query: Query) -> None:
     check(query, expected, run.rows)
 
 
-@thorough
 @given(queries(), st.data())
 def test_time_that_passes_between_rows_changes_nothing(query: Query, data: st.DataObject) -> None:
     expected = answer_of(query)

@@ -3,7 +3,7 @@
 from typing import Final
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cep.pattern import AfterMatchSkip, Pattern
@@ -15,7 +15,6 @@ from cep.row_pattern.writing import pattern_text, written
 from cep.translation.refusals import NotExact
 from cep.translation.to_pattern import pattern_of
 from cep.translation.to_sql import clause_of
-from tests.example_count import example_count
 from tests.translation.both_matchers import (
     Event,
     chains,
@@ -28,7 +27,6 @@ from tests.translation.both_matchers import (
 
 PAST: Final = AfterMatchSkip.past_last_event()
 TO_NEXT: Final = AfterMatchSkip.to_next()
-SLOW: Final = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 lists_of_events = st.lists(events(), min_size=4, max_size=4)
 
 
@@ -56,37 +54,18 @@ def check_clause(text: str, lists: list[list[Event]]) -> None:
             assert found_by_clause(query, rows) == found, str(Pattern(tree))
 
 
-@settings(max_examples=example_count(200), deadline=None, suppress_health_check=SLOW)
 @given(tree=valid_sequences(), lists=lists_of_events)
 def test_a_translated_pattern_finds_the_same(tree: PatternTree, lists: list[list[Event]]) -> None:
     check_pattern(tree, lists)
 
 
-@settings(max_examples=example_count(200), deadline=None, suppress_health_check=SLOW)
 @given(text=clauses(), lists=lists_of_events)
 def test_a_translated_clause_finds_the_same(text: str, lists: list[list[Event]]) -> None:
     check_clause(text, lists)
 
 
-@settings(max_examples=example_count(200), deadline=None, suppress_health_check=SLOW)
 @given(text=chains(), lists=lists_of_events)
 def test_a_translated_chain_finds_the_same(text: str, lists: list[list[Event]]) -> None:
-    check_clause(text, lists)
-
-
-@pytest.mark.long
-@settings(max_examples=example_count(700), deadline=None, suppress_health_check=SLOW)
-@given(tree=valid_sequences(), lists=lists_of_events)
-def test_many_translated_patterns_find_the_same(
-    tree: PatternTree, lists: list[list[Event]]
-) -> None:
-    check_pattern(tree, lists)
-
-
-@pytest.mark.long
-@settings(max_examples=example_count(700), deadline=None, suppress_health_check=SLOW)
-@given(text=clauses() | chains(), lists=lists_of_events)
-def test_many_translated_clauses_find_the_same(text: str, lists: list[list[Event]]) -> None:
     check_clause(text, lists)
 
 

@@ -66,6 +66,7 @@ def rule_of(name: str, **changes: Any) -> str:
     return f"id: {name.replace('_', '-')}\nstream: ssh\n{rest}pattern:\n{indented}\n"
 
 
+@pytest.mark.long
 def test_real_attacks_are_counted_as_the_example_says(tmp_path: Path) -> None:
     rules = {
         "password_guessed": (["src_ip"], 2),

@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cep.instants import iso_text
@@ -18,7 +18,7 @@ from contract.backtests import (
     RuleReport,
 )
 from processor_runtime.backtest.worker.fitting import fitting
-from tests.example_count import example_count
+from tests.properties import slow_property
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
@@ -92,7 +92,7 @@ def test_a_report_that_fits_stays_as_it_is() -> None:
     assert fitting(whole) == whole
 
 
-@settings(max_examples=example_count(15), deadline=None)
+@slow_property()
 @given(st.lists(st.integers(0, 8_000 * YEAR_MS // HOUR_MS), min_size=1, max_size=50))
 def test_no_match_is_lost_however_times_lie(hours: list[int]) -> None:
     counts = Counter(iso_text(hour * HOUR_MS) for hour in hours)

@@ -6,8 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import polars as pl
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from contract.snapshot import SnapshotProcessor
@@ -19,7 +18,6 @@ from processor_runtime.rules.rule_set import compile_rules
 from processor_runtime.schedule.timeline import Timeline, resolve
 from processor_runtime.stages.shard_matcher import MatchSettings
 from processor_runtime.stages.unusable_events import FUTURE, MALFORMED
-from tests.example_count import example_count
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     absence,
@@ -31,6 +29,7 @@ from tests.processor_runtime.core.published import (
     version,
 )
 from tests.processor_runtime.core.random_rules import KEYS, rule_patterns
+from tests.properties import slow_property
 
 RULES = [
     processor("a", version(1, sequence("ab", within_ms=6))),
@@ -160,14 +159,7 @@ def check(story: Story) -> None:
     assert counted == Counter(grouped=kinds["grouped"], suppressed=kinds["suppressed"])
 
 
-@settings(max_examples=example_count(50), deadline=None)
+@slow_property()
 @given(stories())
 def test_a_backtest_finds_what_a_job_gives_out(story: Story) -> None:
-    check(story)
-
-
-@pytest.mark.long
-@settings(max_examples=example_count(400), deadline=None)
-@given(stories())
-def test_so_it_is_in_many_stories(story: Story) -> None:
     check(story)

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cep import PatternProcessFunction, ProcessContext
@@ -26,9 +26,9 @@ from processor_runtime.reporting.shortening import reported_match
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rows.valid_text import with_valid_text
 from processor_runtime.rules.loading import RuleDefaults
-from tests.example_count import example_count
 from tests.processor_runtime.core.pipeline import Options, Pipeline
 from tests.processor_runtime.core.published import Document, processor, sequence, stream, version
+from tests.properties import slow_property
 
 KEY = SigningKey("k1", b"k" * 32)
 YEAR_1_US = -62_135_596_800_000_000
@@ -226,7 +226,7 @@ def drawn(data: st.DataObject, column: Column) -> tuple[pa.Array, list[bool]]:
 
 
 @pytest.mark.parametrize("column", COLUMNS, ids=[column.ddl for column in COLUMNS])
-@settings(max_examples=example_count(6))
+@slow_property()
 @given(data=st.data())
 def test_any_value_of_a_type_is_matched_or_told(column: Column, data: st.DataObject) -> None:
     values, is_readable = drawn(data, column)
@@ -236,7 +236,7 @@ def test_any_value_of_a_type_is_matched_or_told(column: Column, data: st.DataObj
 
 
 @pytest.mark.parametrize("nesting", NESTINGS)
-@settings(max_examples=example_count(15))
+@slow_property()
 @given(data=st.data(), column=st.sampled_from(COLUMNS))
 def test_any_value_inside_another_is_matched_or_told(
     nesting: str, data: st.DataObject, column: Column

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cep import Pattern, find_matches
 from contract.asked_keys import PARTIAL_MATCHES_TOLD, AskedKey, KeyAnswer
-from tests.example_count import example_count
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     Document,
@@ -23,6 +22,7 @@ from tests.processor_runtime.core.published import (
     version,
 )
 from tests.processor_runtime.core.test_restarts import RULES, batches_of, split_events
+from tests.properties import slow_property
 
 ABC = processor("abc", version(1, sequence("abc", within_ms=20)))
 
@@ -182,7 +182,7 @@ def test_of_very_many_the_farthest_are_told() -> None:
     assert {len(each.steps) for each in found.partial_matches} == {2}
 
 
-@settings(max_examples=example_count(30))
+@slow_property()
 @given(split_events(), st.sampled_from([1, 3]), st.sampled_from(["u", "v", None]))
 def test_asking_changes_nothing(
     split: tuple[list[Event], list[int]], shards: int, user: str | None
@@ -203,7 +203,6 @@ def test_asking_changes_nothing(
 COUNTED: Document = sequence("ab", within_ms=30)
 
 
-@settings(max_examples=example_count(40))
 @given(split_events(), st.sampled_from([1, 4]))
 def test_as_many_are_open_as_in_the_events_alone(
     split: tuple[list[Event], list[int]], shards: int

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cep.definition.checking import check_definition
@@ -16,7 +16,6 @@ from processor_runtime.driver.alert_state import read_spent, write_spent
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.stages.budgets import Spent, Window
 from processor_runtime.stages.shard_matcher import MatchSettings
-from tests.example_count import example_count
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     event,
@@ -27,6 +26,7 @@ from tests.processor_runtime.core.published import (
     stream,
     version,
 )
+from tests.properties import slow_property
 
 ALL_KINDS = frozenset({"match", "timeout", "side", "suppressed", "late", "error"})
 A = {"steps": [{"name": "a", "where": "name = 'a'"}]}
@@ -183,7 +183,7 @@ def told(rows: Iterable[OutputRow]) -> Counter[tuple[str, str | None, int | None
     )
 
 
-@settings(max_examples=example_count(30), deadline=None)
+@slow_property()
 @given(
     arrived=arrivals(),
     for_ms=st.sampled_from([1, 7, 20, 1_000]),

@@ -4,11 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from processor_runtime.stages.shard_matcher import MatchSettings
-from tests.example_count import example_count
 from tests.matching.compiled_machine import machines_of
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
@@ -19,6 +18,7 @@ from tests.processor_runtime.core.published import (
     stream,
     version,
 )
+from tests.properties import slow_property
 
 ALL = MatchSettings()
 QUIET = replace(ALL, wanted=ALL.wanted - {"timeout"})
@@ -51,7 +51,7 @@ def run(events: Sequence[Event], matching: MatchSettings, size: int) -> Pipeline
     return job
 
 
-@settings(max_examples=example_count(25), deadline=None, suppress_health_check=list(HealthCheck))
+@slow_property()
 @given(
     names=st.text("aabc", min_size=1, max_size=40),
     steps=st.lists(st.integers(0, 9), min_size=40, max_size=40),

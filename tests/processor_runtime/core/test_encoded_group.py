@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cep.matching.column_matcher import ColumnMatcher
@@ -16,7 +16,6 @@ from processor_runtime.stages import encoded_group, group_matcher
 from processor_runtime.stages.shard_matcher import MatchSettings
 from processor_runtime.state.group_header import read_header
 from processor_runtime.state.keyed_state import StateUnder
-from tests.example_count import example_count
 from tests.matching.compiled_machine import machines_of
 from tests.matching.own_event_window import OVER_AT_ITS_OWN_EVENT
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
@@ -32,6 +31,7 @@ from tests.processor_runtime.core.published import (
 )
 from tests.processor_runtime.core.random_rules import rule_patterns
 from tests.processor_runtime.core.test_plain_finds import PATTERNS, SELECTS
+from tests.properties import slow_property
 
 pytest.importorskip("numba")
 
@@ -136,7 +136,7 @@ def history(
     return found
 
 
-@settings(max_examples=example_count(50))
+@slow_property()
 @given(
     EVENTS,
     RULES,

@@ -6,7 +6,7 @@ from dataclasses import astuple
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cep.nfa.codec import pack, unpack
@@ -15,10 +15,10 @@ from contract.snapshot import SnapshotProcessor
 from processor_runtime.driver.job_status import VersionStatus
 from processor_runtime.reporting.heartbeats import running_version
 from processor_runtime.state.bucket_index import NEVER, read_index
-from tests.example_count import example_count
 from tests.matching.compiled_machine import machines_of
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import event, processor, sequence, stream, version
+from tests.properties import slow_property
 
 AB = processor("ab", version(1, sequence("ab", within_ms=20)))
 SEARCHED = {
@@ -231,7 +231,7 @@ MORE = {
 }
 
 
-@settings(max_examples=example_count(40), deadline=None)
+@slow_property()
 @given(st.integers(0, 10**9), st.integers(1, 3))
 def test_ends_are_the_same_from_both_machines_and_any_batches(seed: int, shards: int) -> None:
     random = Random(seed)  # noqa: S311 - a test

@@ -6,14 +6,13 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cep import Pattern, find_matches
 from contract.snapshot import SnapshotProcessor
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.schedule.interval import EndReason
-from tests.example_count import example_count
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     Document,
@@ -25,6 +24,7 @@ from tests.processor_runtime.core.published import (
     stream,
     version,
 )
+from tests.properties import slow_property
 
 SAME_PRICE: Document = {
     "steps": [
@@ -245,7 +245,7 @@ def rows_of_split(
     return found, job.job_status.totals.dropped
 
 
-@settings(deadline=None, max_examples=example_count(60))
+@slow_property()
 @given(
     st.sampled_from(STEPS),
     EVENTS,
@@ -259,7 +259,7 @@ def test_any_split_gives_the_same_rows_and_counts(
     assert rows_of_split(pattern, events, cuts, **options) == at_once
 
 
-@settings(deadline=None, max_examples=example_count(60))
+@slow_property()
 @given(st.sampled_from(STEPS[:2]), FEW_PRICES)
 def test_what_comes_out_is_what_would_if_open_partial_matches_timed_out(
     pattern: Document, events: list[Event]

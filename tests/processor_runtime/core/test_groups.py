@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import from_json
 
@@ -24,7 +24,6 @@ from processor_runtime.stages import alerting, groups
 from processor_runtime.stages.group_rows import gathered_rows, tagged_matches
 from processor_runtime.stages.key_sketch import KEYS_HELD, keys_in, merged
 from processor_runtime.stages.shard_matcher import MatchSettings
-from tests.example_count import example_count
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     event,
@@ -36,6 +35,7 @@ from tests.processor_runtime.core.published import (
 )
 from tests.processor_runtime.core.test_budgets import arrivals
 from tests.processor_runtime.core.test_snoozes import snooze
+from tests.properties import slow_property
 
 ALL_KINDS = frozenset(
     {"match", "timeout", "side", "suppressed", "grouped", "group", "late", "error"}
@@ -327,7 +327,7 @@ class TestBounds:
             assert seconds < 30, seconds
 
 
-@settings(max_examples=example_count(30), deadline=None)
+@slow_property()
 @given(
     arrived=arrivals(),
     for_ms=st.sampled_from([1, 7, 20, 1_000]),
@@ -421,7 +421,7 @@ def by_hand(
     return [text for _, text in sorted(found)]
 
 
-@settings(max_examples=example_count(20), deadline=None)
+@slow_property()
 @given(arrived=arrivals(), for_ms=st.sampled_from([7, 1_000]), data=st.data())
 def test_matches_may_be_taken_in_parts(
     arrived: tuple[int, list[Event]], for_ms: int, data: st.DataObject

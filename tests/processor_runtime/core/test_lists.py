@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cep.list_content import list_content, list_digest
@@ -15,7 +15,6 @@ from processor_runtime.driver import pinning
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.schedule.interval import BEGINNING_MS
 from processor_runtime.schedule.timeline_document import read_timeline, write_timeline
-from tests.example_count import example_count
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     Document,
@@ -27,6 +26,7 @@ from tests.processor_runtime.core.published import (
     stream,
     version,
 )
+from tests.properties import slow_property
 
 IN_LIST, NOT_IN_LIST = "name IN LIST('good')", "name NOT IN LIST('good')"
 IN_COLUMN, NOT_IN_COLUMN = "price = 1", "price <> 1"
@@ -130,7 +130,7 @@ def without_labels(rows: Sequence[OutputRow]) -> Counter[OutputRow]:
     return contents(rows)
 
 
-@settings(max_examples=example_count(30), deadline=None)
+@slow_property()
 @given(st.integers(0, 10), SETS, st.lists(STEPS, max_size=14), st.integers(1, 3))
 def test_a_list_is_a_column_that_says_at_each_event_what_it_holds(
     delay_ms: int, first: frozenset[str], story: list[tuple[str, Any, Any]], shards: int

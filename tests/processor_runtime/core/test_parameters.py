@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from contract.snapshot import SnapshotVersion
-from tests.example_count import example_count
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     Document,
@@ -18,6 +17,7 @@ from tests.processor_runtime.core.published import (
     stream,
     version,
 )
+from tests.properties import slow_property
 
 SWITCH_MS = 1_020
 VALUES = ((3, ["a"]), (6, ["a", "b"]))
@@ -67,7 +67,7 @@ def found_by(language: str, batches: Sequence[Sequence[Event]], *, declared: boo
 
 
 @pytest.mark.parametrize("language", ["steps", "match_recognize"])
-@settings(max_examples=example_count(25), deadline=None)
+@slow_property()
 @given(
     events=st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 9)), max_size=40),
     sizes=st.lists(st.integers(1, 15), max_size=6),

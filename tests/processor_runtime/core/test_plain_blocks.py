@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cep.matching import found_columns
@@ -17,7 +17,6 @@ from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.stages import plain_blocks
 from processor_runtime.stages.plain_blocks import PlainBlocks
 from processor_runtime.stages.shard_matcher import MatchSettings
-from tests.example_count import example_count
 from tests.matching.compiled_machine import machines_of
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
@@ -30,6 +29,7 @@ from tests.processor_runtime.core.published import (
 )
 from tests.processor_runtime.core.random_rules import rule_patterns
 from tests.processor_runtime.core.test_plain_finds import MORE, PATTERNS, SELECTS
+from tests.properties import slow_property
 
 TWICE: Document = {
     "steps": [
@@ -136,18 +136,9 @@ def blocks_give_what_finds_give_one_by_one(job: tuple[Any, ...], finds_per_block
         assert told(*job) == one_by_one
 
 
-@settings(max_examples=example_count(60))
+@slow_property()
 @given(JOBS, st.sampled_from([1, 3, 4_096]))
 def test_blocks_give_what_finds_give_one_by_one(job: tuple[Any, ...], finds_per_block: int) -> None:
-    blocks_give_what_finds_give_one_by_one(job, finds_per_block)
-
-
-@pytest.mark.long
-@settings(max_examples=example_count(150))
-@given(JOBS, st.sampled_from([1, 3, 4_096]))
-def test_many_blocks_give_what_finds_give_one_by_one(
-    job: tuple[Any, ...], finds_per_block: int
-) -> None:
     blocks_give_what_finds_give_one_by_one(job, finds_per_block)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cep import Pattern, SelectExpressions
@@ -12,7 +12,6 @@ from processor_runtime.rows.row_limits import RowLimits
 from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.stages.plain_finds import PlainFinds
 from processor_runtime.stages.shard_status import ShardStatus
-from tests.example_count import example_count
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     Document,
@@ -118,7 +117,6 @@ def told(
     return found
 
 
-@settings(max_examples=example_count(40))
 @given(events, definitions, limits | st.just(RowLimits()), st.integers(0, 25))
 def test_the_short_way_gives_what_the_long_one_gives(
     given_events: Sequence[Event],

@@ -1,11 +1,10 @@
 """Restarts, replays, any split and any number of shards change nothing; nor do new columns."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import from_json
 
-from tests.example_count import example_count
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     Document,
@@ -20,6 +19,7 @@ from tests.processor_runtime.core.published import (
     taken,
     version,
 )
+from tests.properties import slow_property
 
 LOOP: Document = {
     "steps": [
@@ -58,7 +58,7 @@ def batches_of(events: list[Event], cuts: list[int]) -> list[list[Event]]:
     return [events[a:b] for a, b in zip([0, *cuts], [*cuts, len(events)], strict=True)]
 
 
-@settings(max_examples=example_count(40))
+@slow_property()
 @given(
     drawn=split_events(),
     shards=st.integers(1, 5),
@@ -83,7 +83,7 @@ def test_rows_and_their_ids_are_the_same_for_any_split_and_number_of_shards(
     assert len(set(ids)) == len(ids)
 
 
-@settings(max_examples=example_count(30))
+@slow_property()
 @given(split_events(), st.sets(st.integers(0, 6)), st.sets(st.integers(0, 6)))
 def test_restarts_and_replays_change_nothing(
     drawn: tuple[list[Event], list[int]], restarts: set[int], replays: set[int]

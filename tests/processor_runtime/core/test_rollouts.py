@@ -12,7 +12,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import from_json
 
@@ -25,7 +25,6 @@ from processor_runtime.schedule.timeline_document import read_timeline, write_ti
 from processor_runtime.stages import live_finds
 from processor_runtime.stages.live_finds import LiveFinds, _was_promoted_after
 from processor_runtime.stages.shard_matcher import MatchSettings
-from tests.example_count import example_count
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     Document,
@@ -39,6 +38,7 @@ from tests.processor_runtime.core.published import (
     version,
 )
 from tests.processor_runtime.core.random_rules import KEYS, rule_patterns
+from tests.properties import slow_property
 
 ALL_KINDS = frozenset({"match", "timeout", "side", "shadow", "late", "error"})
 AB, AC = sequence("ab"), sequence("ac")
@@ -388,15 +388,9 @@ def check(story: Story) -> None:
 
 
 class TestAgainstVersionsThatRunAlone:
-    @settings(max_examples=example_count(40), deadline=None)
+    @slow_property()
     @given(stories())
     def test_each_finds_what_it_would_alone_and_one_counts_for_each_key(self, story: Story) -> None:
-        check(story)
-
-    @pytest.mark.long
-    @settings(max_examples=example_count(200), deadline=None)
-    @given(stories())
-    def test_so_it_is_in_many_stories(self, story: Story) -> None:
         check(story)
 
 

@@ -5,7 +5,7 @@ from itertools import combinations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cep.nfa import Limits
@@ -24,7 +24,6 @@ from processor_runtime.rules.compiled_group import group_id
 from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.rules.rule_set import RuleSet, compile_rules
 from processor_runtime.schedule.timeline import Timeline, resolve
-from tests.example_count import example_count
 from tests.processor_runtime.core.pipeline import Options, Pipeline
 from tests.processor_runtime.core.published import (
     absence,
@@ -181,7 +180,6 @@ batches = st.lists(
 )
 
 
-@settings(max_examples=example_count(100), deadline=None)
 @given(batches)
 def test_updates_find_the_same_whatever_was_taken_over(
     steps: list[tuple[list[SnapshotProcessor] | None, list[tuple[str, int, str, int]]]],

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import from_json
 
@@ -15,7 +15,6 @@ from cep.expression.evaluation.scalar import no_slots
 from contract.snapshot import SnapshotProcessor
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.schedule.interval import EndReason
-from tests.example_count import example_count
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     Document,
@@ -163,7 +162,6 @@ def run(drawn: Run, published: SnapshotProcessor) -> Pipeline:
     return job
 
 
-@settings(max_examples=example_count(80))
 @given(runs())
 def test_a_scheduled_replacement_splits_the_stream_at_its_instant(drawn: Run) -> None:
     (old, new), (old_key, new_key) = PATTERNS[drawn[0]], KEYS[drawn[1]]
@@ -189,7 +187,6 @@ def test_a_scheduled_replacement_splits_the_stream_at_its_instant(drawn: Run) ->
     )
 
 
-@settings(max_examples=example_count(80))
 @given(runs())
 def test_a_scheduled_replacement_that_drains_finishes_what_had_begun(drawn: Run) -> None:
     (old, new), (old_key, new_key) = PATTERNS[drawn[0]], KEYS[drawn[1]]

@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cep.matching.shapes import Detection
@@ -16,7 +16,6 @@ from processor_runtime.schedule.timeline import Timeline
 from processor_runtime.schedule.timeline_document import read_timeline, write_timeline
 from processor_runtime.stages.shard_matcher import MatchSettings
 from processor_runtime.stages.snoozed_finds import SnoozedFinds
-from tests.example_count import example_count
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     event,
@@ -27,6 +26,7 @@ from tests.processor_runtime.core.published import (
     stream,
     version,
 )
+from tests.properties import slow_property
 
 ALL_KINDS = frozenset({"match", "timeout", "side", "suppressed", "late", "error"})
 A = {"steps": [{"name": "a", "where": "name = 'a'"}]}
@@ -189,7 +189,7 @@ def arrivals(draw: st.DrawFn) -> tuple[int, list[Event]]:
     return delay_ms, [happened for *_, happened in sorted(arriving, key=lambda item: item[:2])]
 
 
-@settings(max_examples=example_count(30), deadline=None)
+@slow_property()
 @given(
     arrived=arrivals(),
     key=st.sampled_from([None, "u"]),

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import from_json
 
@@ -23,7 +23,6 @@ from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.stages import suppression
 from processor_runtime.stages.shard_matcher import MatchSettings
 from processor_runtime.stages.suppression import BUCKETS
-from tests.example_count import example_count
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import (
     Document,
@@ -36,6 +35,7 @@ from tests.processor_runtime.core.published import (
     stream,
     version,
 )
+from tests.properties import slow_property
 
 ALL_KINDS = frozenset({"match", "timeout", "side", "suppressed", "late", "error"})
 A = {"steps": [{"name": "a", "where": "name = 'a'"}]}
@@ -277,7 +277,7 @@ def told(rows: Iterable[OutputRow]) -> Counter[tuple[str, str | None, Any, int |
     )
 
 
-@settings(max_examples=example_count(30), deadline=None)
+@slow_property()
 @given(
     arrived=arrivals(),
     for_ms=st.sampled_from([1, 5, 20, 1_000]),
@@ -330,7 +330,7 @@ def divided_and_plain(
     return job, plain
 
 
-@settings(max_examples=example_count(15), deadline=None)
+@slow_property()
 @given(
     arrived=arrivals(),
     ways=st.lists(st.sampled_from(["pause", "delete"]), min_size=1, max_size=2),

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from contract.snapshot import Snapshot, SnapshotProcessor
@@ -17,7 +17,6 @@ from processor_runtime.schedule.timeline_document import (
     read_timeline,
     write_timeline,
 )
-from tests.example_count import example_count
 from tests.processor_runtime.core.published import processor, sequence, stream, version
 
 AB, AC = sequence("ab"), sequence("ac")
@@ -241,7 +240,6 @@ publications: st.SearchStrategy[list[SnapshotProcessor]] = st.tuples(schedules, 
 ) | st.just([])
 
 
-@settings(max_examples=example_count(50))
 @given(st.lists(st.tuples(st.integers(0, 20), publications), min_size=1, max_size=6))
 def test_what_events_already_read_have_been_promised_never_changes(
     history: list[tuple[int, list[SnapshotProcessor]]],

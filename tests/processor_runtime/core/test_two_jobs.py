@@ -6,11 +6,10 @@ have read that far; so both find the same, with the same ids.
 
 from dataclasses import dataclass
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from contract.snapshot import SnapshotProcessor
-from tests.example_count import example_count
 from tests.processor_runtime.core.pipeline import Options, Pipeline
 from tests.processor_runtime.core.published import (
     contents,
@@ -21,6 +20,7 @@ from tests.processor_runtime.core.published import (
     stream,
     version,
 )
+from tests.properties import slow_property
 
 BEGIN_MS = 1_000
 EVENTS = 60
@@ -83,7 +83,7 @@ CUTS = st.sets(st.integers(1, EVENTS - 1), max_size=6).map(sorted)
 TEXT = st.text("abc", min_size=EVENTS, max_size=EVENTS)
 
 
-@settings(max_examples=example_count(60))
+@slow_property()
 @given(TEXT, changes(), st.tuples(CUTS, CUTS), st.integers(0, EVENTS))
 def test_both_find_the_same_with_the_same_ids(
     text: str, plan: list[Change], cuts: tuple[list[int], list[int]], lag: int

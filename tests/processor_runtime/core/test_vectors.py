@@ -33,9 +33,8 @@ def test_one_matcher_that_closes_windows_by_deadline_finds_what_flink_finds_but_
 
 
 BEGINS = range(0, 2_000, AT_ONCE)
-IN_TURN = [(begin, turn % 4 == 0) for turn, begin in enumerate(BEGINS) if turn % 2 == 0]
-"""Half of the vectors once, the rest at length: with filters in the first stage and compiled
-machines, or without both."""
+GATE = {(begin, turn % 4 == 0) for turn, begin in enumerate(BEGINS) if turn % 2 == 0}
+"""Half of the vectors: with filters in the first stage and compiled machines, or without both."""
 
 
 @pytest.mark.parametrize(
@@ -45,7 +44,7 @@ machines, or without both."""
             begin,
             filters,
             id=f"{begin}-{'filtered' if filters else 'unfiltered'}",
-            marks=[] if (begin, filters) in IN_TURN else [pytest.mark.long],
+            marks=[] if (begin, filters) in GATE else [pytest.mark.nightly],
         )
         for begin in BEGINS
         for filters in (True, False)

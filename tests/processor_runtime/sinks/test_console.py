@@ -2,14 +2,11 @@
 
 import io
 
-import pytest
 from pyspark.sql import SparkSession
 from rich.console import Console
 
 from processor_runtime.spark.sinks.console import ConsoleSink
 from tests.processor_runtime.sinks.rows import Values, error, frame, late, match, output
-
-pytestmark = pytest.mark.spark
 
 
 def printed(spark: SparkSession, *rows: Values, rows_per_batch: int = 20) -> str:

@@ -28,8 +28,6 @@ from tests.processor_runtime.sinks.rows import (
     surroundings,
 )
 
-pytestmark = pytest.mark.spark
-
 
 def sink(kind: str, path: Path, checkpoint_id: str = "checkpoint-1", **options: Any) -> FileSink:
     return FileSink(output(type=kind, path=str(path), **options), surroundings(checkpoint_id))

@@ -28,10 +28,8 @@ from tests.processor_runtime.sinks.rows import (
     surroundings,
 )
 
-pytestmark = pytest.mark.spark
 
-
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """A database without tables."""
     if request.param == "sqlite":

@@ -22,8 +22,6 @@ from tests.processor_runtime.sinks.rows import (
     surroundings,
 )
 
-pytestmark = pytest.mark.spark
-
 
 class RememberingSink:
     """Keeps what it is given, or raises."""
@@ -57,25 +55,20 @@ ROWS = [match(1), match(2, kind="timeout"), side("audit"), side("mail"), late(),
 COUNTS = {"match": 1, "timeout": 1, "side": 2, "late": 1, "error": 1}
 
 
-@pytest.mark.parametrize(
-    ("kinds", "given"),
-    [
+def test_outputs_get_the_kinds_and_tags_they_ask_for_and_their_number(spark: SparkSession) -> None:
+    # The job's own frame has columns and rows besides, which are none of an output's business.
+    rows = frame(spark, *ROWS, {"kind": "status"}).withColumn("status", lit("{}"))
+    for kinds, expected in [
         (["match"], ["match"]),
         (["match", "side"], ["match", "side audit", "side mail"]),
         (["side:audit", "timeout"], ["side audit", "timeout"]),
         (["side:nothing"], []),
         (["late", "error"], ["error", "late"]),
-    ],
-)
-def test_an_output_gets_the_kinds_and_tags_it_asks_for_and_their_number(
-    spark: SparkSession, kinds: list[str], given: list[str]
-) -> None:
-    sink = RememberingSink()
-    # The job's own frame has columns and rows besides, which are none of an output's business.
-    rows = frame(spark, *ROWS, {"kind": "status"}).withColumn("status", lit("{}"))
-    JobOutputs([wanting(kinds, sink)]).write(rows, 3, COUNTS | {"status": 1})
-    assert sink.batches == [(3, len(given), given)]
-    assert sink.columns == SCHEMA.names()
+    ]:
+        sink = RememberingSink()
+        JobOutputs([wanting(kinds, sink)]).write(rows, 3, COUNTS | {"status": 1})
+        assert sink.batches == [(3, len(expected), expected)]
+        assert sink.columns == SCHEMA.names()
 
 
 def test_an_output_of_lines_gets_those_that_are_no_rows(

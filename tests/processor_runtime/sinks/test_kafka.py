@@ -31,8 +31,6 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSe
 from processor_runtime.kafka.messages import ProtobufMessages
 from processor_runtime.kafka.schema_file import SchemasInFile
 
-pytestmark = pytest.mark.spark
-
 
 def records(rows: DataFrame, batch_id: int = 0) -> list[tuple[str | None, dict[str, Any], Any]]:
     """Return key, value and headers of each record, by kind."""

@@ -13,8 +13,6 @@ from processor_runtime.spark.sinks.service import ServiceSink
 from tests.patience import eventually
 from tests.processor_runtime.sinks.rows import START_MS, frame, match, output, surroundings
 
-pytestmark = pytest.mark.spark
-
 
 class RememberingPoster(MatchPoster):
     """Keeps what it is offered."""

@@ -21,11 +21,11 @@ from processor_runtime.spark.sources.file_schemas import FileSchemas
 from tests.processor_runtime.core.pipeline import DictFiles
 from tests.processor_runtime.sources.streams import stream
 
-pytestmark = pytest.mark.spark
-
 AT: Final = datetime(2026, 5, 1, 10, tzinfo=UTC)
 GOOD: Final = {"user": "ana", "amount": 5, "ts": AT}
-BOTH: Final = pytest.mark.parametrize("file_format", ["parquet", "orc"])
+BOTH: Final = pytest.mark.parametrize(
+    "file_format", ["parquet", pytest.param("orc", marks=pytest.mark.long)]
+)
 
 
 def write(path: Path, columns: dict[str, Any]) -> None:

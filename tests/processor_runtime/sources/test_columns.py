@@ -70,26 +70,21 @@ def test_a_type_that_could_lose_something_does_not_fit(
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
-@pytest.mark.parametrize(
-    ("column", "told"),
-    [
+def test_a_type_whose_values_cannot_reach_a_rule_is_refused() -> None:
+    for column, reason in [
         ("INTERVAL YEAR TO MONTH", "INTERVAL YEAR TO MONTH: Spark does not give such values"),
         ("ARRAY<INTERVAL>", "Have them written as STRING"),
         ("STRUCT<a: TIME(6)>", "Have them written as STRING"),
         ("MAP<STRUCT<a: INT>, INT>", "the keys of a MAP must be of a plain type"),
         ("ARRAY<" * 60 + "INT" + ">" * 60, "at most 50 types can be inside each other"),
-    ],
-)
-def test_a_type_whose_values_cannot_reach_a_rule_is_refused(column: str, told: str) -> None:
-    with pytest.raises(SourceError, match="the column x of the stream 'logins' is") as refused:
-        stream_schema(stream(f"x {column}, ts BIGINT"))
-    assert told in str(refused.value)
+    ]:
+        with pytest.raises(SourceError, match="the column x of the stream 'logins' is") as refused:
+            stream_schema(stream(f"x {column}, ts BIGINT"))
+        assert reason in str(refused.value)
 
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
-@pytest.mark.parametrize(
-    "column", ["INTERVAL DAY TO SECOND", "MAP<BINARY, ARRAY<DATE>>", "VARIANT", "CHAR(3)"]
-)
-def test_a_type_that_no_expression_reads_is_taken(column: str) -> None:
-    assert stream_schema(stream(f"x {column}, ts BIGINT")).names == ["x", "ts"]
+def test_a_type_that_no_expression_reads_is_taken() -> None:
+    for column in ("INTERVAL DAY TO SECOND", "MAP<BINARY, ARRAY<DATE>>", "VARIANT", "CHAR(3)"):
+        assert stream_schema(stream(f"x {column}, ts BIGINT")).names == ["x", "ts"]

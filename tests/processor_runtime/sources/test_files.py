@@ -11,8 +11,6 @@ from processor_runtime.job_file.source import Source
 from processor_runtime.spark.sources import SourceError, read_source
 from tests.processor_runtime.sources.streams import malformed, stream, types
 
-pytestmark = pytest.mark.spark
-
 DDL = "user STRING, amount BIGINT, ts TIMESTAMP"
 TYPES = [("user", "string"), ("amount", "bigint"), ("ts", "timestamp"), ("_malformed", "string")]
 

@@ -10,8 +10,6 @@ from processor_runtime.job_file.source import Source
 from processor_runtime.spark.sources import SourceError, events_of
 from tests.processor_runtime.sources.streams import malformed, stream, types
 
-pytestmark = pytest.mark.spark
-
 KAFKA = (
     "key BINARY, value BINARY, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, "
     "timestampType INT, headers ARRAY<STRUCT<key: STRING, value: BINARY>>"

@@ -23,8 +23,6 @@ from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
-pytestmark = pytest.mark.spark
-
 DEFINITION = stream("n BIGINT, ts TIMESTAMP, place BIGINT, topic STRING", "ts")
 Batches = list[list[Row]]
 

@@ -15,8 +15,6 @@ from pyspark.sql import SparkSession
 from tests.processor_runtime.spark.finished_job import job
 from tests.processor_runtime.written_rows import Row, written
 
-pytestmark = pytest.mark.spark
-
 BEGIN_MS = 1_767_225_600_000
 YEAR_10000_US = 253_402_300_800_000_000
 

@@ -29,8 +29,6 @@ from tests.patience import eventually
 from tests.processor_runtime.spark.finished_job import job
 from tests.processor_runtime.written_rows import written
 
-pytestmark = pytest.mark.spark
-
 
 def found_rows(random: Random) -> list[OutputRow]:
     rows = []

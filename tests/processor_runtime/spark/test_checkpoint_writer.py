@@ -10,8 +10,6 @@ from pyspark.sql import SparkSession
 from processor_runtime.spark.checkpoint_files import CheckpointFiles
 from processor_runtime.spark.checkpoint_writer import SETTING, write_directly
 
-pytestmark = pytest.mark.spark
-
 _JAVA = "org.apache.spark.sql.execution.streaming.checkpointing"
 
 

@@ -21,8 +21,6 @@ from tests.discoverers.rule_service import RuleService
 from tests.patience import eventually
 from tests.processor_runtime.spark.finished_job import job
 
-pytestmark = pytest.mark.spark
-
 RULE: dict[str, Any] = {
     "id": "greedy",
     "stream": "logins",
@@ -89,6 +87,7 @@ def served(tmp_path: Path) -> Iterator[RuleService]:
     service.stop()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "outputs", [[{"type": "service"}], pytest.param([], marks=pytest.mark.long)]
 )

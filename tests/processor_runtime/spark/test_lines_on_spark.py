@@ -21,8 +21,6 @@ from tests.processor_runtime.paired_payments import SOURCE, put_payments
 from tests.processor_runtime.spark.finished_job import job
 from tests.processor_runtime.written_rows import Row, written
 
-pytestmark = pytest.mark.spark
-
 EVENTS: Final = 2_000
 MATCHES: Final = ["match"]
 
@@ -89,6 +87,7 @@ def by_spark(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> l
     return rows
 
 
+@pytest.mark.long
 def test_workers_write_the_files_where_the_directory_is_known_to_be_the_jobs(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_spark: list[Row]
 ) -> None:

@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import pytest
 from pydantic_core import from_json
 from pyspark.sql import SparkSession
 
@@ -12,8 +11,6 @@ from contract.snapshot import Snapshot
 from processor_runtime.state.bucket_count import KEYS_PER_BUCKET
 from tests.processor_runtime.core.published import event, processor, sequence, stream, version
 from tests.processor_runtime.spark.stage_query import Event, StageQuery
-
-pytestmark = pytest.mark.spark
 
 BEGIN_MS = 1_000_000
 USERS = 300 * KEYS_PER_BUCKET

@@ -13,8 +13,6 @@ from cep import Pattern, find_matches
 from cep.pattern import PatternError
 from processor_runtime.spark.match_patterns import match_patterns
 
-pytestmark = pytest.mark.spark
-
 DDL = "user STRING, action STRING, ts BIGINT"
 EVENTS = [
     ("ana", "fail", 1_000),

@@ -18,8 +18,6 @@ from processor_runtime.spark.match_recognize import match_recognize
 from processor_runtime.spark.row_tests import in_jvm
 from tests.row_pattern.cases import Case, load, same_rows
 
-pytestmark = pytest.mark.spark
-
 CLAUSE = """MATCH_RECOGNIZE (
     PARTITION BY user ORDER BY ts
     MEASURES FIRST(FAIL.ts) AS since, COUNT(FAIL.*) AS failures, LAST(amount) AS amount

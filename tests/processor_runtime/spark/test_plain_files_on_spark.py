@@ -19,8 +19,6 @@ from processor_runtime.stages.shard_status import ShardStatus
 from tests.processor_runtime.spark.finished_job import job
 from tests.processor_runtime.written_rows import Row, written
 
-pytestmark = pytest.mark.spark
-
 BEGIN_MS: Final = 1_767_225_600_000
 RULES: Final = [
     {
@@ -94,6 +92,7 @@ def told(rows: list[Row]) -> list[str]:
     return sorted(str({name: row[name] for name in row if name != "epoch"}) for row in rows)
 
 
+@pytest.mark.long
 def test_rows_are_the_same_whoever_reads(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -112,6 +111,7 @@ def test_rows_are_the_same_whoever_reads(
     assert sorted(kinds) == ["error"] * 3 + ["late"] + ["match"] * 3 + ["timeout"] * 3
 
 
+@pytest.mark.long
 def test_ticks_and_a_file_that_is_not_plain_lose_nothing(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

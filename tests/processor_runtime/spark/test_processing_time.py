@@ -4,15 +4,12 @@ import json
 import threading
 from pathlib import Path
 
-import pytest
 import yaml
 from pyspark.sql import SparkSession
 
 from processor_runtime.spark.micro_batches import BatchDone
 from tests.processor_runtime.spark.finished_job import job
 from tests.processor_runtime.written_rows import written
-
-pytestmark = pytest.mark.spark
 
 RULES = [
     {

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import pytest
 from pydantic_core import from_json
 from pyspark.sql import SparkSession
 
@@ -11,8 +10,6 @@ from contract.snapshot import Snapshot, SnapshotVersion
 from processor_runtime.rows.output_rows import OutputRow
 from tests.processor_runtime.core.published import event, processor, sequence, stream, version
 from tests.processor_runtime.spark.stage_query import Event, StageQuery
-
-pytestmark = pytest.mark.spark
 
 BEGIN_MS = 1_000_000
 BATCHES, EVENTS_PER_BATCH = 6, 40

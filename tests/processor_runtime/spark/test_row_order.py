@@ -34,8 +34,6 @@ from processor_runtime.spark.row_order import (
     worker_sort,
 )
 
-pytestmark = pytest.mark.spark
-
 MEMORY = "spark.python.worker.memory"
 TYPES: dict[str, list[Any]] = {
     "TINYINT": [1, -128, 127, None],

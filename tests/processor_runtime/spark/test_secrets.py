@@ -75,6 +75,7 @@ def test_names_of_secrets_are_told_from_those_of_files_and_of_other_options() ->
     assert "hush-02" in secret_values(SECRETS)
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_spark_shows_secrets_in_no_plan_no_log_and_no_setting() -> None:
     options = SECRETS | IN_AN_ADDRESS | HARMLESS

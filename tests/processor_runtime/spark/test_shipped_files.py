@@ -3,13 +3,10 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from pyspark import SparkFiles
 from pyspark.sql import SparkSession
 
 from processor_runtime.spark.shipped_files import ShippedFiles
-
-pytestmark = pytest.mark.spark
 
 
 def content_at_worker(spark: SparkSession, name: str) -> bytes:

@@ -19,8 +19,6 @@ from tests.patience import FAR_LONGER_SECONDS
 from tests.processor_runtime.spark.finished_job import job
 from tests.processor_runtime.written_rows import Row, written, written_batches
 
-pytestmark = pytest.mark.spark
-
 HOUR_MS = 3_600_000
 FOLLOWS_CLOCK: dict[str, Any] = {
     "time": {"delay": "100 ms", "idle_after": "1 second"},
@@ -124,6 +122,7 @@ def last_batch(folder: Path) -> list[Row]:
     return list(written_batches(folder))[-1]
 
 
+@pytest.mark.long
 def test_a_silent_source_holds_nothing_up(spark: SparkSession, tmp_path: Path) -> None:
     jobs = Jobs(spark, tmp_path)
     jobs.publish(rule("gave-up"))

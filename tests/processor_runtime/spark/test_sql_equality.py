@@ -17,7 +17,7 @@ from tests.processor_runtime.spark.data_sets import (
 from tests.processor_runtime.spark.finished_job import job
 from tests.processor_runtime.written_rows import Row, written
 
-pytestmark = [pytest.mark.spark, pytest.mark.long]
+pytestmark = pytest.mark.long
 
 
 @dataclass(frozen=True, slots=True)

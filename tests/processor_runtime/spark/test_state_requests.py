@@ -10,7 +10,7 @@ from typing import IO, Any, cast
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.errors import PySparkRuntimeError
 from pyspark.serializers import PickleSerializer
@@ -28,7 +28,6 @@ from pyspark.sql.types import BinaryType, StringType, StructType
 from processor_runtime.spark.plan.pickled_rows import PickledRows
 from processor_runtime.spark.plan.spark_state import SparkState
 from processor_runtime.spark.plan.state_requests import StateRequests
-from tests.example_count import example_count
 
 KEY = StructType().add("name", StringType())
 VALUE = StructType().add("value", BinaryType())
@@ -103,7 +102,6 @@ def served() -> Iterator[tuple[MapState, Server]]:
 VALUES = st.none() | st.binary(max_size=30) | st.sampled_from([bytes(range(256)) * 300, b"latin-1"])
 
 
-@settings(max_examples=example_count(40))
 @given(st.lists(st.dictionaries(st.integers(0, 200).map(str), VALUES), max_size=4), st.booleans())
 def test_values_come_back_whatever_is_asked_at_once(
     batches: list[dict[str, bytes | None]],
