@@ -43,7 +43,7 @@ format: setup ## Format and mend what can be mended
 
 # One more than there are processors: tests wait for processes that they have started.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
-PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
+PYTEST = $(BIN)/pytest -n $(WORKERS) --no-loadscope-reorder
 ALONE = $(BIN)/pytest -n 0
 # Collecting all tests takes longer than collecting these.
 FAULTS := tests/faults tests/processor_runtime/resilience

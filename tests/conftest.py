@@ -1,9 +1,10 @@
 """What holds for all tests: markers, the profile of properties, which tests share a process."""
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import pytest
+from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 from tests.faults.summary import write_summary
 from tests.kept_workers import kept_workers
@@ -15,6 +16,9 @@ MARKERS: Final = (
     "long: takes many seconds: make test-long",
     "faults: breaks what a service or a job stands on, on purpose, or kills it: make test-faults",
     "nightly: beside any of these, too long for each commit: make nightly",
+)
+SESSION: Final = tuple(
+    f"tests/processor_runtime/{directory}/" for directory in ("spark", "sinks", "sources")
 )
 load_gate()
 
@@ -30,25 +34,36 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", marker)
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark tests of pages; give each file to one process, all that share a session to the same one.
+class OneSession(LoadFileScheduling):  # type: ignore[misc] # its base has no types
+    """Gives files to whichever process is free, all that share a Spark session to the same one.
 
-    Each process with a Spark session starts a JVM, which is slow until it has compiled what it runs.
+    Each process with a session starts a JVM, which is slow until it has compiled what it runs.
     """
-    if isinstance(item, pytest.Function) and "browser" in item.fixturenames:
+
+    def _split_scope(self, nodeid: str) -> str:
+        file: str = super()._split_scope(nodeid)
+        return "spark" if file.startswith(SESSION) else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneSession:
+    return OneSession(config, log)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark what needs Chromium or Spark by the fixtures it asks for."""
+    names = item.fixturenames if isinstance(item, pytest.Function) else ()
+    if "browser" in names:
         item.add_marker("pages")
         # Their service, in a thread, ends while a browser still opens connections to it.
         item.add_marker(pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"))
-    group = item.path.stem
-    if isinstance(item, pytest.Function) and "spark" in item.fixturenames:
+    if "spark" in names:
         item.add_marker("spark")
-        group = "spark"
-    item.add_marker(pytest.mark.xdist_group(group))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let what needs Spark begin first: it takes longest."""
-    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
+    """Let what shares a Spark session begin first: it takes longest."""
+    items.sort(key=lambda item: not item.nodeid.startswith(SESSION))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
