@@ -61,9 +61,10 @@ ORDINARY = [
 ]
 
 
-@pytest.mark.parametrize("case", ORDINARY)
-def test_what_flink_runs_as_it_reads_needs_no_quirks(case: str) -> None:
-    assert problems(Pattern.from_document(PATTERNS[case]).tree) == ()
+def test_what_flink_runs_as_it_reads_needs_no_quirks() -> None:
+    assert len(ORDINARY) > 200
+    found = {case: problems(Pattern.from_document(PATTERNS[case]).tree) for case in ORDINARY}
+    assert {case: each for case, each in found.items() if each != ()} == {}
 
 
 @pytest.mark.parametrize(
