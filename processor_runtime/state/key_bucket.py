@@ -199,12 +199,6 @@ def bucket_name(number: int) -> str:
     return f"b{number}"
 
 
-def is_bucket_name(name: str) -> bool:
-    """Return whether a value in the state of a shard is a bucket."""
-    of_group = name.rpartition("/")[2]
-    return of_group.startswith("b") and of_group[1:].isdecimal()
-
-
 def parts_of(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
     """Yield the numbers of buckets in parts that are read or written at once."""
     return (numbers[begin : begin + _TOGETHER] for begin in range(0, len(numbers), _TOGETHER))
