@@ -410,21 +410,3 @@ def test_columns_of_an_index_that_do_not_fit_are_told() -> None:
     for columns in ([b""] * 5, [bytes(8)] * 4 + [bytes(16)]):
         with pytest.raises(StateEncodingError):
             read_index(pack(columns))
-
-
-@pytest.mark.parametrize(
-    "written",
-    [
-        {b"k": [77, 3, b"state"], b"l": [None, 1, b"more", False]},
-        [[b"k", b"l"], [77, None], [3, 1], [b"state", b"more"], [True, False]],
-    ],
-)
-def test_a_bucket_of_an_earlier_version_is_read(written: Any) -> None:
-    bucket = KeyBucket.read(pack(written))
-    expected = {
-        b"k": KeyEntry(77, 3, b"state", holds_back=True),
-        b"l": KeyEntry(None, 1, b"more", holds_back=False),
-    }
-    assert {key: bucket[key] for key in bucket.keys} == expected
-    again = KeyBucket.read(bucket.write())
-    assert {key: again[key] for key in again.keys} == expected

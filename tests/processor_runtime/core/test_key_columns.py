@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cep.nfa import StateEncodingError
-from cep.nfa.codec import pack, pack_values, unpack_values
+from cep.nfa.codec import pack_values, unpack_values
 from cep.nfa_kernel.bucket_rows import (
     ROW_BEGIN,
     ROW_END,
@@ -25,7 +25,6 @@ from processor_runtime.state import bucket_count
 from processor_runtime.state.bucket_index import write_index
 from processor_runtime.state.compression import uncompressed
 from processor_runtime.state.key_bucket import KeyBucket, KeyEntry, content_of
-from processor_runtime.state.key_buckets import KeyBuckets
 from processor_runtime.state.key_columns import (
     BucketPlace,
     KeptEntries,
@@ -193,18 +192,6 @@ def test_a_lost_or_corrupt_bucket_is_an_error() -> None:
     del state[name]
     with pytest.raises(LookupError, match="the state has lost the bucket"):
         columns_of(state, [b"k"])
-
-
-def test_a_bucket_of_an_earlier_version_is_read() -> None:
-    state = DictState()
-    saved(state, {b"k": KeyEntry(7, 1, b"data")})
-    (name,) = [name for name in state if name != "index"]
-    state[name] = pack({b"k": [7, 1, b"data"]})
-    columns = columns_of(state, [b"k"])
-    assert held(columns) == {b"k": b"data"}
-    keep(state, columns, [KeyEntry(8, 2, b"more", holds_back=True)])
-    buckets = KeyBuckets("g", state, index_in(state))
-    assert dict(buckets.take([b"k"], -1, 0, 0)) == {b"k": KeyEntry(8, 2, b"more", holds_back=True)}
 
 
 def test_a_deadline_behind_all_time_is_left_to_python() -> None:
