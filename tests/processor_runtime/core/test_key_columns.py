@@ -21,7 +21,6 @@ from cep.nfa_kernel.bucket_rows import (
 from cep.nfa_kernel.entry_summaries import NO_DEADLINE
 from cep.nfa_kernel.key_hashes import key_hashes
 from processor_runtime.rows.key_hashing import key_bytes
-from processor_runtime.state import bucket_count
 from processor_runtime.state.bucket_index import write_index
 from processor_runtime.state.compression import uncompressed
 from processor_runtime.state.key_bucket import KeyBucket, KeyEntry, content_of
@@ -34,12 +33,12 @@ from processor_runtime.state.key_columns import (
 )
 from tests.processor_runtime.core.pipeline import DictState
 from tests.processor_runtime.core.test_key_buckets import (
-    as_once,
     check_equal,
     index_in,
     numbered,
     saved,
     sizes,
+    spread,
 )
 
 NOTHING = np.frombuffer(b"", np.uint8)  # read only, as all bytes are that come from elsewhere
@@ -113,20 +112,17 @@ BATCHES = st.lists(
 )
 
 
-@given(
-    BATCHES, st.integers(0, 3), st.integers(1, 4), st.integers(0, 30), st.sampled_from([0, 2, 48])
-)
+@given(BATCHES, st.integers(0, 3), st.integers(1, 4), st.integers(1, 8))
 def test_buckets_are_the_same_mapping_in_columns_and_key_by_key(
     batches: list[tuple[bool, int, dict[int, KeyEntry | None]]],
-    once_power: int,
+    power: int,
     per_bucket: int,
-    most_moved: int,
-    few: int,
+    always_resized: int,
 ) -> None:
     state = DictState()
     expected: dict[bytes, KeyEntry] = {}
-    as_once(state, expected, 1 << once_power)
-    with sizes(per_bucket, most_moved, few):
+    spread(state, expected, 1 << power)
+    with sizes(per_bucket, always_resized):
         for in_columns, layout, batch in batches:
             changes = {
                 key_bytes((number,)): None if kept is None else kept._replace(layout=layout)
@@ -200,10 +196,7 @@ def test_a_deadline_behind_all_time_is_left_to_python() -> None:
     assert taken(BucketPlace("g", state, index_in(state)), packed([b"k"]), -1, 0, 0) is None
 
 
-def test_buckets_that_only_python_reads_are_not_split_by_others(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(bucket_count, "_FEW", 0)
+def test_buckets_that_only_python_reads_are_not_split_by_others() -> None:
     state = DictState()
     odd: dict[bytes, KeyEntry | None] = {b"odd": KeyEntry(2**62, 1, b"data")}
     saved(state, odd | dict.fromkeys(numbered(100), KeyEntry(None, 1, b"data")))
