@@ -157,8 +157,7 @@ def test_keys_come_back_from_their_bytes_and_spread_over_shards() -> None:
     assert min(shards.values()) > 800
 
 
-def test_where_a_key_lives_never_changes() -> None:
-    # Numbers that are in the checkpoints of running jobs.
+def test_where_a_key_lives_changes_with_the_format_of_checkpoints_only() -> None:
     assert key_bytes(("alice", 7)).hex() == "92a5616c69636507"
     assert key_hash("global", key_bytes(("alice", 7))) == 0xCF6F6FA4DE0A6E14
 
