@@ -117,13 +117,10 @@ def _is_of_step(row: RowOfMatch, passed: frozenset[int]) -> bool:
 class ClauseMember:
     """A rule that is a clause, among the rules of a machine.
 
-    `variables` has the number of the variable of each step. `digest` is that under which a search
-    for rows wrote its state, and `tests` are the numbers of the tests of each variable.
+    `variables` has the number of the variable of each step.
     """
 
     variables: tuple[int, ...]
-    digest: str
-    tests: tuple[int | None, ...]
 
     def matched(self, cell: Cell, *, is_timeout: bool) -> MatchedRows:
         """Return what has been found as the search for rows would; it numbers no matches."""

@@ -110,20 +110,14 @@ class _Builder:
         reading = self._reading
         clause = analyse(query.clause, reading.schema)
         search = RowPatternSearch(clause, reading.field_reader, limits, shows_timeouts=True)
-        tests = search.program.row_tests
         found = clause_program(clause, search.program) if reading.clauses_as_patterns else None
         if found is None:
             member = Member(rule, clause.variables, digest)
-            return Shape(RowPatternMachine(search, self._numbers(tests)), (member,), {})
-        of_steps = [
-            test if variable in found.variables else None for variable, test in enumerate(tests)
-        ]
-        as_clause = ClauseMember(found.variables, digest, self._numbers(of_steps))
-        member = Member(rule, clause.variables, _digest(f"{digest} as a pattern"), as_clause)
+            tests = search.program.row_tests
+            numbers = tuple(None if test is None else self._tests.number(test) for test in tests)
+            return Shape(RowPatternMachine(search, numbers), (member,), {})
+        member = Member(rule, clause.variables, digest, ClauseMember(found.variables))
         return _CompiledMember(member, found.pattern, found.tests)
-
-    def _numbers(self, tests: Sequence[Node | None]) -> tuple[int | None, ...]:
-        return tuple(None if test is None else self._tests.number(test) for test in tests)
 
     def shapes(
         self, program: Program, members: Sequence[_CompiledMember], limits: Limits

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 from cep.matching.keyed import KeyedMatcher
 from cep.matching.machines import KeyState
-from cep.matching.replayed_keys import merged, replayed
+from cep.matching.merged_keys import merged
 from cep.matching.shapes import Shape
 from cep.nfa.codec import pack_values, unpack_values
-from cep.nfa.errors import MatchingError, StateEncodingError
+from cep.nfa.errors import StateEncodingError
 from cep.nfa.runs import KeyRuns
 
 Layout = list[list[list[str]]]
@@ -97,9 +97,7 @@ class KeyRestorer:
         places: _Places = {}
         for shape in matcher.shapes:
             for bit, member in enumerate(shape.members):
-                places[member.rule, member.digest] = (shape, 1 << bit, False)
-                if member.clause is not None:
-                    places[member.rule, member.clause.digest] = (shape, 1 << bit, True)
+                places[member.rule, member.digest] = (shape, 1 << bit)
         self._shapes = [_translations(members, places) for members in written]
 
     @property
@@ -113,7 +111,7 @@ class KeyRestorer:
         now = {id(shape): number for number, shape in enumerate(self._matcher.shapes)}
         numbers = []
         for translations in self._shapes:
-            if any(each.bits is not None or each.searched for each in translations):
+            if any(each.bits is not None for each in translations):
                 return None
             numbers.append(now[id(translations[0].shape)] if translations else -1)
         return numbers
@@ -133,47 +131,29 @@ class KeyRestorer:
 
     def _restore(self, key: Hashable, translation: "_Translation", payload: list[Any]) -> None:
         shape = translation.shape
-        if translation.searched:
-            runs = self._replayed(key, translation, payload)
-        else:
-            runs = shape.machine.of_payload(payload, self._translate)
+        runs = shape.machine.of_payload(payload, self._translate)
         if translation.bits is not None:
             runs.renumber(translation.bits)
         if runs.is_idle:
             return
         there = shape.keys.get(key)
         if isinstance(there, KeyRuns):
-            # Rules of one shape that were written apart, as a clause is that was searched for.
+            # Rules of one shape that were written apart: their limits differed, or they were
+            # in two of the machines that many rules of one shape are divided among.
             runs = merged(there, runs)
         self._matcher.put(shape, key, runs)
-
-    def _replayed(self, key: Hashable, translation: "_Translation", payload: list[Any]) -> KeyRuns:
-        """Return the partial matches of a clause that was searched for; none if they are too many.
-
-        Its rule fails then, as it would at an event.
-        """
-        try:
-            return replayed(translation.shape, translation.searched, payload, self._translate)
-        except MatchingError as error:
-            (rule,) = translation.shape.rules_of(translation.searched)
-            self._matcher.fail(rule, error, key, None)
-            return KeyRuns()
 
 
 @dataclass(frozen=True, slots=True)
 class _Translation:
-    """Where rules of a written shape are now; `bits` is `None` where all are as they were.
-
-    `searched` is a rule that was searched for and runs as a pattern now, as a bit set; 0 = none is.
-    """
+    """Where rules of a written shape are now; `bits` is `None` where all are as they were."""
 
     shape: Shape
     bits: Mapping[int, int] | None
-    searched: int = 0
 
 
-_Places = dict[tuple[str, str], tuple[Shape, int, bool]]
-"""By rule and digest: its shape, its bit, and whether it was searched for."""
+_Places = dict[tuple[str, str], tuple[Shape, int]]
+"""By rule and digest: its shape and its bit."""
 
 
 def _translations(members: Sequence[Sequence[str]], places: _Places) -> list[_Translation]:
@@ -187,9 +167,7 @@ def _translations(members: Sequence[Sequence[str]], places: _Places) -> list[_Tr
     for bit, (rule, digest) in enumerate(members):
         place = places.get((rule, digest))
         if place is not None:
-            shape, now, was_searched = place
-            if was_searched:
-                return [_Translation(shape, None, now)]  # it was alone
+            shape, now = place
             shapes[id(shape)] = shape
             bits.setdefault(id(shape), {})[1 << bit] = now
     return [

@@ -239,7 +239,7 @@ def _read_queues(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by p
         width, place = read_array(data, place, most)
         rules, place = read_int(data, place, most) if place != MALFORMED else (0, place)
         rows, place = read_rows(data, place, most, _HELD_WIDTH)
-        if place == MALFORMED or width != _QUEUE_PARTS:
+        if place == MALFORMED or width != _QUEUE_PARTS or rules < 0:
             return queues, count, held_back, held_count, MALFORMED
         rows[:, 1] += first_cell
         for row in rows:

@@ -22,7 +22,6 @@ from processor_runtime.stages.groups import Group
 
 Kept = TypeVar("Kept")
 
-_FORMAT: Final = 1
 _PLAIN: Final = [each.name for each in fields(Group)][:-1]
 """All but the keys, which are many."""
 
@@ -42,11 +41,7 @@ class AlertStates:
         self._newest: tuple[int, AlertState] | None = None
 
     def before(self, batch_id: int) -> AlertState:
-        """Return what there was when a batch began.
-
-        Raises:
-            ValueError: it was written by a newer version.
-        """
+        """Return what there was when a batch began."""
         if self._newest is not None and self._newest[0] == batch_id - 1:
             return self._newest[1]
         groups, spent = self._groups.of(batch_id - 1), self._spent.of(batch_id - 1)
@@ -106,19 +101,12 @@ class _KeptByBatch(Generic[Kept]):
 def write_spent(spent: Mapping[Window, Spent]) -> bytes:
     """Return what is spent as JSON."""
     windows = [[*window, each.out, each.throttled] for window, each in sorted(spent.items())]
-    return to_json({"format": _FORMAT, "windows": windows})
+    return to_json(windows)
 
 
 def read_spent(data: bytes) -> dict[Window, Spent]:
-    """Return what `write_spent` wrote.
-
-    Raises:
-        ValueError: it is of a newer format.
-    """
-    content = from_json(data)
-    if (given := content["format"]) != _FORMAT:
-        raise ValueError(f"budgets of format {given}; this version of Percept reads {_FORMAT}")
-    return {Window(*window[:3]): Spent(*window[3:]) for window in content["windows"]}
+    """Return what `write_spent` wrote."""
+    return {Window(*window[:3]): Spent(*window[3:]) for window in from_json(data)}
 
 
 def write_groups(groups: Mapping[str, Group]) -> bytes:
@@ -127,20 +115,16 @@ def write_groups(groups: Mapping[str, Group]) -> bytes:
     for _, group in sorted(groups.items()):
         plain = [getattr(group, name) for name in _PLAIN]
         written.append([*map(_plain, plain), bytes.fromhex("".join(group.keys))])
-    return pack([_FORMAT, written])
+    return pack(written)
 
 
 def read_groups(data: bytes) -> dict[str, Group]:
     """Return what `write_groups` wrote.
 
     Raises:
-        ValueError: it is of a newer format.
         StateEncodingError: the bytes are corrupt.
     """
-    given, written = unpack(data)
-    if given != _FORMAT:
-        raise ValueError(f"groups of format {given}; this version of Percept reads {_FORMAT}")
-    groups = map(_group, written)
+    groups = map(_group, unpack(data))
     return {group.id: group for group in groups}
 
 

@@ -19,7 +19,6 @@ from pydantic_core import from_json, to_json
 from contract.snapshot import Snapshot, StreamDefinition, read_snapshot
 from processor_runtime.schedule.batch_clock import BatchClock
 
-_FORMAT = 1
 _RECORD: Final = re.compile(r"(\d+)(?:\.(\d+))?")
 
 
@@ -74,26 +73,13 @@ class BatchRecord:
 
 def write_record(record: BatchRecord) -> bytes:
     """Return a record as JSON."""
-    content = {"format": _FORMAT, **asdict(record)}
-    # As programs wrote it that knew of no such batch, and amended nothing.
-    for name in ("closes", "revision", "lists"):
-        if not content[name]:
-            del content[name]
-    return to_json(content)
+    return to_json(asdict(record))
 
 
 def read_record(data: bytes) -> BatchRecord:
-    """Return what `write_record` wrote.
-
-    Raises:
-        ValueError: it is of a newer format.
-    """
+    """Return what `write_record` wrote."""
     content = from_json(data)
-    if (given := content.pop("format")) != _FORMAT:
-        raise ValueError(
-            f"a batch record of format {given}; this version of Percept reads {_FORMAT}"
-        )
-    return BatchRecord(**content | {"lists": tuple(content.get("lists", ()))})
+    return BatchRecord(**content | {"lists": tuple(content["lists"])})
 
 
 @dataclass(frozen=True, slots=True)

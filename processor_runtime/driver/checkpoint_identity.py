@@ -1,10 +1,13 @@
-"""Whose checkpoint it is: written once, compared at every start.
+"""Whose checkpoint it is, and in which format: written once, compared at every start.
 
-job file, checkpoint ──► CheckpointIdentity, or a refusal to mix two jobs' memory
+job file, checkpoint ──► CheckpointIdentity, or a refusal: of another job, or of another format
+
+There is one number for the format of everything in a checkpoint: state, records, timelines.
 """
 
 import uuid
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from typing import Final
 
 from pydantic_core import from_json, to_json
@@ -12,11 +15,12 @@ from pydantic_core import from_json, to_json
 from processor_runtime.driver.batch_record import Files
 
 _NAME: Final = "percept.json"
-_FORMAT: Final = 1
+_FORMAT: Final = 2
+"""To be raised with every change of what a checkpoint holds. Earlier formats are not read."""
 
 
 class CheckpointMismatch(ValueError):
-    """The checkpoint belongs to another stream, or was made with other settings."""
+    """The checkpoint is of another format or stream, or was made with other settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +44,7 @@ def checkpoint_identity(
         default_shards: how many a new checkpoint gets if the job file does not say.
 
     Raises:
-        CheckpointMismatch: it is of another stream, has another number of shards, or is of a newer
-            format.
+        CheckpointMismatch: it is of another format or stream, or has another number of shards.
     """
     data = files.read(_NAME)
     if data is None:
@@ -51,11 +54,17 @@ def checkpoint_identity(
                 "choose another"
             )
         identity = CheckpointIdentity(uuid.uuid4().hex, stream, shards or default_shards)
-        files.write(_NAME, to_json({"format": _FORMAT, **asdict(identity)}))
+        made_by = {"format": _FORMAT, "percept": version("percept")}
+        files.write(_NAME, to_json(made_by | asdict(identity)))
         return identity
     content = from_json(data)
-    if content.pop("format") != _FORMAT:
-        raise CheckpointMismatch("checkpoint: written by a newer version of Percept; upgrade")
+    made_in, made_by = content.pop("format"), content.pop("percept", "of an earlier build")
+    if made_in != _FORMAT:
+        raise CheckpointMismatch(
+            f"checkpoint: it has format {made_in}, made by Percept {made_by}; this is Percept "
+            f"{version('percept')}, which reads format {_FORMAT} only; run the version that made "
+            "it, or choose another directory and begin anew"
+        )
     identity = CheckpointIdentity(**content)
     if identity.stream != stream:
         raise CheckpointMismatch(

@@ -16,7 +16,6 @@ from uuid import uuid4
 from processor_runtime.rows.line_route import LineDirectory
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rows.row_columns import RowLines
-from processor_runtime.rows.uncached_writing import write_all
 
 ROWS_PER_FILE: Final = 100_000
 
@@ -81,8 +80,8 @@ class LineFiles:
             self.directory = None
             return False
         try:
-            write_all(file, rows.buffer)
-            write_all(file, b"\n")
+            _write_all(file, rows.buffer)
+            _write_all(file, b"\n")
         except OSError:
             # To write them again is left to Spark: if it fails, too, the output is named.
             file.truncate(begin)
@@ -102,3 +101,10 @@ class LineFiles:
         self._file = path.open("xb", buffering=0)
         self._counts[str(path)] = 0
         return self._file
+
+
+def _write_all(file: BinaryIO, content: bytes | memoryview) -> None:
+    """Write all of it, in as many parts as the system takes: the file has no buffer."""
+    rest = memoryview(content)
+    while rest:
+        rest = rest[file.write(rest) :]

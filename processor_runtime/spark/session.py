@@ -19,7 +19,6 @@ from pyspark.sql import SparkSession
 from processor_runtime.secret_names import SENSITIVE_NAME
 from processor_runtime.spark.checkpoint_files import LOCAL_FILES
 from processor_runtime.spark.java_options import java_options
-from processor_runtime.spark.worker_memory import memory_settings
 
 _log = logging.getLogger("percept.job")
 _PACKAGES: Final = ("percept", "cep", "contract", "discoverers", "processor_runtime")
@@ -46,6 +45,16 @@ _SETTINGS: Final[Mapping[str, str]] = {
     # of a batch's rows, some megabytes each, a hundred were more than the heap.
     "spark.serializer.objectStreamReset": "4",
     "spark.executorEnv.POLARS_MAX_THREADS": "1",  # a worker has one core
+    # The columns of a batch are some hundred megabytes. Workers have them in huge pages, and keep
+    # what is free for the next batch, where fresh pages each time took a third of their CPU: glibc
+    # (NumPy, numba, Python) up to 512 MB, Polars' jemalloc for a minute. Arrow's own allocator can
+    # do neither.
+    "spark.executorEnv.GLIBC_TUNABLES": (
+        "glibc.malloc.hugetlb=1:glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=536870912"
+    ),
+    "spark.executorEnv.POLARS_THP": "1",
+    "spark.executorEnv._RJEM_MALLOC_CONF": "dirty_decay_ms:60000,muzzy_decay_ms:1000",
+    "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system",
     # Of a worker that has died Spark then tells what is in its file; see `watch.note`.
     "spark.python.worker.faulthandler.enabled": "true",
     # A worker reaches the state of its task through a file, not through a port of this machine,
@@ -88,7 +97,6 @@ def job_session(name: str, settings: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder.appName(name)
     defaults = {
         **_SETTINGS,
-        **memory_settings(os.environ),
         **java_options(settings, os.environ),
         "spark.pyspark.python": python,
     }

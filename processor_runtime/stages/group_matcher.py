@@ -29,7 +29,6 @@ from processor_runtime.stages.encoded_group import MatchedAtOnce, matched_at_onc
 from processor_runtime.stages.group_keys import GroupKeys
 from processor_runtime.stages.open_counts import OpenCounts, held_by
 from processor_runtime.stages.relevant_events import RelevantEvents, relevant_events
-from processor_runtime.stages.unusable_events import unusable
 from processor_runtime.state.group_header import (
     GroupHeader,
     StoppedRule,
@@ -59,7 +58,6 @@ class GroupMatcher:
     asked: Collection[bytes] = ()
     header: GroupHeader = field(init=False)
     keys: GroupKeys = field(init=False)
-    unusable: pl.DataFrame | None = None
     events_by_rule: Counter[str] = field(default_factory=Counter)
     open: OpenCounts = field(init=False)
     released: Counter[str] = field(default_factory=Counter)
@@ -92,7 +90,7 @@ class GroupMatcher:
             closes: no event comes after these: partial matches that are open then are given up, and
                 the matches found by that, each with the time of its last event, come at the end.
         """
-        events = self._usable(self._waiting.take(watermark_ms, arrived, self.order_by))
+        events = self._waiting.take(watermark_ms, arrived, self.order_by)
         if events is not None and events.columns != [TIME, *self._compiled.columns]:
             events = self._with_columns(events)
         parts = [] if events is None else list(relevant_events(self.group, events))
@@ -154,13 +152,6 @@ class GroupMatcher:
         return self._waiting.size_bytes + self.keys.buckets.size_bytes
 
     # Events
-
-    def _usable(self, events: pl.DataFrame | None) -> pl.DataFrame | None:
-        """Set apart what no rule can see; the first stage lets none of it pass, but once it did."""
-        if events is None or (is_unusable := unusable(events)) is None:
-            return events
-        self.unusable = events.filter(is_unusable)
-        return events.filter(~is_unusable)
 
     def _with_columns(self, events: pl.DataFrame) -> pl.DataFrame:
         """Return events that waited while the columns of the stream were changed as it has them."""

@@ -51,7 +51,7 @@ class OpenCounts:
         for (rule, step), count in counts.items():
             if count and rule in self.group.compiled.rules and rule not in out:
                 open_steps.setdefault(rule, {})[step] = count
-        return {rule: steps for rule, steps in open_steps.items() if sum(steps.values()) > 0}
+        return open_steps
 
     def partial_matches(self) -> dict[str, int]:
         """Return how many are open by rule."""
@@ -72,7 +72,7 @@ class OpenCounts:
             self.dropped[rule] += sum(steps.values())
         of_rule = self._given_up.setdefault(rule, {})
         for step, count in steps.items():
-            if step and count > 0:
+            if step:
                 of_rule.setdefault(step, StepCounts()).count(what, count)
 
     def has_failed(self, rule: str) -> bool:

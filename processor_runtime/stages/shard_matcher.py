@@ -33,7 +33,7 @@ from processor_runtime.stages.rule_errors import RuleErrors
 from processor_runtime.stages.shard_status import ShardStatus
 from processor_runtime.stages.snoozed_finds import SnoozedFinds
 from processor_runtime.stages.suppression import SentGroups, Suppressor
-from processor_runtime.stages.unusable_events import LATEST_MS, late_rows, unusable_rows
+from processor_runtime.stages.unusable_events import LATEST_MS, late_rows
 from processor_runtime.state.group_header import StoppedRule, read_header
 from processor_runtime.state.key_bucket import bucket_name
 from processor_runtime.state.keyed_state import KeyedState, StateUnder
@@ -172,11 +172,6 @@ class ShardMatcher:
         rest = events.filter(pl.col(TIME) > self.clock.watermark_ms)
         return [encode_events(block.group, block.arrival, rest)] if len(rest) else []
 
-    def _reject(self, events: pl.DataFrame) -> None:
-        self.status.counts.malformed += len(events)
-        if "error" in self.settings.wanted:
-            self.rows.add(unusable_rows(events, self.rules.stream.event_time_column))
-
     def _known_groups(self) -> list[str]:
         data = self.state.get(_DIRECTORY)
         return [] if data is None else list(unpack(data))
@@ -222,8 +217,6 @@ class ShardMatcher:
         until_ms = LATEST_MS if self.clock.closes else self.clock.complete_ms
         for detections in matcher.match(arrived, until_ms, closes=self.clock.closes):
             yield from given.chunks(detections)
-        if matcher.unusable is not None:
-            self._reject(matcher.unusable)
         stopped = [
             self._errors.failure(group.intervals[failure.rule], failure)
             for failure in group.compiled.take_failures()

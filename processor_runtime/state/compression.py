@@ -2,7 +2,8 @@
 
 packed bytes ──compressed──► name of the form · size · checksum · LZ4 ──uncompressed──► packed bytes
 
-The checksum is of the LZ4, in the form before it was of the packed bytes. Those have their own.
+The checksum is of the LZ4: of a value that is cut off, what is missing may still be in memory, with
+which the packed bytes and their own checksum are right.
 """
 
 from functools import cache
@@ -13,11 +14,9 @@ from zlib import crc32
 from cep.nfa.errors import StateEncodingError
 from processor_runtime.rows.arrow import has_arrow
 
-_FORM: Final = b"LZC"
-_EARLIER_FORM: Final = b"LZ4"
+_FORM: Final = b"LZ4"
 _BEGIN: Final = Struct(">3sII")  # the form, how many bytes there were, their checksum
 _CODEC: Final = "lz4_raw"
-_OTHER_CHECKSUM: Final = "the encoded state is corrupt: it has another checksum"
 
 
 def compressed(packed: bytes) -> bytes:
@@ -30,28 +29,25 @@ def compressed(packed: bytes) -> bytes:
 
 
 def uncompressed(data: bytes) -> bytes:
-    """Return what was compressed, or the bytes themselves if they never were.
+    """Return what was compressed, or the bytes themselves if that was done without Arrow.
 
     Raises:
         StateEncodingError: the bytes are corrupt.
     """
-    if not data.startswith((_FORM, _EARLIER_FORM)):
+    if not data.startswith(_FORM):
         return data
     import pyarrow as pa  # noqa: PLC0415 - an extra, which has written them
 
     if len(data) < _BEGIN.size:
         raise StateEncodingError("the encoded state is corrupt: it is cut off")
-    form, size, checksum = _BEGIN.unpack_from(data)
+    _form, size, checksum = _BEGIN.unpack_from(data)
     body = data[_BEGIN.size :]
-    if form == _FORM and crc32(body) != checksum:
-        raise StateEncodingError(_OTHER_CHECKSUM)
+    if crc32(body) != checksum:
+        raise StateEncodingError("the encoded state is corrupt: its checksum does not fit")
     try:
         packed: bytes = _codec().decompress(body, size, asbytes=True)
     except (pa.ArrowException, OSError) as error:
         raise StateEncodingError(f"the encoded state is corrupt: {error}") from error
-    # Of fewer bytes than there were, the rest is what happened to be in memory.
-    if form == _EARLIER_FORM and crc32(packed) != checksum:
-        raise StateEncodingError(_OTHER_CHECKSUM)
     return packed
 
 

@@ -6,14 +6,8 @@ state ──read_header──► GroupHeader ──one batch──► write_head
 from dataclasses import asdict, dataclass, field
 
 from cep.nfa.codec import pack, unpack
-from cep.nfa.errors import StateEncodingError
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS
-from processor_runtime.state.bucket_index import (
-    BucketIndex,
-    BucketSummary,
-    read_index,
-    write_index,
-)
+from processor_runtime.state.bucket_index import BucketIndex, read_index, write_index
 from processor_runtime.state.keyed_state import KeyedState
 from processor_runtime.state.waiting_events import (
     WaitingBlock,
@@ -22,20 +16,11 @@ from processor_runtime.state.waiting_events import (
 )
 
 _NAME = "header"
-_FORMAT = 5
-_READABLE = (1, 2, 3, 4, 5)
-"""Format 1 did not tell which keys hold matches back, format 2 not at which steps rules are; in
-format 3 buckets of keys were not compressed; up to format 4 the number of buckets was a power of
-two, and their index a list of values for each."""
-
-_WITH_STEPS = 3
-_IN_COLUMNS = 5
 
 OpenSteps = dict[str, dict[str, int]]
 """How many partial matches are open, by rule and the name of the step of their last event.
 
-The name is "" where there are no steps, and for what was open when the state had format 2. What of
-that has ended since is counted below 0 at its step, so that each sum is right.
+The name is "" where there are no steps.
 """
 
 
@@ -74,26 +59,16 @@ def read_header(state: KeyedState) -> GroupHeader:
     """Return the header of a group; a fresh one if the state has none.
 
     Raises:
-        StateEncodingError: it is corrupt, or of a newer format.
+        StateEncodingError: it is corrupt.
     """
     data = state.get(_NAME)
     if data is None:
         return GroupHeader()
-    written_format, *content = unpack(data)
-    if written_format not in _READABLE:
-        raise StateEncodingError(
-            f"the state of a shard has format {written_format}, this version of Percept reads up "
-            f"to {_FORMAT}; upgrade it"
-        )
-    processed_ms, waiting, buckets, layouts, open_steps, stopped = content
-    if written_format < _WITH_STEPS:
-        open_steps = {rule: {"": count} for rule, count in open_steps.items()}
+    processed_ms, waiting, buckets, layouts, open_steps, stopped = unpack(data)
     return GroupHeader(
         processed_ms,
         blocks_from_values(waiting),
-        read_index(buckets)
-        if written_format >= _IN_COLUMNS
-        else BucketIndex.of(BucketSummary(*summary) for summary in buckets),
+        read_index(buckets),
         layouts,
         open_steps,
         [StoppedRule(**rule) for rule in stopped],
@@ -103,7 +78,6 @@ def read_header(state: KeyedState) -> GroupHeader:
 def write_header(state: KeyedState, header: GroupHeader) -> None:
     """Keep a header."""
     content = [
-        _FORMAT,
         header.processed_ms,
         blocks_as_values(header.waiting),
         write_index(header.buckets),

@@ -21,8 +21,7 @@ class KeyEntry(NamedTuple):
     """One encoded key.
 
     `deadline_ms` is when its next window closes, `layout` the number of the layout it was written
-    under (see `cep.matching.key_state`). `holds_back` tells whether finished matches wait in it;
-    an entry written before this was known may do so.
+    under (see `cep.matching.key_state`). `holds_back` tells whether finished matches wait in it.
     """
 
     deadline_ms: int | None
@@ -33,7 +32,6 @@ class KeyEntry(NamedTuple):
 
 _TOGETHER: Final = 1_024
 """How many buckets are read or written at once."""
-_LIST_OF_FIVE: Final = b"\x95"
 _SEARCHES: Final = 4
 """From so many on, knowing all places is cheaper than looking for each."""
 
@@ -55,34 +53,25 @@ class KeyBucket:
 
     @classmethod
     def read(cls, data: bytes) -> "KeyBucket":
-        """Return the bucket that `write` wrote, or an earlier version.
+        """Return the bucket that `write` wrote.
 
         Raises:
             StateEncodingError: the bytes are corrupt.
         """
-        content: Any = unpack(uncompressed(data))
-        if isinstance(content, list):
-            keys, deadlines_ms, layouts, entries, hold_back = content
-            count = len(keys)
-            return cls(
-                keys,
-                deadlines_ms,
-                layouts if isinstance(layouts, list) else [layouts] * count,
-                entries,
-                hold_back if isinstance(hold_back, list) else [hold_back] * count,
-            )
-        bucket = cls()  # entries by key
-        for key, entry in content.items():
-            bucket.put(key, KeyEntry(*entry))
-        return bucket
+        keys, deadlines_ms, layouts, entries, hold_back = unpack(uncompressed(data))
+        count = len(keys)
+        return cls(
+            keys,
+            deadlines_ms,
+            layouts if isinstance(layouts, list) else [layouts] * count,
+            entries,
+            hold_back if isinstance(hold_back, list) else [hold_back] * count,
+        )
 
     def write(self) -> bytes:
         """Return the bucket as bytes."""
-        return written(pack_values(self._content()))
-
-    def _content(self) -> list[Any]:
         layouts, hold_back = _once(self.layouts), _once(self.hold_back)
-        return [self.keys, self.deadlines_ms, layouts, self.data, hold_back]
+        return written(pack_values([self.keys, self.deadlines_ms, layouts, self.data, hold_back]))
 
     def __len__(self) -> int:
         """Return how many keys there are."""
@@ -199,12 +188,6 @@ def bucket_name(number: int) -> str:
     return f"b{number}"
 
 
-def is_bucket_name(name: str) -> bool:
-    """Return whether a value in the state of a shard is a bucket."""
-    of_group = name.rpartition("/")[2]
-    return of_group.startswith("b") and of_group[1:].isdecimal()
-
-
 def parts_of(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
     """Yield the numbers of buckets in parts that are read or written at once."""
     return (numbers[begin : begin + _TOGETHER] for begin in range(0, len(numbers), _TOGETHER))
@@ -225,15 +208,12 @@ def stored(state: KeyedState, numbers: Sequence[int]) -> Iterator[bytes]:
 
 
 def content_of(data: bytes) -> bytes:
-    """Return the list that a bucket is, packed, of what `write` wrote, or an earlier version.
+    """Return the list that a bucket is, packed, of what `write` wrote.
 
     Raises:
         StateEncodingError: the bytes are corrupt.
     """
-    content = unsealed(uncompressed(data))
-    if content.startswith(_LIST_OF_FIVE):
-        return content
-    return pack_values(KeyBucket.read(data)._content())  # noqa: SLF001 - of this module
+    return unsealed(uncompressed(data))
 
 
 def written(content: bytes) -> bytes:

@@ -46,8 +46,7 @@ class KeyBuckets:
     _changed: set[int] = field(default_factory=set)
     _hashes: dict[bytes, int] = field(default_factory=dict)
     _numbers: dict[bytes, int] = field(default_factory=dict)
-    _puts: int = 0
-    _taken: int = 0
+    _changed_keys: int = 0
 
     def take(
         self,
@@ -94,9 +93,7 @@ class KeyBuckets:
                     if is_held[number]:
                         chosen |= dict.fromkeys(bucket.holding_back())
                 entries = [(key, bucket.get(key)) for key in chosen]
-                found = [(key, entry) for key, entry in entries if entry is not None]
-                self._taken += len(found)
-                yield from found
+                yield from ((key, entry) for key, entry in entries if entry is not None)
 
     def put(self, key: bytes, entry: KeyEntry | None) -> None:
         """Set the entry of a key; `None` removes it."""
@@ -104,10 +101,10 @@ class KeyBuckets:
         bucket = self._bucket(number)
         if entry is not None:
             bucket.put(key, entry)
-            self._puts += 1
         elif not bucket.remove(key):
             return
         self._changed.add(number)
+        self._changed_keys += 1
 
     def save(self) -> None:
         """Write the buckets that have changed; of more or fewer buckets if that fits the keys."""
@@ -115,13 +112,13 @@ class KeyBuckets:
             return
         changed = list(self._changed)
         self.index.keys[changed] = [len(self._open[number]) for number in changed]
-        count = next_count(self.index.keys, self._puts, self._taken)
+        count = next_count(self.keys, len(self.index), self._changed_keys)
         if count != len(self.index):
             self._resize(count)
         for numbers in parts_of(sorted(self._changed)):
             self._write(numbers)
         self._changed.clear()
-        self._puts = self._taken = 0
+        self._changed_keys = 0
 
     @property
     def keys(self) -> int:

@@ -171,7 +171,7 @@ class KeyColumns:
         index.keys[is_changed] = counts[is_changed]
         if not is_changed.any():
             return
-        wanted = next_count(index.keys, int(has.sum()), int(known.sum()))
+        wanted = next_count(int(index.keys.sum()), len(index), int((known | has).sum()))
         if wanted != len(index):
             rows, is_changed = self._resized(rows, is_changed, wanted)
         self._write(rows, is_changed, kept.data)

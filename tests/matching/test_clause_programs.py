@@ -10,8 +10,7 @@ from cep.expression import Schema, mapping_reader
 from cep.expression.evaluation.predicate import compile_predicate
 from cep.matching.keyed import KeyedMatcher
 from cep.matching.matcher_state import encode_matcher, restore_matcher
-from cep.matching.shapes import Detection, RuleFailure
-from cep.nfa.limits import Limits
+from cep.matching.shapes import Detection
 from cep.nfa.machine import Machine
 from cep.pattern import Pattern, PatternError
 from cep.row_pattern.analysis.analyse import analyse
@@ -36,18 +35,15 @@ class Run:
     """Events of many keys through a matcher, one after the other."""
 
     def __init__(
-        self, rules: Mapping[str, Pattern], *, as_patterns: bool, limits: Limits | None = None
+        self, rules: Mapping[str, Pattern], *, as_patterns: bool, kept_apart: bool = False
     ) -> None:
         self.rules = rules
-        self.limits = limits
-        self.failures: list[RuleFailure] = []
         self.matcher = KeyedMatcher(
             rules,
             schema=COLUMNS,
-            limits=limits,
+            kept_apart={rule: rule for rule in rules} if kept_apart else {},
             in_deadline_order=True,
             clauses_as_patterns=as_patterns,
-            on_failure=None if limits is None else self.failures.append,
         )
         self._tests = [
             compile_predicate(node, mapping_reader, _no_aggregates)
@@ -70,9 +66,9 @@ class Run:
         """Let the rules end."""
         return [one for found in self.matcher.end() for one in found]
 
-    def moved(self, *, as_patterns: bool) -> "Run":
-        """Return a run that goes on from the state of this one."""
-        other = Run(self.rules, as_patterns=as_patterns, limits=self.limits)
+    def moved(self) -> "Run":
+        """Return a run of clauses as patterns that goes on from the state of this one."""
+        other = Run(self.rules, as_patterns=True)
         restore_matcher(other.matcher, encode_matcher(self.matcher))
         return other
 
@@ -120,22 +116,25 @@ def check(pattern: Pattern, rows: Sequence[Event], *, is_written: bool) -> None:
         expected = told(rules, searched.feed(event))
         assert told(rules, shared.feed(event)) == expected, str(pattern)
         if is_written:
-            shared = shared.moved(as_patterns=True)
+            shared = shared.moved()
     assert told(rules, shared.end()) == told(rules, searched.end()), str(pattern)
 
 
 def check_moved(patterns: Sequence[Pattern], rows: Sequence[Event], at: int) -> None:
     rules = {f"r{number}": pattern for number, pattern in enumerate(patterns)}
-    moving, searched = Run(rules, as_patterns=False), Run(rules, as_patterns=False)
-    if not Run(rules, as_patterns=True).is_shared:
+    moving, searched = (
+        Run(rules, as_patterns=True, kept_apart=True),
+        Run(rules, as_patterns=False),
+    )
+    if not moving.is_shared:
         return
     for place, event in enumerate(rows):
         if place == at:
-            moving = moving.moved(as_patterns=True)
+            moving = moving.moved()
         expected = told(rules, searched.feed(event))
         assert told(rules, moving.feed(event)) == expected, "\n".join(map(str, patterns))
         if place > at:
-            moving = moving.moved(as_patterns=True)
+            moving = moving.moved()
     assert told(rules, moving.end()) == told(rules, searched.end())
 
 
@@ -157,25 +156,8 @@ def test_a_clause_that_runs_as_a_pattern(
     lists=MANY,
     at=st.integers(0, 9),
 )
-def test_a_clause_goes_on_as_a_pattern_from_what_its_search_held(
+def test_rules_that_were_in_machines_of_their_own_go_on_in_one(
     patterns: list[Pattern], lists: list[list[Event]], at: int
 ) -> None:
     for rows in lists:
         check_moved([*patterns, *patterns], rows, at)
-
-
-def test_a_key_that_holds_too_much_as_a_pattern_stops_its_rule_alone() -> None:
-    text = "MATCH_RECOGNIZE (ORDER BY ts MEASURES B.n AS n PATTERN (A {gap} B) DEFINE {define})"
-    define = "A AS name = 'a', B AS name = 'b'"
-    rules = {
-        "many": Pattern.from_sql(text.format(gap="{- X*? -}", define=define)),
-        "few": Pattern.from_sql(text.format(gap="", define=define.replace("'a'", "'c'"))),
-    }
-    run = Run(rules, as_patterns=False, limits=Limits(partial_matches=20))
-    for number in range(0, 60, 2):
-        assert not run.feed({"n": number, "ts": number, "name": "a", "v": None})
-    assert not run.feed({"n": 60, "ts": 60, "name": "c", "v": None})
-    run = run.moved(as_patterns=True)
-    assert [failure.rule for failure in run.failures] == ["many"]
-    found = run.feed({"n": 62, "ts": 62, "name": "b", "v": None})
-    assert [one.rule for one in found] == ["few"]

@@ -144,6 +144,12 @@ def agrees_on(spoiled: bytes, machine: Machine) -> None:
     assert unpack_values(copy) == unpack_values(pack_values(machine.payload(runs)))
 
 
+def test_a_rule_that_compiled_code_has_no_bit_for_is_left_to_python() -> None:
+    for held_back, is_read in ((1, True), (-32, False)):
+        payload = [1, True, [[7]], [-1, 0, 0, 0], [], [[held_back, [0, 0]]]]
+        assert (copy_of(pack_values(payload)) is not None) == is_read
+
+
 def test_of_an_entry_shapes_are_told_apart() -> None:
     payloads = [[2, True, [[7]], [-1, 0, 0, 0], [1, 1, 0, 5, 5, 0], []] for _ in range(3)]
     entries = [pack_values([[0, payloads[0]], [2, payloads[1]]]), b"", pack_values([[1, [3]]])]

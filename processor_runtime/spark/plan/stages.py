@@ -4,7 +4,6 @@ events ──mapInArrow(key_stage)──► blocks ──groupBy(shard)──►
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -24,7 +23,6 @@ from processor_runtime.rows.line_files import LineFiles
 from processor_runtime.rows.lines_in_hand import LinesInHand
 from processor_runtime.rows.output_rows import SCHEMA, OutputRow
 from processor_runtime.rows.row_columns import LINES, RowColumns, RowLines
-from processor_runtime.spark.local_files import query_directory
 from processor_runtime.spark.plan.block_rows import (
     Received,
     counts_row,
@@ -40,9 +38,6 @@ from processor_runtime.stages.asked_keys import questions
 from processor_runtime.stages.key_stage import EventCounts, KeyStage, KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings, ShardMatcher
 from processor_runtime.stages.shard_status import write_status
-from processor_runtime.state.key_bucket import is_bucket_name
-from processor_runtime.state.keyed_state import KeyedState
-from processor_runtime.state.local_copy import copied
 
 STATUS: Final = "status"
 """Kind of the row with which each shard ends a batch; its `output` is a `ShardStatus`.
@@ -158,20 +153,14 @@ class ShardProcessor(StatefulProcessor):
         clock, rules = self._rules.current(timers.getCurrentWatermarkInMs())
         clock = clock.having_read(received.counts.newest_ms)
         in_hand = LinesInHand(self._settings.lines.most_bytes_in_hand)
-        with self._state_of(shard) as state:
-            matcher = ShardMatcher(shard, rules, state, clock, self._settings)
-            yield from self._found(matcher, received, in_hand)
+        matcher = ShardMatcher(shard, rules, SparkState(self._values), clock, self._settings)
+        yield from self._found(matcher, received, in_hand)
         wake_ms = matcher.next_wake_ms if clock.goes_on_alone else None
         self._wake_at(wake_ms, clock.watermark_ms)
         status: Any = STATUS
         told = rows_as_pandas([OutputRow(kind=status, output=write_status(matcher.status))])
         told[LINES] = [in_hand.rest()]
         yield told
-
-    def _state_of(self, shard: int) -> AbstractContextManager[KeyedState]:
-        directory = query_directory(shard)
-        index_path = None if directory is None else directory / f"shard-{shard}.index"
-        return copied(SparkState(self._values), index_path, is_bucket_name)
 
     def _found(
         self, matcher: ShardMatcher, received: Received, in_hand: LinesInHand

@@ -14,8 +14,6 @@ from typing import Any, Final
 
 from pyspark.errors import PySparkRuntimeError
 
-from processor_runtime.spark.plan.pickled_rows import PickledRows
-
 _MOST_AHEAD: Final = 64
 """So many answers to changes, of some bytes each, always have room on their way: the server never
 waits for this side to read them while this side waits for it to read requests. Requests for values,
@@ -24,12 +22,7 @@ _MOST_BYTES_AHEAD: Final = 1 << 16
 _BEGIN: Final = struct.Struct("!ii")  # version of the protocol, length of the message
 _PROTOCOL: Final = 0
 _OF_MAP: Final = ("_mapStateClient", "_stateName")
-_OF_CLIENT: Final = (
-    "_receive_proto_message",
-    "_deserialize_from_bytes",
-    "pickleSer",
-    "sockfile",
-)
+_OF_CLIENT: Final = ("_receive_proto_message", "pickleSer", "sockfile")
 
 
 class StateRequests:
@@ -46,7 +39,7 @@ class StateRequests:
 
         self._client = client
         self._pickled = client.pickleSer.dumps
-        self._rows = PickledRows(client._deserialize_from_bytes)  # noqa: SLF001 - nowhere else
+        self._unpickled = client.pickleSer.loads
         of: list[Any] = [messages.StateRequest() for _ in range(3)]
         self._get, self._put, self._remove = of
         for request in of:
@@ -76,7 +69,7 @@ class StateRequests:
                 yield self._get.SerializeToString()
 
         answers = self._answers(requests())
-        return [self._rows.value(answer) if answer else None for answer in answers]
+        return [bytes(self._unpickled(each)[0]) if each else None for each in answers]
 
     def put_many(self, changes: Mapping[str, bytes | None]) -> None:
         """Set values, and remove those that are `None`.

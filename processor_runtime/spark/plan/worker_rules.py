@@ -5,12 +5,13 @@
 Source: DESIGN, "one micro-batch sees exactly one epoch, in every task".
 """
 
+import gc
 import os
+import sys
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, field
 from functools import cache, partial
-from itertools import count
 from pathlib import Path
 from typing import Final, Protocol, cast
 from weakref import WeakValueDictionary
@@ -27,7 +28,6 @@ from processor_runtime.rules.loading import RuleDefaults
 from processor_runtime.rules.rule_set import RuleSet, compile_rules
 from processor_runtime.schedule.batch_clock import BatchClock
 from processor_runtime.schedule.timeline_document import read_timeline
-from processor_runtime.spark.worker_memory import keep_freed, pass_over_living
 from processor_runtime.watch.code_watch import WATCH
 from processor_runtime.watch.worker_limits import WorkerLimits
 
@@ -35,8 +35,6 @@ PROPERTY: Final = "percept.batch"
 """Local property of the driver thread that runs a batch; tasks of the batch see it."""
 _KEPT_RULE_SETS = 3
 _FILES_OF_WORKERS: Final = "PYTHON_FAULTHANDLER_DIR"
-_calls: Final = count()
-"""How often this process has been asked for the rules of a batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +96,7 @@ class PinnedRules:
         """
         del watermark_ms  # the driver has pinned it
         _watch(self.limits)
-        pass_over_living(next(_calls))
+        _freeze(len(sys.modules))
         pinned = _pinned()
         return pinned.clock, _rule_set(pinned.timeline, self.defaults)
 
@@ -121,14 +119,24 @@ def _pinned() -> PinnedBatch:
 
 @cache
 def _watch(limits: WorkerLimits) -> None:
-    """Watch over this process, once: Spark tells the driver what is in its file when it dies.
-
-    Of its limit a part is kept from batch to batch; see `worker_memory`.
-    """
-    keep_freed(limits.memory_bytes)
+    """Watch over this process, once: Spark tells the driver what is in its file when it dies."""
     directory = os.environ.get(_FILES_OF_WORKERS)
     path = None if directory is None else Path(directory, str(os.getpid()))
     WATCH.start(path, limits)
+
+
+@cache
+def _freeze(modules: int) -> None:
+    """Let collections of cycles pass over what there is, once all of its modules are loaded.
+
+    PySpark has Python collect after each task: a tenth of what a worker computes, of 240,000
+    objects that stay.
+
+    Args:
+        modules: how many are loaded. Some are loaded where they are first needed.
+    """
+    del modules
+    gc.freeze()
 
 
 def shipped_name(file: str) -> str:

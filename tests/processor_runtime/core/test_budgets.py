@@ -161,8 +161,6 @@ class TestOneRule:
     def test_what_is_kept_reads_as_it_was(self) -> None:
         spent = {Window("p", -10, 0): Spent(3, 0), Window("q", 0, 10): Spent(1, 2)}
         assert read_spent(write_spent(spent)) == spent
-        with pytest.raises(ValueError, match="format 2"):
-            read_spent(b'{"format": 2, "windows": []}')
 
 
 @st.composite

@@ -1,8 +1,5 @@
 """Values of the state, compressed: the same again, or an error that says so."""
 
-from zlib import crc32
-
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,17 +12,6 @@ from processor_runtime.state.compression import compressed, uncompressed
 @given(st.lists(st.binary(max_size=50) | st.integers(0, 9), max_size=50))
 def test_what_was_compressed_comes_back(values: list[bytes | int]) -> None:
     assert unpack(uncompressed(compressed(pack(values)))) == values
-
-
-def test_what_was_compressed_by_earlier_versions_is_read() -> None:
-    packed = pack(["some text"] * 20)
-    body = pa.compress(packed, codec="lz4_raw", asbytes=True)
-    earlier = b"LZ4" + len(packed).to_bytes(4, "big") + crc32(packed).to_bytes(4, "big") + body
-    assert uncompressed(earlier) == packed
-    changed = bytearray(earlier)
-    changed[10] ^= 1
-    with pytest.raises(StateEncodingError, match="checksum"):
-        uncompressed(bytes(changed))
 
 
 def test_what_never_was_compressed_is_left_as_it_is() -> None:

@@ -1,6 +1,5 @@
-"""Blocks of events: whatever Spark has for a value comes back, from earlier versions, too."""
+"""Blocks of events: whatever Spark has for a value comes back."""
 
-import io
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Final
@@ -31,19 +30,13 @@ VALUES: Final = {
 
 
 @pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
-def test_events_come_back_from_blocks_of_this_version_and_of_earlier_ones(
-    values: pl.Series,
-) -> None:
+def test_events_come_back_from_blocks(values: pl.Series) -> None:
     events = pl.DataFrame({TIME: [3, -1, 2], "value": values})
     block = encode_events("g", Arrival(4, 0), events)
     assert (block.from_ms, block.until_ms, block.count) == (-1, 3, 3)
-    earlier = io.BytesIO()
-    events.write_ipc_stream(earlier, compression="lz4")
-    for data in (block.data, earlier.getvalue()):
-        found = decode_events(data)
-        assert found.schema == events.schema
-        assert found.equals(events)
-    assert pl.read_ipc_stream(io.BytesIO(block.data)).equals(events)  # as earlier versions do
+    found = decode_events(block.data)
+    assert found.schema == events.schema
+    assert found.equals(events)
 
 
 def test_a_block_has_no_texts_of_events_that_are_not_in_it() -> None:

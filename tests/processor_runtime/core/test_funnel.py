@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cep.nfa.codec import pack, unpack
 from contract.reports import StepReport
 from contract.snapshot import SnapshotProcessor
 from processor_runtime.driver.job_status import VersionStatus
 from processor_runtime.reporting.heartbeats import running_version
-from processor_runtime.state.bucket_index import NEVER, read_index
 from tests.matching.compiled_machine import machines_of
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
 from tests.processor_runtime.core.published import event, processor, sequence, stream, version
@@ -183,38 +181,6 @@ def test_what_all_keys_of_a_shard_hold_beyond_their_limit_is_told_by_step() -> N
     # The second batch goes up to 1,010: the last "b" is not in it.
     assert stopped(job, "narrow") == {"a": 5, "b": 1}
     assert found(job, "narrow").state == "quarantined"
-
-
-def test_what_was_open_when_steps_were_not_known_is_told_as_a_whole() -> None:
-    """The state of a shard from before steps were counted says only how many a rule had."""
-    job = Pipeline(stream(), Options(shards=1))
-    job.publish(processor("abc", version(1, ABC)))
-    job.batch(THREE)
-    job.batch([event("x", 1_100)])
-    job.batch([event("x", 1_101)])
-    as_before_steps_were_kept(job)
-    job.batch([event("b", 1_200, user="5"), event("a", 1_201, user="6"), event("x", 1_300)])
-    job.batch([event("x", 1_400)])
-    assert found(job, "abc").partial_matches == 7
-    job.publish()
-    for time_ms in (2_000, 3_000, 4_000):
-        job.batch([event("x", time_ms)])
-    status = found(job, "abc")
-    assert status.totals.dropped == 7
-    assert {name: each.dropped for name, each in status.steps.items()} == {"a": 0, "b": 1}
-
-
-def as_before_steps_were_kept(job: Pipeline) -> None:
-    for state in job.states:
-        for name in [name for name in state if name.endswith("/header")]:
-            _, *content = unpack(state[name])
-            columns = [column.tolist() for column in read_index(content[2]).columns()]
-            content[2] = [
-                [None if value == NEVER else value for value in summary]
-                for summary in zip(*columns, strict=True)
-            ]
-            content[4] = {rule: sum(steps.values()) for rule, steps in content[4].items()}
-            state[name] = pack([2, *content])
 
 
 MORE = {

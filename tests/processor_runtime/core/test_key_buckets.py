@@ -20,12 +20,7 @@ from processor_runtime.rows.key_hashing import (
     shard_of,
 )
 from processor_runtime.state import bucket_count
-from processor_runtime.state.bucket_count import (
-    KEYS_PER_BUCKET,
-    MOST_KEYS_PER_BUCKET,
-    next_count,
-    origin,
-)
+from processor_runtime.state.bucket_count import KEYS_PER_BUCKET, next_count, origin
 from processor_runtime.state.bucket_index import (
     BucketIndex,
     BucketSummary,
@@ -36,12 +31,6 @@ from processor_runtime.state.bucket_index import (
 from processor_runtime.state.key_bucket import KeyBucket, KeyEntry
 from processor_runtime.state.key_buckets import KeyBuckets
 from tests.processor_runtime.core.pipeline import DictState
-
-
-@pytest.fixture(autouse=True)
-def _touched_sparsely(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let buckets be small however many keys a test puts at once."""
-    monkeypatch.setattr(bucket_count, "_FEW", 0)
 
 
 def entry(deadline_ms: int | None = None, layout: int = 1) -> KeyEntry:
@@ -58,25 +47,12 @@ def saved(state: DictState, keys: dict[bytes, KeyEntry | None]) -> KeyBuckets:
     return KeyBuckets("g", state, index_in(state))
 
 
-def matched(state: DictState, keys: dict[bytes, KeyEntry | None]) -> KeyBuckets:
-    """Take, put and save; return the buckets as the next batch finds them."""
-    buckets = KeyBuckets("g", state, index_in(state))
-    for key, kept in dict(buckets.take(keys, -1, 0, 0)).items():
-        buckets.put(key, kept)
-    buckets.save()
-    state.put("index", write_index(buckets.index))
-    return KeyBuckets("g", state, index_in(state))
-
-
 @contextmanager
-def sizes(per_bucket: int, most_moved: int, few: int) -> Iterator[None]:
+def sizes(per_bucket: int, always_resized: int) -> Iterator[None]:
     """Let buckets be so small, and split and merged in so small steps."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bucket_count, "KEYS_PER_BUCKET", per_bucket)
-        patch.setattr(bucket_count, "MOST_KEYS_PER_BUCKET", 8 * per_bucket)
-        patch.setattr(bucket_count, "_FEW", few)
-        patch.setattr(bucket_count, "_ALWAYS_MOVED", most_moved)
-        patch.setattr(bucket_count, "_ALWAYS_MERGED", 1 + most_moved // 10)
+        patch.setattr(bucket_count, "_ALWAYS_RESIZED", always_resized)
         yield
 
 
@@ -85,8 +61,8 @@ def index_in(state: DictState) -> BucketIndex:
     return BucketIndex.of() if data is None else read_index(data)
 
 
-def as_once(state: DictState, keys: dict[bytes, KeyEntry], buckets: int) -> KeyBuckets:
-    """Put keys into buckets as earlier versions did; return them as the next batch finds them."""
+def spread(state: DictState, keys: dict[bytes, KeyEntry], buckets: int) -> KeyBuckets:
+    """Put keys into so many buckets, a power of two; return them as the next batch finds them."""
     of_number = [KeyBucket() for _ in range(buckets)]
     for key, kept in keys.items():
         of_number[bucket_of(key_hash("g", key), buckets)].put(key, kept)
@@ -181,8 +157,7 @@ def test_keys_come_back_from_their_bytes_and_spread_over_shards() -> None:
     assert min(shards.values()) > 800
 
 
-def test_where_a_key_lives_never_changes() -> None:
-    # Numbers that are in the checkpoints of running jobs.
+def test_where_a_key_lives_changes_with_the_format_of_checkpoints_only() -> None:
     assert key_bytes(("alice", 7)).hex() == "92a5616c69636507"
     assert key_hash("global", key_bytes(("alice", 7))) == 0xCF6F6FA4DE0A6E14
 
@@ -273,24 +248,21 @@ BATCHES = st.lists(
 )
 
 
-@given(
-    BATCHES, st.integers(0, 3), st.integers(1, 4), st.integers(0, 30), st.sampled_from([0, 2, 48])
-)
+@given(BATCHES, st.integers(0, 3), st.integers(1, 4), st.integers(1, 8))
 def test_buckets_are_a_mapping_however_they_are_split_and_merged(
     batches: list[dict[int, KeyEntry | None]],
-    once_power: int,
+    power: int,
     per_bucket: int,
-    most_moved: int,
-    few: int,
+    always_resized: int,
 ) -> None:
     state = DictState()
     expected: dict[bytes, KeyEntry] = {}
-    with sizes(per_bucket, most_moved, few):
+    with sizes(per_bucket, always_resized):
         for place, batch in enumerate(batches):
             changes = {key_bytes((number,)): kept for number, kept in batch.items()}
             if place == 0:
                 expected = {key: kept for key, kept in changes.items() if kept is not None}
-                as_once(state, expected, 1 << once_power)
+                spread(state, expected, 1 << power)
                 continue
             buckets = KeyBuckets("g", state, index_in(state))
             some = {key: expected[key] for key in changes if key in expected}
@@ -315,54 +287,14 @@ def test_a_key_moves_only_to_and_from_the_bucket_that_is_added(hashed: int, buck
     assert bucket_place(hashed, power) == bucket_of(hashed, power)
 
 
-@given(st.lists(st.integers(0, 500), min_size=1, max_size=40), st.integers(0, 500))
-def test_no_batch_moves_many_keys(keys: list[int], puts: int) -> None:
-    held = np.array(keys, np.int64)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bucket_count, "_ALWAYS_MOVED", 700)
-        count = next_count(held, puts, puts)
-    split = {origin(number, len(keys)) for number in range(len(keys), count)}
-    assert sum(keys[number] for number in split) <= max(700 + 2 * puts, *keys)
-    merged = np.count_nonzero(held[count:])
-    assert merged <= 16 + puts // 8
-    wanted = max(1, -(-sum(keys) // KEYS_PER_BUCKET))
-    assert min(wanted, len(keys)) <= count <= max(wanted, len(keys))
-    if wanted > len(keys):
-        assert count > len(keys)
-
-
-def test_large_buckets_of_once_are_split_over_many_batches() -> None:
-    state = DictState()
-    keys: dict[bytes, KeyEntry] = dict.fromkeys(numbered(10_000), entry())
-    buckets = as_once(state, keys, 32)
-    counts = [32]
-    some: dict[bytes, KeyEntry | None] = dict(list(keys.items())[:100])
-    while len(buckets.index) < 10_000 // KEYS_PER_BUCKET:
-        state.accesses = 0
-        buckets = saved(state, some)
-        assert state.accesses < 300
-        counts.append(len(buckets.index))
-    assert 4 < len(counts) < 40
-    assert dict(buckets.take([], -1, 0, 0, also="all")) == keys
-
-
-def test_buckets_are_large_while_batches_touch_many_of_all_keys(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(bucket_count, "_FEW", 48)
-    state = DictState()
-    keys: dict[bytes, KeyEntry] = dict.fromkeys(numbered(10_000), entry())
-    everything: dict[bytes, KeyEntry | None] = dict(keys)
-    some = dict(list(everything.items())[:100])
-    saved(state, everything)
-    for _ in range(20):
-        buckets = matched(state, some)
-    assert len(buckets.index) == 10_000 // KEYS_PER_BUCKET + 1
-    for _ in range(20):
-        buckets = matched(state, everything)
-    # They are merged only where there are four times too many.
-    assert len(buckets.index) <= 2 * (10_000 // MOST_KEYS_PER_BUCKET + 1)
-    assert dict(buckets.take([], -1, 0, 0, also="all")) == keys
+@given(st.integers(0, 10_000), st.integers(1, 500), st.integers(0, 500))
+def test_no_batch_adds_or_removes_many_buckets(keys: int, buckets: int, changed: int) -> None:
+    count = next_count(keys, buckets, changed)
+    assert abs(count - buckets) <= 16 + changed // 8
+    wanted = max(1, -(-keys // KEYS_PER_BUCKET))
+    assert min(wanted, buckets) <= count <= max(wanted, buckets)
+    assert (count > buckets) == (wanted > buckets)
+    assert (count < buckets) == (4 * wanted < buckets)
 
 
 def test_buckets_are_few_again_once_keys_are() -> None:
@@ -410,21 +342,3 @@ def test_columns_of_an_index_that_do_not_fit_are_told() -> None:
     for columns in ([b""] * 5, [bytes(8)] * 4 + [bytes(16)]):
         with pytest.raises(StateEncodingError):
             read_index(pack(columns))
-
-
-@pytest.mark.parametrize(
-    "written",
-    [
-        {b"k": [77, 3, b"state"], b"l": [None, 1, b"more", False]},
-        [[b"k", b"l"], [77, None], [3, 1], [b"state", b"more"], [True, False]],
-    ],
-)
-def test_a_bucket_of_an_earlier_version_is_read(written: Any) -> None:
-    bucket = KeyBucket.read(pack(written))
-    expected = {
-        b"k": KeyEntry(77, 3, b"state", holds_back=True),
-        b"l": KeyEntry(None, 1, b"more", holds_back=False),
-    }
-    assert {key: bucket[key] for key in bucket.keys} == expected
-    again = KeyBucket.read(bucket.write())
-    assert {key: again[key] for key in again.keys} == expected

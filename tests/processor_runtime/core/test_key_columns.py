@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cep.nfa import StateEncodingError
-from cep.nfa.codec import pack, pack_values, unpack_values
+from cep.nfa.codec import pack_values, unpack_values
 from cep.nfa_kernel.bucket_rows import (
     ROW_BEGIN,
     ROW_END,
@@ -21,11 +21,9 @@ from cep.nfa_kernel.bucket_rows import (
 from cep.nfa_kernel.entry_summaries import NO_DEADLINE
 from cep.nfa_kernel.key_hashes import key_hashes
 from processor_runtime.rows.key_hashing import key_bytes
-from processor_runtime.state import bucket_count
 from processor_runtime.state.bucket_index import write_index
 from processor_runtime.state.compression import uncompressed
 from processor_runtime.state.key_bucket import KeyBucket, KeyEntry, content_of
-from processor_runtime.state.key_buckets import KeyBuckets
 from processor_runtime.state.key_columns import (
     BucketPlace,
     KeptEntries,
@@ -35,12 +33,12 @@ from processor_runtime.state.key_columns import (
 )
 from tests.processor_runtime.core.pipeline import DictState
 from tests.processor_runtime.core.test_key_buckets import (
-    as_once,
     check_equal,
     index_in,
     numbered,
     saved,
     sizes,
+    spread,
 )
 
 NOTHING = np.frombuffer(b"", np.uint8)  # read only, as all bytes are that come from elsewhere
@@ -114,20 +112,17 @@ BATCHES = st.lists(
 )
 
 
-@given(
-    BATCHES, st.integers(0, 3), st.integers(1, 4), st.integers(0, 30), st.sampled_from([0, 2, 48])
-)
+@given(BATCHES, st.integers(0, 3), st.integers(1, 4), st.integers(1, 8))
 def test_buckets_are_the_same_mapping_in_columns_and_key_by_key(
     batches: list[tuple[bool, int, dict[int, KeyEntry | None]]],
-    once_power: int,
+    power: int,
     per_bucket: int,
-    most_moved: int,
-    few: int,
+    always_resized: int,
 ) -> None:
     state = DictState()
     expected: dict[bytes, KeyEntry] = {}
-    as_once(state, expected, 1 << once_power)
-    with sizes(per_bucket, most_moved, few):
+    spread(state, expected, 1 << power)
+    with sizes(per_bucket, always_resized):
         for in_columns, layout, batch in batches:
             changes = {
                 key_bytes((number,)): None if kept is None else kept._replace(layout=layout)
@@ -195,28 +190,13 @@ def test_a_lost_or_corrupt_bucket_is_an_error() -> None:
         columns_of(state, [b"k"])
 
 
-def test_a_bucket_of_an_earlier_version_is_read() -> None:
-    state = DictState()
-    saved(state, {b"k": KeyEntry(7, 1, b"data")})
-    (name,) = [name for name in state if name != "index"]
-    state[name] = pack({b"k": [7, 1, b"data"]})
-    columns = columns_of(state, [b"k"])
-    assert held(columns) == {b"k": b"data"}
-    keep(state, columns, [KeyEntry(8, 2, b"more", holds_back=True)])
-    buckets = KeyBuckets("g", state, index_in(state))
-    assert dict(buckets.take([b"k"], -1, 0, 0)) == {b"k": KeyEntry(8, 2, b"more", holds_back=True)}
-
-
 def test_a_deadline_behind_all_time_is_left_to_python() -> None:
     state = DictState()
     saved(state, {b"k": KeyEntry(2**62, 1, b"data")})
     assert taken(BucketPlace("g", state, index_in(state)), packed([b"k"]), -1, 0, 0) is None
 
 
-def test_buckets_that_only_python_reads_are_not_split_by_others(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(bucket_count, "_FEW", 0)
+def test_buckets_that_only_python_reads_are_not_split_by_others() -> None:
     state = DictState()
     odd: dict[bytes, KeyEntry | None] = {b"odd": KeyEntry(2**62, 1, b"data")}
     saved(state, odd | dict.fromkeys(numbered(100), KeyEntry(None, 1, b"data")))

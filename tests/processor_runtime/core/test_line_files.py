@@ -1,22 +1,16 @@
 """Lines that workers write to files are there as a whole, or are given to Spark."""
 
-import errno
-import os
 import resource
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
-from processor_runtime.rows import uncached_writing
 from processor_runtime.rows.line_files import BatchLines, LineFiles
 from processor_runtime.rows.line_route import LineDirectory
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rows.row_columns import RowLines
-from processor_runtime.rows.uncached_writing import FEWEST_BYTES, write_all
 
 LARGE: Final = 100_000
 
@@ -68,7 +62,7 @@ def test_nothing_is_written_where_a_directory_is_not_known_to_be_the_jobs(
     assert not Path(directory.path).exists()
 
 
-@pytest.mark.parametrize("size", [2 * LARGE, 2 * FEWEST_BYTES])
+@pytest.mark.parametrize("size", [2 * LARGE, 20 * LARGE])
 def test_what_cannot_be_written_goes_on_and_so_does_everything_after_it(
     directory: LineDirectory, size: int
 ) -> None:
@@ -91,55 +85,3 @@ def test_without_a_directory_to_write_to_all_goes_on(directory: LineDirectory) -
     files, some = LineFiles(directory), lines(3)
     assert list(files.sent(some)) == [some]
     assert files.close() == {}
-
-
-@pytest.mark.parametrize("kind", ["as it is", "in parts", "not there", "older Python", "other"])
-def test_a_file_has_all_that_is_written_however_the_kernel_takes_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
-    """A kernel, or a file system, need not know how to write past the page cache."""
-    many = np.random.default_rng(1).bytes(3 * FEWEST_BYTES + 7)
-    real, taken = os.pwritev, []
-
-    def pwritev(file: int, parts: Sequence[memoryview], place: int, flags: int) -> int:
-        taken.append(place)
-        if kind == "not there":
-            raise OSError(errno.EOPNOTSUPP, "not supported")
-        if kind == "older Python":
-            raise NotImplementedError
-        if kind == "in parts" and len(taken) % 3 == 0:
-            raise InterruptedError(errno.EINTR, "in between")
-        size = 999_999 if kind == "in parts" else len(parts[0])
-        try:
-            return real(file, [parts[0][:size]], place, flags)
-        except OSError:
-            pytest.skip("the kernel, or the file system, cannot do it")
-
-    monkeypatch.setattr(os, "pwritev", pwritev)
-    monkeypatch.setattr(uncached_writing, "_goes_past_the_cache", lambda: kind != "other")
-    path = tmp_path / "file"
-    with path.open("xb", buffering=0) as file:
-        for part in (b"begin", many, b"\n", many, many, b"end"):
-            write_all(file, part)
-    assert path.read_bytes() == b"begin" + many + b"\n" + many + many + b"end"
-    assert bool(taken) == (kind != "other")
-
-
-@pytest.mark.parametrize(
-    ("system", "release", "does"),
-    [
-        ("linux", "6.18.44-fc-v769", True),
-        ("linux", "6.16.0", True),
-        ("linux", "10.2-next", True),
-        ("linux", "6.15.9-generic", False),
-        ("linux", "6.9", False),
-        ("linux", "", False),
-        ("darwin", "25.1.0", False),
-    ],
-)
-def test_only_a_kernel_that_loses_nothing_is_asked_to_write_past_the_cache(
-    monkeypatch: pytest.MonkeyPatch, system: str, release: str, *, does: bool
-) -> None:
-    monkeypatch.setattr("sys.platform", system)
-    monkeypatch.setattr("platform.release", lambda: release)
-    assert uncached_writing._goes_past_the_cache.__wrapped__() is does

@@ -170,9 +170,7 @@ class TestSnoozes:
         assert not snoozed.is_snoozed("p", Detection("p", ("another",), cell, ("a",), 1))
         assert len(compared) <= 5
 
-    def test_a_timeline_without_snoozes_is_written_as_ever(self) -> None:
-        written = write_timeline(Timeline(), stream())
-        assert b"snoozes" not in written
+    def test_a_timeline_with_snoozes_comes_back(self) -> None:
         snoozed = Timeline(snoozes=(Snooze("p", None, BEGINNING_MS, 5), Snooze("p", "u", 1, 2)))
         assert read_timeline(write_timeline(snoozed, stream()))[0] == snoozed
 

@@ -1,11 +1,5 @@
 """What a shard remembers from batch to batch, and when it frees it."""
 
-from typing import Any
-
-import pytest
-
-from cep.nfa import StateEncodingError
-from cep.nfa.codec import pack, unpack
 from processor_runtime.rows.event_block import Arrival
 from processor_runtime.state.bucket_index import BucketIndex, BucketSummary
 from processor_runtime.state.group_header import GroupHeader, StoppedRule, read_header, write_header
@@ -37,28 +31,6 @@ def test_a_header_comes_back_as_it_was() -> None:
     write_header(StateUnder(state, "g/"), header)
     assert read_header(StateUnder(state, "g/")) == header
     assert read_header(StateUnder(state, "h/")) == GroupHeader()
-
-
-@pytest.mark.parametrize("written_format", [1, 2, 3, 4])
-def test_a_header_of_an_earlier_format_is_read(written_format: int) -> None:
-    buckets: list[list[Any]] = [[5, 1, 2, 30], [None, None, 0, 0]]
-    if written_format > 1:
-        buckets = [[5, 1, 2, 30, False]]
-    steps = {"p@1@0": 3} if written_format < 3 else {"p@1@0": {"a": 3}}
-    state = DictState()
-    state.put("header", pack([written_format, 1_234, [], buckets, {1: "abc"}, steps, []]))
-    header = read_header(state)
-    assert header.buckets == BucketIndex.of(BucketSummary(*each) for each in buckets)
-    assert header.partial_matches == {"p@1@0": 3}
-
-
-def test_a_header_of_a_newer_format_is_not_misread() -> None:
-    state = DictState()
-    write_header(state, GroupHeader())
-    content = unpack(state["header"])
-    state.put("header", pack([content[0] + 1, *content[1:], "more"]))
-    with pytest.raises(StateEncodingError, match="upgrade"):
-        read_header(state)
 
 
 # What is freed, and when

@@ -13,7 +13,6 @@ from processor_runtime.schedule.phases import Phases
 from processor_runtime.schedule.pruning import without_ended
 from processor_runtime.schedule.timeline import Quarantine, Timeline, resolve
 from processor_runtime.schedule.timeline_document import (
-    UnknownFormatError,
     read_timeline,
     write_timeline,
 )
@@ -427,12 +426,6 @@ def test_a_timeline_comes_back_from_its_document_as_it_was() -> None:
     assert read.intervals[0].end_reason is EndReason.REPLACED
     assert described == STREAM
     assert write_timeline(read, described) == document
-
-
-def test_a_timeline_of_a_newer_format_asks_for_an_upgrade() -> None:
-    document = write_timeline(Timeline(), STREAM).replace(b'"format":1', b'"format":2')
-    with pytest.raises(UnknownFormatError, match="upgrade"):
-        read_timeline(document)
 
 
 # Phases

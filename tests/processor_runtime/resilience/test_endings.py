@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic_core import from_json, to_json
 
 from processor_runtime.driver.checkpoint_identity import checkpoint_identity
 from tests.processor_runtime.core.pipeline import DictFiles
@@ -180,22 +181,27 @@ def test_a_job_whose_spark_is_killed_says_so_in_its_last_line(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("made", "changes", "told"),
     [
-        ({"stream": "others"}, "belongs to the stream numbers, this job reads others"),
-        ({"stream": "numbers", "shards": 3}, "the checkpoint has 2, the job file wants 3"),
+        ({}, {"stream": "others"}, "belongs to the stream numbers, this job reads others"),
+        ({}, {"stream": "numbers", "shards": 3}, "the checkpoint has 2, the job file wants 3"),
+        (
+            {"format": 1, "percept": "0.0.7"},
+            {"stream": "numbers"},
+            "it has format 1, made by Percept 0.0.7; this is",
+        ),
     ],
-    ids=["stream", "shards"],
+    ids=["stream", "shards", "format"],
 )
 def test_a_checkpoint_that_was_made_for_something_else_is_refused(
-    changes: dict[str, Any], told: str, tmp_path: Path
+    made: dict[str, Any], changes: dict[str, Any], told: str, tmp_path: Path
 ) -> None:
     folder = prepared(tmp_path / "job", one_step("p", "value > 0"))
     (folder / "checkpoint").mkdir()
     files = DictFiles()
     checkpoint_identity(files, "numbers", 2, 2)
     for name, content in files.items():
-        (folder / "checkpoint" / name).write_bytes(content)
+        (folder / "checkpoint" / name).write_bytes(to_json(from_json(content) | made))
     with JobProcess(folder, job_document(**changes)) as job:
         assert job.wait() == 1
     assert "CheckpointMismatch: " in job.text

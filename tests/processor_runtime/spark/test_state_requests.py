@@ -25,7 +25,6 @@ from pyspark.sql.streaming.stateful_processor import (
 from pyspark.sql.streaming.stateful_processor_api_client import StatefulProcessorApiClient
 from pyspark.sql.types import BinaryType, StringType, StructType
 
-from processor_runtime.spark.plan.pickled_rows import PickledRows
 from processor_runtime.spark.plan.spark_state import SparkState
 from processor_runtime.spark.plan.state_requests import StateRequests
 
@@ -162,14 +161,6 @@ def test_without_private_names_of_pyspark_there_are_no_such_requests() -> None:
         assert StateRequests.of(values) is None
 
 
-@given(st.lists(st.binary(max_size=40) | st.sampled_from([b"latin-1", b"value", bytes(70_000)])))
-def test_a_row_is_read_as_if_it_were_unpickled(values: list[bytes]) -> None:
-    rows = PickledRows(pickle.loads)
-    assert [rows.value(row(value)) for value in values] == values
-    others = [pickle.dumps((value,)) for value in values]
-    assert [rows.value(other) for other in others] == values
-
-
 class AskingProcessor(StatefulProcessor):
     """Writes, reads and removes values, and yields what it has found."""
 
@@ -194,7 +185,6 @@ class AskingProcessor(StatefulProcessor):
         expected = [*list(changes.values())[:7], None, *list(changes.values())[8:], None]
         told = {
             "asks_many": state._requests is not None,
-            "reads_fast": state._requests is not None and bool(state._requests._rows._before),
             "is_equal": found == expected,
             "is_seen": one_by_one[0] is not None and one_by_one[1] is None,
         }
@@ -205,9 +195,9 @@ class AskingProcessor(StatefulProcessor):
 
 
 def test_spark_answers_many_requests(spark: SparkSession) -> None:
-    columns = "asks_many BOOLEAN, reads_fast BOOLEAN, is_equal BOOLEAN, is_seen BOOLEAN"
+    columns = "asks_many BOOLEAN, is_equal BOOLEAN, is_seen BOOLEAN"
     groups = spark.range(1).selectExpr("CAST(id AS INT) AS shard").groupBy("shard")
     told = groups.transformWithStateInPandas(AskingProcessor(), columns, "Update", "None").collect()
     assert [each.asDict() for each in told] == [
-        {"asks_many": True, "reads_fast": True, "is_equal": True, "is_seen": True}
+        {"asks_many": True, "is_equal": True, "is_seen": True}
     ]

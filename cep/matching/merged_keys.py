@@ -1,19 +1,14 @@
-"""A key that the search of a clause has written, for the machine that runs the clause now.
+"""What a key holds for rules that were in machines of their own and are in one now.
 
-    payload of cep.row_search.codec ──its open rows, one by one──► KeyRuns, merged with those there
+    KeyRuns of some rules, KeyRuns of others ──merged──► KeyRuns of all, for one machine
 
-A job may have begun when the clause was searched for, and goes on where it runs as a pattern. What
-the search holds are the rows from the open start on, and all that begins there is still to be
-found, so that nothing is lost or found twice.
+Where rules of one shape share a machine depends on how many there are and on their limits, so a
+change of either may bring together what was written apart.
 """
 
-from collections.abc import Callable
 from math import inf
 from operator import itemgetter
-from typing import Any
 
-from cep.matching.shapes import Shape
-from cep.nfa.machine import Machine
 from cep.nfa.runs import (
     CELL_SEQUENCE,
     RUN_START,
@@ -24,44 +19,6 @@ from cep.nfa.runs import (
     Run,
     accepted_events,
 )
-
-
-def replayed(
-    shape: Shape, bit: int, payload: list[Any], translate: Callable[[Any], Any] | None = None
-) -> KeyRuns:
-    """Return the partial matches of a rule that is a clause, from the rows that its search held.
-
-    Args:
-        shape: where the rule is now.
-        bit: which of its rules it is, as a bit set.
-        payload: what `cep.row_search.codec.partition_payload` returned.
-        translate: from a row as it was written to one as it is read now.
-
-    Raises:
-        ValueError: the payload is not well formed.
-        LimitExceeded: the key would hold too much.
-    """
-    rows, are_tuples, times_ms, _, variables, (base, start, _, starts_end), *_ = payload
-    machine, member = shape.machine, shape.members[bit.bit_length() - 1]
-    runs = KeyRuns()
-    if not isinstance(machine, Machine) or member.clause is None:
-        raise ValueError("a row pattern was written for a rule that is none")
-    for index in range(start, base + len(rows)):
-        place = index - base
-        row = tuple(rows[place]) if are_tuples else rows[place]
-        event = row if translate is None else translate(row)
-        may_begin = starts_end is None or index < starts_end
-        holding = [
-            test
-            for variable, test in enumerate(member.clause.tests)
-            if test is not None and variables[place] >> variable & 1
-        ]
-        transitions = machine.transitions(holding, bit if may_begin else 0, bit)
-        deadline_ms = machine.next_deadline_ms(runs)
-        if deadline_ms is not None and deadline_ms <= times_ms[place]:
-            machine.advance(runs, times_ms[place])
-        machine.process(runs, transitions, event, times_ms[place])
-    return runs
 
 
 def merged(one: KeyRuns, other: KeyRuns) -> KeyRuns:
