@@ -3,7 +3,7 @@
 A token that is confined to some streams confines all sessions that its request opens.
 
 `viewer < author < publisher < admin`; `job` stands beside them and may use only what a streaming
-job needs. The table in docs/api.md says the same in words and a test compares the two.
+job needs. docs/api.md lists the same, and a test compares the two.
 """
 
 import hashlib

@@ -15,6 +15,7 @@ import yaml
 
 from tests.docs.fences import fences
 from tests.processor_runtime.kafka.brokers import FETCH, PRODUCE, Brokers, brokers
+from tests.processor_runtime.kafka.card_testing import PAYMENTS, write_rules
 from tests.processor_runtime.resilience.job_process import (
     JobProcess,
     job_document,
@@ -147,13 +148,11 @@ def test_a_job_that_is_killed_reads_every_record_once_and_writes_every_match(
 def test_the_example_of_the_page_finds_the_alert_it_shows(
     kafka: Brokers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rules, job_file, *_ = (each.text for each in fences(PAGE) if each.language == "yaml")
-    (program,) = (each.text for each in fences(PAGE) if each.language == "python")
+    job_file, *_ = (each.text for each in fences(PAGE) if each.language == "yaml")
     (alert,) = (json.loads(each.text) for each in fences(PAGE) if each.language == "json")
     monkeypatch.setenv("KAFKA_SERVERS", kafka.servers)
-    exec(compile(program, PAGE, "exec"), {})  # noqa: S102 - of our own page
-    (tmp_path / "rules").mkdir()
-    (tmp_path / "rules/payments.yaml").write_text(rules, encoding="utf-8")
+    kafka.give("payments", 0, *PAYMENTS)
+    write_rules(tmp_path / "rules")
     small = {"spark": job_document()["spark"]}
     with JobProcess(tmp_path, yaml.safe_load(job_file) | small) as job:
         assert job.wait() == 0, job.text

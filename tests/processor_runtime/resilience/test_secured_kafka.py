@@ -14,6 +14,7 @@ import yaml
 from tests.docs.fences import fences
 from tests.patience import eventually
 from tests.processor_runtime.kafka.brokers import Brokers, brokers
+from tests.processor_runtime.kafka.card_testing import PAYMENTS, write_rules
 from tests.processor_runtime.kafka.certificates import Authority
 from tests.processor_runtime.kafka.registry import Registry, registry
 from tests.processor_runtime.kafka.secured import Protection, guarded
@@ -88,12 +89,10 @@ def kafka(tmp_path: Path) -> Iterator[Secured]:
 
 def example(folder: Path) -> dict[str, Any]:
     """Return the secured job of the page, with a client's certificate, all of them in a folder."""
-    found = [each.text for each in fences(PAGE) if each.language == "yaml"]
     job_file, certificate = (
         each.text for each in fences(PAGE) if (each.heading, each.language) == ("Security", "yaml")
     )
-    (folder / "rules").mkdir()
-    (folder / "rules/payments.yaml").write_text(found[0], encoding="utf-8")
+    write_rules(folder / "rules")
     job = yaml.safe_load(job_file.replace(FOLDER, str(folder)))
     for part in (job["source"], job["outputs"][0]):
         part["options"] |= yaml.safe_load(certificate.replace(FOLDER, str(folder)))
@@ -103,10 +102,7 @@ def example(folder: Path) -> dict[str, Any]:
 def test_the_secured_job_of_the_page_finds_the_alert_and_says_why_it_is_refused(
     kafka: Secured, tmp_path: Path
 ) -> None:
-    payments = [("1.00", 0), ("250.00", 3), ("30.00", 5)]
-    for amount, minute in payments:
-        event = {"card": "4711", "amount": amount, "ts": f"2026-11-23T10:{minute:02}:00Z"}
-        kafka.behind.give("payments", 0, json.dumps(event).encode())
+    kafka.behind.give("payments", 0, *PAYMENTS)
     document = example(tmp_path)
     with JobProcess(tmp_path, document, kafka.variables | {"KAFKA_PASSWORD": WRONG}) as job:
         assert job.wait() == 1
