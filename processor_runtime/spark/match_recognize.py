@@ -91,7 +91,7 @@ def _static(frame: DataFrame, tested: TestedRows, limits: Limits | None) -> Data
         together = sorted_by_spark(together, order).drop(ARRIVAL)
     types = [str(result_type(data_type)) for _, data_type in bound.columns]
     ddl = ", ".join(f"`{place}` {kind}" for place, kind in enumerate(types))
-    result = to_arrow_schema(cast("StructType", DataType.fromDDL(ddl)))
+    result = to_arrow_schema(cast("StructType", DataType.fromDDL(ddl)), timezone="UTC")
     found = together.mapInArrow(_StaticTask(bound, of_needed, limits, sort, result), ddl)
     return found.toDF(*(name for name, _ in bound.columns))
 

@@ -145,9 +145,9 @@ BY_HAND: dict[str, Callable[[list[Event]], Iterator[Ids]]] = {
 }
 
 
-@pytest.mark.parametrize("rule", BY_HAND)
-def test_a_rule_finds_what_plain_python_finds(rule: str, events: list[Event]) -> None:
-    assert sorted(map(ids, matches_of(rule, events))) == sorted(BY_HAND[rule](events))
+def test_each_rule_finds_what_plain_python_finds(events: list[Event]) -> None:
+    for rule, by_hand in BY_HAND.items():
+        assert sorted(map(ids, matches_of(rule, events))) == sorted(by_hand(events)), rule
 
 
 def test_the_readme_counts_the_matches_of_every_rule(events: list[Event]) -> None:

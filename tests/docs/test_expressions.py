@@ -56,11 +56,11 @@ def same(left: Any, right: Any) -> bool:
     return type(left) is type(right) and (both_nan or bool(left == right))
 
 
-@pytest.mark.parametrize(("expression", "result"), EXAMPLES)
-def test_an_expression_has_the_value_and_type_of_its_result(expression: str, result: str) -> None:
-    value, shown = value_of(code(expression)), value_of(code(result))
+def test_each_expression_has_the_value_and_type_of_its_result() -> None:
+    results = [(text, value_of(code(text)), value_of(code(shown))) for text, shown in EXAMPLES]
 
-    assert same(value, shown), f"is {value!r}, the page says {shown!r}"
+    assert len(results) > 80
+    assert [each for each in results if not same(*each[1:])] == []
 
 
 def _name(cell: str) -> str:
@@ -74,27 +74,29 @@ def test_every_function_of_the_table_is_on_the_page_and_the_other_way_round() ->
     assert shown | aliases == {*FUNCTIONS, *ALIASES, *SPECIAL} - OPERATORS - UNWRITTEN
 
 
-@pytest.mark.parametrize("row", [row for row in FUNCTION_ROWS if row["Also"]], ids=str)
-def test_another_name_is_the_same_function(row: dict[str, str]) -> None:
-    example = code(row["Example"])
-    for alias in re.findall(r"`(\w+)`", row["Also"]):
+def test_another_name_is_the_same_function() -> None:
+    aliases = [
+        (row, alias) for row in FUNCTION_ROWS for alias in re.findall(r"`(\w+)`", row["Also"])
+    ]
+    assert len(aliases) > 5
+    for row, alias in aliases:
+        example = code(row["Example"])
         renamed = example.replace(_name(row["Function"]), alias, 1)
 
         assert renamed != example
-        assert same(value_of(renamed), value_of(example))
+        assert same(value_of(renamed), value_of(example)), alias
 
 
-@pytest.mark.parametrize("row", FUNCTION_ROWS, ids=lambda row: row["Function"])
-def test_a_function_takes_as_many_arguments_as_shown(row: dict[str, str]) -> None:
-    name = _name(row["Function"])
-    if name in SPECIAL:
-        return
-    shown = code(row["Function"])
-    required = shown.count(",") + 1 - shown.count("[") - shown.count("…")
-    limits = FUNCTIONS[name].minimum, FUNCTIONS[name].maximum
+def test_each_function_takes_as_many_arguments_as_shown() -> None:
+    for row in FUNCTION_ROWS:
+        name, shown = _name(row["Function"]), code(row["Function"])
+        if name in SPECIAL:
+            continue
+        required = shown.count(",") + 1 - shown.count("[") - shown.count("…")
+        limits = FUNCTIONS[name].minimum, FUNCTIONS[name].maximum
 
-    assert limits[0] == required
-    assert limits[1] == required + shown.count("[") or "…" in shown
+        assert limits[0] == required, name
+        assert limits[1] == required + shown.count("[") or "…" in shown, name
 
 
 def test_every_arithmetic_operator_is_on_the_page() -> None:
@@ -107,12 +109,12 @@ STEPS = Pattern.begin("pay").followed_by("refund")
 AGGREGATE_ROWS = rows(PAGE, "Aggregate", "Result", "")
 
 
-@pytest.mark.parametrize("row", AGGREGATE_ROWS, ids=lambda row: row["Aggregate"])
-def test_an_aggregate_has_the_value_of_its_result(row: dict[str, str]) -> None:
-    columns = SelectExpressions({"value": code(row["Aggregate"])}, STEPS)
-    (output,) = columns.process_match({"pay": PAYMENTS}, ProcessContext(0, 0))
+def test_each_aggregate_has_the_value_of_its_result() -> None:
+    for row in AGGREGATE_ROWS:
+        columns = SelectExpressions({"value": code(row["Aggregate"])}, STEPS)
+        (output,) = columns.process_match({"pay": PAYMENTS}, ProcessContext(0, 0))
 
-    assert same(output["value"], value_of(code(row["Result"])))
+        assert same(output["value"], value_of(code(row["Result"]))), row["Aggregate"]
 
 
 def test_every_aggregate_is_on_the_page() -> None:
@@ -121,10 +123,12 @@ def test_every_aggregate_is_on_the_page() -> None:
     assert set(AggregateFunction) <= shown
 
 
-@pytest.mark.parametrize("row", rows(PAGE, "Refused", "Because"), ids=lambda row: row["Refused"])
-def test_an_expression_is_refused_for_the_reason_given(row: dict[str, str]) -> None:
-    with pytest.raises(ExpressionError, match=re.escape(code(row["Because"]))):
-        Expression.parse(code(row["Refused"]))
+def test_each_refused_expression_is_refused_for_its_reason() -> None:
+    refused = rows(PAGE, "Refused", "Because")
+    assert len(refused) > 5
+    for row in refused:
+        with pytest.raises(ExpressionError, match=re.escape(code(row["Because"]))):
+            Expression.parse(code(row["Refused"]))
 
 
 def test_the_limits_of_the_page_are_those_in_force() -> None:

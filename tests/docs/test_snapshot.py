@@ -13,7 +13,7 @@ from contract.snapshot import (
     SnapshotSnooze,
     SnapshotVersion,
 )
-from tests.docs.fences import ROOT, fences, links, rows
+from tests.docs.fences import fences, rows
 
 PAGE = "docs/snapshot.md"
 TABLE = {
@@ -52,8 +52,3 @@ def test_every_key_is_explained() -> None:
 def test_what_a_definition_holds_is_what_decides() -> None:
     told = words(TABLE["definition"]) & keys(ProcessorContent)
     assert told == set(ProcessorContent.model_fields)
-
-
-def test_its_links_lead_somewhere() -> None:
-    for link in links(PAGE):
-        assert (ROOT / "docs" / link.partition("#")[0]).exists(), link

@@ -51,6 +51,18 @@ def test_a_select_chooses_columns(spark: SparkSession) -> None:
     assert (found.columns, [tuple(row) for row in found.collect()]) == (["n", "user"], [(2, "ana")])
 
 
+def test_points_in_time_are_columns_of_the_result(spark: SparkSession) -> None:
+    instant, reading = "TIMESTAMP '2026-03-01 01:30:00+02:00'", "TIMESTAMP_NTZ '2026-03-01 01:30'"
+    clause = """MATCH_RECOGNIZE (
+        ORDER BY ts MEASURES A.ts AS ts, A.ntz AS ntz, HOUR(A.ts) AS hour
+        PATTERN (A) DEFINE A AS TRUE
+    )"""
+    found = match_recognize(spark.sql(f"SELECT {instant} AS ts, {reading} AS ntz"), clause)
+    assert found.dtypes == [("ts", "timestamp"), ("ntz", "timestamp_ntz"), ("hour", "bigint")]
+    same = found.selectExpr(f"ts = {instant}", f"ntz = {reading}", "hour").collect()
+    assert [tuple(row) for row in same] == [(True, True, 23)]
+
+
 def frame_of(spark: SparkSession, case: Case) -> DataFrame:
     types = {name: "BIGINT" if kind == "TIMESTAMP" else kind for name, kind in case.columns.items()}
     ddl = ", ".join(f"`{name}` {kind}" for name, kind in types.items())
