@@ -72,6 +72,7 @@ def told(folder: Path) -> list[str]:
     return [row["events"]["file"].rpartition("/")[2] for row in rows]
 
 
+@pytest.mark.nightly
 def test_a_job_outlives_every_change_of_its_parquet_files(
     spark: SparkSession, folder: Path
 ) -> None:

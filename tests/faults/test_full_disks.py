@@ -128,7 +128,11 @@ def files_of(number: int) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("full", "spare_bytes"),
     # Room for the batch to be begun, but not for its state.
-    [("checkpoint", 0), ("checkpoint", 24 * 1024), ("out", 0)],
+    [
+        pytest.param("checkpoint", 0, marks=pytest.mark.nightly),
+        ("checkpoint", 24 * 1024),
+        ("out", 0),
+    ],
 )
 def test_a_job_on_a_full_disk_ends_and_finds_everything_once_there_is_room(
     full: str, spare_bytes: int, tmp_path: Path, record_property: Callable[[str, object], None]

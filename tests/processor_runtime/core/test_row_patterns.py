@@ -134,7 +134,7 @@ def test_a_job_finds_what_the_search_finds() -> None:
     check(0)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize("part", range(1, PARTS))
 def test_a_job_finds_what_the_search_finds_in_every_other_part(part: int) -> None:
     check(part)

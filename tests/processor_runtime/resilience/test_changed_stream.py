@@ -15,7 +15,7 @@ from tests.processor_runtime.resilience.job_process import (
 )
 from tests.processor_runtime.written_rows import written
 
-pytestmark = [pytest.mark.spark, pytest.mark.long]
+pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 
 WITH_DEVICE: Final[dict[str, Any]] = {
     "name": "logins",

@@ -35,7 +35,7 @@ from tests.processor_runtime.resilience.job_process import (
 from tests.processor_runtime.spark.finished_job import job
 from tests.processor_runtime.written_rows import written
 
-pytestmark = [pytest.mark.spark, pytest.mark.long]
+pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 
 KEYS = SigningKeys((SigningKey("k1", b"k" * 32),))
 HERE = sys.modules[__name__]

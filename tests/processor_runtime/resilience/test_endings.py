@@ -112,6 +112,7 @@ def test_ctrl_c_ends_a_job_well(tmp_path: Path) -> None:
         assert "stopping after this batch" in job.text
 
 
+@pytest.mark.nightly
 def test_ctrl_c_once_more_ends_a_job_at_once(tmp_path: Path) -> None:
     folder = prepared(tmp_path / "job", one_step("p", "value > 0"))
     give(folder, 0, 1)
@@ -124,6 +125,7 @@ def test_ctrl_c_once_more_ends_a_job_at_once(tmp_path: Path) -> None:
     assert numbers(folder / "checkpoint/commits") == []
 
 
+@pytest.mark.nightly
 def test_a_job_whose_spark_is_told_to_terminate_with_it_ends_well_and_goes_on(
     tmp_path: Path,
 ) -> None:
@@ -209,6 +211,7 @@ def test_a_checkpoint_that_was_made_for_something_else_is_refused(
     assert "Traceback" not in job.text
 
 
+@pytest.mark.nightly
 def test_a_processor_that_fails_ends_the_job_if_it_is_set_so(tmp_path: Path) -> None:
     folder = prepared(
         tmp_path / "job",

@@ -30,7 +30,7 @@ from tests.processor_runtime.resilience.probes import (
 from tests.processor_runtime.resilience.ssh_auth_stream import Change, Document
 from tests.processor_runtime.written_rows import KINDS, Row, written
 
-pytestmark = [pytest.mark.spark, pytest.mark.faults]
+pytestmark = [pytest.mark.spark, pytest.mark.faults, pytest.mark.nightly]
 
 SEED = int(os.environ.get("PERCEPT_SEED") or randbelow(1_000_000))
 KILLS: Final = 2

@@ -35,7 +35,7 @@ from tests.processor_runtime.resilience.service_job import OwnService
 from tests.processor_runtime.resilience.ssh_auth_stream import STREAM, Change, Document, Event
 from tests.processor_runtime.written_rows import KINDS, written
 
-pytestmark = [pytest.mark.spark, pytest.mark.faults]
+pytestmark = [pytest.mark.spark, pytest.mark.faults, pytest.mark.nightly]
 
 SEED = int(os.environ.get("PERCEPT_SEED") or randbelow(1_000_000))
 KILLS = int(os.environ.get("PERCEPT_KILLS") or 1)

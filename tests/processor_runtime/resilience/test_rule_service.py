@@ -57,6 +57,7 @@ def test_a_job_goes_on_and_starts_again_without_its_service(job: ServiceJob) -> 
     ]
 
 
+@pytest.mark.nightly
 def test_the_older_of_two_instances_of_a_job_ends(job: ServiceJob) -> None:
     with job.service():
         publish(job)
@@ -73,6 +74,7 @@ def test_the_older_of_two_instances_of_a_job_ends(job: ServiceJob) -> None:
     assert job.found() == [("p", [*began, *finished])]
 
 
+@pytest.mark.nightly
 def test_a_job_keeps_its_partial_matches_when_its_stream_gets_another_column(
     job: ServiceJob,
 ) -> None:

@@ -42,7 +42,7 @@ def of_kind(rows: list[Row], kind: str) -> list[Row]:
     return [row for row in rows if row["kind"] == kind]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_milliseconds_in_a_column_of_seconds_become_errors_and_the_job_goes_on(
     spark: SparkSession, tmp_path: Path
 ) -> None:
