@@ -19,10 +19,10 @@ _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Put all decision records at the end of the navigation."""
-    decisions = sorted((ROOT / "docs/decisions").glob("*.md"))
-    records = [path.relative_to(ROOT / "docs").as_posix() for path in decisions]
-    config.nav = [*(config.nav or []), {"Decisions": records}]
+    """Put all decision records at the end of the navigation, after their index."""
+    folder = ROOT / "docs/decisions"
+    records = sorted(f"decisions/{path.name}" for path in folder.glob("[0-9]*.md"))
+    config.nav = [*(config.nav or []), {"Decisions": ["decisions/README.md", *records]}]
     return config
 
 
