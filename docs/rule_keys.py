@@ -7,8 +7,9 @@ hand. The page is kept beside the others, to be read as they are; a test compare
 """
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+from textwrap import fill
 from typing import Any, Final
 
 import yaml
@@ -33,12 +34,8 @@ TITLES: Final = {
     "PatternDocument": "Pattern",
     "StepDocument": "Step",
     "GroupDocument": "Group",
-    "SequenceDocument": "Steps of a group",
     "TimesRangeDocument": "Range of repetitions",
     "SubtypeDocument": "Subtype",
-    "AllOfDocument": "All of several conditions",
-    "AnyOfDocument": "One of several conditions",
-    "PythonDocument": "Condition in Python",
     "SkipDocument": "After a match",
     "RowPatternDocument": "Row pattern",
     "ParameterDocument": "Parameter",
@@ -47,20 +44,34 @@ TITLES: Final = {
     "AlertGroup": "Group of matches",
     "AlertBudget": "Budget",
     "ProcessorLimits": "Limits",
-    "SignedCode": "Signed code",
-    "CodePlace": "Place of code",
     "Example": "Example",
 }
 """The headings of objects within a rule, in the order of the page."""
 SAME_KEYS: Final = {"GroupDocument": "StepDocument"}
 """Objects of which only those keys are shown that the other one does not have."""
+IN_A_WORD: Final = {
+    "PythonDocument": "condition",
+    "AllOfDocument": "condition",
+    "AnyOfDocument": "condition",
+    "SignedCode": "[signed code](client.md#keys)",
+    "CodePlace": "text",
+    "SequenceDocument": "`{steps: […]}`",
+}
+"""Objects without a table: the beginning of the page says what they are, or nobody writes them."""
 WORDS: Final = {
     "string": "text",
     "integer": "whole number",
     "number": "number",
-    "boolean": "`true` or `false`",
+    "boolean": "boolean",
     "object": "object",
 }
+SHORTER: Final = {
+    "text or condition or condition or condition": "condition",
+    "boolean or number or text": "constant",
+    "time with zone (ISO 8601) or whole number (milliseconds since 1970)": "time",
+    "text or whole number": "duration",
+}
+"""Types that the beginning of the page gives a name."""
 PAGE: Final = ROOT / "docs/rule-keys.md"
 
 
@@ -81,22 +92,8 @@ def objects(schema: Schema) -> set[str]:
     return {name for name, each in schema.get("$defs", {}).items() if "properties" in each}
 
 
-def example_of(key: Schema, schema: Schema) -> Any:
-    """Return the example of a key: its own, or that of its type; `None` if there is none."""
-    for each in _alternatives(key):
-        if each.get("examples"):
-            return each["examples"][0]
-    words = [
-        word for each in _alternatives(key) for word in _resolved(each, schema).get("enum", ())
-    ]
-    others = [word for word in words if word != key.get("default")]
-    if others:
-        return others[0]
-    return not key["default"] if key.get("type") == "boolean" and "default" in key else None
-
-
 def _in_order(schema: Schema) -> list[str]:
-    missing = objects(schema) - TITLES.keys()
+    missing = objects(schema) - TITLES.keys() - IN_A_WORD.keys()
     if missing:
         raise ValueError(f"give these objects a heading in TITLES: {sorted(missing)}")
     return [name for name in TITLES if name in schema["$defs"]]
@@ -109,27 +106,22 @@ def _object(name: str, schema: Schema) -> str:
     if same is not None:
         of_other = schema["$defs"][same]["properties"]
         own = {k: v for k, v in described["properties"].items() if of_other.get(k) != v}
-        without = sorted(of_other.keys() - described["properties"].keys())
-        told += (
-            f" It has the keys of a {_link(same)} without "
-            f"{', '.join(f'`{key}`' for key in without)}, and:"
-        )
+        missing = sorted(of_other.keys() - described["properties"].keys())
+        without = ", ".join(f"`{key}`" for key in missing)
+        told += f" Its keys are those of a {_link(same)} without {without}, and:"
         shown = {**described, "properties": own}
-    return f"### {TITLES[name]}\n\n{told}\n\n{_table(shown, schema)}"
+    lines = fill(told, 112, break_long_words=False, break_on_hyphens=False)
+    return f"### {TITLES[name]}\n\n{lines}\n\n{_table(shown, schema)}"
 
 
 def _table(described: Schema, schema: Schema) -> str:
     required = described.get("required", ())
-    lines = ["| key | type | default | meaning | example |", "|---|---|---|---|---|"]
+    lines = ["| key | type | meaning |", "|---|---|---|"]
     keys = described["properties"].items()
     for name, key in sorted(keys, key=lambda item: item[0] not in required):
-        cells = [
-            f"`{name}`",
-            _type(key, schema, tells_null=name in required),
-            _default(key, is_required=name in required),
-            _meaning(key, schema),
-            _example(name, key, schema),
-        ]
+        told = _type(key, schema, tells_null=name in required)
+        cells = [f"`{name}`", told + _default(key, is_required=name in required)]
+        cells.append(_meaning(key, schema))
         lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     return "\n".join(lines)
 
@@ -140,21 +132,29 @@ def _type(key: Schema, schema: Schema, *, tells_null: bool = False) -> str:
     if kinds:
         named = [_type(each, schema) for each in kinds if each.get("type") != "null"]
         with_null = [*named, "`null`"] if tells_null and len(named) < len(kinds) else named
-        return " or ".join(with_null)
+        return _shorter(" or ".join(with_null))
     if "$ref" in key:
         name = key["$ref"].rpartition("/")[2]
+        if name in IN_A_WORD:
+            return IN_A_WORD[name]
         return _link(name) if name in TITLES else _type(_resolved(key, schema), schema)
     if "enum" in key:
         return ", ".join(f"`{word}`" for word in key["enum"])
     if isinstance(key["type"], list):
-        return " or ".join(WORDS[kind] for kind in key["type"])
+        return _shorter(" or ".join(WORDS[kind] for kind in key["type"]))
     return _plain(key, schema)
+
+
+def _shorter(told: str) -> str:
+    for long, short in SHORTER.items():
+        told = told.replace(long, short)
+    return told
 
 
 def _plain(key: Schema, schema: Schema) -> str:
     match key["type"]:
         case "array":
-            return f"list{_size(key, 'maxItems')}: {_type(key['items'], schema)}"
+            return f"list{_size(key, 'maxItems')} of {_type(key['items'], schema)}"
         case "object":
             return _mapping(key, schema)
         case "string" if "format" in key:
@@ -170,12 +170,12 @@ def _mapping(key: Schema, schema: Schema) -> str:
     for pattern in key.get("patternProperties", {}).values():
         inner = pattern
     if isinstance(inner, Mapping):
-        return f"by name{_size(key, 'maxProperties')}: {_type(inner, schema)}"
+        return f"mapping{_size(key, 'maxProperties')} to {_type(inner, schema)}"
     return "object"
 
 
 def _size(key: Schema, bound: str) -> str:
-    return f" (at most {key[bound]:,})" if bound in key else ""
+    return f" ≤{key[bound]:,}" if bound in key else ""
 
 
 def _range(key: Schema) -> str:
@@ -183,27 +183,20 @@ def _range(key: Schema) -> str:
     if low is None:
         return ""
     if high is None or high > 10**15:
-        return f" from {low:,} on" if low > -(10**12) else ""
-    return f", {low:,} to {high:,}" if low > -(10**12) else " (milliseconds since 1970)"
+        return f" ≥{low:,}" if low > -(10**12) else ""
+    return f" {low:,} to {high:,}" if low > -(10**12) else " (milliseconds since 1970)"
 
 
 def _default(key: Schema, *, is_required: bool) -> str:
     if is_required:
-        return "**required**"
+        return "; **required**"
     default = key.get("default")
-    return "none" if default in (None, "", [], {}) else f"`{_flow(default)}`"
+    return "" if default in (None, "", [], {}, False) else f"; default `{_flow(default)}`"
 
 
 def _meaning(key: Schema, schema: Schema) -> str:
     told = key.get("description") or _resolved(key, schema)["description"]
     return " ".join(told.split())
-
-
-def _example(name: str, key: Schema, schema: Schema) -> str:
-    example = example_of(key, schema)
-    if example is None:
-        return "[`client.publish`](client.md#keys) writes it"
-    return f"`{name}: {_flow(example)}`"
 
 
 def _flow(value: Any) -> str:
@@ -212,12 +205,6 @@ def _flow(value: Any) -> str:
         value, default_flow_style=True, sort_keys=False, width=10_000, allow_unicode=True
     )
     return text.removesuffix("...\n").strip()
-
-
-def _alternatives(key: Schema) -> Iterator[Schema]:
-    yield key
-    for each in [*key.get("anyOf", ()), *key.get("oneOf", ())]:
-        yield from _alternatives(each)
 
 
 def _resolved(key: Schema, schema: Schema) -> Schema:

@@ -38,20 +38,19 @@ def _is_no_longer_than_a_month(value: str | int) -> str | int:
 
 
 class AlertSuppression(BaseModel):
-    """How many matches go out in a time; the others are counted, and rows of kind `suppressed`."""
+    """How many matches go out in a period; others are counted, and rows of kind `suppressed`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, serialize_by_alias=True)
 
     by: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(
         default=[],
         max_length=20,
-        description="Output columns that must be equal, too; the key always counts.",
+        description="Output columns that must be equal as well as the key.",
         examples=[["country"]],
     )
     for_time: Annotated[Duration, AfterValidator(_is_no_longer_than_a_month)] = Field(
         alias="for",
-        description="How long from the first one on, in event time, at most 30 days: '1 hour', or "
-        "milliseconds.",
+        description="The period from the first match, in event time, at most 30 days.",
         examples=["1 hour"],
     )
     at_most: int = Field(
@@ -59,13 +58,13 @@ class AlertSuppression(BaseModel):
         ge=1,
         le=1_000_000,
         strict=True,
-        description="How many matches go out in that time.",
+        description="How many matches go out in the period.",
         examples=[3],
     )
 
 
 class AlertBudget(BaseModel):
-    """How many matches of all keys go out in each hour, or other time; beyond, it is throttled."""
+    """How many matches of all keys go out in each period; beyond that, the rule is throttled."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, serialize_by_alias=True)
 
@@ -73,12 +72,12 @@ class AlertBudget(BaseModel):
         ge=1,
         le=100_000,
         strict=True,
-        description="How many matches go out in each such time.",
+        description="How many matches go out in each period.",
         examples=[100],
     )
     for_time: Duration = Field(
         alias="for",
-        description="How long, in event time: '1 hour' is from each full hour to the next, UTC.",
+        description="The period, in event time: '1 hour' is from each full hour to the next, UTC.",
         examples=["1 hour"],
     )
 
@@ -90,41 +89,41 @@ def _is_no_longer_than_a_week(value: str | int) -> str | int:
 
 
 class AlertGroup(BaseModel):
-    """Which matches of all keys are one alert: the first goes out, and in the end how many."""
+    """Which matches of all keys are one alert: the first goes out, and at the end how many."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, serialize_by_alias=True)
 
     by: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(
         default=[],
         max_length=20,
-        description="Output columns; matches with equal values are one group. None = all matches.",
+        description="Output columns; matches with equal values are one group. Left out: all.",
         examples=[["country"]],
     )
     for_time: Annotated[Duration, AfterValidator(_is_no_longer_than_a_week)] = Field(
         alias="for",
-        description="How long, in event time, at most 7 days: '1 hour' is from each full hour to "
+        description="The period, in event time, at most 7 days: '1 hour' is from each full hour to "
         "the next, UTC.",
         examples=["10 minutes"],
     )
 
 
 class ProcessorAlert(BaseModel):
-    """How matches are told."""
+    """Which matches become alerts."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     suppress: AlertSuppression | None = Field(
         default=None,
-        description="How many matches of one key go out in a time; left out = all.",
+        description="How many matches of one key go out in a period.",
         examples=[{"by": ["country"], "for": "1 hour"}],
     )
     group: AlertGroup | None = Field(
         default=None,
-        description="Which matches of all keys are one alert; left out = each is one.",
+        description="Which matches of all keys are one alert.",
         examples=[{"by": ["country"], "for": "10 minutes"}],
     )
     budget: AlertBudget | None = Field(
         default=None,
-        description="How many matches of all keys go out in a time; left out = any number.",
+        description="How many matches of all keys go out in a period.",
         examples=[{"at_most": 100, "for": "1 hour"}],
     )

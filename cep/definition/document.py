@@ -41,7 +41,7 @@ ProcessorId = Annotated[
     str,
     Field(
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$",
-        description="The id of the rule, which it keeps: letters, digits, dot, hyphen, underscore.",
+        description="Its id, which it keeps: letters, digits, dot, hyphen, underscore.",
         examples=["failed-logins"],
     ),
 ]
@@ -49,7 +49,7 @@ StreamName = Annotated[
     str,
     Field(
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$",
-        description="The name of the stream: letters, digits, dot, hyphen, underscore.",
+        description="The name of the stream; the same characters as an id.",
         examples=["payments"],
     ),
 ]
@@ -63,14 +63,14 @@ class _Document(BaseModel):
 
 
 class ProcessorLimits(_Document):
-    """How much a rule may hold and output; beyond that a job stops it, and it alone."""
+    """How much a rule may hold and output; beyond that, a job quarantines this rule alone."""
 
     partial_matches_per_key: int | None = Field(
         default=None,
         ge=1,
         le=10**7,
         strict=True,
-        description="Open partial matches, and matches held back, of one key.",
+        description="Partial and held-back matches of one key.",
         examples=[1_000],
     )
     events_per_key: int | None = Field(
@@ -78,7 +78,7 @@ class ProcessorLimits(_Document):
         ge=1,
         le=10**8,
         strict=True,
-        description="Accepted events that the partial matches of one key keep alive.",
+        description="Events that the partial matches of one key hold.",
         examples=[10_000],
     )
     partial_matches_per_shard: int | None = Field(
@@ -86,7 +86,7 @@ class ProcessorLimits(_Document):
         ge=1,
         le=10**9,
         strict=True,
-        description="Open partial matches of all keys of a shard, counted after each batch.",
+        description="Partial matches of all keys of a shard, counted after each batch.",
         examples=[1_000_000],
     )
     rows_per_event: int | None = Field(
@@ -94,8 +94,8 @@ class ProcessorLimits(_Document):
         ge=1,
         le=10**7,
         strict=True,
-        description="Rows of output that one event of a key, or one instant at which its windows "
-        "close, may bring.",
+        description="Output rows from one event of a key, or from one instant at which its "
+        "windows close.",
         examples=[100],
     )
     rows_per_key: int | None = Field(
@@ -103,7 +103,7 @@ class ProcessorLimits(_Document):
         ge=1,
         le=10**8,
         strict=True,
-        description="Rows of output of one key in one batch.",
+        description="Output rows of one key in a batch.",
         examples=[1_000],
     )
     rows_per_shard: int | None = Field(
@@ -111,7 +111,7 @@ class ProcessorLimits(_Document):
         ge=1,
         le=10**9,
         strict=True,
-        description="Rows of output of all keys of a shard in one batch.",
+        description="Output rows of all keys of a shard in a batch.",
         examples=[100_000],
     )
     bytes_per_row: int | None = Field(
@@ -119,7 +119,7 @@ class ProcessorLimits(_Document):
         ge=1_000,
         le=10**9,
         strict=True,
-        description="Size of one row of output: its key, output and events as JSON.",
+        description="Size of an output row: key, output and events as JSON.",
         examples=[100_000],
     )
 
@@ -127,8 +127,7 @@ class ProcessorLimits(_Document):
 class Example(_Document):
     """Events and what must be found in them; a version whose examples fail is not published.
 
-    Matches and timeouts name events by their position in `events`, from 0; their order is not
-    compared.
+    Matches and timeouts name events by their position in `events`, from 0, in any order.
     """
 
     name: str = Field(
@@ -142,13 +141,13 @@ class Example(_Document):
     matches: list[dict[str, list[int]]] = Field(
         default=[],
         max_length=500,
-        description="What must be found: of each match the positions of its events, by step.",
+        description="What must be found: the events of each match, by step.",
         examples=[[{"fail": [0, 1, 3], "login": [4]}]],
     )
     timed_out: list[dict[str, list[int]]] | None = Field(
         default=None,
         max_length=500,
-        description="The partial matches that must time out, likewise; left out = not compared.",
+        description="The partial matches that must time out; not compared if left out.",
         examples=[[{"fail": [0, 1]}]],
     )
     final_watermark_ms: int | None = Field(
@@ -156,7 +155,7 @@ class Example(_Document):
         strict=True,
         ge=-(2**53),
         le=2**53,
-        description="Advance event time to this after the last event, which closes windows.",
+        description="Advance event time to this after the last event.",
         examples=[600_000],
     )
 
@@ -171,38 +170,37 @@ class ProcessorContent(_Document):
     key_by: list[SqlText] | None = Field(
         default=None,
         max_length=20,
-        description="Columns or expressions; matches never mix keys. Null = one global key.",
+        description="Columns or expressions; matches never mix keys. Left out: one global key.",
         examples=[["user"]],
     )
     select: dict[str, SqlText] | None = Field(
         default=None,
         max_length=200,
-        description="Output columns: expressions over the match, like MEASURES.",
+        description="Output columns: expressions over the match.",
         examples=[{"user": "login.user", "failures": "COUNT(fail.*)"}],
     )
     function: SignedCode | None = Field(
         default=None,
-        description="What is made of a match in Python instead of by `select`: a "
-        "PatternProcessFunction, signed.",
+        description="A signed PatternProcessFunction instead of `select`.",
     )
     on_update: Literal["drop", "drain"] = Field(
         default="drop",
-        description="What becomes of the partial matches of the version before, once this one "
-        "runs: `drop` drops them, `drain` lets that version finish them.",
+        description="Partial matches of the version that this one replaces: `drop` them, or let it "
+        "finish them (`drain`).",
         examples=["drain"],
     )
     alert: ProcessorAlert | None = Field(
         default=None,
-        description="How its matches are told; left out = each by itself.",
+        description="Which matches become alerts. Left out: each of them.",
         examples=[{"suppress": {"for": "1 hour"}}],
     )
     limits: ProcessorLimits | None = Field(
         default=None,
-        description="How much it may hold and output; left out = as the job says.",
+        description="How much it may hold and output. Left out: as the job says.",
         examples=[{"partial_matches_per_key": 1_000}],
     )
     severity: Severity | None = Field(
-        default=None, description="How grave a match is.", examples=["high"]
+        default=None, description="Severity of its matches.", examples=["high"]
     )
 
     @model_validator(mode="before")
@@ -217,7 +215,7 @@ class ProcessorContent(_Document):
         """Return the JSON Schema, with the parameters that may stand beside the pattern."""
         written = handler(schema)
         described = {
-            "description": "Parameters of the pattern, which may stand beside it.",
+            "description": "Parameters of the pattern; they may stand here instead.",
             "examples": [{"limit": {"type": "DOUBLE", "value": 100, "min": 0}}],
         }
         beside = handler(BESIDE_PATTERN.core_schema) | described
@@ -231,16 +229,16 @@ class ProcessorLabels(_Document):
     description: str = Field(
         default="",
         max_length=10_000,
-        description="What it finds and why, for people.",
+        description="What it finds and why.",
         examples=["Three wrong passwords, then the right one."],
     )
     owner: str = Field(
-        default="", max_length=200, description="Who answers for it.", examples=["fraud-team"]
+        default="", max_length=200, description="Who is responsible.", examples=["fraud-team"]
     )
     tags: list[Tag] = Field(
         default=[],
         max_length=50,
-        description="Words to find it by.",
+        description="Words to filter by.",
         examples=[["account-takeover"]],
     )
 
@@ -279,16 +277,17 @@ class ProcessorDocument(ProcessorContent, ProcessorLabels):
         min_length=1, max_length=100, description="The stream it watches.", examples=["logins"]
     )
     effective_from: GivenInstant | None = Field(
-        default=None, description="First event time this version is for; left out = at once."
+        default=None,
+        description="First event time at which it is active. Left out: as soon as possible.",
     )
     effective_until: GivenInstant | None = Field(
         default=None,
-        description="First event time this version is not for any more; left out = it stays.",
+        description="First event time at which it is not active any more.",
     )
     examples: list[Example] = Field(
         default=[],
         max_length=50,
-        description="Events and what must be found in them: tested before each publish.",
+        description="Tests that run before each publish.",
         examples=[
             [
                 {
@@ -306,6 +305,6 @@ class ProcessorFile(ProcessorDocument):
     paused: bool | None = Field(
         default=None,
         strict=True,
-        description="Whether it takes no events; left out = as it is, running if it is new.",
+        description="Whether it takes no events. Left out: as it is; a new rule runs.",
         examples=[True],
     )

@@ -137,23 +137,23 @@ class SubtypeDocument(_Document):
 class WindowDocument(_Document):
     """The window that a step, a group or a whole pattern carries."""
 
-    within: TextDuration | None = Field(default=None, description="The window, with its unit.")
+    within: TextDuration | None = Field(default=None, description="The window, as a duration.")
     within_ms: Milliseconds | None = Field(
         default=None,
-        description="The window in milliseconds; 0 means none.",
+        description="The same in milliseconds; 0 means none.",
         examples=[600_000],
     )
     within_type: Annotated[WithinType | None, Field(strict=False)] = Field(
         default=None,
-        description="first_and_last (default) limits the whole match; previous_and_current limits "
-        "the gap in front of the step that carries it.",
+        description="`first_and_last` (default) limits the whole match, `previous_and_current` the "
+        "gap before the step.",
     )
 
 
 class _ElementDocument(WindowDocument):
     contiguity: Annotated[Contiguity | None, Field(strict=False)] = Field(
         default=None,
-        description="How it follows the step in front; left out on the first step of a sequence.",
+        description="How it follows the step before; not on the first step of a sequence.",
     )
     times: (
         Annotated[
@@ -163,41 +163,39 @@ class _ElementDocument(WindowDocument):
         | None
     ) = Field(
         default=None,
-        description="How often it comes, once if left out.",
+        description="How often it occurs. Left out: once.",
         examples=[3, {"from": 2, "to": 4}, {"from": 1, "to": None}],
     )
     times_within: TextDuration | None = Field(
-        default=None, description="The window between repetitions, with its unit."
+        default=None, description="Flink's window between repetitions."
     )
     times_within_ms: Milliseconds | None = Field(
         default=None,
-        description="The window between repetitions in milliseconds.",
+        description="The same in milliseconds.",
         examples=[60_000],
     )
     inner: Annotated[InnerContiguity, Field(strict=False)] = Field(
-        default=InnerContiguity.RELAXED, description="How the repetitions follow each other."
+        default=InnerContiguity.RELAXED, description="How repetitions follow each other."
     )
     greedy: bool = Field(
-        default=False, description="Keep every event it accepts from the step after it."
+        default=False, description="Keep every event it accepts from the next step."
     )
     optional: bool = Field(default=False, description="It may be absent.")
     until: ConditionDocument | None = Field(
-        default=None, description="The event that ends the loop, in SQL."
+        default=None, description="The event that ends the loop."
     )
     within_previous: TextDuration | None = Field(
         default=None,
-        description="A previous_and_current window beside a first_and_last one in within.",
+        description="A `previous_and_current` window beside a `first_and_last` one.",
     )
 
 
 class StepDocument(_ElementDocument):
     """One named step."""
 
-    name: str = Field(
-        description="The name of the step in matches and conditions.", examples=["fail"]
-    )
+    name: str = Field(description="Its name in matches and conditions.", examples=["fail"])
     where: ConditionDocument | None = Field(
-        default=None, description="Which events it takes, in SQL; every event if left out."
+        default=None, description="Which events it takes. Left out: every event."
     )
     subtype: (
         Annotated[
@@ -207,7 +205,7 @@ class StepDocument(_ElementDocument):
         | None
     ) = Field(
         default=None,
-        description="The type of events it takes: the value of their field `type`, or of another.",
+        description="The type of events it takes, by their field `type` or another one.",
         examples=["SubEvent", {"field": "kind", "name": "SubEvent"}],
     )
 
@@ -226,7 +224,7 @@ class GroupDocument(_ElementDocument):
     """A sequence that repeats or is optional as a whole."""
 
     group: SequenceDocument = Field(
-        description="The sequence in place of a step.",
+        description="The sequence.",
         examples=[{"steps": [{"name": "fail"}, {"name": "reset", "contiguity": "next"}]}],
     )
 
@@ -238,17 +236,16 @@ ElementDocument = Annotated[
 
 
 class SkipDocument(_Document):
-    """What happens to other partial matches once a match is found."""
+    """Which other partial matches are dropped once a match is found."""
 
     strategy: Annotated[SkipKind, Field(strict=False)] = Field(
-        description="Which are dropped: no_skip none, skip_to_next those that begin with the first "
-        "event of the match, skip_past_last_event those that begin up to its last event, "
-        "skip_to_first and skip_to_last those that begin before the first or last event of `step`.",
+        description="Which are dropped: none, those begun with the first event of the match, up to "
+        "its last event, or before the first or last event of `step`.",
         examples=["skip_past_last_event"],
     )
     step: str | None = Field(
         default=None,
-        description="The step that skip_to_first and skip_to_last go to.",
+        description="The step of `skip_to_first` and `skip_to_last`.",
         examples=["login"],
     )
     throw_on_miss: bool = Field(
@@ -287,13 +284,12 @@ class PatternDocument(WindowDocument):
     parameters: ParameterDocuments = {}
     after_match_skip: SkipDocument | None = Field(
         default=None,
-        description="What happens to other partial matches once a match is found; no_skip if left "
-        "out.",
+        description="What happens to other partial matches. Left out: `no_skip`.",
         examples=[{"strategy": "skip_past_last_event"}],
     )
     flink_quirks: bool = Field(
         default=False,
-        description="Accept the few patterns that Flink takes and then ignores parts of.",
+        description="Accept patterns that Flink misinterprets.",
     )
 
 
