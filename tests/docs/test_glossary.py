@@ -3,14 +3,15 @@
 import re
 from collections import Counter
 
-from tests.docs.fences import ROOT, rows
+from tests.docs.fences import ROOT
 
 PAGE = "docs/glossary.md"
-ROWS = rows(PAGE, "Term", "Meaning", "Where")
-
-
-def modules_of(row: dict[str, str]) -> list[str]:
-    return re.findall(r"`([^`]+)`", row["Where"])
+ENTRIES = re.findall(
+    r"^\* \*\*(.+?)\*\*: (.+?)\n?(?: +)?`([\w/.]+)`$",
+    re.sub(r"\n +", " ", (ROOT / PAGE).read_text(encoding="utf-8")),
+    re.MULTILINE,
+)
+"""Term, meaning and module."""
 
 
 def words(text: str) -> str:
@@ -25,20 +26,19 @@ def uses(module: str, term: str) -> bool:
 
 
 def test_no_word_has_two_entries() -> None:
-    assert len(ROWS) > 40
-    assert [term for term, count in Counter(row["Term"] for row in ROWS).items() if count > 1] == []
+    bullets = re.findall(r"^\* ", (ROOT / PAGE).read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(ENTRIES) == len(bullets) > 50
+    counts = Counter(term for term, *_ in ENTRIES)
+    assert [term for term, count in counts.items() if count > 1] == []
 
 
 def test_each_word_is_used_where_the_page_says() -> None:
-    assert [row["Term"] for row in ROWS if not modules_of(row)] == []
-    named = [(row["Term"], module) for row in ROWS for module in modules_of(row)]
+    also = [
+        (term, module) for _, told, module in ENTRIES for term in re.findall(r"\*\*(.+?)\*\*", told)
+    ]
+    named = [(term, module) for term, _, module in ENTRIES] + also
     assert [f"{term}: {module}" for term, module in named if not uses(module, term)] == []
 
 
 def test_each_word_is_explained_in_a_sentence_or_two() -> None:
-    wrong = [
-        row["Term"]
-        for row in ROWS
-        if not row["Meaning"].endswith((".", ".)")) or len(row["Meaning"]) >= 200
-    ]
-    assert wrong == []
+    assert [term for term, told, _ in ENTRIES if not told.endswith(".") or len(told) >= 160] == []
