@@ -24,10 +24,10 @@ class RowProgram:
 
     `output_back` and `output_ahead` are how many rows before and behind a match its measures ask
     for, `lookback` how many rows before one that is looked at must be kept. `moves` is `None` where
-    conditions look at more than their row, or at the variables of rows before it. `beginners` are the variables a match can begin with, as
-    bits; 0 where every row brings something. `keeps_past`: something of the rows before must be
-    known for ever; `tracks_every_row`: also rows at which nothing is open and nothing can begin
-    count.
+    conditions look at more than their row, or at the variables of rows before it. `beginners` are
+    the variables a match can begin with, as bits; 0 where every row brings something. `keeps_past`:
+    something of the rows before must be known for ever; `tracks_every_row`: also rows at which
+    nothing is open and nothing can begin count.
 
     Args:
         clause: what to search for.
