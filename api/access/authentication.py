@@ -130,6 +130,7 @@ async def principal_of(request: Request, runtime: Runtime, text: str) -> Princip
         # Whoever tries one wrong token after the other costs the store nothing in the end.
         _refuse_too_many(runtime, runtime.rate_limits.wait_for(address, _FAILED_LOGIN_COST))
     principal = None
+    confine(None)  # tokens are of no stream: whoever was confined before, all are looked at
     if text.startswith(TOKEN_PREFIX):
         principal = await run_in_threadpool(_principal, runtime, sha256)
     if principal is None:

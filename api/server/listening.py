@@ -70,6 +70,9 @@ class Server(uvicorn.Server):
                 access_log=False,
                 log_config=None,
                 server_header=False,
+                # The reader of a connection runs on in the context of the request that it resumed:
+                # without this the next request on the connection begins in it, too.
+                reset_contextvars=True,
             )
         )
 

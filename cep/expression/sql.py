@@ -44,7 +44,7 @@ def to_sql(node: Node) -> str:  # noqa: C901, PLR0911, PLR0912 - one line per ki
         case tree.InList(operand=operand, name=name):
             return f"{_bracketed(operand)} IN LIST({_constant(name)})"
         case tree.Like(operand=operand, pattern=pattern, escape=escape):
-            escaping = "" if escape == "\\" else f" ESCAPE {_constant(escape)}"
+            escaping = f" ESCAPE {_constant(escape)}" if escape else ""
             return f"{_bracketed(operand)} LIKE {_constant(pattern)}{escaping}"
         case tree.RegexLike(operand=operand, pattern=pattern):
             return f"{_bracketed(operand)} RLIKE {_constant(pattern)}"
@@ -158,8 +158,7 @@ def _constant(value: Constant) -> str:  # noqa: PLR0911 - one line per type
             text = format(value, "f")
             return text if "." in text else f"{text}BD"
         case str():
-            escaped = value.replace("\\", "\\\\").replace("'", "''")
-            return f"'{escaped}'"
+            return "'" + value.replace("'", "''") + "'"
         case datetime():
             return f"TIMESTAMP '{value.isoformat(' ')}'"
         case date():

@@ -190,11 +190,11 @@ class InList:
 
 @dataclass(frozen=True, slots=True)
 class Like:
-    """`operand LIKE pattern ESCAPE escape`; an empty `escape` switches escaping off."""
+    """`operand LIKE pattern ESCAPE escape`; without ESCAPE, `escape` is empty."""
 
     operand: "Node"
     pattern: str
-    escape: str = "\\"
+    escape: str = ""
     span: Span = field(default=NOWHERE, compare=False)
 
 

@@ -18,6 +18,7 @@ from cep.expression.errors import problem_at
 from cep.expression.parameters import Parameter, constants_of
 from cep.expression.sql import quoted_name
 from cep.expression.tree import Span
+from cep.pattern.backslashes import backslash_warnings
 from cep.pattern.conditions import expression_problem
 from cep.pattern.problems import PatternError, Problem
 from cep.row_pattern.analysis.analyse import analyse
@@ -81,12 +82,17 @@ def row_pattern_warnings(query: Query) -> tuple[Problem, ...]:
         message = "this repetition has no upper bound, so that a match may grow for ever"
         hint = "add WITHIN INTERVAL '...' behind PATTERN, or an upper bound: {1,100}"
         found.append(problem_at(text, unbounded[0].span, message, hint))
-    kept = _kept_for_ever(analyse(clause, None))
+    bound = analyse(clause, None)
+    kept = _kept_for_ever(bound)
     if kept:
         message = f"{kept} is kept for every key for ever"
         hint = "leave it out where keys are many and come and go"
         found.append(problem_at(text, (0, len("MATCH_RECOGNIZE")), message, hint))
-    return tuple(expression_problem(mistake, KEY) for mistake in found)
+    conditions = [condition.node for condition in bound.conditions if condition is not None]
+    return (
+        *(expression_problem(mistake, KEY) for mistake in found),
+        *(each for node in conditions for each in backslash_warnings(node, KEY)),
+    )
 
 
 def variables(query: Query) -> tuple[str, ...]:

@@ -24,10 +24,10 @@ class RowProgram:
 
     `output_back` and `output_ahead` are how many rows before and behind a match its measures ask
     for, `lookback` how many rows before one that is looked at must be kept. `moves` is `None` where
-    conditions look at more than their row. `beginners` are the variables a match can begin with, as
-    bits; 0 where every row brings something. `keeps_past`: something of the rows before must be
-    known for ever; `tracks_every_row`: also rows at which nothing is open and nothing can begin
-    count.
+    conditions look at more than their row, or at the variables of rows before it. `beginners` are
+    the variables a match can begin with, as bits; 0 where every row brings something. `keeps_past`:
+    something of the rows before must be known for ever; `tracks_every_row`: also rows at which
+    nothing is open and nothing can begin count.
 
     Args:
         clause: what to search for.
@@ -48,9 +48,9 @@ class RowProgram:
             compile_condition(condition, clause.variables, self.layout, field_reader)
             for condition in clause.conditions
         ]
-        has_memory = bool(self.layout.items)
-        self.moves = None if has_memory else Moves(self.states)
         self.sees_path = any(condition.sees_path for condition in self.conditions)
+        states_decide = not self.layout.items and not self.sees_path
+        self.moves = Moves(self.states) if states_decide else None
         shifts = [
             reference.shift
             for _, measure in clause.measures

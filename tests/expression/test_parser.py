@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from cep import Pattern, find_matches, match_recognize
 from cep.expression import (
     Expression,
     ExpressionError,
@@ -58,7 +59,7 @@ def refused(text: str) -> ExpressionError:
         ("name LIKE 'a' ESCAPE '!!'", 1, 22, "ESCAPE needs one character"),
         ("name RLIKE '(?i)a'", 1, 12, "flags, look-around and named groups are not supported"),
         ("name RLIKE 'a(?=b)'", 1, 12, "flags, look-around and named groups are not supported"),
-        (r"name RLIKE '(a)\\1'", 1, 12, r"the escape \1 is not supported"),
+        (r"name RLIKE '(a)\1'", 1, 12, r"the escape \1 is not supported"),
         ("name RLIKE '[a'", 1, 12, "the class is never closed: ] is missing"),
         ("name RLIKE '*a'", 1, 12, "malformed regular expression"),
         ("name RLIKE 'a++'", 1, 12, "a quantifier cannot follow a quantifier"),
@@ -196,10 +197,11 @@ def test_two_ways_to_write_it_are_one_tree(one: str, other: str) -> None:
     ("text", "value"),
     [
         ("'it''s'", "it's"),
-        (r"'it\'s'", "it's"),
-        (r"'\d\n\\'", "\\d\n\\"),
+        (r"'C:\new\temp\'", "C:\\new\\temp\\"),
+        (r"'\d\n\\'", r"\d\n\\"),
+        ("'two\nlines'", "two\nlines"),
         (r"r'\d'", r"\d"),
-        (r"'\u00e9'", "é"),
+        (r"'\u00e9'", r"\u00e9"),
         ("9223372036854775807", 2**63 - 1),
         ("-9223372036854775808", -(2**63)),
         ("1e3", 1000.0),
@@ -259,3 +261,33 @@ def test_every_condition_of_the_conformance_cases_is_parsed_and_checked() -> Non
         ]
         assert not unknown, text
         assert Expression.parse(to_sql(expression.root)).root == expression.root
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        r"image = 'C:\Windows\net.exe'",
+        r"image IN ('x', 'C:\Windows\net.exe')",
+        r"image LIKE 'C:\Windows\%'",
+        r"image LIKE '%\net.exe'",
+        r"ENDSWITH(image, '\net.exe')",
+        r"STARTSWITH(image, 'C:\')",
+        r"CONTAINS(image, '\Windows\')",
+        r"CASE WHEN image = 'C:\Windows\net.exe' THEN 'a\' ELSE 'b' END = 'a\'",
+        r"image RLIKE '\\net\.exe$'",
+        r"image LIKE 'C:\\W%' ESCAPE '\'",
+    ],
+)
+def test_a_backslash_in_a_text_is_a_backslash_everywhere(condition: str) -> None:
+    events = [{"image": image, "ts": 1} for image in (r"C:\Windows\net.exe", "C:Windows\net.exe")]
+    found = find_matches(Pattern.begin("a").where(condition), events).matches
+    assert [match.steps["a"] for match in found] == [events[:1]]
+    clause = (
+        "MATCH_RECOGNIZE (ORDER BY ts MEASURES A.image AS image, 'it\\' AS text "
+        f"PATTERN (A) DEFINE A AS {condition})"
+    )
+    rows = [(event["image"], event["ts"]) for event in events]
+    schema = "image STRING, ts BIGINT"
+    assert match_recognize(clause, rows, schema=schema).rows == [(events[0]["image"], "it\\")]
+    written = Expression.parse(str(Expression.parse(condition)))
+    assert written == Expression.parse(condition)

@@ -41,3 +41,18 @@ GROUPS = Pattern.begin(Pattern.begin("a").next("b")).one_or_more()
 def test_what_is_rarely_meant_is_told_where_it_stands(pattern: Pattern, paths: list[str]) -> None:
     assert [warning.path for warning in pattern.warnings()] == paths
     assert pattern.validate() is pattern
+
+
+def test_texts_that_seem_to_escape_a_character_are_named() -> None:
+    escaping = [r"'a\n'", r"'\t'", r"'\r\n'", r"'C:\\new'", r"'\u00e9'", r"'a\"b'"]
+    paths = [r"'C:\new\temp'", r"'\\server\share'", r"'\net.exe'", r"'100\%'", "'a'"]
+    for text in (*escaping, *paths):
+        conditions = [f"x = {text}", f"x IN ({text}, 'b')", f"x LIKE {text}"]
+        for condition in conditions:
+            pattern = Pattern.begin("a").where(condition)
+            clause = f"MATCH_RECOGNIZE (ORDER BY ts PATTERN (A) DEFINE A AS {condition})"
+            for each in (pattern, Pattern.from_sql(clause)):
+                found = [warning.message for warning in each.warnings()]
+                assert bool(found) == (text in escaping), condition
+                assert all("a backslash escapes nothing" in message for message in found)
+    assert not Pattern.begin("a").where(r"x RLIKE '\n\\t'").warnings()

@@ -20,7 +20,13 @@ from cep.row_search.program import RowProgram
 from cep.row_search.search import RowPatternSearch
 from tests.row_pattern.brute_force.expressions import NotCovered
 from tests.row_pattern.brute_force.matching import Answer, brute_force
-from tests.row_pattern.brute_force.strategies import COLUMNS, Query, nested_patterns, queries
+from tests.row_pattern.brute_force.strategies import (
+    COLUMNS,
+    Query,
+    nested_patterns,
+    paths_seen,
+    queries,
+)
 from tests.row_pattern.cases import by_partition, is_same
 from tests.row_pattern.searching import IncrementalRun
 
@@ -93,6 +99,37 @@ def test_search_finds_what_brute_force_finds(query: Query) -> None:
 def test_candidates_are_preferred_as_brute_force_prefers_them(query: Query) -> None:
     expected = answer_of(query)
     check(query, expected, match_recognize(query.text, query.rows, schema=COLUMNS).rows)
+
+
+@given(paths_seen())
+def test_conditions_see_which_variables_the_rows_before_are(query: Query) -> None:
+    expected = answer_of(query)
+    check(query, expected, match_recognize(query.text, query.rows, schema=COLUMNS).rows)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(B A | A B) C", "PERMUTE(A, B) C", "(A | B){2} C", "(B | A)+ C"]
+)
+def test_candidates_that_only_the_variables_before_tell_apart(pattern: str) -> None:
+    rows = tuple(("a", time, 1, 0.5, None) for time in (1_000, 2_000, 3_000, 4_000))
+    for value in (
+        "PREV(CLASSIFIER())",
+        "PREV(CLASSIFIER(), 1)",
+        "PREV(CLASSIFIER(), 2)",
+        "PREV(LAST(CLASSIFIER()))",
+        "PREV(LAST(CLASSIFIER(), 0), 1)",
+        "FIRST(CLASSIFIER())",
+        "LAST(CLASSIFIER(), 1)",
+    ):
+        for variable in "AB":
+            text = (
+                "MATCH_RECOGNIZE ( ORDER BY t MEASURES ARRAY_AGG(CLASSIFIER()) AS m "
+                f"PATTERN ({pattern}) DEFINE C AS {value} = '{variable}' )"
+            )
+            query = Query(text, rows)
+            expected = brute_force(text, rows, COLUMNS)
+            assert expected.rows
+            check(query, expected, match_recognize(text, rows, schema=COLUMNS).rows)
 
 
 @given(queries(), st.data())

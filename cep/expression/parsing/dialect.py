@@ -34,9 +34,9 @@ class ExpressionDialect(Spark):
     """Spark 4's lexical rules, without rewriting functions."""
 
     class Tokenizer(Spark.Tokenizer):
-        """A doubled quote is one quote, as in Spark 4 and in the SQL standard."""
+        """In a text a doubled quote is one quote, and a backslash a backslash: the SQL standard."""
 
-        STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'"]
+        STRING_ESCAPES: ClassVar[list[str]] = ["'"]
 
     class Parser(SparkParser):
         """Knows no function by name, and keeps the position of every constant in the text."""

@@ -18,7 +18,7 @@ from cep.expression import tree
 from cep.expression.errors import ExpressionError, UnknownParameter, near_name, problem_at
 from cep.expression.functions.table import ALIASES, DATE_PARTS, FUNCTIONS, OPERATORS, UNWRITTEN
 from cep.expression.functions.text_pattern import TextPatternError, like_pattern, regex
-from cep.expression.parsing.syntax import MAX_BRACKET_DEPTH, read_sql, refusal, too_large, unescaped
+from cep.expression.parsing.syntax import MAX_BRACKET_DEPTH, read_sql, refusal, too_large
 from cep.expression.rewrite import without_step
 from cep.expression.temporal import INTERVAL_UNITS, parse_date, parse_interval, parse_timestamp
 from cep.expression.tree import (
@@ -344,7 +344,7 @@ class _Translation:
         source = self.text[slice(*span)]
         # A literal that sqlglot has made itself has no place, so no source.
         is_source = "start" in parsed.meta and source.startswith("'")
-        return unescaped(source[1:-1]) if is_source else str(parsed.this)
+        return source[1:-1].replace("''", "'") if is_source else str(parsed.this)
 
     def _number(self, parsed: exp.Expr) -> int | float | Decimal:
         digits = parsed.name
@@ -385,10 +385,10 @@ class _Translation:
                 raise self._refused(parsed, message, "")
 
     def _text_pattern(self, parsed: exp.Expr) -> Node:
-        escape = "\\"
+        escape = ""
         if isinstance(parsed, exp.Escape):
             escape = self._constant_text(parsed.expression, "ESCAPE")
-            if len(escape) > 1:
+            if len(escape) != 1:
                 raise self._refused(parsed.expression, "ESCAPE needs one character", "")
             parsed = parsed.this
         if not isinstance(parsed, exp.Like | exp.RegexpLike):

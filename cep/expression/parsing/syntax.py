@@ -1,9 +1,9 @@
 r"""Text to sqlglot's tree: the lexical rules, the limits, and clear syntax errors.
 
-First step of the pipeline; `parser` translates the tree further. Two of Spark's rules for quoted
-texts are changed because they cause mistakes: a backslash before a character it does not escape is
-kept, so that `RLIKE '\d+'` means digits, and a text in double quotes is refused because it is a
-name in the SQL standard. Comments are refused because sqlglot would move them.
+First step of the pipeline; `parser` translates the tree further. Quoted texts are those of the SQL
+standard, not of Spark: a backslash is a character like any other, so that `'C:\new'` is a path, and
+a text in double quotes is refused because it is a name. Comments are refused because sqlglot would
+move them.
 """
 
 import re
@@ -124,17 +124,3 @@ _CURRENT_TIMES = {
     TokenType.CURRENT_TIME,
     TokenType.CURRENT_TIMESTAMP,
 }
-
-_ESCAPE = re.compile(r"''|\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
-_ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
-
-
-def unescaped(quoted: str) -> str:
-    """Return the text between two quotes with its escapes resolved."""
-
-    def replacement(match: re.Match[str]) -> str:
-        if match[1]:
-            return chr(int(match[1], 16))
-        return "'" if match[2] is None else _ESCAPED.get(match[2], match[0])
-
-    return _ESCAPE.sub(replacement, quoted)

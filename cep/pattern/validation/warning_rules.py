@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from cep.expression import Expression, resolve
+from cep.pattern.backslashes import backslash_warnings
 from cep.pattern.problems import Problem
 from cep.pattern.tree import Contiguity, Group, PatternTree, SkipKind, Step, WithinType
 from cep.pattern.validation.never_true import never_true_warnings
@@ -17,7 +19,18 @@ def warnings(tree: PatternTree) -> tuple[Problem, ...]:
         found += _unbounded_warnings(tree, all_places)
     found += _skip_warnings(tree)
     found += never_true_warnings(tree)
+    found += _text_warnings(tree, all_places)
     return tuple(found)
+
+
+def _text_warnings(tree: PatternTree, all_places: tuple[Place, ...]) -> Iterator[Problem]:
+    names = [step.name for step in tree.steps()]
+    for place in all_places:
+        element = place.element
+        where = element.where if isinstance(element, Step) else None
+        for key, condition in (("where", where), ("until", element.until)):
+            if isinstance(condition, Expression):
+                yield from backslash_warnings(resolve(condition, names), f"{place.path}.{key}")
 
 
 def _element_warnings(place: Place) -> Iterator[Problem]:

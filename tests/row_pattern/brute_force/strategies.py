@@ -64,6 +64,34 @@ def nested_patterns(draw: st.DrawFn) -> Query:
 
 
 @st.composite
+def paths_seen(draw: st.DrawFn) -> Query:
+    """Return a clause whose conditions ask which variables the rows before are."""
+    pattern = draw(patterns())
+    path = st.sampled_from(
+        [
+            "PREV(CLASSIFIER())",
+            "PREV(CLASSIFIER(), 2)",
+            "PREV(LAST(CLASSIFIER()))",
+            "LAST(CLASSIFIER(), 1)",
+            "FIRST(CLASSIFIER())",
+            "NEXT(FIRST(CLASSIFIER()))",
+        ]
+    )
+    variable = st.sampled_from("ABCD")
+    first = next(name for name in "ABCD" if name in pattern)
+    define = [
+        f"{name} AS {draw(path)} {draw(st.sampled_from(['=', '<>']))} '{draw(variable)}'"
+        for name in "ABCD"
+        if name in pattern and draw(st.booleans())
+    ]
+    text = (
+        "MATCH_RECOGNIZE ( ORDER BY t MEASURES ARRAY_AGG(CLASSIFIER()) AS m "
+        f"PATTERN ({pattern}) DEFINE {', '.join(define) or f'{first} AS p > 0'} )"
+    )
+    return Query(text, draw(row_lists(max_size=5)))
+
+
+@st.composite
 def row_lists(draw: st.DrawFn, *, max_size: int) -> Rows:
     """Return rows in order of time, with ties and NULLs."""
     time_ms = 0

@@ -1,0 +1,119 @@
+"""Requests that share a connection share nothing else, whoever sends them.
+
+a token confined to a stream ──a long body, or two requests at once──► connection
+any other token ──next request on it──► the answer it has on a connection of its own
+"""
+
+import json
+import socket
+from collections.abc import Callable
+from contextlib import closing
+from contextvars import ContextVar, copy_context
+from http.client import HTTPConnection, HTTPResponse
+from typing import Any
+
+import pytest
+
+from tests.api.documents import processor_document
+from tests.api.listening import ListeningService
+from tests.patience import PATIENCE_SECONDS
+
+LONG = 200 * 1_024
+"""Bytes of a body that uvicorn pauses and resumes reading for."""
+
+
+@pytest.fixture
+def confined(listening: ListeningService) -> str:
+    """A publisher's token of another stream than the one there is."""
+    document = {"name": "confined", "role": "publisher", "streams": ["payments"]}
+    answer = listening.service.client.post("/v1/tokens", json=document)
+    assert answer.status_code == 201, answer.text
+    token: str = answer.json()["token"]
+    return token
+
+
+def admin(listening: ListeningService) -> str:
+    return str(listening.service.client.headers["Authorization"]).removeprefix("Bearer ")
+
+
+def head(method: str, path: str, token: str, length: int = 0) -> bytes:
+    lines = [f"{method} {path} HTTP/1.1", "Host: percept", f"Authorization: Bearer {token}"]
+    if length:
+        lines += ["Content-Type: application/json", f"Content-Length: {length}"]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+def answers(sent: socket.socket, count: int) -> list[int]:
+    statuses = []
+    for _ in range(count):
+        response = HTTPResponse(sent)
+        response.begin()
+        response.read()
+        statuses.append(response.status)
+    return statuses
+
+
+def long_body() -> bytes:
+    return json.dumps(processor_document(description="x" * LONG)).encode()
+
+
+def test_after_a_long_body_of_a_confined_token_others_see_all(
+    listening: ListeningService, confined: str
+) -> None:
+    connection = HTTPConnection(*listening.address, timeout=PATIENCE_SECONDS)
+    with closing(connection):
+        for _ in range(3):
+            headers = {"Authorization": f"Bearer {confined}", "Content-Type": "application/json"}
+            connection.request("POST", "/v1/processors", long_body(), headers)
+            assert connection.getresponse().read()
+            for token, names in ((admin(listening), ["logins"]), (confined, [])):
+                connection.request(
+                    "GET", "/v1/streams", headers={"Authorization": f"Bearer {token}"}
+                )
+                answer = connection.getresponse()
+                streams = json.loads(answer.read())["items"]
+                assert (answer.status, [each["name"] for each in streams]) == (200, names)
+
+
+def test_requests_that_are_sent_at_once_are_answered_to_the_token_of_each(
+    listening: ListeningService, confined: str
+) -> None:
+    requests = [
+        head("GET", "/v1/streams/logins", token)
+        for token in (confined, admin(listening), confined, admin(listening))
+    ]
+    with socket.create_connection(listening.address, PATIENCE_SECONDS) as sent:
+        sent.sendall(b"".join(requests))
+        reader = sent.makefile("rb")
+        found = []
+        for _ in requests:
+            status = int(reader.readline().split()[1])
+            length = 0
+            while (line := reader.readline().strip()) != b"":
+                if line.lower().startswith(b"content-length:"):
+                    length = int(line.split(b":")[1])
+            reader.read(length)
+            found.append(status)
+    assert found == [404, 200, 404, 200]
+
+
+def test_no_context_variable_of_a_request_is_seen_by_the_next_one(
+    listening: ListeningService, confined: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left_behind: ContextVar[int] = ContextVar("left behind", default=0)
+    seen: list[set[str]] = []
+    app: Callable[..., Any] = listening.server.config.loaded_app
+
+    async def watched(scope: Any, receive: Any, send: Any) -> None:
+        seen.append({variable.name for variable in copy_context()})
+        left_behind.set(1)
+        await app(scope, receive, send)
+
+    monkeypatch.setattr(listening.server.config, "loaded_app", watched)
+    body = long_body()
+    with socket.create_connection(listening.address, PATIENCE_SECONDS) as sent:
+        for _ in range(3):
+            sent.sendall(head("POST", "/v1/processors", confined, len(body)) + body)
+            assert answers(sent, 1) != [401]
+    assert len(seen) == 3
+    assert seen == [set()] * 3
