@@ -58,6 +58,31 @@ def test_where_only_a_proxy_answers_there_is_one_banner_and_no_problem(
     expect(admin_page.locator(".problem")).to_have_count(0)
 
 
+SLOW_ANSWERS = """
+const read = window.fetch;
+window.fetch = async (url, options) => {
+  if (String(url).includes("/v1/")) {
+    await new Promise((done, gone) => {
+      setTimeout(done, 4_000);
+      const end = () => gone(new DOMException("gone", "AbortError"));
+      options?.signal?.addEventListener("abort", end);
+    });
+  }
+  return read(url, options);
+};
+"""
+
+
+def test_a_page_is_shown_though_each_answer_takes_longer_than_the_pause_between_two(
+    admin_page: Page, dashboard: ServedDashboard, reporting_job: ReportingJob
+) -> None:
+    dashboard.publish(processor_document())
+    reporting_job.run_batch()
+    admin_page.add_init_script(SLOW_ANSWERS)
+    admin_page.goto(RULE)
+    expect(admin_page.get_by_text("In the job").first).to_be_visible(timeout=60_000)
+
+
 def test_what_the_service_itself_cannot_do_now_stays_a_problem_until_it_can(
     admin_page: Page, guard: Guard, dashboard: ServedDashboard
 ) -> None:

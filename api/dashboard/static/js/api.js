@@ -182,6 +182,8 @@ export function usePolled(path, query, seconds) {
         data: before.path === path ? before.data : undefined,
         problem,
       }));
+    } finally {
+      if (reading.current === abort) reading.current = null;
     }
   }, [url]);
 
@@ -190,7 +192,8 @@ export function usePolled(path, query, seconds) {
   useEffect(() => {
     if (url === null || isHalted) return undefined;
     refresh();
-    const tick = () => document.visibilityState === "visible" && refresh();
+    // An answer may take longer than the pause between two: what is under way is waited for.
+    const tick = () => document.visibilityState === "visible" && !reading.current && refresh();
     const timer = seconds ? setInterval(tick, seconds * 1000) : null;
     document.addEventListener("visibilitychange", tick);
     return () => {
