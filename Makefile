@@ -20,11 +20,11 @@ setup: .venv/.installed ## Create .venv with everything needed
 	@VIRTUAL_ENV=$(CURDIR)/.venv $(UV) sync --locked --all-extras --compile-bytecode --python $(BIN)/python
 	@touch $@
 
-prepare: .venv/.prepared ## Let Spark start faster, as `percept job prepare` does: half a minute, once
+prepare: .venv/.prepared ## Compile the matcher ahead, as `percept job prepare` does: a minute, once
 
-# Without Java there is nothing to prepare, and tests that need it are skipped.
+# Without it tests of compiled code are skipped until a process beside them has compiled it.
 .venv/.prepared: .venv/.installed
-	@$(BIN)/percept job prepare || true
+	@$(BIN)/percept job prepare
 	@touch $@
 
 check: setup ## Format, lint, types, layering and migrations
