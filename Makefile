@@ -20,11 +20,11 @@ setup: .venv/.installed ## Create .venv with everything needed
 	@VIRTUAL_ENV=$(CURDIR)/.venv $(UV) sync --locked --all-extras --compile-bytecode --python $(BIN)/python
 	@touch $@
 
-prepare: .venv/.prepared ## Let Spark start faster, as `percept job prepare` does: half a minute, once
+prepare: .venv/.prepared ## Compile the matcher ahead, as `percept job prepare` does: a minute, once
 
-# Without Java there is nothing to prepare, and tests that need it are skipped.
+# Without it tests of compiled code are skipped until a process beside them has compiled it.
 .venv/.prepared: .venv/.installed
-	@$(BIN)/percept job prepare || true
+	@$(BIN)/percept job prepare
 	@touch $@
 
 check: setup ## Format, lint, types, layering and migrations
@@ -48,19 +48,19 @@ ALONE = $(BIN)/pytest -n 0
 # Collecting all tests takes longer than collecting these.
 FAULTS := tests/faults tests/processor_runtime/resilience
 
-test: setup ## The tests, minutes (ARGS="-k name" for some, WORKERS=4 processes)
+test: prepare ## The tests, minutes (ARGS="-k name" for some, WORKERS=4 processes)
 	$(PYTEST) -m "not long and not faults and not pages and not nightly" $(ARGS)
 
 test-pages: setup ## Tests of the dashboard in Chromium (Debian's package chromium)
 	$(PYTEST) -m "pages and not long and not nightly" tests/dashboard $(ARGS)
 
-test-long: setup ## Long tests: the demo, whole sets of vectors on Spark, large inputs
+test-long: prepare ## Long tests: the demo, whole sets of vectors on Spark, large inputs
 	$(PYTEST) -m "long and not nightly" $(ARGS)
 
-test-faults: setup ## Faults: kills, a cluster, databases, disks, clients, rule sources
+test-faults: prepare ## Faults: kills, a cluster, databases, disks, clients, rule sources
 	$(ALONE) -m "faults and not nightly" $(FAULTS) $(ARGS)
 
-nightly: setup ## All tests, hours: properties on many new examples, the service on PostgreSQL, all faults
+nightly: prepare ## All tests, hours: properties on many new examples, the service on PostgreSQL, all faults
 	$(PYTEST) -m "not faults and not pages" --hypothesis-profile nightly $(ARGS)
 	$(PYTEST) -m pages tests/dashboard $(ARGS)
 	$(ALONE) -m faults $(FAULTS) $(ARGS)

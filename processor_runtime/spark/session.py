@@ -13,7 +13,6 @@ from typing import Any, Final
 from warnings import catch_warnings, simplefilter
 
 from py4j.protocol import Py4JError
-from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from processor_runtime.secret_names import SENSITIVE_NAME
@@ -152,14 +151,6 @@ def end_session(spark: SparkSession) -> None:
         # That its process is gone is no news then.
         simplefilter("ignore", RuntimeWarning)
         spark.stop()
-
-
-def end_java() -> None:
-    """Let the Java process that this one has started end, and wait until it has."""
-    process: Any = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001 - nowhere else
-    if process is not None:
-        process.stdin.close()  # which is what it waits for
-        process.wait()
 
 
 def ship_packages(spark: SparkSession, directory: Path) -> None:

@@ -9,7 +9,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from processor_runtime.spark.checkpoint_files import LOCAL_FILES
-from processor_runtime.spark.class_archive import archive_options
 
 STATE_STORE = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
@@ -35,10 +34,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.default.parallelism", "2")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
-        .config(
-            "spark.driver.extraJavaOptions",
-            " ".join([QUICKLY_COMPILED, *archive_options(os.environ)]),
-        )
+        .config("spark.driver.extraJavaOptions", QUICKLY_COMPILED)
         .config("spark.pyspark.python", sys.executable)
         .config("spark.python.worker.faulthandler.enabled", "true")
         .config("spark.python.unix.domain.socket.enabled", "true")

@@ -1,10 +1,12 @@
-"""The options of Spark's Java process: the parallel collector, unless somebody chooses one.
+"""The options of Spark's Java process: a collector and an archive, unless somebody chooses them.
 
 What the workers of such a session have in their environment is looked at here, too.
 """
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -35,7 +37,24 @@ spark.stop()
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    return {"SPARK_CONF_DIR": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    """Return variables with a Java of its own, which is never started."""
+    java, conf = tmp_path / "java", tmp_path / "conf"
+    java.mkdir()
+    conf.mkdir()
+    (java / "release").write_text('IMPLEMENTOR="Debian"\nJAVA_VERSION="17.0.15"\n')
+    return {
+        "JAVA_HOME": str(java),
+        "SPARK_CONF_DIR": str(conf),
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+    }
+
+
+def archive_of(environment: dict[str, str], version: str = "21.0.1") -> str | None:
+    """Return the archive that a version of Java is told to keep."""
+    Path(environment["JAVA_HOME"], "release").write_text(f'JAVA_VERSION="{version}"\n')
+    options = java_options({}, environment).get("spark.driver.defaultJavaOptions", "")
+    found = re.search(r"-XX:\+AutoCreateSharedArchive -XX:SharedArchiveFile=(\S+)", options)
+    return None if found is None else found[1]
 
 
 def test_a_job_on_this_machine_has_the_parallel_one(environment: dict[str, str]) -> None:
@@ -100,6 +119,7 @@ def test_spark_starts_with_one_java_options(
     environment: dict[str, str], options: str, names: list[str]
 ) -> None:
     others = {name: text for name, text in os.environ.items() if "SPARK" not in name}
+    del environment["JAVA_HOME"]  # as this machine has it
     answer = subprocess.run(  # noqa: S603 - fixed words
         [sys.executable, "-c", STARTED],
         env=others | environment | {"JAVA_TOOL_OPTIONS": options, "WANTED": json.dumps(MEMORY)},
@@ -111,3 +131,81 @@ def test_spark_starts_with_one_java_options(
     assert sorted(found) == names
     assert kept == ["7", "100", "1000"]  # the job file's word goes before Percept's
     assert of_worker == [_SETTINGS[f"spark.executorEnv.{name}"] for name in MEMORY]
+
+
+# The archive of classes
+
+
+@pytest.mark.parametrize("version", ["19", "21.0.1", "25.0.3"])
+def test_java_keeps_an_archive_of_what_spark_loads(
+    environment: dict[str, str], tmp_path: Path, version: str
+) -> None:
+    archive = archive_of(environment, version)
+    assert archive is not None
+    assert Path(archive).parent == tmp_path / "cache" / "percept"
+    assert Path(archive).parent.is_dir()  # Java would not make it
+
+
+def test_an_older_java_which_would_not_start_with_that_option_is_not_given_it(
+    environment: dict[str, str],
+) -> None:
+    assert archive_of(environment, "17.0.15") is None
+    Path(environment["JAVA_HOME"], "release").unlink()
+    assert java_options({}, environment) == PARALLEL
+
+
+def test_another_java_has_an_archive_of_its_own(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    shutil.copytree(environment["JAVA_HOME"], tmp_path / "other")
+    others = environment | {"JAVA_HOME": str(tmp_path / "other")}
+    assert archive_of(environment) == archive_of(environment) != archive_of(others)
+
+
+@pytest.mark.parametrize(
+    "text", ["-Xshare:off", "-XX:SharedArchiveFile=/my.jsa", "-XX:ArchiveClassesAtExit=/my.jsa"]
+)
+def test_whoever_says_something_of_archives_is_left_alone(
+    environment: dict[str, str], text: str
+) -> None:
+    assert archive_of(environment | {"JAVA_TOOL_OPTIONS": text}) is None
+
+
+@pytest.mark.parametrize("name", ["SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR"])
+def test_with_settings_on_the_class_path_of_which_java_makes_none_it_is_not_told_to(
+    environment: dict[str, str], tmp_path: Path, name: str
+) -> None:
+    assert archive_of(environment | {name: str(tmp_path / "none")}) is not None
+    (tmp_path / "settings").mkdir()
+    (tmp_path / "settings" / "core-site.xml").write_text("")
+    assert archive_of(environment | {name: str(tmp_path / "settings")}) is None
+
+
+def test_a_path_that_spark_would_split_and_one_that_cannot_be_are_not_given_to_it(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    assert archive_of(environment | {"XDG_CACHE_HOME": str(tmp_path / "my cache")}) is None
+    (tmp_path / "file").write_text("")
+    assert archive_of(environment | {"XDG_CACHE_HOME": str(tmp_path / "file")}) is None
+
+
+@pytest.mark.spark
+@pytest.mark.long
+def test_the_second_start_loads_classes_from_the_archive(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    release = next(iter(Path("/usr/lib/jvm").glob("*-2[15]-*/release")), None)
+    if release is None:
+        pytest.skip("needs Java 21 or 25 beside that of this machine, in /usr/lib/jvm")
+    log = tmp_path / "classes"
+    others = {name: text for name, text in os.environ.items() if "SPARK" not in name}
+    logged = {"JDK_JAVA_OPTIONS": f"-Xlog:class+load:file={log}", "WANTED": "[]"}
+    ended = "java = spark.sparkContext._gateway.proc\njava.stdin.close()\njava.wait()"
+    for _ in range(2):
+        subprocess.run(  # noqa: S603 - fixed words
+            [sys.executable, "-c", f"{STARTED}\n{ended}"],
+            env=others | environment | logged | {"JAVA_HOME": str(release.parent)},
+            check=True,
+        )
+    lines = [line for line in log.read_text().splitlines() if " org.apache.spark." in line]
+    assert sum("shared objects file (top)" in line for line in lines) > 1_000

@@ -35,7 +35,7 @@ def second_of_two(environment: Mapping[str, str]) -> float:
     run = subprocess.run(  # noqa: S603 - fixed words
         [sys.executable, "-c", FAULTS],
         env={name: value for name, value in os.environ.items() if name != "GLIBC_TUNABLES"}
-        | environment,
+        | dict(environment),
         check=True,
         capture_output=True,
         text=True,
