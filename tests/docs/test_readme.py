@@ -74,7 +74,7 @@ def test_the_make_targets_of_the_readme_exist() -> None:
     targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     named = re.findall(r"(?:`|\$ )make (\w+)", (ROOT / "README.md").read_text(encoding="utf-8"))
 
-    assert {"setup", "test"} <= set(named) <= set(targets)
+    assert {"demo", "test"} <= set(named) <= set(targets)
 
 
 def test_the_json_of_a_match_holds_the_events(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ def code(cell: str) -> str:
 
 def test_each_pattern_matches_as_its_row_says() -> None:
     shown = rows(PAGE, "Pattern", "Rows", "Matches", "")
-    assert len(shown) > 15
+    assert len(shown) > 12
     found = [(row["Pattern"], matches(code(row["Pattern"]), code(row["Rows"]))) for row in shown]
     assert found == [(row["Pattern"], row["Matches"]) for row in shown]
 
@@ -33,14 +33,14 @@ def test_the_sessions_of_the_page_run_as_shown() -> None:
     tried, report = run_sessions(PAGE)
 
     assert report == ""
-    assert tried > 15
+    assert tried > 10
 
 
 def test_a_query_that_is_shown_is_the_file_that_is_run() -> None:
     shown = [fence for fence in fences(PAGE) if fence.language in {"sql", "console"}]
     pairs = list(zip(shown[::2], shown[1::2], strict=True))
 
-    assert len(pairs) == 2
+    assert len(pairs) == 1
     for query, command in pairs:
         (path,) = re.findall(r"--file (\S+)", command.text)
         assert query.text == (ROOT / path).read_text(encoding="utf-8")
