@@ -122,6 +122,7 @@ class VersionLine(View):
     effective_from: Instant | None
     effective_until: Instant | None
     is_published: bool
+    was_only_tried: bool
     restored_version: int | None
     created_at: Instant
     created_by: str

@@ -80,6 +80,17 @@ def open_rollout(session: Session, processor_id: str) -> Publication | None:
     return next((each for each in everything if each.share is not None), None)
 
 
+def only_tried(session: Session, processor_id: str) -> frozenset[int]:
+    """Return the versions that have been a shadow or a canary, and never published to all keys."""
+    found = session.execute(
+        select(Publication.version)
+        .where(Publication.processor_id == processor_id)
+        .group_by(Publication.version)
+        .having(func.count() == func.count(Publication.share))
+    )
+    return frozenset(found.scalars())
+
+
 def all_open_publications(session: Session, processor_id: str) -> Sequence[Publication]:
     """Return the current publications of a processor and its rollout, lowest version first."""
     query = (

@@ -115,6 +115,10 @@ class VersionSummary(BaseModel):
     effective_from: Instant | None
     effective_until: Instant | None
     is_published: bool = Field(description="Whether it is published now.")
+    was_only_tried: bool = Field(
+        description="Whether it has been a shadow or a canary, and never published: no version to "
+        "roll back to."
+    )
     restored_version: int | None = Field(description="The version it was rolled back to.")
     created_at: Instant
     created_by: str

@@ -104,12 +104,14 @@ def version_summaries(
 ) -> list[VersionSummary]:
     """Return the lines of a history."""
     published = {each.version for each in repository.open_publications(session, processor.id)}
+    tried = repository.only_tried(session, processor.id)
     return [
         VersionSummary(
             version=version.version,
             effective_from=version.effective_from_ms,
             effective_until=version.effective_until_ms,
             is_published=version.version in published,
+            was_only_tried=version.version in tried,
             restored_version=version.restored_version,
             created_at=version.created_at_ms,
             created_by=version.created_by,

@@ -44,6 +44,7 @@ _VERSION: Final = {
     "effective_from": None,
     "effective_until": None,
     "is_published": True,
+    "was_only_tried": False,
     "restored_version": None,
     "created_at": _SEEN,
     "created_by": "ana",

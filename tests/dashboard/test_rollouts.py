@@ -1,5 +1,6 @@
 """A version is tried, compared, given a share and promoted, in a browser."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -15,6 +16,7 @@ from tests.dashboard.serving import ServedDashboard
 RULE = "/streams/logins/rules/failed-logins"
 MARKUP = "<img src=x onerror=alert(1)>"
 WIDER = processor_document(pattern=PATTERN | {"within": "1 hour"})
+WIDEST = PATTERN | {"within": "2 hours"}
 
 
 @pytest.fixture
@@ -76,6 +78,30 @@ def test_a_shadow_is_compared_given_a_share_and_promoted(
     expect(admin_page.get_by_role("heading", name=heading)).not_to_be_visible()
     published = dashboard.client.get("/v1/processors/failed-logins").json()
     assert (published["version"], published["rollout"]) == (2, None)
+
+
+@pytest.mark.usefixtures("tried")
+def test_no_version_that_is_only_tried_is_rolled_back_to_or_scheduled(
+    admin_page: Page, dashboard: ServedDashboard
+) -> None:
+    admin_page.goto(RULE)
+    more = admin_page.get_by_role("button", name="More actions")
+    more.click()
+    expect(admin_page.get_by_role("button", name="Roll back…")).to_be_disabled()
+    admin_page.get_by_role("button", name="Schedule a version…").click()
+    options = admin_page.get_by_role("dialog").get_by_label("Content of").locator("option")
+    expect(options).to_have_text([re.compile("^version 1,")])
+    admin_page.keyboard.press("Escape")
+    dashboard.publish(processor_document(pattern=WIDEST))
+    admin_page.goto(RULE)
+    more.click()
+    admin_page.get_by_role("button", name="Roll back…").click()
+    options = admin_page.get_by_role("dialog").get_by_label("Back to").locator("option")
+    expect(options).to_have_text([re.compile("^version 1,")])
+    admin_page.keyboard.press("Escape")
+    admin_page.goto(f"{RULE}?tab=versions")
+    expect(admin_page.get_by_role("button", name="Roll back to version 1")).to_be_visible()
+    expect(admin_page.get_by_role("button", name="Roll back to version 2")).to_have_count(0)
 
 
 @pytest.mark.usefixtures("tried")

@@ -39,7 +39,7 @@ export function RuleActions({ rule, versions, refresh }) {
       ${can("publisher") &&
       html`<button type="button" onClick=${() => setOpen("snooze")}>Snooze…</button>
         <button type="button" onClick=${() => setOpen("schedule")}>Schedule a version…</button>
-        <button type="button" disabled=${versions.length < 2} onClick=${() => setOpen("rollback")}>Roll back…</button>`}
+        <button type="button" disabled=${targets(versions).length < 2} onClick=${() => setOpen("rollback")}>Roll back…</button>`}
       <button
         type="button"
         onClick=${() => navigate(path`/streams/${rule.stream}/new-rule`, { copy: rule.id })}
@@ -117,10 +117,17 @@ function Delete({ rule, onClose }) {
   <//>`;
 }
 
+/** The versions whose content can be published again: one that was only tried is promoted, or not at all. */
+export function targets(versions) {
+  return versions.filter((each) => !each.was_only_tried);
+}
+
 /** Asks for a version to roll back to and shows what would change. */
 export function RollBack({ rule, versions, refresh, onClose, chosen }) {
-  const others = versions.filter((each) => each.version !== rule.version || rule.state === "deleted");
-  const [version, setVersion] = useState(chosen ?? others[0]?.version);
+  const live = rule.state === "deleted" ? null : liveVersion(rule);
+  const others = targets(versions).filter((each) => each.version !== live);
+  const before = others.find((each) => live === null || each.version < live) ?? others[0];
+  const [version, setVersion] = useState(chosen ?? before?.version);
   const make = async (comment) => {
     const etag = rule.revision === undefined ? "*" : etagOf(rule);
     await send("POST", `${rulePath(rule)}/rollback`, { version: Number(version) }, { query: { comment }, etag });
@@ -139,7 +146,7 @@ export function RollBack({ rule, versions, refresh, onClose, chosen }) {
       value=${String(version)}
       onChange=${setVersion}
     />
-    ${rule.state !== "deleted" && html`<${WhatChanges} rule=${rule} live=${liveVersion(rule)} version=${Number(version)} />`}
+    ${live !== null && html`<${WhatChanges} rule=${rule} live=${live} version=${Number(version)} />`}
   <//>`;
 }
 
@@ -194,7 +201,7 @@ export function Schedule({ rule, versions, refresh, onClose, chosen }) {
     ${!isPaused(rule) && html`<${ApprovalsNote} stream=${rule.stream} />`}
     <${SelectField}
       label="Content of"
-      options=${versions.map((each) => [String(each.version), versionLabel(each)])}
+      options=${targets(versions).map((each) => [String(each.version), versionLabel(each)])}
       value=${version}
       onChange=${setVersion}
     />

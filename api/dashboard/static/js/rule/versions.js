@@ -70,6 +70,7 @@ function VersionLine({ rule, version, running, newest, open }) {
       <//>`}
       ${can("publisher") &&
       version.version !== newest &&
+      !version.was_only_tried &&
       html`<${Button} small kind="plain" onClick=${ask("rollback")}>Roll back<span class="visually-hidden"> to version ${version.version}</span><//>`}
       ${can("publisher") &&
       isScheduled &&
