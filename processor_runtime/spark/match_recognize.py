@@ -44,7 +44,12 @@ from processor_runtime.spark.row_tests import TestedRows, in_jvm
 
 
 def match_recognize(
-    frame: DataFrame, clause: str, *, delay_ms: int = 0, limits: Limits | None = None
+    frame: DataFrame,
+    clause: str,
+    *,
+    delay_ms: int = 0,
+    limits: Limits | None = None,
+    spark_sorts: bool = False,
 ) -> DataFrame:
     """Return the result of `SELECT * FROM frame MATCH_RECOGNIZE (...)`; streaming if the frame is.
 
@@ -57,6 +62,8 @@ def match_recognize(
         clause: the clause alone, or a whole `SELECT ... FROM name MATCH_RECOGNIZE (...)`.
         delay_ms: how late a row of a stream may come.
         limits: how many candidates, and rows, a partition may hold.
+        spark_sorts: have Spark sort the rows of a static frame, which takes several times as long
+            as in the memory of its Python workers, and needs no room in that.
 
     Raises:
         ClauseError: the clause is not well formed, or does not fit the columns of the frame.
@@ -68,11 +75,14 @@ def match_recognize(
     if frame.isStreaming:
         found = _streaming(frame, clause, bound, delay_ms, limits)
     else:
-        found = _static(frame, in_jvm(bound, schema, frame.schema), limits)
+        tested = in_jvm(bound, schema, frame.schema)
+        found = _static(frame, tested, limits, spark_sorts=spark_sorts)
     return _selected(found, query)
 
 
-def _static(frame: DataFrame, tested: TestedRows, limits: Limits | None) -> DataFrame:
+def _static(
+    frame: DataFrame, tested: TestedRows, limits: Limits | None, *, spark_sorts: bool
+) -> DataFrame:
     bound = tested.clause
     needed = needed_columns(bound, tested.schema)
     of_needed = Schema(
@@ -85,7 +95,7 @@ def _static(frame: DataFrame, tested: TestedRows, limits: Limits | None) -> Data
     together = rows.repartition(*keys) if keys else rows.coalesce(1)
     order = row_order(bound)
     sort = None
-    if is_ordered_alike(order, rows.schema):
+    if not spark_sorts and is_ordered_alike(order, rows.schema):
         sort = worker_sort(frame.sparkSession, order)
     else:
         together = sorted_by_spark(together, order).drop(ARRIVAL)

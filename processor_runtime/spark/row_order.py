@@ -1,9 +1,12 @@
 """In which order the search takes the rows of a task, and whether Spark or the worker sorts them.
 
-    BoundClause ──row_order──► columns to sort by ──┬─ sorted_by_spark
-                                                    └─ WorkerSort, by Polars: several times faster
+    BoundClause ──row_order──► columns to sort by ──┬─ WorkerSort, by Polars: several times faster
+                                                    └─ sorted_by_spark, if it is told to
 
-The worker sorts what Polars and Spark order alike.
+The worker sorts in memory what Polars and Spark order alike, and refuses what is too much for it:
+only Spark sorts by way of files.
+
+Source: sorting by the least significant key first (Knuth, The Art of Computer Programming, 5.2.5).
 """
 
 import re
@@ -34,15 +37,15 @@ from pyspark.sql.types import (
 )
 
 from cep.expression.sql import quoted_name
-from cep.matching.external_sort import ExternalSort, SortColumn, SpillError
 from cep.row_pattern.bound import BoundClause
-from processor_runtime.spark.local_files import local_directory
 
 ARRIVAL: Final = "_percept_arrival"
 """A column that numbers the rows as they come: ties keep that order, which a shuffle does not."""
 _MEMORY: Final = "spark.python.worker.memory"
 _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _SHARE_OF_WORKER: Final = 4
+_ROWS_PER_SLICE: Final = 200_000
+_PLACE: Final = "_percept_place"
 _ALIKE: Final = (
     BooleanType,
     ByteType,
@@ -56,6 +59,15 @@ _ALIKE: Final = (
     TimestampType,
     TimestampNTZType,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class SortColumn:
+    """A column to sort by. NaN is the greatest number, -0.0 equals 0.0, texts go by code points."""
+
+    name: str
+    is_descending: bool = False
+    nulls_last: bool = True
 
 
 def row_order(clause: BoundClause) -> tuple[SortColumn, ...]:
@@ -89,29 +101,63 @@ def _spark_order(column: SortColumn) -> Column:
     return of_column.asc_nulls_last() if column.nulls_last else of_column.asc_nulls_first()
 
 
+class SortMemoryError(MemoryError):
+    """The rows of a task are too many for the worker to sort."""
+
+
 @dataclass(frozen=True, slots=True)
 class WorkerSort:
-    """How a Python worker sorts the rows of a task, holding no more of them than `most_bytes`."""
+    """How a Python worker sorts the rows of a task, in memory.
+
+    Args:
+        order: what to sort by, the most significant first; rows should differ in one of them.
+        most_bytes: how much the rows and their sorted copy may take together.
+    """
 
     order: tuple[SortColumn, ...]
     most_bytes: int
 
     def sorted(self, frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-        """Yield the rows of frames in order.
+        """Yield the rows of frames in order, in slices.
 
         Raises:
-            SpillError: they do not fit into memory, and cannot be written to disk.
+            SortMemoryError: they would take more memory.
         """
-        sort = ExternalSort(self.order, min(self.most_bytes, _own_share()), local_directory())
-        try:
-            yield from sort.sorted(frames)
-        except SpillError as error:
-            raise SpillError(
-                error.errno,
-                f"{error.strerror}. Make room there or name other directories (spark.local.dir), "
-                f"allow more memory ({_MEMORY}), or let more tasks share the rows "
-                "(spark.sql.shuffle.partitions)",
-            ) from error
+        most_bytes = min(self.most_bytes, _own_share())
+        held: list[pl.DataFrame] = []
+        size = 0
+        for frame in filter(len, frames):
+            size += int(frame.estimated_size())
+            if 2 * size > most_bytes:
+                raise SortMemoryError(
+                    f"the rows of a task take more than {most_bytes:,} bytes to sort; have Spark "
+                    "sort them (match_recognize(..., spark_sorts=True)), allow more memory "
+                    f"({_MEMORY}), or, with PARTITION BY, let more tasks share them "
+                    "(spark.sql.shuffle.partitions)"
+                )
+            held.append(frame)
+        if held:
+            rows = pl.concat(held, rechunk=True)
+            held.clear()  # they take memory
+            yield from rows[self._places(rows)].iter_slices(_ROWS_PER_SLICE)
+
+    def _places(self, rows: pl.DataFrame) -> pl.Series:
+        """Return the places of rows in order.
+
+        Polars sorts several times faster by one column at a time, the last one first, than by all.
+        """
+        first: dict[str, SortColumn] = {}
+        for column in self.order:
+            first.setdefault(column.name, column)  # of one that comes twice, what sorts the rows
+        places = rows.select(*first).with_row_index(_PLACE)
+        for column in reversed(first.values()):
+            places = places.sort(
+                column.name,
+                descending=column.is_descending,
+                nulls_last=column.nulls_last,
+                maintain_order=True,
+            ).drop(column.name)
+        return places.get_column(_PLACE)
 
 
 def worker_sort(spark: SparkSession, order: tuple[SortColumn, ...]) -> WorkerSort:

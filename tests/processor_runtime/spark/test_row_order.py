@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from itertools import product
-from pathlib import Path
 from random import Random
 from resource import RLIM_INFINITY
 from typing import Any
@@ -19,14 +18,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as all of Spark's documentation has it
 
 from cep.expression import Schema
-from cep.matching.external_sort import SortColumn, SpillError
 from cep.row_pattern.analysis.analyse import analyse
 from cep.row_pattern.parsing.clauses import read_query
-from processor_runtime.spark import match_recognize as over_frames
 from processor_runtime.spark import row_order as row_order_module
 from processor_runtime.spark.match_recognize import match_recognize
 from processor_runtime.spark.row_order import (
     ARRIVAL,
+    SortColumn,
+    SortMemoryError,
     WorkerSort,
     is_ordered_alike,
     row_order,
@@ -78,7 +77,7 @@ def test_the_worker_sorts_as_spark_does(spark: SparkSession, kind: str) -> None:
     for order in orders("v"):
         assert is_ordered_alike(order, frame.schema)
         by_spark = [row[ARRIVAL] for row in sorted_by_spark(frame, order).collect()]
-        task = Arrivals(WorkerSort(order, most_bytes=500))
+        task = Arrivals(WorkerSort(order, most_bytes=1 << 20))
         by_worker = frame.mapInArrow(task, f"{ARRIVAL} BIGINT").collect()
         assert [row[ARRIVAL] for row in by_worker] == by_spark, order
     frame.unpersist()
@@ -151,47 +150,25 @@ def plain(rows: list[Any]) -> list[str]:
 
 @pytest.mark.parametrize("how", CLAUSES)
 def test_a_clause_finds_the_same_whoever_sorts(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, how: str
-) -> None:
-    frame = unordered(spark).repartition(3)
-    in_memory = plain(match_recognize(frame, RUNS.format(how)).collect())
-    assert len(in_memory) > 20
-    monkeypatch.setattr(over_frames, "is_ordered_alike", lambda *_: False)
-    assert plain(match_recognize(frame, RUNS.format(how)).collect()) == in_memory
-
-
-@pytest.mark.parametrize("how", CLAUSES)
-def test_a_clause_finds_the_same_with_little_memory(
     spark: SparkSession, request: pytest.FixtureRequest, how: str
 ) -> None:
     frame = unordered(spark).repartition(3)
     in_memory = plain(match_recognize(frame, RUNS.format(how)).collect())
+    assert len(in_memory) > 20
     request.getfixturevalue("little_memory")
-    assert plain(match_recognize(frame, RUNS.format(how)).collect()) == in_memory
+    by_spark = match_recognize(frame, RUNS.format(how), spark_sorts=True)
+    assert plain(by_spark.collect()) == in_memory
 
 
 @pytest.mark.usefixtures("little_memory")
-def test_rows_that_nobody_wants_leave_no_files(spark: SparkSession) -> None:
+def test_rows_that_do_not_fit_are_refused_with_what_helps(spark: SparkSession) -> None:
     found = match_recognize(unordered(spark), RUNS.format("PARTITION BY user ORDER BY at"))
-    assert len(found.limit(2).collect()) == 2
-    assert found.head() is not None
-    assert not spilled(spark)
+    with pytest.raises(PythonException) as raised:
+        found.collect()
+    for words in ("more than 1,024 bytes", "spark_sorts=True", MEMORY, "shuffle.partitions"):
+        assert words in str(raised.value)
 
 
-def spilled(spark: SparkSession) -> list[Path]:
-    """Return temporary files in the directories that Spark gives to its tasks."""
-
-    def directories(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import os  # noqa: PLC0415 - of the worker
-
-        for _ in batches:
-            yield pa.RecordBatch.from_pydict({"d": [os.environ["SPARK_LOCAL_DIRS"]]})
-
-    (row,) = spark.range(1).coalesce(1).mapInArrow(directories, "d STRING").collect()
-    return [path for each in row.d.split(",") for path in Path(each).glob("tmp*")]
-
-
-@pytest.mark.usefixtures("little_memory")
 def test_texts_that_are_no_utf8_are_sorted_too(spark: SparkSession) -> None:
     text = F.expr("CAST(UNHEX(IF(id % 2 = 0, 'FF41', 'FE')) AS STRING)")
     frame = spark.range(300).select("id", text.alias("k"))
@@ -199,26 +176,6 @@ def test_texts_that_are_no_utf8_are_sorted_too(spark: SparkSession) -> None:
         COUNT(*) AS n PATTERN (A+) DEFINE A AS TRUE)"""
     found = match_recognize(frame, clause).select("f", "n").collect()
     assert sorted(map(tuple, found)) == [(298, 150), (299, 150)]
-
-
-@pytest.mark.usefixtures("little_memory")
-def test_a_directory_without_room_is_told_with_what_helps(spark: SparkSession) -> None:
-    @dataclass(frozen=True)
-    class Elsewhere(Arrivals):
-        def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            import os  # noqa: PLC0415 - of the worker
-
-            before = os.environ["SPARK_LOCAL_DIRS"]
-            os.environ["SPARK_LOCAL_DIRS"] = "/proc/percept"
-            try:
-                yield from super().__call__(batches)
-            finally:
-                os.environ["SPARK_LOCAL_DIRS"] = before
-
-    frame = spark.range(1_000).select(F.col("id").alias(ARRIVAL)).repartition(4).coalesce(1)
-    task = Elsewhere(WorkerSort((SortColumn(ARRIVAL),), most_bytes=100))
-    with pytest.raises(PythonException, match=r"/proc/percept meanwhile.*spark\.local\.dir"):
-        frame.mapInArrow(task, f"{ARRIVAL} BIGINT").collect()
 
 
 @pytest.mark.parametrize(
@@ -253,9 +210,8 @@ def test_the_columns_of_a_clause_decide_who_sorts(spark: SparkSession) -> None:
 def test_a_worker_with_little_address_space_holds_less(monkeypatch: pytest.MonkeyPatch) -> None:
     frame = pl.DataFrame({ARRIVAL: [3, 1, 2]})
     sort = WorkerSort((SortColumn(ARRIVAL),), most_bytes=10**9)
-    monkeypatch.setenv("SPARK_LOCAL_DIRS", "/proc/percept")
     monkeypatch.setattr(row_order_module, "getrlimit", lambda _: (RLIM_INFINITY, RLIM_INFINITY))
     assert pl.concat(sort.sorted([frame, frame]))[ARRIVAL].to_list() == [1, 1, 2, 2, 3, 3]
     monkeypatch.setattr(row_order_module, "getrlimit", lambda _: (100, RLIM_INFINITY))
-    with pytest.raises(SpillError, match="more than 25 bytes"):
+    with pytest.raises(SortMemoryError, match="more than 25 bytes"):
         list(sort.sorted([frame, frame]))
