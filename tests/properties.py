@@ -31,4 +31,4 @@ def load_gate() -> None:
 
 def slow_property() -> settings:
     """Return what a property is decorated with whose examples take a tenth of a second and more."""
-    return settings(max_examples=settings.default.max_examples // 4)
+    return settings(max_examples=settings().max_examples // 4)
