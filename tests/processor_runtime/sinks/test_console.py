@@ -28,6 +28,7 @@ def test_rows_of_every_kind_are_readable(spark: SparkSession) -> None:
     assert "processor: KeyError: 'amount'" in text
 
 
+@pytest.mark.long
 def test_of_a_large_batch_the_newest_rows_are_shown_and_the_rest_counted(
     spark: SparkSession,
 ) -> None:
@@ -38,10 +39,12 @@ def test_of_a_large_batch_the_newest_rows_are_shown_and_the_rest_counted(
     assert "and 8 more" in text
 
 
+@pytest.mark.long
 def test_an_empty_batch_prints_nothing(spark: SparkSession) -> None:
     assert printed(spark) == ""
 
 
+@pytest.mark.long
 def test_neither_markup_nor_escapes_of_an_event_reach_the_terminal(spark: SparkSession) -> None:
     nasty = '["[red]x[/red]", "\x1b[2J\x9b2J"]'.replace("\x1b", "\\u001b")
     text = printed(spark, match(key=nasty, output='"[link=http://evil]click[/link]"'))
@@ -51,5 +54,6 @@ def test_neither_markup_nor_escapes_of_an_event_reach_the_terminal(spark: SparkS
     assert "\x9b" not in text
 
 
+@pytest.mark.long
 def test_long_content_is_cut(spark: SparkSession) -> None:
     assert "x…" in printed(spark, match(output=f'"{"x" * 5_000}"')).replace("\n", "")

@@ -101,6 +101,7 @@ def test_files_of_lines_are_moved_and_those_of_failed_attempts_deleted(
     assert not other.is_ours()
 
 
+@pytest.mark.long
 def test_options_of_sparks_writer_and_other_file_systems_leave_lines_to_spark(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -160,6 +161,7 @@ def test_a_batch_that_is_written_again_is_there_once(spark: SparkSession, tmp_pa
     ]
 
 
+@pytest.mark.long
 def test_an_empty_batch_makes_no_files(spark: SparkSession, tmp_path: Path) -> None:
     written = sink("parquet", tmp_path)
     written.write(frame(spark), 0, 0)
@@ -167,6 +169,7 @@ def test_an_empty_batch_makes_no_files(spark: SparkSession, tmp_path: Path) -> N
     assert files_in(tmp_path, "batch=*") == []
 
 
+@pytest.mark.long
 def test_options_of_the_writer_are_those_of_the_job_file(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -176,6 +179,7 @@ def test_options_of_the_writer_are_those_of_the_job_file(
     assert name.endswith(".json.gz")
 
 
+@pytest.mark.long
 def test_a_large_batch_is_written_by_more_than_one_task(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,6 +199,7 @@ def test_a_new_checkpoint_does_not_replace_the_batches_of_another(
     assert [line["match_id"] for line in lines(tmp_path)] == [f"{1:032x}"]
 
 
+@pytest.mark.long
 def test_a_directory_with_batches_of_nobody_is_left_alone(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -274,6 +279,7 @@ def test_what_a_crash_left_of_a_batch_that_is_now_empty_is_removed(
     assert files_in(tmp_path, "_percept/*") == ["_percept/.owner.json.crc", "_percept/owner.json"]
 
 
+@pytest.mark.long
 def test_a_path_may_be_a_uri_and_have_blanks(spark: SparkSession, tmp_path: Path) -> None:
     folder = tmp_path / "of main"
     written = JsonOutput(type="json", path=f"file://{folder}")

@@ -104,6 +104,7 @@ def test_a_batch_of_which_one_row_is_refused_is_not_there_at_all(
     assert len(stored(url)) == 1
 
 
+@pytest.mark.long
 def test_a_batch_of_many_statements_and_pieces_is_complete(
     spark: SparkSession, sink: Sink, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,6 +114,7 @@ def test_a_batch_of_many_statements_and_pieces_is_complete(
     assert len(stored(url)) == 250
 
 
+@pytest.mark.long
 def test_text_that_postgresql_cannot_store_is_mended(
     spark: SparkSession, sink: Sink, url: str
 ) -> None:
@@ -129,6 +131,7 @@ def test_json_that_can_be_stored_keeps_every_character() -> None:
     assert storable_json(r'"\ud83d\ude00"') == '"\N{GRINNING FACE}"'
 
 
+@pytest.mark.long
 def test_a_table_that_is_not_there_is_created_only_if_wanted(
     spark: SparkSession, sink: Sink
 ) -> None:
@@ -136,6 +139,7 @@ def test_a_table_that_is_not_there_is_created_only_if_wanted(
         sink(create_table=False).write(frame(spark, match()), 0, 1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("columns", "told"),
     [

@@ -55,6 +55,7 @@ def test_a_record_is_keyed_by_processor_and_key_and_named_by_its_headers(
     assert value["row_id"] == headers["row_id"]
 
 
+@pytest.mark.long
 def test_processors_without_a_key_and_rows_without_a_processor_have_keys_that_say_so(
     spark: SparkSession,
 ) -> None:
@@ -205,6 +206,7 @@ def row_ids(rows: DataFrame, batch_id: int = 0) -> list[str]:
     return sorted(row["row_id"] for row in with_identity(rows, batch_id, 30_000).collect())
 
 
+@pytest.mark.long
 def test_rows_have_the_same_names_whenever_and_in_whatever_order_they_are_written(
     spark: SparkSession,
 ) -> None:
@@ -215,10 +217,12 @@ def test_rows_have_the_same_names_whenever_and_in_whatever_order_they_are_writte
     assert row_ids(frame(spark, *rows), batch_id=1) != first
 
 
+@pytest.mark.long
 def test_a_match_is_named_by_its_id_in_every_batch(spark: SparkSession) -> None:
     assert row_ids(frame(spark, match()), 0) == row_ids(frame(spark, match()), 1) == [f"{1:032x}"]
 
 
+@pytest.mark.long
 def test_several_outputs_of_one_match_have_names_of_their_own(spark: SparkSession) -> None:
     rows = frame(spark, match(output="1"), match(output="2"), side("audit", match_id=f"{1:032x}"))
     found = row_ids(rows)

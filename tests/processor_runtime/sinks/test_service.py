@@ -43,6 +43,7 @@ def test_of_a_large_batch_the_newest_are_offered_oldest_first(
     assert poster.dropped == 2
 
 
+@pytest.mark.long
 def test_a_row_of_many_megabytes_is_offered_without_them(spark: SparkSession) -> None:
     large = json.dumps([{"note": "x" * 1_500_000}])
     huge = match(key=large, output=large, events=json.dumps({"fail": json.loads(large)}))
@@ -76,6 +77,7 @@ def group_row(**told: Any) -> dict[str, Any]:
     return match(8, kind="group", tag=GROUP_ID, key=None, events=None, output=output)
 
 
+@pytest.mark.long
 def test_groups_are_offered_behind_their_matches(spark: SparkSession) -> None:
     poster = RememberingPoster()
     sink = ServiceSink(poster)
@@ -102,6 +104,7 @@ def test_groups_are_offered_behind_their_matches(spark: SparkSession) -> None:
     assert poster.dropped == 1
 
 
+@pytest.mark.long
 def test_grouped_matches_do_not_crowd_out_those_that_went_out(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -195,6 +195,7 @@ def test_a_batch_that_is_written_again_makes_the_same_requests(spark: SparkSessi
     assert first["output"] == {"user": "eve", "failures": 0}
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_what_cannot_be_delivered_is_logged_as_lost_or_fails_the_batch(
     spark: SparkSession, caplog: pytest.LogCaptureFixture
@@ -215,6 +216,7 @@ def test_what_cannot_be_delivered_is_logged_as_lost_or_fails_the_batch(
         WebhookSink(webhook(**wanted), surroundings(), requests).write(rows, 9, 5)
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_a_failure_names_the_receiver_but_neither_its_path_nor_the_token(
     spark: SparkSession,

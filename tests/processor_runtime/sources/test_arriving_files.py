@@ -96,6 +96,7 @@ def test_a_column_of_another_type_ends_the_job_and_names_the_file(
         assert "Write it again under the same name" in str(refused.value)
 
 
+@pytest.mark.long
 def test_a_time_without_a_zone_is_no_instant(spark: SparkSession, tmp_path: Path) -> None:
     # Files of ORC do not say which of the two they have.
     write(tmp_path / "b.parquet", {**GOOD, "ts": AT.replace(tzinfo=None)})
@@ -126,6 +127,7 @@ def test_a_file_that_cannot_be_read_is_named_or_skipped_if_an_option_says_so(
     assert "it is empty" in told(rows[2])["reason"]
 
 
+@pytest.mark.long
 def test_files_without_a_schema_must_be_there(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("rubbish", encoding="utf-8")
     assert checked(spark, tmp_path, "json", "a.json") == []
@@ -150,6 +152,7 @@ WIDENED: Final = {
 }
 
 
+@pytest.mark.long
 @BOTH
 def test_what_fits_is_read_without_a_change(
     spark: SparkSession, tmp_path: Path, file_format: str

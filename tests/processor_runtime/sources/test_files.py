@@ -125,6 +125,7 @@ def test_parquet_that_does_not_fit_is_refused_with_every_reason(
     assert "'ts' is STRING, which cannot become TIMESTAMP without loss" in told
 
 
+@pytest.mark.long
 def test_a_directory_without_parquet_files_waits_for_the_first(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -132,6 +133,7 @@ def test_a_directory_without_parquet_files_waits_for_the_first(
     assert types(read_source(spark, given, stream(DDL)).frame) == TYPES
 
 
+@pytest.mark.long
 def test_a_source_of_spark_that_makes_rows_fits_under_other_names(spark: SparkSession) -> None:
     given = source("rate", columns={"ts": "timestamp", "id": "value"})
     events = read_source(spark, given, stream("id DECIMAL(20,0), ts TIMESTAMP")).frame
@@ -142,6 +144,7 @@ def test_a_source_of_spark_that_makes_rows_fits_under_other_names(spark: SparkSe
     ]
 
 
+@pytest.mark.long
 def test_a_source_that_is_not_there_is_refused_with_a_remedy(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -155,17 +158,16 @@ def test_a_source_that_is_not_there_is_refused_with_a_remedy(
         read_source(spark, source("kafka", options=options), stream(DDL))
 
 
+@pytest.mark.long
 def test_a_value_that_is_not_there_cannot_be_parsed(spark: SparkSession) -> None:
     with pytest.raises(SourceError, match="gives no column 'value' with text"):
         read_source(spark, source("rate", value_format="json"), stream(DDL))
 
 
-@pytest.mark.parametrize(
-    ("ddl", "reason"),
-    [("ts TIMESTAMP, _malformed STRING", "the job uses"), ("ts NOTYPE", "no Spark DDL")],
-)
-def test_a_schema_that_cannot_be_used_is_refused(
-    spark: SparkSession, ddl: str, reason: str
-) -> None:
-    with pytest.raises(SourceError, match=reason):
-        read_source(spark, source("rate"), stream(ddl))
+def test_a_schema_that_cannot_be_used_is_refused(spark: SparkSession) -> None:
+    for ddl, reason in (
+        ("ts TIMESTAMP, _malformed STRING", "the job uses"),
+        ("ts NOTYPE", "no Spark DDL"),
+    ):
+        with pytest.raises(SourceError, match=reason):
+            read_source(spark, source("rate"), stream(ddl))

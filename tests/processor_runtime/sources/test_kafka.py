@@ -129,6 +129,7 @@ def test_malformed_values_are_kept_with_their_text_their_place_and_the_reason(
     assert (bad[0].user, bad[0].amount) == ("a", None)
 
 
+@pytest.mark.long
 def test_value_options_say_how_values_are_parsed(spark: SparkSession) -> None:
     frame = records(spark, b'{"ts": "01/05/2026 10:30 +0000"}')
     source = kafka(value_options={"timestampFormat": "dd/MM/yyyy HH:mm Z"})
@@ -141,12 +142,14 @@ def test_value_options_say_how_values_are_parsed(spark: SparkSession) -> None:
     assert row.ts.timestamp() == datetime(2026, 5, 1, 10, 30, tzinfo=UTC).timestamp()
 
 
+@pytest.mark.long
 def test_a_column_beside_the_value_must_fit_its_type(spark: SparkSession) -> None:
     definition = stream("offset INT, ts TIMESTAMP")
     with pytest.raises(SourceError, match=r"'offset' is BIGINT, which cannot become INT"):
         events_of(records(spark), kafka({"offset": "offset"}), definition)
 
 
+@pytest.mark.long
 def test_text_of_any_length_null_and_odd_names_are_taken(spark: SparkSession) -> None:
     frame = records(spark, b'{"a.b `c`": "longer than two", "_": 1}')
     definition = stream("`a.b ``c``` VARCHAR(2), ts TIMESTAMP NOT NULL, `_` INT, topic STRING")

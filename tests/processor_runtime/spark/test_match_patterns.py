@@ -63,6 +63,7 @@ def test_a_static_frame_is_matched_to_its_end_as_a_list_is(spark: SparkSession) 
     assert found.late.count() == 0
 
 
+@pytest.mark.long
 def test_events_of_one_millisecond_are_ordered_by_their_microseconds(spark: SparkSession) -> None:
     frame = spark.createDataFrame(
         [("login", "2026-01-01 00:00:00.000002"), ("fail", "2026-01-01 00:00:00.000001")],
@@ -71,6 +72,7 @@ def test_events_of_one_millisecond_are_ordered_by_their_microseconds(spark: Spar
     assert match_patterns(frame, FAILED_THEN_IN, event_time="ts").matches.count() == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "columns", [{"event_time": "tss"}, {"event_time": "ts", "order_by": ["usr"]}]
 )
@@ -92,6 +94,7 @@ def test_the_example_of_the_documentation_runs(spark: SparkSession) -> None:
     }
 
 
+@pytest.mark.long
 def test_windows_stay_open_beyond_the_final_watermark(spark: SparkSession) -> None:
     found = match_patterns(
         frame_of(spark),
@@ -103,12 +106,14 @@ def test_windows_stay_open_beyond_the_final_watermark(spark: SparkSession) -> No
     assert times(found.timed_out) == {('["ben"]', 1_500, 601_500): 1}
 
 
+@pytest.mark.long
 def test_several_patterns_are_told_apart(spark: SparkSession) -> None:
     twice = Pattern.begin("fail").where("action = 'fail'").times(2)
     found = match_patterns(frame_of(spark), {"in": FAILED_THEN_IN, "twice": twice}, event_time="ts")
     assert {row.pattern for row in found.matches.select("pattern").collect()} == {"in", "twice"}
 
 
+@pytest.mark.long
 def test_a_pattern_that_does_not_fit_the_frame_is_refused_at_once(spark: SparkSession) -> None:
     pattern = Pattern.begin("a").where("amount > 3")
     with pytest.raises(PatternError, match="amount"):

@@ -69,26 +69,24 @@ def orders(name: str) -> list[tuple[SortColumn, ...]]:
     return [(SortColumn(name, *each), SortColumn(ARRIVAL)) for each in flags]
 
 
-@pytest.mark.parametrize("kind", TYPES)
-def test_the_worker_sorts_as_spark_does(spark: SparkSession, kind: str) -> None:
-    random = Random(kind)  # noqa: S311 - any rows, but always the same
-    rows = [(random.choice(TYPES[kind]), place) for place in random.sample(range(80), 80)]
-    frame = spark.createDataFrame(rows, f"v {kind}, {ARRIVAL} BIGINT").coalesce(1).cache()
-    for order in orders("v"):
-        assert is_ordered_alike(order, frame.schema)
-        by_spark = [row[ARRIVAL] for row in sorted_by_spark(frame, order).collect()]
-        task = Arrivals(WorkerSort(order, most_bytes=1 << 20))
-        by_worker = frame.mapInArrow(task, f"{ARRIVAL} BIGINT").collect()
-        assert [row[ARRIVAL] for row in by_worker] == by_spark, order
-    frame.unpersist()
+def test_the_worker_sorts_as_spark_does(spark: SparkSession) -> None:
+    for kind, values in TYPES.items():
+        random = Random(kind)  # noqa: S311 - any rows, but always the same
+        rows = [(random.choice(values), place) for place in random.sample(range(80), 80)]
+        frame = spark.createDataFrame(rows, f"v {kind}, {ARRIVAL} BIGINT").coalesce(1).cache()
+        for order in orders("v"):
+            assert is_ordered_alike(order, frame.schema)
+            by_spark = [row[ARRIVAL] for row in sorted_by_spark(frame, order).collect()]
+            task = Arrivals(WorkerSort(order, most_bytes=1 << 20))
+            by_worker = frame.mapInArrow(task, f"{ARRIVAL} BIGINT").collect()
+            assert [row[ARRIVAL] for row in by_worker] == by_spark, (kind, order)
+        frame.unpersist()
 
 
-@pytest.mark.parametrize("kind", NOT_ALIKE)
-def test_what_may_be_ordered_otherwise_is_not_sorted_by_the_worker(
-    spark: SparkSession, kind: str
-) -> None:
-    frame = spark.createDataFrame([], f"v {kind}, {ARRIVAL} BIGINT")
-    assert not any(is_ordered_alike(order, frame.schema) for order in orders("v"))
+def test_what_may_be_ordered_otherwise_is_not_sorted_by_the_worker(spark: SparkSession) -> None:
+    for kind in NOT_ALIKE:
+        frame = spark.createDataFrame([], f"v {kind}, {ARRIVAL} BIGINT")
+        assert not any(is_ordered_alike(order, frame.schema) for order in orders("v")), kind
 
 
 def test_partitions_of_null_come_first_and_rows_of_null_last() -> None:
@@ -148,7 +146,9 @@ def plain(rows: list[Any]) -> list[str]:
     return [repr(tuple(row)) for row in rows]  # NaN equals itself there
 
 
-@pytest.mark.parametrize("how", CLAUSES)
+@pytest.mark.parametrize(
+    "how", [CLAUSES[0], *(pytest.param(how, marks=pytest.mark.long) for how in CLAUSES[1:])]
+)
 def test_a_clause_finds_the_same_whoever_sorts(
     spark: SparkSession, request: pytest.FixtureRequest, how: str
 ) -> None:
@@ -178,14 +178,12 @@ def test_texts_that_are_no_utf8_are_sorted_too(spark: SparkSession) -> None:
     assert sorted(map(tuple, found)) == [(298, 150), (299, 150)]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"), [("512m", 512 << 20), ("2g", 2 << 30), ("1Kb", 1024), ("77", 77)]
-)
-def test_the_memory_is_a_setting_of_spark(spark: SparkSession, text: str, expected: int) -> None:
+def test_the_memory_is_a_setting_of_spark(spark: SparkSession) -> None:
     assert worker_sort(spark, ()).most_bytes == 512 << 20
-    spark.conf.set(MEMORY, text)
     try:
-        assert worker_sort(spark, ()).most_bytes == expected
+        for text, expected in (("512m", 512 << 20), ("2g", 2 << 30), ("1Kb", 1024), ("77", 77)):
+            spark.conf.set(MEMORY, text)
+            assert worker_sort(spark, ()).most_bytes == expected
     finally:
         spark.conf.unset(MEMORY)
 

@@ -31,6 +31,7 @@ def test_a_worker_reads_what_was_shipped_last(spark: SparkSession, tmp_path: Pat
         assert content_at_worker(spark, f"worker-{number}.json") == b"%d" % number
 
 
+@pytest.mark.long
 def test_only_the_newest_files_go_with_every_task(spark: SparkSession, tmp_path: Path) -> None:
     files = ShippedFiles(spark, tmp_path)
     for number in range(6):
@@ -38,6 +39,7 @@ def test_only_the_newest_files_go_with_every_task(spark: SparkSession, tmp_path:
     assert [number for number in range(6) if f"old-{number}.json" in listed(spark)] == [4, 5]
 
 
+@pytest.mark.long
 def test_a_file_that_was_withdrawn_can_come_back(spark: SparkSession, tmp_path: Path) -> None:
     files = ShippedFiles(spark, tmp_path)
     for name in ("a.json", "b.json", "c.json", "d.json", "a.json"):
