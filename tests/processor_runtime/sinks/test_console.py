@@ -2,6 +2,7 @@
 
 import io
 
+import pytest
 from pyspark.sql import SparkSession
 from rich.console import Console
 

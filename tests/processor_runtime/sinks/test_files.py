@@ -248,7 +248,7 @@ def publish(directory: HadoopDirectory) -> None:
     BatchDirectories(directory, {"job": "main"}).publish(7, write)
 
 
-@pytest.mark.parametrize("tries_before", [0, 1])
+@pytest.mark.parametrize("tries_before", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_wherever_it_crashes_readers_see_whole_batches_and_a_second_try_mends_all(
     spark: SparkSession, tmp_path: Path, tries_before: int
 ) -> None:
@@ -268,6 +268,7 @@ def test_wherever_it_crashes_readers_see_whole_batches_and_a_second_try_mends_al
     assert 4 <= crashes < 12  # the last ones had nothing left to crash at
 
 
+@pytest.mark.long
 def test_what_a_crash_left_of_a_batch_that_is_now_empty_is_removed(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -143,7 +143,9 @@ def test_rows_are_written_by_a_schema_and_one_that_does_not_fit_ends_the_batch(
     assert "hush-hush" not in str(told.value)
 
 
-@pytest.mark.parametrize("how", ["with a registry", "without one"])
+@pytest.mark.parametrize(
+    "how", ["with a registry", pytest.param("without one", marks=pytest.mark.long)]
+)
 def test_rows_are_messages_of_a_file_with_a_registry_or_without_one(
     spark: SparkSession, tmp_path: Path, how: str
 ) -> None:

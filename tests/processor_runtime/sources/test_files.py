@@ -78,6 +78,7 @@ def test_csv_with_a_header_is_read_and_malformed_rows_kept(
     assert malformed(bad[2])["raw"] == "di;1;2026-05-01T10:00:00Z;more"
 
 
+@pytest.mark.long
 def test_csv_whose_header_names_other_columns_is_refused(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -164,6 +165,7 @@ def test_a_value_that_is_not_there_cannot_be_parsed(spark: SparkSession) -> None
         read_source(spark, source("rate", value_format="json"), stream(DDL))
 
 
+@pytest.mark.long
 def test_a_schema_that_cannot_be_used_is_refused(spark: SparkSession) -> None:
     for ddl, reason in (
         ("ts TIMESTAMP, _malformed STRING", "the job uses"),

@@ -70,7 +70,14 @@ def frame_of(spark: SparkSession, case: Case) -> DataFrame:
     return spark.createDataFrame(list(case.rows), ddl)
 
 
-@pytest.mark.parametrize("file", ["trino", "flink", "fuzz"])
+@pytest.mark.parametrize(
+    "file",
+    [
+        pytest.param("trino", marks=pytest.mark.long),
+        "flink",
+        pytest.param("fuzz", marks=pytest.mark.long),
+    ],
+)
 def test_frames_give_the_answers_of_the_standard(spark: SparkSession, file: str) -> None:
     cases = [case for case in load(file) if case.error is None][:: 30 if file != "fuzz" else 200]
     for case in cases:
@@ -156,6 +163,7 @@ def test_texts_of_another_collation_are_not_tested_by_spark(spark: SparkSession)
     assert not tested.tests
 
 
+@pytest.mark.long
 def test_a_mistake_is_told_before_anything_runs(spark: SparkSession) -> None:
     frame = spark.createDataFrame(ROWS, DDL)
     with pytest.raises(ClauseError, match="no column acton"):

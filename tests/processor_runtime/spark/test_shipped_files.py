@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from pyspark import SparkFiles
 from pyspark.sql import SparkSession
 
