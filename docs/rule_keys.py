@@ -34,8 +34,6 @@ TITLES: Final = {
     "PatternDocument": "Pattern",
     "StepDocument": "Step",
     "GroupDocument": "Group",
-    "TimesRangeDocument": "Range of repetitions",
-    "SubtypeDocument": "Subtype",
     "SkipDocument": "After a match",
     "RowPatternDocument": "Row pattern",
     "ParameterDocument": "Parameter",
@@ -49,6 +47,14 @@ TITLES: Final = {
 """The headings of objects within a rule, in the order of the page."""
 SAME_KEYS: Final = {"GroupDocument": "StepDocument"}
 """Objects of which only those keys are shown that the other one does not have."""
+SAID: Final = {
+    "PatternDocument",
+    "StepDocument",
+    "ParameterDocument",
+    "ProcessorAlert",
+    "SkipDocument",
+}
+"""Objects that need no sentence: the key that leads to them says it."""
 IN_A_WORD: Final = {
     "PythonDocument": "condition",
     "AllOfDocument": "condition",
@@ -56,8 +62,10 @@ IN_A_WORD: Final = {
     "SignedCode": "[signed code](client.md#keys)",
     "CodePlace": "text",
     "SequenceDocument": "`{steps: […]}`",
+    "TimesRangeDocument": "`{from: …, to: …}`, where `to: null` means without end",
+    "SubtypeDocument": "`{field: …, name: …}`",
 }
-"""Objects without a table: the beginning of the page says what they are, or nobody writes them."""
+"""Objects without a table: a few words say their keys, or nobody writes them by hand."""
 WORDS: Final = {
     "string": "text",
     "integer": "whole number",
@@ -111,7 +119,8 @@ def _object(name: str, schema: Schema) -> str:
         told += f" Its keys are those of a {_link(same)} without {without}, and:"
         shown = {**described, "properties": own}
     lines = fill(told, 112, break_long_words=False, break_on_hyphens=False)
-    return f"### {TITLES[name]}\n\n{lines}\n\n{_table(shown, schema)}"
+    parts = [f"### {TITLES[name]}", *([] if name in SAID else [lines]), _table(shown, schema)]
+    return "\n\n".join(parts)
 
 
 def _table(described: Schema, schema: Schema) -> str:

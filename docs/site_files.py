@@ -18,14 +18,6 @@ ROOT = Path(__file__).parents[1]
 _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
 
 
-def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Put all decision records at the end of the navigation, after their index."""
-    folder = ROOT / "docs/decisions"
-    records = sorted(f"decisions/{path.name}" for path in folder.glob("[0-9]*.md"))
-    config.nav = [*(config.nav or []), {"Decisions": ["decisions/README.md", *records]}]
-    return config
-
-
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the README, and whatever the pages link to beside docs/, again and again."""
     waiting = ["README.md", *(_place(file.src_uri) for file in files.documentation_pages())]

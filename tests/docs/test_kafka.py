@@ -11,7 +11,8 @@ import yaml
 from typer.testing import CliRunner
 
 from processor_runtime.commands import job_app
-from tests.docs.fences import fences
+from tests.docs.fences import ROOT, fences
+from tests.processor_runtime.kafka.card_testing import RULES
 from tests.processor_runtime.kafka.certificates import Authority
 
 pytest.importorskip("confluent_kafka", reason="the extra 'kafka' is not installed")
@@ -53,3 +54,7 @@ def test_the_secured_job_file_passes_the_check_with_and_without_a_clients_certif
     monkeypatch.setenv("KAFKA_KEY_PASSWORD", "other")
     result = CliRunner().invoke(job_app, ["check", str(tmp_path / "job.yaml"), "--json"])
     assert "kafka.ssl.key.password is not its password" in result.stdout
+
+
+def test_the_rule_of_the_jobs_of_the_page_is_that_of_the_first_alert() -> None:
+    assert RULES in (ROOT / "docs/first-alert.md").read_text(encoding="utf-8")
