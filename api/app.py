@@ -112,6 +112,16 @@ _NOT_ITS_OWN: Final[Any] = {
     "logs": False,
     "auto_configure": False,
 }
+_GAUGES: Final = (
+    RECENT_MATCHES,
+    BACKTESTS,
+    OPEN_PROPOSALS,
+    COMPARED_MATCHES,
+    LIST_VALUES,
+    LIST_VERSIONS,
+    SNOOZES,
+    WEBHOOK_DELIVERIES,
+)
 DASHBOARD_ROUTERS = (dashboard_session.router, dashboard_endpoints.router)
 
 
@@ -125,7 +135,34 @@ def create_app(
         now_ms: the wall clock, milliseconds since 1970.
         sending: sends spans and metrics; the service closes it when it stops.
     """
-    database = Database(settings.database_url)
+    app = FastAPI(
+        title="Percept rule service",
+        version=version("percept"),
+        summary="Versioned rules over live event streams.",
+        lifespan=_lifespan,
+        generate_unique_id_function=operation_id,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/openapi.json",
+        telemetry=_NOT_ITS_OWN,
+    )
+    app.state.sending = sending
+    begin(app, settings, now_ms, Database(settings.database_url))
+    for router in (*ROUTERS, *DASHBOARD_ROUTERS):
+        app.include_router(router)
+    add_problem_handlers(app)
+    add_unavailability_handlers(app)
+    add_confinement_handler(app)
+    app.add_middleware(SecurityHeaders)
+    app.add_middleware(RequestObserver)
+    if sending is not None:
+        _send(app, sending)
+    describe(app, ANSWER_EXAMPLES, [ProcessorDocument])
+    return app
+
+
+def begin(app: FastAPI, settings: Settings, now_ms: Clock, database: Database) -> None:
+    """Give an app everything that it holds in memory, all of it empty."""
     runtime = Runtime(
         settings=settings,
         now_ms=now_ms,
@@ -143,43 +180,10 @@ def create_app(
         trials=Trials(settings.trial_processes, settings.trial_seconds, settings.trial_megabytes),
     )
     runtime.metrics.registry.register(JobCollector(database, runtime.readiness, now_ms, settings))
-    gauges = (
-        RECENT_MATCHES,
-        BACKTESTS,
-        OPEN_PROPOSALS,
-        COMPARED_MATCHES,
-        LIST_VALUES,
-        LIST_VERSIONS,
-        SNOOZES,
-        WEBHOOK_DELIVERIES,
-    )
-    runtime.metrics.registry.register(StoreGauges(database, runtime.readiness, gauges))
-    app = FastAPI(
-        title="Percept rule service",
-        version=version("percept"),
-        summary="Versioned rules over live event streams.",
-        lifespan=_lifespan,
-        generate_unique_id_function=operation_id,
-        docs_url=None,
-        redoc_url=None,
-        openapi_url="/openapi.json",
-        telemetry=_NOT_ITS_OWN,
-    )
+    runtime.metrics.registry.register(StoreGauges(database, runtime.readiness, _GAUGES))
     app.state.runtime = runtime
-    app.state.sending = sending
     app.state.snapshot_cache = SnapshotCache()
     app.state.list_contents = DecodedContents()
-    for router in (*ROUTERS, *DASHBOARD_ROUTERS):
-        app.include_router(router)
-    add_problem_handlers(app)
-    add_unavailability_handlers(app)
-    add_confinement_handler(app)
-    app.add_middleware(SecurityHeaders)
-    app.add_middleware(RequestObserver, metrics=runtime.metrics)
-    if sending is not None:
-        _send(app, sending)
-    describe(app, ANSWER_EXAMPLES, [ProcessorDocument])
-    return app
 
 
 def _send(app: FastAPI, sending: "Sending") -> None:

@@ -22,9 +22,8 @@ _GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 class RequestObserver:
     """ASGI middleware around everything else; a sane `X-Request-ID` of the caller is the id."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on and say how it went."""
@@ -58,7 +57,8 @@ class RequestObserver:
         waited = "yes" if b"wait=" in scope["query_string"] else "no"
         method = scope["method"] if scope["method"] in KNOWN_METHODS else "other"
         labels = (method if route != "none" else "none", route, str(status), waited)
-        self._metrics.requests.labels(*labels).observe(seconds)
+        metrics: Metrics = scope["app"].state.runtime.metrics
+        metrics.requests.labels(*labels).observe(seconds)
         principal = scope["state"].get("principal")  # set by api.access
         _log.info(
             "request",

@@ -1,8 +1,9 @@
-"""The service on a store built by the real migrations: a SQLite file and a PostgreSQL schema.
+"""The service on a store built by the real migrations: a SQLite file or a PostgreSQL schema.
 
-A test that asks for `service` runs on both, on PostgreSQL mostly among the long ones. That may be
-missing on a developer's machine, where those tests are skipped with the reason; in CI (CI=true)
-they must run.
+A module's tests share one service, which begins anew for each of them. They run on SQLite; those
+of `ALSO_ON_POSTGRESQL` on both. With `PERCEPT_TEST_STORE=postgresql` all that depend on a store run
+on PostgreSQL, and no others. That may be missing on a developer's machine, where those tests are
+skipped with the reason; in CI (CI=true) they must run.
 """
 
 import os
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 
 from api.client import Client
-from api.store.database import Database, migrate
+from api.store.database import Database
 from tests.api.documents import PATTERN, STREAM, processor_document
 from tests.api.listening import ListeningService, listening_service
 from tests.api.running import (
@@ -23,38 +24,44 @@ from tests.api.running import (
     ServiceUnderTest,
     empty,
     migrate_sqlite,
-    postgresql_schema_named,
+    migrated_postgresql_schema,
     quiet_logs,
     running_service,
 )
 
 HERE = Path(__file__).parent
+STORE = os.environ.get("PERCEPT_TEST_STORE", "sqlite")
 ALSO_ON_POSTGRESQL = {
-    "test_client.py",
     "test_concurrent_writers.py",
-    "test_every_answer.py",
-    "test_gitops.py",
     "test_listing.py",
     "test_lists_in_time.py",
     "test_many_writers.py",
     "test_matches.py",
-    "test_migrations.py",
-    "test_processors.py",
     "test_rules.py",
     "test_snapshots.py",
     "test_store_away.py",
     "test_triage_counts.py",
 }
-"""What depends on the store most; everything else is tried on PostgreSQL by the long tests."""
+"""What depends on the store most: locks, notifications, orders, pages."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what depends on the store most on both."""
+    if "store_kind" not in metafunc.fixturenames or STORE != "sqlite":
+        return
+    if metafunc.definition.path.name in ALSO_ON_POSTGRESQL:
+        kinds = ["sqlite", "postgresql"]
+        metafunc.parametrize("store_kind", kinds, indirect=True, scope="module")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave most tests on PostgreSQL to the long ones."""
-    for item in items:
-        if item.path.parent != HERE or item.path.name in ALSO_ON_POSTGRESQL:
-            continue
-        if isinstance(item, pytest.Function) and "postgresql" in item.name:
-            item.add_marker(pytest.mark.long)
+    """Leave out what has run on SQLite, where the store is another one."""
+    if STORE != "sqlite":
+        items[:] = [
+            item
+            for item in items
+            if item.path.parent != HERE or "store_kind" in getattr(item, "fixturenames", ())
+        ]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -73,25 +80,29 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def postgresql_schema(worker_id: str) -> Iterator[str]:
     """The URL of a migrated PostgreSQL schema of this test process's own."""
-    with postgresql_schema_named(f"percept_test_{worker_id}_{os.getpid()}") as url:
-        database = Database(url)
-        migrate(database.engine)
-        database.close()
+    with migrated_postgresql_schema(f"percept_test_{worker_id}_{os.getpid()}") as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def modules_schema(worker_id: str) -> Iterator[str]:
+    """That of the services that last for a module."""
+    with migrated_postgresql_schema(f"percept_modules_{worker_id}_{os.getpid()}") as url:
         yield url
 
 
 @pytest.fixture(scope="session")
 def migrated_store(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[str], str]:
+) -> Callable[..., str]:
     """Makes an empty, migrated store of a kind and returns its URL; PostgreSQL has only one."""
 
-    def made(kind: str) -> str:
+    def made(kind: str, schema: str = "postgresql_schema") -> str:
         if kind == "sqlite":
             path = tmp_path_factory.mktemp("store") / "percept.db"
             shutil.copy(request.getfixturevalue("sqlite_template"), path)
             return f"sqlite:///{path}"
-        url: str = request.getfixturevalue("postgresql_schema")
+        url: str = request.getfixturevalue(schema)
         database = Database(url)
         empty(database)
         database.close()
@@ -100,26 +111,33 @@ def migrated_store(
     return made
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request: pytest.FixtureRequest, migrated_store: Callable[[str], str]) -> str:
-    """The URL of an empty, migrated store; the test runs once for each back end."""
-    return migrated_store(request.param)
+@pytest.fixture(scope="module")
+def store_kind(request: pytest.FixtureRequest) -> str:
+    """The kind of store that tests run on."""
+    kind: str = getattr(request, "param", STORE)
+    return kind
 
 
 @pytest.fixture
-def service(database_url: str) -> Iterator[ServiceUnderTest]:
-    """A running service on an empty store."""
-    with running_service(database_url) as running:
+def database_url(store_kind: str, migrated_store: Callable[[str], str]) -> str:
+    """The URL of an empty, migrated store, for a service of the test's own."""
+    return migrated_store(store_kind)
+
+
+@pytest.fixture(scope="module")
+def module_service(
+    store_kind: str, migrated_store: Callable[..., str]
+) -> Iterator[ServiceUnderTest]:
+    """One service for all tests of a module; for many examples, each on a stream of its own."""
+    with running_service(migrated_store(store_kind, "modules_schema")) as running:
         yield running
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def lasting_service(
-    request: pytest.FixtureRequest, migrated_store: Callable[[str], str]
-) -> Iterator[ServiceUnderTest]:
-    """One service for many examples, each on a stream of its own."""
-    with running_service(migrated_store(request.param)) as service:
-        yield service
+@pytest.fixture
+def service(module_service: ServiceUnderTest) -> ServiceUnderTest:
+    """A running service on an empty store."""
+    module_service.begin_anew()
+    return module_service
 
 
 @pytest.fixture
@@ -137,11 +155,18 @@ def sqlite_store(migrated_store: Callable[[str], str]) -> str:
     return migrated_store("sqlite")
 
 
-@pytest.fixture
-def listening(migrated_store: Callable[[str], str]) -> Iterator[ListeningService]:
-    """A service on SQLite with the stream `logins`, listening on a port of its own."""
+@pytest.fixture(scope="module")
+def module_listening(migrated_store: Callable[..., str]) -> Iterator[ListeningService]:
+    """One service on SQLite for all tests of a module, listening on a port of its own."""
     with listening_service(migrated_store("sqlite")) as running:
         yield running
+
+
+@pytest.fixture
+def listening(module_listening: ListeningService) -> ListeningService:
+    """A service on SQLite with the stream `logins`, listening on a port of its own."""
+    module_listening.begin_anew()
+    return module_listening
 
 
 @pytest.fixture

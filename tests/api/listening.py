@@ -41,6 +41,15 @@ class ListeningService:
         waiting: int = self.service.app.state.runtime.bell.waiting_readers
         return waiting
 
+    def begin_anew(self) -> None:
+        """Forget what tests have left."""
+        self.service.begin_anew()
+        self.begin()
+
+    def begin(self) -> None:
+        """Make the stream `logins`."""
+        self.service.client.post("/v1/streams", json=STREAM).raise_for_status()
+
     def asynchronous_client(self, connections: int = 100) -> httpx2.AsyncClient:
         """Return a client with the admin token that makes many requests at once."""
         return httpx2.AsyncClient(
@@ -67,8 +76,9 @@ def listening_service(database_url: str, **settings: Any) -> Iterator[ListeningS
             while not server.started:
                 time.sleep(0.01)
             port = server.servers[0].sockets[0].getsockname()[1]
-            service.client.post("/v1/streams", json=STREAM).raise_for_status()
-            yield ListeningService(f"http://127.0.0.1:{port}", service, server)
+            listening = ListeningService(f"http://127.0.0.1:{port}", service, server)
+            listening.begin()
+            yield listening
         finally:
             server.should_exit = True
             thread.join()

@@ -1,9 +1,10 @@
 """A running service for tests, on a store of either kind."""
 
 import os
+import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,13 @@ import pytest
 import structlog
 from fastapi import FastAPI
 from psycopg import sql
-from sqlalchemy import make_url, text
+from sqlalchemy import event, make_url, text
 from starlette.routing import BaseRoute
 from starlette.testclient import TestClient
 
 from api.access.authentication import Role
-from api.app import create_app
-from api.runtime import Clock, system_clock_ms
+from api.app import begin, create_app
+from api.runtime import Clock, Runtime, system_clock_ms
 from api.settings import Settings
 from api.store.database import Database, migrate
 from api.tables import Record
@@ -56,7 +57,20 @@ class ServiceUnderTest:
     database: Database
     url: str
     clock: SettableClock
+    settings: dict[str, Any]
     token_of: dict[Role, str] = field(default_factory=dict)
+
+    def begin_anew(self, **settings: Any) -> None:
+        """Forget what tests have left; settings that requests read may be others from now on."""
+        self.clock.time_ms = START_MS
+        forget(self.app, Settings(**(self.settings | settings)), self.clock)
+        self.begin()
+
+    def begin(self) -> None:
+        """Make a token for each role; the client gets that of an admin."""
+        self.token_of = new_tokens(self.database, self.clock())
+        self.client.cookies.clear()
+        self.client.headers = self.as_role(Role.ADMIN)
 
     def as_role(self, role: Role) -> dict[str, str]:
         """Return the header that makes a request one of this role."""
@@ -95,10 +109,21 @@ def postgresql_schema_named(name: str) -> Iterator[str]:
     with connection:
         connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(name)))
         try:
-            url = make_url(POSTGRESQL).update_query_dict({"options": f"-csearch_path={name}"})
+            options = f"-csearch_path={name} -csynchronous_commit=off"
+            url = make_url(POSTGRESQL).update_query_dict({"options": options})
             yield url.render_as_string(hide_password=False)
         finally:
             connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(name)))
+
+
+@contextmanager
+def migrated_postgresql_schema(name: str) -> Iterator[str]:
+    """Yield the URL of a migrated schema; skips the test where there is no server."""
+    with postgresql_schema_named(name) as url:
+        database = Database(url)
+        migrate(database.engine)
+        database.close()
+        yield url
 
 
 def migrate_sqlite(path: Path) -> None:
@@ -125,7 +150,29 @@ def empty(database: Database) -> None:
     with database.writing() as session:
         for table in reversed(Record.metadata.sorted_tables):
             session.execute(table.delete())
-        session.execute(_IDS_ANEW)
+        if database.is_postgresql:
+            session.execute(_IDS_ANEW)
+
+
+def forget(app: FastAPI, settings: Settings, now_ms: Clock) -> None:
+    """Let a running service begin anew: without rows, and with nothing in its memory."""
+    lasting: Runtime = app.state.runtime
+    empty(lasting.database)
+    begin(app, settings, now_ms, lasting.database)
+    begun: Runtime = app.state.runtime
+    # These two belong to its event loop and to its processes, which go on.
+    app.state.runtime = replace(begun, bell=lasting.bell, trials=lasting.trials)
+    lasting.bell.is_closed = False
+
+
+def new_tokens(database: Database, now_ms: int, suffix: str = "") -> dict[Role, str]:
+    """Make a token for each role, named as that is."""
+    with database.writing() as session:
+        writing = Writing(session, "test", now_ms)
+        return {
+            role: tokens.create(writing, TokenDocument(name=f"{role}{suffix}", role=role)).token
+            for role in Role
+        }
 
 
 @contextmanager
@@ -137,15 +184,21 @@ def running_service(
     With `raise_failures` a test sees the exception behind an answer of 500, not the answer.
     """
     clock = SettableClock()
-    chosen = {"requests_per_second": 1e6, "max_wait_seconds": FAR_LONGER_SECONDS} | settings
-    app = made_app(Settings(database_url=url, **chosen), clock)
+    settings = {
+        "database_url": url,
+        "requests_per_second": 1e6,
+        "max_wait_seconds": FAR_LONGER_SECONDS,
+        "webhook_seconds": 3_600,
+    } | settings
+    app = made_app(Settings(**settings), clock)
     database: Database = app.state.runtime.database
-    with database.writing() as session:
-        writing = Writing(session, "test", clock())
-        token_of = {
-            role: tokens.create(writing, TokenDocument(name=role.value, role=role)).token
-            for role in Role
-        }
+    if not database.is_postgresql:
+        event.listen(database.engine, "connect", _wait_for_no_disk)
     with TestClient(app, raise_server_exceptions=raise_failures) as client:
-        client.headers["Authorization"] = f"Bearer {token_of[Role.ADMIN]}"
-        yield ServiceUnderTest(app, client, database, url, clock, token_of)
+        service = ServiceUnderTest(app, client, database, url, clock, settings)
+        service.begin()
+        yield service
+
+
+def _wait_for_no_disk(connection: sqlite3.Connection, _record: Any) -> None:
+    connection.execute("PRAGMA synchronous = OFF")

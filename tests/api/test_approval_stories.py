@@ -18,7 +18,7 @@ from api.access.authentication import Role
 from tests.api.documents import PATTERN, STREAM, processor_document
 from tests.api.people import PROPOSALS, Person, ask_for, token_of
 from tests.api.running import ServiceUnderTest, running_service
-from tests.example_count import example_count
+from tests.properties import slow_property
 
 ALL_KEYS = 10_000
 WINDOWS = ("1 minute", "2 minutes", "3 minutes")
@@ -244,7 +244,7 @@ def tokens(lasting: ServiceUnderTest) -> list[Person]:
     ]
 
 
-@settings(max_examples=example_count(10), deadline=None, phases=[Phase.explicit, Phase.generate])
+@settings(slow_property(), phases=[Phase.explicit, Phase.generate])
 @given(seed=st.integers(0, 2**32))
 def test_nothing_comes_to_run_without_its_approvals(
     lasting: ServiceUnderTest, tokens: list[Person], seed: int

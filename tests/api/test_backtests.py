@@ -9,7 +9,7 @@ from api.access.authentication import Role
 from api.backtests.service import WORKER_SEEN_MS
 from api.backtests.turns import TURN_MS
 from tests.api.documents import PATTERN, STREAM, processor_document
-from tests.api.running import START_MS, Publish, ServiceUnderTest, running_service
+from tests.api.running import START_MS, Publish, ServiceUnderTest
 from tests.api.triage import bulk, found, post, selected
 
 PATH = "/v1/backtests"
@@ -342,19 +342,18 @@ def test_a_report_that_is_too_large_is_refused(
     outcome(with_stream, task, report=report())
 
 
-def test_old_ones_are_forgotten(sqlite_store: str) -> None:
-    with running_service(sqlite_store, backtests_per_stream=2) as service:
-        service.client.post("/v1/streams", json=STREAM)
-        service.client.post("/v1/processors", json=processor_document())
-        numbers = []
-        for _ in range(5):
-            numbers.append(request(service, processor_id="failed-logins")["number"])
-            outcome(service, claim(service), report=report())
-        waiting = request(service, processor_id="failed-logins")["number"]
-        kept = [each["number"] for each in read(service, "")["items"]]
-        assert kept == [waiting, *reversed(numbers[-2:])]
-        pages = read(service, "?limit=1")
-        assert [
-            each["number"]
-            for each in read(service, f"?limit=9&cursor={pages['next_cursor']}")["items"]
-        ] == kept[1:]
+def test_old_ones_are_forgotten(service: ServiceUnderTest) -> None:
+    service.begin_anew(backtests_per_stream=2)
+    service.client.post("/v1/streams", json=STREAM)
+    service.client.post("/v1/processors", json=processor_document())
+    numbers = []
+    for _ in range(5):
+        numbers.append(request(service, processor_id="failed-logins")["number"])
+        outcome(service, claim(service), report=report())
+    waiting = request(service, processor_id="failed-logins")["number"]
+    kept = [each["number"] for each in read(service, "")["items"]]
+    assert kept == [waiting, *reversed(numbers[-2:])]
+    pages = read(service, "?limit=1")
+    assert [
+        each["number"] for each in read(service, f"?limit=9&cursor={pages['next_cursor']}")["items"]
+    ] == kept[1:]

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 from httpx2 import Response
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from api.processors import service as processor_service
 from tests.api.change_sets import everything, send
 from tests.api.documents import ANY_STATE, PATTERN, STREAM, processor_document
 from tests.api.running import Publish, ServiceUnderTest, running_service
-from tests.example_count import example_count
+from tests.properties import slow_property
 
 RULES = ("a", "b", "c")
 WRITERS = 4
@@ -79,12 +79,12 @@ AT_FIRST = (
 """What there is before the changes."""
 
 
-@settings(max_examples=example_count(10))
+@slow_property()
 @given(changes=st.lists(changes_of_rules(), min_size=4, max_size=14))
 def test_a_set_is_what_its_changes_amount_to_one_by_one(
-    lasting_service: ServiceUnderTest, changes: list[dict[str, Any]]
+    module_service: ServiceUnderTest, changes: list[dict[str, Any]]
 ) -> None:
-    service, moment = lasting_service, time.monotonic_ns()
+    service, moment = module_service, time.monotonic_ns()
     together, alone = f"t{moment}", f"s{moment}"
     for stream in (together, alone):
         service.client.post("/v1/streams", json=STREAM | {"name": stream})

@@ -1,6 +1,5 @@
 """What is refused or warned of when a document is checked, and where the answer points."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,12 +14,6 @@ EVENTS = [
     )
 ]
 MATCH = {"fail": [0, 1, 3], "login": [4]}
-
-
-@pytest.fixture(params=["sqlite"])
-def database_url(request: pytest.FixtureRequest, migrated_store: Callable[[str], str]) -> str:
-    """One kind of store will do: what is checked here is checked before anything is stored."""
-    return migrated_store(request.param)
 
 
 def validate(service: ServiceUnderTest, **changes: Any) -> Any:

@@ -2,7 +2,7 @@
 
 import ssl
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 from unittest.mock import Mock
@@ -41,11 +41,9 @@ def client(listening: ListeningService) -> Iterator[Client]:
         yield connected
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def listening_on_both(
-    request: pytest.FixtureRequest, migrated_store: Callable[[str], str]
-) -> Iterator[ListeningService]:
-    with listening_service(migrated_store(request.param)) as running:
+@pytest.fixture
+def listening_on_both(database_url: str) -> Iterator[ListeningService]:
+    with listening_service(database_url) as running:
         yield running
 
 

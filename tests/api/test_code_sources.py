@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -21,7 +21,6 @@ from cep.signing.keys import SigningKey, SigningKeys
 from cep.signing.source import MAXIMUM_SOURCE_CHARACTERS, source_of
 from tests.api.documents import processor_document
 from tests.api.running import ServiceUnderTest
-from tests.example_count import example_count
 
 KEY = SigningKey("k1", b"k" * 32)
 KEYS = SigningKeys((KEY,))
@@ -154,7 +153,6 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=example_count(100))
 @given(st.dictionaries(st.sampled_from(["pattern", "function", "id"]), JSON))
 def test_any_draft_can_be_read_and_only_code_is_rewritten(document: dict[str, Any]) -> None:
     shown = readable(document)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import pytest
 from fastapi import FastAPI
 from httpx2 import Response
 from starlette.routing import Route
@@ -18,7 +17,7 @@ from api.routing import ConfinedRoute
 from api.store.database import Database
 from api.tables import Record
 from tests.api.documents import ANY_STATE
-from tests.api.running import ServiceUnderTest, running_service
+from tests.api.running import ServiceUnderTest
 from tests.api.two_streams import (
     Names,
     confined_header,
@@ -344,13 +343,6 @@ def test_confined_tokens_may_use_what_is_tried_only(service: ServiceUnderTest) -
         if name.startswith(("GET /v1", "POST /v1", "PUT /v1", "PATCH /v1", "DELETE /v1")):
             is_open = name in TRIED or name in STREAMLESS
             assert isinstance(route, ConfinedRoute) == is_open, name
-
-
-@pytest.fixture
-def service(database_url: str) -> Iterator[ServiceUnderTest]:
-    """A running service that sends no webhooks meanwhile."""
-    with running_service(database_url, webhook_seconds=3_600) as running:
-        yield running
 
 
 def test_a_token_of_one_stream_gets_and_changes_nothing_of_another(

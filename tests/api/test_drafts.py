@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,12 +10,6 @@ import yaml
 from api.access.authentication import Role
 from tests.api.documents import PATTERN, RULE_TEXT, processor_document
 from tests.api.running import Publish, ServiceUnderTest
-
-
-@pytest.fixture(params=["sqlite"])
-def database_url(request: pytest.FixtureRequest, migrated_store: Callable[[str], str]) -> str:
-    """One kind of store will do: drafts are never stored."""
-    return migrated_store(request.param)
 
 
 def problems(service: ServiceUnderTest, text: str, text_format: str = "yaml") -> list[Any]:

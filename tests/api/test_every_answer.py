@@ -7,33 +7,25 @@ import pytest
 from tests.api.running import ServiceUnderTest
 from tests.api.schema_run import PHASES, TAKING_PATTERNS, lasting_service_on, run_phase
 
-EXAMPLES = 5
 FEW_EXAMPLES = 3
-STORES = ("sqlite", "postgresql")
-AT_FIRST = {("postgresql", "examples"), ("sqlite", "stateful")}
-"""With few examples; the others, and more examples, take long."""
+AT_FIRST = "stateful"
+"""The other phases take long."""
 
 
-@pytest.fixture(scope="module", params=STORES)
+@pytest.fixture(scope="module")
 def lasting_service(
-    request: pytest.FixtureRequest, migrated_store: Callable[[str], str]
+    store_kind: str, migrated_store: Callable[[str], str]
 ) -> Iterator[ServiceUnderTest]:
-    with lasting_service_on(migrated_store(request.param)) as service:
+    with lasting_service_on(migrated_store(store_kind)) as service:
         yield service
 
 
 @pytest.mark.parametrize(
-    ("lasting_service", "phase", "examples"),
+    ("phase", "examples"),
     [
-        *((store, phase, FEW_EXAMPLES) for store, phase in sorted(AT_FIRST)),
-        *(
-            pytest.param(store, phase, EXAMPLES, marks=pytest.mark.long)
-            for store in STORES
-            for phase in PHASES
-        ),
+        (AT_FIRST, FEW_EXAMPLES),
+        *(pytest.param(phase, 5, marks=pytest.mark.long) for phase in PHASES if phase != AT_FIRST),
     ],
-    indirect=["lasting_service"],
-    scope="module",
 )
 def test_every_answer_is_documented(
     lasting_service: ServiceUnderTest, phase: str, examples: int
@@ -47,9 +39,8 @@ def test_every_answer_is_documented(
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("lasting_service", "phase", "examples"),
-    [("sqlite", "fuzzing", 20), ("postgresql", "stateful", 50)],
-    indirect=["lasting_service"],
+    ("phase", "examples"),
+    [("fuzzing", 20), ("stateful", 50)],
 )
 def test_every_answer_to_many_requests_is_documented(
     lasting_service: ServiceUnderTest, phase: str, examples: int

@@ -820,14 +820,13 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> Non
 # --- exporting
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture
 def run_on_both(
-    request: pytest.FixtureRequest,
-    migrated_store: Callable[[str], str],
+    database_url: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[tuple[Run, Client]]:
     with (
-        listening_service(migrated_store(request.param)) as listening,
+        listening_service(database_url) as listening,
         listening.client() as client,
     ):
         yield runner(listening, monkeypatch), client

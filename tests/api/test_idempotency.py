@@ -175,7 +175,7 @@ def test_after_a_day_a_change_is_made_again_even_if_its_key_was_not_forgotten(
     assert actions(with_stream).count("processor.pause") == 2
 
 
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("store_kind", ["postgresql"], indirect=True, scope="module")
 def test_no_change_waits_for_another_that_forgets_old_keys(
     with_stream: ServiceUnderTest, publish: Publish
 ) -> None:

@@ -1,6 +1,5 @@
 """Large documents of every shape are refused soon, with a short answer that says why."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,12 +10,6 @@ from tests.api.running import ServiceUnderTest
 LONG = " OR ".join(["amount > 1"] * 700)
 UNKNOWN = " OR ".join(f"acton{number} = 1" for number in range(600))
 MOST_BYTES = 300_000
-
-
-@pytest.fixture(params=["sqlite"])
-def database_url(request: pytest.FixtureRequest, migrated_store: Callable[[str], str]) -> str:
-    """One kind of store will do: nothing gets as far as to be stored."""
-    return migrated_store(request.param)
 
 
 def pattern(*steps: dict[str, Any]) -> dict[str, Any]:

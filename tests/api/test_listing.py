@@ -4,22 +4,22 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.api.documents import ANY_STATE, PATTERN, STREAM, processor_document
 from tests.api.running import ServiceUnderTest, running_service
-from tests.example_count import example_count
+from tests.properties import slow_property
 
 SORT_FIELDS = ["id", "owner", "created_at", "updated_at"]
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="module")
 def lasting_service(
-    request: pytest.FixtureRequest, migrated_store: Callable[[str], str]
+    store_kind: str, migrated_store: Callable[[str], str]
 ) -> Iterator[ServiceUnderTest]:
     """A service with fourteen processors on two streams, in all states."""
-    with running_service(migrated_store(request.param)) as service:
+    with running_service(migrated_store(store_kind)) as service:
         fill(service)
         yield service
 
@@ -80,7 +80,7 @@ def wanted(processor: dict[str, Any], query: dict[str, str]) -> bool:
     )
 
 
-@settings(max_examples=example_count(30))
+@slow_property()
 @given(
     query=FILTERS,
     field=st.sampled_from(SORT_FIELDS),

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cep.instants import iso_text
@@ -16,7 +16,7 @@ from cep.list_content import list_content, list_digest
 from contract.snapshot import Snapshot
 from tests.api.documents import ANY_STATE, STREAM
 from tests.api.running import START_MS, ServiceUnderTest, running_service
-from tests.example_count import example_count
+from tests.properties import slow_property
 
 LISTS = "/v1/streams/logins/lists"
 WRITERS = 4
@@ -59,11 +59,9 @@ class Model:
         return was_scheduled
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def lasting(
-    request: pytest.FixtureRequest, migrated_store: Callable[[str], str]
-) -> Iterator[ServiceUnderTest]:
-    with running_service(migrated_store(request.param)) as service:
+@pytest.fixture(scope="module")
+def lasting(store_kind: str, migrated_store: Callable[[str], str]) -> Iterator[ServiceUnderTest]:
+    with running_service(migrated_store(store_kind)) as service:
         assert service.client.post("/v1/streams", json=STREAM).status_code == 201
         yield service
 
@@ -126,7 +124,7 @@ def do(service: ServiceUnderTest, model: Model, path: str, step: Any) -> None:
             raise ValueError(step)
 
 
-@settings(max_examples=example_count(15), deadline=None)
+@slow_property()
 @given(steps=st.lists(STEPS, max_size=6))
 def test_a_list_is_what_was_done_to_it(lasting: ServiceUnderTest, steps: list[Any]) -> None:
     name = f"story{next(_stories)}"

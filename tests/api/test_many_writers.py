@@ -10,20 +10,18 @@ import pytest
 from sqlalchemy import text
 
 from api.store.database import Database
-from tests.api.documents import processor_document
+from tests.api.documents import STREAM, processor_document
 from tests.api.listening import ListeningService, listening_service
-from tests.api.running import ServiceUnderTest
+from tests.api.running import ServiceUnderTest, running_service
 from tests.patience import PATIENCE_SECONDS
 
 PUT_OFF = 503
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def listening(
-    request: pytest.FixtureRequest, migrated_store: Callable[[str], str]
-) -> Iterator[ListeningService]:
+@pytest.fixture
+def listening(database_url: str) -> Iterator[ListeningService]:
     """A service that listens, on either store."""
-    with listening_service(migrated_store(request.param)) as running:
+    with listening_service(database_url) as running:
         yield running
 
 
@@ -34,9 +32,12 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a service that is made from now on wait for locks hardly at all."""
+def impatient(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[ServiceUnderTest]:
+    """A service with the stream `logins` that waits for locks hardly at all."""
     monkeypatch.setattr("api.store.database.LOCK_TIMEOUT_MS", 50)
+    with running_service(database_url) as service:
+        service.client.post("/v1/streams", json=STREAM)
+        yield service
 
 
 def is_put_off(answer: httpx2.Response) -> bool:
@@ -70,16 +71,12 @@ async def all_at_once(
 
 
 @pytest.mark.parametrize(
-    ("listening", "writers", "writes"),
+    ("writers", "writes"),
     [
-        ("sqlite", 128, 1),
-        ("postgresql", 64, 1),
-        pytest.param("sqlite", 64, 3, marks=pytest.mark.long),
-        pytest.param("postgresql", 64, 3, marks=pytest.mark.long),
-        pytest.param("sqlite", 256, 1, marks=pytest.mark.long),
-        pytest.param("postgresql", 256, 1, marks=pytest.mark.long),
+        (64, 1),
+        pytest.param(64, 3, marks=pytest.mark.long),
+        pytest.param(256, 1, marks=pytest.mark.long),
     ],
-    indirect=["listening"],
 )
 def test_many_writers_at_once_are_answered_and_epochs_have_no_gaps(
     listening: ListeningService, writers: int, writes: int
@@ -123,12 +120,11 @@ def lock_held_elsewhere(url: str) -> Iterator[None]:
         other.close()
 
 
-@pytest.mark.usefixtures("impatient")
 def test_a_lock_held_elsewhere_puts_writers_off_while_reads_go_on(
-    with_stream: ServiceUnderTest,
+    impatient: ServiceUnderTest,
 ) -> None:
-    client = with_stream.client
-    with lock_held_elsewhere(with_stream.url):
+    client = impatient.client
+    with lock_held_elsewhere(impatient.url):
         for _ in range(10):  # more than may write at once
             answer = client.post("/v1/processors", json=processor_document())
             assert is_put_off(answer), answer.text

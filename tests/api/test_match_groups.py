@@ -8,15 +8,14 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from api.matches import groups
 from cep.instants import iso_text
 from tests.api.documents import STREAM
-from tests.api.running import START_MS, ServiceUnderTest, running_service
+from tests.api.running import START_MS, ServiceUnderTest
 from tests.api.test_matches import PATH, found, listen
-from tests.example_count import example_count
 
 STREAMS = itertools.count()
 HOUR_MS = 3_600_000
@@ -145,9 +144,6 @@ def test_listeners_hear_what_it_stands_for_and_of_triage_in_their_order(
     told=st.lists(st.tuples(st.integers(0, 7), st.integers(1, 4)), max_size=12),
     cuts=st.lists(st.integers(0, 30), max_size=6),
 )
-@settings(
-    max_examples=example_count(40), suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 def test_neither_order_nor_repetition_matters(
     with_stream: ServiceUnderTest,
     order: random.Random,
@@ -173,15 +169,15 @@ def test_neither_order_nor_repetition_matters(
 
 
 def test_a_group_of_a_match_that_was_let_go_is_found_again_if_the_match_is(
-    database_url: str,
+    service: ServiceUnderTest,
 ) -> None:
-    with running_service(database_url, matches_per_processor=2) as service:
-        service.client.post("/v1/streams", json=STREAM)
-        post(service, [found(number) for number in range(3)], [])
-        post(service, [], [group_of(0, 9)])
-        assert standing(service) == {1: None, 2: None}
-        post(service, [found(0)], [])
-        assert standing(service) == {2: None, 0: 9}
+    service.begin_anew(matches_per_processor=2)
+    service.client.post("/v1/streams", json=STREAM)
+    post(service, [found(number) for number in range(3)], [])
+    post(service, [], [group_of(0, 9)])
+    assert standing(service) == {1: None, 2: None}
+    post(service, [found(0)], [])
+    assert standing(service) == {2: None, 0: 9}
 
 
 def test_of_groups_without_a_match_only_the_newest_are_kept(

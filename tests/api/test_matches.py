@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from api.access.authentication import Role
@@ -24,8 +24,8 @@ from contract.reports import EVENTS_BYTES, OUTPUT_BYTES
 from tests.api.documents import STREAM
 from tests.api.running import START_MS, ServiceUnderTest, running_service
 from tests.api.serving import Served, served
-from tests.example_count import example_count
 from tests.patience import FAR_LONGER_SECONDS, PATIENCE_SECONDS
+from tests.properties import slow_property
 
 PATH = "/v1/streams/logins/matches"
 STREAMS = itertools.count()
@@ -160,9 +160,7 @@ def test_pages_stay_right_while_matches_come_in(with_stream: ServiceUnderTest) -
     limit=st.integers(1, 7),
     sort=st.sampled_from(["end", "-end"]),
 )
-@settings(
-    max_examples=example_count(15), suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@slow_property()
 def test_pages_by_event_time_have_each_match_once_and_in_order(
     with_stream: ServiceUnderTest, ends: list[int], limit: int, sort: str
 ) -> None:
@@ -188,9 +186,7 @@ def test_pages_by_event_time_have_each_match_once_and_in_order(
     ends=st.lists(st.integers(0, 10**16), max_size=5),
 )
 @example(start_ms=-1_500, span_ms=3_000, ends=[0, 499, 500, 1_499, 1_500, 3_000])
-@settings(
-    max_examples=example_count(15), suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@slow_property()
 def test_a_summary_counts_each_match_once_in_few_buckets(
     with_stream: ServiceUnderTest, start_ms: int, span_ms: int, ends: list[int]
 ) -> None:
@@ -237,23 +233,23 @@ def test_matches_are_exported_as_csv_and_as_lines_of_json(
     assert with_stream.client.get("/v1/streams/none/matches/export").status_code == 404
 
 
-def test_of_too_many_matches_the_oldest_are_let_go(database_url: str) -> None:
-    with running_service(database_url, matches_per_stream=6, matches_per_processor=3) as service:
-        service.client.post("/v1/streams", json=STREAM)
-        post(service, *[found(number) for number in range(5)])
-        assert listed(service) == [4, 3, 2]
-        post(service, *[found(number, processor_id=f"p{number}") for number in range(5, 9)])
-        assert listed(service) == [8, 7, 6, 5, 4, 3]
-        post(service, *[found(number, processor_id="many") for number in range(9, 14)])
-        assert listed(service) == [13, 12, 11, 8]
+def test_of_too_many_matches_the_oldest_are_let_go(service: ServiceUnderTest) -> None:
+    service.begin_anew(matches_per_stream=6, matches_per_processor=3)
+    service.client.post("/v1/streams", json=STREAM)
+    post(service, *[found(number) for number in range(5)])
+    assert listed(service) == [4, 3, 2]
+    post(service, *[found(number, processor_id=f"p{number}") for number in range(5, 9)])
+    assert listed(service) == [8, 7, 6, 5, 4, 3]
+    post(service, *[found(number, processor_id="many") for number in range(9, 14)])
+    assert listed(service) == [13, 12, 11, 8]
 
 
-def test_timeouts_do_not_push_out_matches_of_their_rule(database_url: str) -> None:
-    with running_service(database_url, matches_per_processor=3) as service:
-        service.client.post("/v1/streams", json=STREAM)
-        post(service, *[found(number) for number in range(3)])
-        post(service, *[found(number, kind="timeout") for number in range(3, 9)])
-        assert listed(service) == [8, 7, 6, 2, 1, 0]
+def test_timeouts_do_not_push_out_matches_of_their_rule(service: ServiceUnderTest) -> None:
+    service.begin_anew(matches_per_processor=3)
+    service.client.post("/v1/streams", json=STREAM)
+    post(service, *[found(number) for number in range(3)])
+    post(service, *[found(number, kind="timeout") for number in range(3, 9)])
+    assert listed(service) == [8, 7, 6, 2, 1, 0]
 
 
 def test_a_listener_hears_only_what_is_new_or_what_it_has_missed(
@@ -300,18 +296,18 @@ def test_writers_at_once_give_each_match_a_number_of_its_own(
     assert {match["output"]["failures"] for match in items} == set(numbers)
 
 
-def test_only_so_many_listen_at_once(database_url: str) -> None:
-    with running_service(database_url, match_listeners=1) as service:
-        service.client.post("/v1/streams", json=STREAM)
-        with ThreadPoolExecutor() as pool:
-            first = pool.submit(listen, service, f"wait={FAR_LONGER_SECONDS:g}s")
-            service.wait_for_reader()
-            refused = service.client.get(f"{PATH}/stream")
-            assert (refused.status_code, refused.headers["Retry-After"]) == (503, "10")
-            service.app.state.runtime.bell.close()
-            assert first.result(PATIENCE_SECONDS) == []
-        assert listen(service, "wait=0s") == []
-        assert service.app.state.runtime.match_listeners.open == 0
+def test_only_so_many_listen_at_once(service: ServiceUnderTest) -> None:
+    service.begin_anew(match_listeners=1)
+    service.client.post("/v1/streams", json=STREAM)
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(listen, service, f"wait={FAR_LONGER_SECONDS:g}s")
+        service.wait_for_reader()
+        refused = service.client.get(f"{PATH}/stream")
+        assert (refused.status_code, refused.headers["Retry-After"]) == (503, "10")
+        service.app.state.runtime.bell.close()
+        assert first.result(PATIENCE_SECONDS) == []
+    assert listen(service, "wait=0s") == []
+    assert service.app.state.runtime.match_listeners.open == 0
 
 
 def test_a_stopping_service_lets_listeners_go(with_stream: ServiceUnderTest) -> None:

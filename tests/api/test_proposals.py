@@ -10,7 +10,7 @@ from api.access.authentication import Role
 from api.proposals import schemas
 from tests.api.documents import ANY_STATE, PATTERN, STREAM, processor_document
 from tests.api.people import PROPOSALS, Person, ask_for, token_of
-from tests.api.running import Publish, ServiceUnderTest, running_service
+from tests.api.running import Publish, ServiceUnderTest
 
 PATH = "/v1/processors/failed-logins"
 ROLLOUT = f"{PATH}/rollout"
@@ -537,17 +537,17 @@ class TestListsAndBounds:
         ana.propose(document=WIDER_RULE)
         assert schemas.MOST_OPEN == 200
 
-    def test_of_closed_ones_the_newest_are_kept(self, database_url: str) -> None:
-        with running_service(database_url, proposals_per_stream=2) as service:
-            assert service.client.post("/v1/streams", json=STREAM).status_code == 201
-            ana = token_of(service, "ana")
-            numbers = [ana.propose(document=WIDER_RULE)["id"] for _ in range(5)]
-            ana.act(numbers[3], "comments", json={"text": "goes with it"})
-            for number in (numbers[4], *numbers[1:4]):
-                assert ana.act(number, "withdraw").status_code == 200
-            kept = [each["id"] for each in ana.send("GET", PROPOSALS).json()["items"]]
-            assert kept == [numbers[4], numbers[3], numbers[0]]
-            assert ana.send("GET", f"{PROPOSALS}/{numbers[1]}").status_code == 404
+    def test_of_closed_ones_the_newest_are_kept(self, service: ServiceUnderTest) -> None:
+        service.begin_anew(proposals_per_stream=2)
+        assert service.client.post("/v1/streams", json=STREAM).status_code == 201
+        ana = token_of(service, "ana")
+        numbers = [ana.propose(document=WIDER_RULE)["id"] for _ in range(5)]
+        ana.act(numbers[3], "comments", json={"text": "goes with it"})
+        for number in (numbers[4], *numbers[1:4]):
+            assert ana.act(number, "withdraw").status_code == 200
+        kept = [each["id"] for each in ana.send("GET", PROPOSALS).json()["items"]]
+        assert kept == [numbers[4], numbers[3], numbers[0]]
+        assert ana.send("GET", f"{PROPOSALS}/{numbers[1]}").status_code == 404
 
 
 class TestRaces:

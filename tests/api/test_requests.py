@@ -86,13 +86,13 @@ def test_a_wrong_parameter_is_refused_with_its_name(service: ServiceUnderTest, p
     assert flaw["pointer"].split("/")[0] in {"query", "path"}
 
 
-def test_a_body_that_is_too_large_is_refused_announced_or_not(database_url: str) -> None:
-    with running_service(database_url, max_body_bytes=2_000) as service:
-        large = json.dumps(processor_document(description="x" * 3_000)).encode()
-        headers = {"Content-Type": "application/json"}
-        for content in (large, iter([large[:1_000], large[1_000:]])):
-            answer = service.client.post("/v1/validate", content=content, headers=headers)
-            problem(answer, 413)
+def test_a_body_that_is_too_large_is_refused_announced_or_not(service: ServiceUnderTest) -> None:
+    service.begin_anew(max_body_bytes=2_000)
+    large = json.dumps(processor_document(description="x" * 3_000)).encode()
+    headers = {"Content-Type": "application/json"}
+    for content in (large, iter([large[:1_000], large[1_000:]])):
+        answer = service.client.post("/v1/validate", content=content, headers=headers)
+        problem(answer, 413)
 
 
 def test_a_request_id_is_taken_over_if_it_is_sane(service: ServiceUnderTest) -> None:

@@ -1,7 +1,6 @@
 """Rules in SQL through the service: checked, published with their key, tried out."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,12 +14,6 @@ CLAUSE = """MATCH_RECOGNIZE (
   PATTERN (FAIL{3,} LOGIN) WITHIN INTERVAL '10' MINUTE
   DEFINE FAIL AS action = 'fail', LOGIN AS action = 'login'
 )"""
-
-
-@pytest.fixture(params=["sqlite"])
-def database_url(request: pytest.FixtureRequest, migrated_store: Callable[[str], str]) -> str:
-    """One kind of store will do: what is stored is a definition like any other."""
-    return migrated_store(request.param)
 
 
 def rule(clause: str = CLAUSE, **changes: Any) -> dict[str, Any]:

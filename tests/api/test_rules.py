@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from api.access.authentication import Role
 from api.rules.schemas import RuleSort
 from tests.api.documents import ANY_STATE, PATTERN, STREAM, processor_document
 from tests.api.running import Publish, ServiceUnderTest, running_service
-from tests.example_count import example_count
+from tests.properties import slow_property
 
 RULES = "/v1/streams/logins/rules"
 STANDINGS = ["quarantined", "active", "paused", "draining", "pending", "shadow", "absent"]
@@ -54,12 +54,12 @@ def read(service: ServiceUnderTest, path: str = RULES, **query: Any) -> dict[str
     return body
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="module")
 def lasting_service(
-    request: pytest.FixtureRequest, migrated_store: Callable[[str], str]
+    store_kind: str, migrated_store: Callable[[str], str]
 ) -> Iterator[ServiceUnderTest]:
     """A service with sixteen rules in all standings, of which the job has not taken all changes."""
-    with running_service(migrated_store(request.param)) as service:
+    with running_service(migrated_store(store_kind)) as service:
         fill(service)
         yield service
 
@@ -157,7 +157,7 @@ def sort_value(rule: dict[str, Any], field: str) -> Any:
             return rule[field]
 
 
-@settings(max_examples=example_count(30))
+@slow_property()
 @given(query=FILTERS, sort=st.sampled_from(RuleSort), limit=st.integers(1, 6))
 def test_pages_together_are_all_that_meets_the_filter_in_order(
     lasting_service: ServiceUnderTest, query: dict[str, Any], sort: RuleSort, limit: int

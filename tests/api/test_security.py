@@ -10,7 +10,7 @@ from api.access.tables import Token
 from api.app import ROUTERS
 from api.routing import SliceRoute
 from api.web.rate_limits import RateLimits
-from tests.api.running import START_MS, ServiceUnderTest, running_service
+from tests.api.running import START_MS, ServiceUnderTest
 from tests.docs.fences import fences
 
 OPEN = {"/healthz", "/readyz", "/metrics"}  # metrics ask for a token themselves
@@ -75,11 +75,11 @@ def test_without_a_valid_token_nothing_is_told(
         assert answer.headers["WWW-Authenticate"] == "Bearer"
 
 
-def test_health_is_open_and_metrics_can_be_opened(database_url: str) -> None:
-    with running_service(database_url, metrics_open=True) as service:
-        del service.client.headers["Authorization"]
-        for path in ("/healthz", "/readyz", "/metrics"):
-            assert service.client.get(path).status_code == 200
+def test_health_is_open_and_metrics_can_be_opened(service: ServiceUnderTest) -> None:
+    service.begin_anew(metrics_open=True)
+    del service.client.headers["Authorization"]
+    for path in ("/healthz", "/readyz", "/metrics"):
+        assert service.client.get(path).status_code == 200
 
 
 def test_a_revoked_token_is_refused_from_then_on(service: ServiceUnderTest) -> None:
@@ -136,19 +136,19 @@ def test_the_text_of_a_token_is_nowhere_in_the_store(service: ServiceUnderTest) 
     assert len(text) >= len("percept_") + 43  # 256 bits
 
 
-def test_too_many_requests_are_told_when_to_come_back(database_url: str) -> None:
-    with running_service(database_url, requests_per_second=1) as service:
-        # However slow the machine is, no time passes between the requests.
-        service.app.state.runtime.rate_limits._monotonic = lambda: 0.0
-        answers = [service.client.get("/v1/streams") for _ in range(6)]
-        assert [answer.status_code for answer in answers] == [200] * 4 + [429] * 2
-        assert answers[-1].headers["Retry-After"] == "1"
-        left = [answer.headers["RateLimit"] for answer in answers]
-        assert left[:2] == ['"requests";r=3;t=1', '"requests";r=2;t=2']
-        assert left[3:] == ['"requests";r=0;t=4'] * 3
-        assert answers[0].headers["RateLimit-Policy"] == '"requests";q=4;w=4'
-        viewer = service.client.get("/v1/streams", headers=service.as_role(Role.VIEWER))
-        assert viewer.status_code == 200  # each token has its own bucket
+def test_too_many_requests_are_told_when_to_come_back(service: ServiceUnderTest) -> None:
+    service.begin_anew(requests_per_second=1)
+    # However slow the machine is, no time passes between the requests.
+    service.app.state.runtime.rate_limits._monotonic = lambda: 0.0
+    answers = [service.client.get("/v1/streams") for _ in range(6)]
+    assert [answer.status_code for answer in answers] == [200] * 4 + [429] * 2
+    assert answers[-1].headers["Retry-After"] == "1"
+    left = [answer.headers["RateLimit"] for answer in answers]
+    assert left[:2] == ['"requests";r=3;t=1', '"requests";r=2;t=2']
+    assert left[3:] == ['"requests";r=0;t=4'] * 3
+    assert answers[0].headers["RateLimit-Policy"] == '"requests";q=4;w=4'
+    viewer = service.client.get("/v1/streams", headers=service.as_role(Role.VIEWER))
+    assert viewer.status_code == 200  # each token has its own bucket
 
 
 def test_a_bucket_fills_at_its_rate() -> None:

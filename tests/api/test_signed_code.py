@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -35,7 +35,7 @@ from cep.signing.code import (
 from cep.signing.keys import SigningKey, SigningKeys
 from tests.api.documents import STREAM, processor_document
 from tests.api.running import ServiceUnderTest, running_service
-from tests.example_count import example_count
+from tests.properties import slow_property
 
 NEW = SigningKey("new", b"n" * 32)
 OLD = SigningKey("old", b"o" * 32)
@@ -96,7 +96,6 @@ def test_changed_code_is_refused_before_it_is_unpickled(what: str, canary: Canar
     assert not canary.file.exists()
 
 
-@settings(max_examples=example_count(50))
 @given(st.data())
 def test_no_single_changed_byte_of_a_payload_is_accepted(data: st.DataObject) -> None:
     code = sign(len, NEW, CodeUse.FUNCTION)
@@ -341,7 +340,7 @@ def patterns_with_code(draw: st.DrawFn) -> Pattern:
     return pattern.followed_by(group).followed_by("z").where(draw(CHOSEN)).within("1 hour")
 
 
-@settings(max_examples=example_count(30))
+@slow_property()
 @given(patterns_with_code())
 def test_signed_patterns_survive_every_document(pattern: Pattern) -> None:
     signed = pattern.sign_code(KEYS)
@@ -397,23 +396,11 @@ def test_signed_code_that_is_no_callable_is_no_condition() -> None:
 
 
 @pytest.fixture
-def signing(database_url: str) -> Iterator[ServiceUnderTest]:
+def signing(service: ServiceUnderTest) -> ServiceUnderTest:
     """A service with the signing keys and the stream `logins`."""
-    with running_service(database_url, signing_keys=KEYS) as running:
-        running.client.post("/v1/streams", json=STREAM).raise_for_status()
-        yield running
-
-
-@pytest.fixture
-def sqlite_url(migrated_store: Callable[[str], str]) -> str:
-    return migrated_store("sqlite")
-
-
-@pytest.fixture
-def signing_on_sqlite(sqlite_url: str) -> Iterator[ServiceUnderTest]:
-    with running_service(sqlite_url, signing_keys=KEYS) as running:
-        running.client.post("/v1/streams", json=STREAM).raise_for_status()
-        yield running
+    service.begin_anew(signing_keys=KEYS)
+    service.client.post("/v1/streams", json=STREAM).raise_for_status()
+    return service
 
 
 def with_condition(code: SignedCode | dict[str, Any]) -> dict[str, Any]:
@@ -461,7 +448,7 @@ def test_published_code_reaches_a_job_as_it_was_signed(signing: ServiceUnderTest
 @pytest.mark.parametrize("use", CodeUse)
 @pytest.mark.parametrize("case", ["wrong key", "unknown key", "tampered payload", "other use"])
 def test_the_service_refuses_what_is_not_signed_and_unpickles_nothing(
-    use: CodeUse, case: str, signing_on_sqlite: ServiceUnderTest, canary: Canary
+    use: CodeUse, case: str, signing: ServiceUnderTest, canary: Canary
 ) -> None:
     write, pointer = PLACES[use]
     other_use = next(other for other in CodeUse if other is not use)
@@ -475,19 +462,19 @@ def test_the_service_refuses_what_is_not_signed_and_unpickles_nothing(
     }[case]
 
     for method, path in (("POST", "/v1/processors"), ("POST", "/v1/validate")):
-        answer = signing_on_sqlite.client.request(method, path, json=write(code))
+        answer = signing.client.request(method, path, json=write(code))
         assert answer.status_code == 422
         assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
-    assert is_empty(signing_on_sqlite)
+    assert is_empty(signing)
     assert not canary.file.exists()
 
 
 @pytest.mark.parametrize("use", CodeUse)
 def test_code_of_a_known_key_is_stored_and_never_unpickled(
-    use: CodeUse, signing_on_sqlite: ServiceUnderTest, canary: Canary
+    use: CodeUse, signing: ServiceUnderTest, canary: Canary
 ) -> None:
     write, _ = PLACES[use]
-    client = signing_on_sqlite.client
+    client = signing.client
     document = write(sign(canary, NEW, use))
     path = f"/v1/processors/{document['id']}"
 
@@ -503,10 +490,10 @@ def test_code_of_a_known_key_is_stored_and_never_unpickled(
 
 @pytest.mark.parametrize("use", CodeUse)
 def test_the_service_takes_code_for_one_rule_there_and_nowhere_else(
-    use: CodeUse, signing_on_sqlite: ServiceUnderTest, canary: Canary
+    use: CodeUse, signing: ServiceUnderTest, canary: Canary
 ) -> None:
     write, pointer = PLACES[use]
-    client = signing_on_sqlite.client
+    client = signing.client
     document = write(sign(canary, NEW, use, place=HERE))
     assert client.post("/v1/streams", json=STREAM | {"name": "other-stream"}).is_success
     for moved in ({"id": "moved"}, {"stream": "other-stream"}):
@@ -515,7 +502,7 @@ def test_the_service_takes_code_for_one_rule_there_and_nowhere_else(
         (error,) = answer.json()["errors"]
         assert error["pointer"] == pointer
         assert "is signed for rule 'failed-logins' of stream 'logins', and" in error["detail"]
-    assert is_empty(signing_on_sqlite)
+    assert is_empty(signing)
 
     assert client.post("/v1/processors", json=document).status_code == 201
     path = f"/v1/processors/{document['id']}"
@@ -527,44 +514,44 @@ def test_the_service_takes_code_for_one_rule_there_and_nowhere_else(
 
 @pytest.mark.parametrize("use", CodeUse)
 def test_a_service_whose_keys_need_a_rule_refuses_code_for_any(
-    use: CodeUse, sqlite_url: str
+    use: CodeUse, service: ServiceUnderTest
 ) -> None:
     write, pointer = PLACES[use]
-    with running_service(sqlite_url, signing_keys=SigningKeys((BOUND,))) as service:
-        service.client.post("/v1/streams", json=STREAM).raise_for_status()
-        answer = service.client.post("/v1/processors", json=write(sign(len, NEW, use)))
-        assert answer.status_code == 422
-        (error,) = answer.json()["errors"]
-        assert error["pointer"] == pointer
-        assert "signed for any rule" in error["detail"]
+    service.begin_anew(signing_keys=SigningKeys((BOUND,)))
+    service.client.post("/v1/streams", json=STREAM).raise_for_status()
+    answer = service.client.post("/v1/processors", json=write(sign(len, NEW, use)))
+    assert answer.status_code == 422
+    (error,) = answer.json()["errors"]
+    assert error["pointer"] == pointer
+    assert "signed for any rule" in error["detail"]
 
 
 @pytest.mark.parametrize("use", CodeUse)
-def test_without_keys_the_service_refuses_all_code(use: CodeUse, sqlite_url: str) -> None:
+def test_without_keys_the_service_refuses_all_code(
+    use: CodeUse, with_stream: ServiceUnderTest
+) -> None:
     write, pointer = PLACES[use]
-    with running_service(sqlite_url) as service:
-        service.client.post("/v1/streams", json=STREAM).raise_for_status()
-        answer = service.client.post("/v1/processors", json=write(sign(len, NEW, use)))
-        assert answer.status_code == 422
-        (error,) = answer.json()["errors"]
-        assert error["pointer"] == pointer
-        assert "no signing keys are set here" in error["detail"]
-        assert is_empty(service)
-        assert service.client.post("/v1/processors", json=processor_document()).is_success
+    answer = with_stream.client.post("/v1/processors", json=write(sign(len, NEW, use)))
+    assert answer.status_code == 422
+    (error,) = answer.json()["errors"]
+    assert error["pointer"] == pointer
+    assert "no signing keys are set here" in error["detail"]
+    assert is_empty(with_stream)
+    assert with_stream.client.post("/v1/processors", json=processor_document()).is_success
 
 
 @pytest.mark.parametrize("use", CodeUse)
 def test_authors_may_not_send_code_not_even_to_be_checked(
-    use: CodeUse, signing_on_sqlite: ServiceUnderTest
+    use: CodeUse, signing: ServiceUnderTest
 ) -> None:
     write, _ = PLACES[use]
-    client, author = signing_on_sqlite.client, signing_on_sqlite.as_role(Role.AUTHOR)
+    client, author = signing.client, signing.as_role(Role.AUTHOR)
     document = write(sign(len, NEW, use))
     for path in ("/v1/processors?paused=true", "/v1/processors", "/v1/validate"):
         answer = client.post(path, json=document, headers=author)
         assert answer.status_code == 403
         assert "Python code" in answer.json()["detail"]
-    assert is_empty(signing_on_sqlite)
+    assert is_empty(signing)
 
     client.post("/v1/processors?paused=true", json=processor_document()).raise_for_status()
     put = {**author, "If-Match": "*"}
@@ -574,41 +561,41 @@ def test_authors_may_not_send_code_not_even_to_be_checked(
     )
 
 
-def test_code_too_large_is_refused_with_its_place(signing_on_sqlite: ServiceUnderTest) -> None:
+def test_code_too_large_is_refused_with_its_place(signing: ServiceUnderTest) -> None:
     large = base64.b64encode(bytes(MAXIMUM_PAYLOAD_BYTES + 1)).decode()
     code = sign(len, NEW, CodeUse.FUNCTION).to_document() | {"payload": large}
     for write, pointer in PLACES.values():
-        answer = signing_on_sqlite.client.post("/v1/processors", json=write(code))
+        answer = signing.client.post("/v1/processors", json=write(code))
         assert answer.status_code == 422
         assert [error["pointer"] for error in answer.json()["errors"]] == [f"{pointer}/payload"]
 
 
 def test_examples_cannot_stand_beside_python_conditions(
-    signing_on_sqlite: ServiceUnderTest, canary: Canary
+    signing: ServiceUnderTest, canary: Canary
 ) -> None:
     document = with_condition(sign(canary, NEW, CodeUse.CONDITION))
     document["examples"] = [{"events": [{"ts": 1, "amount": 3}]}]
-    answer = signing_on_sqlite.client.post("/v1/processors", json=document)
+    answer = signing.client.post("/v1/processors", json=document)
     assert [error["pointer"] for error in answer.json()["errors"]] == ["/examples"]
     assert not canary.file.exists()
 
 
-def test_code_whose_key_was_taken_out_cannot_be_rolled_back_to(sqlite_url: str) -> None:
+def test_code_whose_key_was_taken_out_cannot_be_rolled_back_to(service: ServiceUnderTest) -> None:
     document = with_function(sign(len, OLD, CodeUse.FUNCTION))
     path = f"/v1/processors/{document['id']}"
     any_state = {"If-Match": "*"}
-    with running_service(sqlite_url, signing_keys=KEYS) as service:
-        service.client.post("/v1/streams", json=STREAM).raise_for_status()
-        service.client.post("/v1/processors", json=document).raise_for_status()
-        put = service.client.put(path, json=processor_document(), headers=any_state)
-        assert put.json()["version"] == 2
-        token = service.client.headers["Authorization"]
-    with running_service(sqlite_url, signing_keys=SigningKeys((NEW,))) as service:
-        service.client.headers["Authorization"] = token
-        answer = service.client.post(f"{path}/rollback", json={"version": 1}, headers=any_state)
+    service.begin_anew(signing_keys=KEYS)
+    service.client.post("/v1/streams", json=STREAM).raise_for_status()
+    service.client.post("/v1/processors", json=document).raise_for_status()
+    put = service.client.put(path, json=processor_document(), headers=any_state)
+    assert put.json()["version"] == 2
+    token = service.client.headers["Authorization"]
+    with running_service(service.url, signing_keys=SigningKeys((NEW,))) as other:
+        other.client.headers["Authorization"] = token
+        answer = other.client.post(f"{path}/rollback", json={"version": 1}, headers=any_state)
         assert answer.status_code == 422
         assert "the key 'old', unknown here" in answer.json()["errors"][0]["detail"]
-        assert service.client.get(path).json()["version"] == 2
+        assert other.client.get(path).json()["version"] == 2
 
 
 def test_a_processor_document_shows_no_payload_when_printed() -> None:

@@ -4,14 +4,14 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from contract.snapshot import Snapshot
 from tests.api.documents import PATTERN, STREAM, processor_document
 from tests.api.running import Publish, ServiceUnderTest, running_service
-from tests.example_count import example_count
 from tests.patience import FAR_LONGER_SECONDS, PATIENCE_SECONDS
+from tests.properties import slow_property
 
 SNAPSHOT = "/v1/streams/logins/snapshot"
 FAR_LONGER = f"{FAR_LONGER_SECONDS:g}s"
@@ -107,12 +107,12 @@ ACTIONS = st.lists(
 )
 
 
-@settings(max_examples=example_count(10))
+@slow_property()
 @given(actions=ACTIONS)
 def test_every_epoch_can_be_read_back_byte_for_byte(
-    lasting_service: ServiceUnderTest, actions: list[tuple[str, str, int]]
+    module_service: ServiceUnderTest, actions: list[tuple[str, str, int]]
 ) -> None:
-    service = lasting_service
+    service = module_service
     name = f"s{time.monotonic_ns()}"
     service.client.post("/v1/streams", json=STREAM | {"name": name})
     path = f"/v1/streams/{name}/snapshot"

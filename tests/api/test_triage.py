@@ -9,7 +9,7 @@ import pytest
 from api.access.authentication import Role
 from api.triage.schemas import MOST_AT_ONCE, MOST_NOTES, NOTE_CHARACTERS
 from tests.api.documents import ANY_STATE, STREAM
-from tests.api.running import START_MS, ServiceUnderTest, running_service
+from tests.api.running import START_MS, ServiceUnderTest
 from tests.api.triage import (
     MATCHES,
     TRIAGE,
@@ -339,73 +339,73 @@ def test_a_match_posted_again_keeps_its_triage(with_matches: ServiceUnderTest) -
     assert get(with_matches, f"{ONE}/triage") == changed
 
 
-def test_what_people_decided_outlives_the_match(database_url: str) -> None:
-    with running_service(database_url, matches_per_processor=3) as service:
-        service.client.post("/v1/streams", json=STREAM)
-        post(service, *map(found, range(1, 4)))
-        changed = triage(service, 1, status="false_positive", note="The new server.")
-        post(service, *map(found, range(4, 7)))
-        assert listed(service) == [6, 5, 4]
+def test_what_people_decided_outlives_the_match(service: ServiceUnderTest) -> None:
+    service.begin_anew(matches_per_processor=3)
+    service.client.post("/v1/streams", json=STREAM)
+    post(service, *map(found, range(1, 4)))
+    changed = triage(service, 1, status="false_positive", note="The new server.")
+    post(service, *map(found, range(4, 7)))
+    assert listed(service) == [6, 5, 4]
 
-        assert get(service, f"{ONE}/triage") == changed
-        assert get(service, f"{ONE}/notes")["items"][0]["text"] == "The new server."
-        assert service.client.get(f"{MATCHES}/{match_id(2)}/triage").status_code == 404
-        assert counts(service)["failed-logins"] == {
-            "open": 3,
-            "acknowledged": 0,
-            "false_positive": 1,
-            "resolved": 0,
-            "false_positive_rate": 1.0,
-        }
-        assert triage(service, 1, status="resolved")["revision"] > changed["revision"]
-        assert bulk(service, {"matches": selected(1, 5), "assignee": "ana"}).json()["changed"] == 2
-        assert counts(service)["failed-logins"]["false_positive_rate"] == 0
+    assert get(service, f"{ONE}/triage") == changed
+    assert get(service, f"{ONE}/notes")["items"][0]["text"] == "The new server."
+    assert service.client.get(f"{MATCHES}/{match_id(2)}/triage").status_code == 404
+    assert counts(service)["failed-logins"] == {
+        "open": 3,
+        "acknowledged": 0,
+        "false_positive": 1,
+        "resolved": 0,
+        "false_positive_rate": 1.0,
+    }
+    assert triage(service, 1, status="resolved")["revision"] > changed["revision"]
+    assert bulk(service, {"matches": selected(1, 5), "assignee": "ana"}).json()["changed"] == 2
+    assert counts(service)["failed-logins"]["false_positive_rate"] == 0
 
-        post(service, found(1))
-        assert listed(service, status="resolved", assignee="ana") == [1]
+    post(service, found(1))
+    assert listed(service, status="resolved", assignee="ana") == [1]
 
 
-def test_triage_of_matches_that_are_gone_is_removed_in_the_end(database_url: str) -> None:
+def test_triage_of_matches_that_are_gone_is_removed_in_the_end(service: ServiceUnderTest) -> None:
     kept: dict[str, Any] = {"matches_per_processor": 3, "triage_days": 2, "triage_per_processor": 4}
-    with running_service(database_url, **kept) as service:
-        service.client.post("/v1/streams", json=STREAM)
-        for start in (0, 3):
-            post(service, *map(found, range(start, start + 3)))
-            for number in range(start, start + 3):
-                triage(service, number, status="resolved", note="seen")
-        # Of six the four newest are kept; the three whose matches are still there in any case.
-        assert counts(service)["failed-logins"]["resolved"] == 4
-        assert service.client.get(f"{MATCHES}/{match_id(1)}/notes").status_code == 404
+    service.begin_anew(**kept)
+    service.client.post("/v1/streams", json=STREAM)
+    for start in (0, 3):
+        post(service, *map(found, range(start, start + 3)))
+        for number in range(start, start + 3):
+            triage(service, number, status="resolved", note="seen")
+    # Of six the four newest are kept; the three whose matches are still there in any case.
+    assert counts(service)["failed-logins"]["resolved"] == 4
+    assert service.client.get(f"{MATCHES}/{match_id(1)}/notes").status_code == 404
 
-        service.clock.time_ms += 2 * DAY_MS
-        post(service, found(6, processor_id="other"))
-        assert counts(service)["failed-logins"]["resolved"] == 4
-        service.clock.time_ms += 1
-        post(service, found(6, processor_id="other"))
-        assert counts(service)["failed-logins"]["resolved"] == 3
-        assert listed(service, status="resolved") == [5, 4, 3]
-        assert service.client.get(f"{MATCHES}/{match_id(2)}/triage").status_code == 404
+    service.clock.time_ms += 2 * DAY_MS
+    post(service, found(6, processor_id="other"))
+    assert counts(service)["failed-logins"]["resolved"] == 4
+    service.clock.time_ms += 1
+    post(service, found(6, processor_id="other"))
+    assert counts(service)["failed-logins"]["resolved"] == 3
+    assert listed(service, status="resolved") == [5, 4, 3]
+    assert service.client.get(f"{MATCHES}/{match_id(2)}/triage").status_code == 404
 
 
 def test_jobs_that_post_and_people_who_triage_do_not_get_into_each_others_way(
-    database_url: str,
+    service: ServiceUnderTest,
 ) -> None:
-    with running_service(database_url, matches_per_processor=5) as service:
-        service.client.post("/v1/streams", json=STREAM)
-        post(service, *map(found, range(5)))
+    service.begin_anew(matches_per_processor=5)
+    service.client.post("/v1/streams", json=STREAM)
+    post(service, *map(found, range(5)))
 
-        def act(number: int) -> int:
-            if number % 2:
-                body = {"job": "main", "matches": [found(10 + number)]}
-                return service.client.post(MATCHES, json=body).status_code
-            change = {"status": "resolved", "note": f"{number}"}
-            return service.client.post(
-                TRIAGE, json=change, params={"processor": "failed-logins"}
-            ).status_code
+    def act(number: int) -> int:
+        if number % 2:
+            body = {"job": "main", "matches": [found(10 + number)]}
+            return service.client.post(MATCHES, json=body).status_code
+        change = {"status": "resolved", "note": f"{number}"}
+        return service.client.post(
+            TRIAGE, json=change, params={"processor": "failed-logins"}
+        ).status_code
 
-        with ThreadPoolExecutor(4) as pool:
-            assert set(pool.map(act, range(24))) == {200}
-        assert len(listed(service)) == 5
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(act, range(24))) == {200}
+    assert len(listed(service)) == 5
 
 
 def test_there_is_no_triage_of_streams_that_do_not_exist(service: ServiceUnderTest) -> None:

@@ -10,12 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from api.access.authentication import Role
 from tests.api.documents import STREAM, processor_document
-from tests.api.running import START_MS, ServiceUnderTest, running_service
+from tests.api.running import START_MS, ServiceUnderTest
 from tests.api.triage import (
     MATCHES,
     TRIAGE,
@@ -29,7 +29,7 @@ from tests.api.triage import (
     selected,
     triage,
 )
-from tests.example_count import example_count
+from tests.properties import slow_property
 
 RULES = ("a", "b")
 STATUSES = ("open", "acknowledged", "false_positive", "resolved")
@@ -94,41 +94,33 @@ def rule_of(number: int) -> str:
     return RULES[number % 2]
 
 
-@pytest.mark.parametrize("store", ["sqlite", "postgresql"])
-@settings(
-    max_examples=example_count(15),
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@slow_property()
 @given(actions=st.lists(ACTIONS, max_size=14))
 def test_lists_and_counts_are_those_of_a_model(
-    store: str, migrated_store: Callable[[str], str], actions: list[tuple[Any, ...]]
+    module_service: ServiceUnderTest, actions: list[tuple[Any, ...]]
 ) -> None:
-    with running_service(migrated_store(store), matches_per_processor=KEPT) as service:
-        service.client.post("/v1/streams", json=STREAM)
-        model = Model()
-        for what, *arguments in actions:
-            _ACT[what](service, model, *arguments)
-        for status in STATUSES:
-            expected = [
-                number for number in reversed(model.recent) if model.state(number)[0] == status
-            ]
-            assert listed(service, status=status) == expected
-        assert listed(service, assignee="ana") == [
-            number for number in reversed(model.recent) if model.state(number)[1] == "ana"
-        ]
-        counted = counts(service)
-        for rule in RULES:
-            expected_counts = model.counts(rule)
-            looked_at = sum(expected_counts.values()) - expected_counts["open"]
-            of_rule = counted.get(rule, dict.fromkeys(STATUSES, 0) | {"false_positive_rate": None})
-            rate = of_rule.pop("false_positive_rate")
-            assert of_rule == expected_counts
-            assert (rate is None) == (looked_at == 0)
-            if rate is not None:
-                assert rate == pytest.approx(
-                    expected_counts["false_positive"] / looked_at, abs=1e-6
-                )
+    service = module_service
+    service.begin_anew(matches_per_processor=KEPT)
+    service.client.post("/v1/streams", json=STREAM)
+    model = Model()
+    for what, *arguments in actions:
+        _ACT[what](service, model, *arguments)
+    for status in STATUSES:
+        expected = [number for number in reversed(model.recent) if model.state(number)[0] == status]
+        assert listed(service, status=status) == expected
+    assert listed(service, assignee="ana") == [
+        number for number in reversed(model.recent) if model.state(number)[1] == "ana"
+    ]
+    counted = counts(service)
+    for rule in RULES:
+        expected_counts = model.counts(rule)
+        looked_at = sum(expected_counts.values()) - expected_counts["open"]
+        of_rule = counted.get(rule, dict.fromkeys(STATUSES, 0) | {"false_positive_rate": None})
+        rate = of_rule.pop("false_positive_rate")
+        assert of_rule == expected_counts
+        assert (rate is None) == (looked_at == 0)
+        if rate is not None:
+            assert rate == pytest.approx(expected_counts["false_positive"] / looked_at, abs=1e-6)
 
 
 def _post(service: ServiceUnderTest, model: Model, numbers: list[int]) -> None:

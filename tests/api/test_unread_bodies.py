@@ -10,7 +10,7 @@ from api.access import authentication
 from api.access.authentication import Role
 from tests.api.documents import STREAM
 from tests.api.listening import ListeningService, listening_service
-from tests.api.running import ServiceUnderTest, running_service
+from tests.api.running import ServiceUnderTest
 from tests.patience import PATIENCE_SECONDS
 
 TEN_MEGABYTES = "10000000"
@@ -75,11 +75,11 @@ def test_a_body_is_not_read_that_says_it_is_too_large(service: ServiceUnderTest)
     assert unread_answer(service, "/session", "")[0] == 413
 
 
-def test_a_body_is_not_read_of_whom_asks_too_often(database_url: str) -> None:
-    with running_service(database_url, requests_per_second=0.001) as service:
-        admin = service.token_of[Role.ADMIN]
-        service.client.get("/v1/streams")
-        assert unread_answer(service, "/v1/streams", admin)[0] == 429
+def test_a_body_is_not_read_of_whom_asks_too_often(service: ServiceUnderTest) -> None:
+    service.begin_anew(requests_per_second=0.001)
+    admin = service.token_of[Role.ADMIN]
+    service.client.get("/v1/streams")
+    assert unread_answer(service, "/v1/streams", admin)[0] == 429
 
 
 def test_an_open_route_takes_short_bodies_only(service: ServiceUnderTest) -> None:
@@ -89,26 +89,26 @@ def test_an_open_route_takes_short_bodies_only(service: ServiceUnderTest) -> Non
 
 
 def test_whoever_guesses_tokens_costs_the_store_nothing_in_the_end(
-    database_url: str, monkeypatch: pytest.MonkeyPatch
+    service: ServiceUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with running_service(database_url, requests_per_second=5) as service:
-        viewer = service.as_role(Role.VIEWER)
-        assert service.client.get("/v1/streams", headers=viewer).status_code == 200
-        looked_up: list[str] = []
-        look_up = authentication._principal
+    service.begin_anew(requests_per_second=5)
+    viewer = service.as_role(Role.VIEWER)
+    assert service.client.get("/v1/streams", headers=viewer).status_code == 200
+    looked_up: list[str] = []
+    look_up = authentication._principal
 
-        def counted(runtime: Any, sha256: str) -> Any:
-            looked_up.append(sha256)
-            return look_up(runtime, sha256)
+    def counted(runtime: Any, sha256: str) -> Any:
+        looked_up.append(sha256)
+        return look_up(runtime, sha256)
 
-        monkeypatch.setattr(authentication, "_principal", counted)
-        monkeypatch.setattr(service.app.state.runtime.rate_limits, "_rate", 1e-9)
-        guess = {"Authorization": "Bearer percept_guess"}
-        answers = [service.client.get("/v1/streams", headers=guess) for _ in range(10)]
-        assert [answer.status_code for answer in answers] == [401] * 2 + [429] * 8
-        assert len(looked_up) == 2
-        # Whose token was valid before is not taken for a guesser at the same address.
-        assert service.client.get("/v1/streams", headers=viewer).status_code == 200
+    monkeypatch.setattr(authentication, "_principal", counted)
+    monkeypatch.setattr(service.app.state.runtime.rate_limits, "_rate", 1e-9)
+    guess = {"Authorization": "Bearer percept_guess"}
+    answers = [service.client.get("/v1/streams", headers=guess) for _ in range(10)]
+    assert [answer.status_code for answer in answers] == [401] * 2 + [429] * 8
+    assert len(looked_up) == 2
+    # Whose token was valid before is not taken for a guesser at the same address.
+    assert service.client.get("/v1/streams", headers=viewer).status_code == 200
 
 
 HOSTILE = {

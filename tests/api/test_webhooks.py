@@ -78,12 +78,11 @@ def receiver() -> Iterator[Receiver]:
 
 
 @pytest.fixture
-def hooked(database_url: str) -> Iterator[ServiceUnderTest]:
+def hooked(service: ServiceUnderTest) -> ServiceUnderTest:
     """A service that may send to this machine; its rounds come when a test wants them."""
-    settings: dict[str, Any] = {"webhook_private_addresses": True, "webhook_seconds": 3_600}
-    with running_service(database_url, **settings) as service:
-        assert service.client.post("/v1/streams", json=STREAM_DOCUMENT).status_code == 201
-        yield service
+    service.begin_anew(webhook_private_addresses=True)
+    assert service.client.post("/v1/streams", json=STREAM_DOCUMENT).status_code == 201
+    return service
 
 
 STREAM_DOCUMENT = {

@@ -31,13 +31,22 @@ def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture
-def dashboard(migrated_file: Path, tmp_path: Path) -> Iterator[ServedDashboard]:
-    """A service with the stream `logins`, listening on a port of its own."""
-    copied = tmp_path / "percept.db"
+@pytest.fixture(scope="module")
+def module_dashboard(
+    migrated_file: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ServedDashboard]:
+    """One service for all tests of a module."""
+    copied = tmp_path_factory.mktemp("served") / "percept.db"
     shutil.copy(migrated_file, copied)
     with served_dashboard(f"sqlite:///{copied}") as served:
         yield served
+
+
+@pytest.fixture
+def dashboard(module_dashboard: ServedDashboard) -> ServedDashboard:
+    """A service with the stream `logins`, listening on a port of its own."""
+    module_dashboard.begin_anew()
+    return module_dashboard
 
 
 @pytest.fixture(scope="module")

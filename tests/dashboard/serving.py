@@ -8,17 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx2
+from fastapi import FastAPI
 
 from api.access.authentication import Role
 from api.runtime import system_clock_ms
 from api.server.listening import Server
 from api.settings import Settings
 from api.store.database import Database
-from api.tokens import service as tokens
-from api.tokens.schemas import TokenDocument
-from api.transactions import Writing
 from tests.api.documents import ANY_STATE, STREAM
-from tests.api.running import made_app
+from tests.api.running import forget, made_app, new_tokens
 from tests.patience import PATIENCE_SECONDS
 
 
@@ -37,10 +35,29 @@ class ServedDashboard:
     """A service that listens, one token per role, and a client that is an admin."""
 
     url: str
+    app: FastAPI
     clock: ShiftedClock
     client: httpx2.Client
-    database: Database
     token_of: dict[Role, str] = field(default_factory=dict)
+
+    @property
+    def database(self) -> Database:
+        """Its store."""
+        database: Database = self.app.state.runtime.database
+        return database
+
+    def begin_anew(self) -> None:
+        """Forget what tests have left."""
+        self.clock.shift_ms = 0
+        forget(self.app, self.app.state.runtime.settings, self.clock)
+        self.begin()
+
+    def begin(self) -> None:
+        """Make a token for each role, and the stream `logins`."""
+        self.token_of = new_tokens(self.database, self.clock(), suffix=" token")
+        self.client.cookies.clear()
+        self.client.headers["Authorization"] = f"Bearer {self.token_of[Role.ADMIN]}"
+        self.post("/v1/streams", STREAM)
 
     def get(self, path: str, **query: Any) -> Any:
         """Return what a path answers."""
@@ -73,8 +90,6 @@ def served_dashboard(database_url: str, **settings: Any) -> Iterator[ServedDashb
     chosen: dict[str, Any] = {"requests_per_second": 1e6, **patient, **settings}
     wanted = Settings(database_url=database_url, port=0, **chosen)
     app = made_app(wanted, clock)
-    database: Database = app.state.runtime.database
-    token_of = _tokens(database, clock())
     server = Server(app, wanted, app.state.runtime.bell.close)
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -82,20 +97,10 @@ def served_dashboard(database_url: str, **settings: Any) -> Iterator[ServedDashb
         while not server.started:
             time.sleep(0.01)
         url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-        authorization = {"Authorization": f"Bearer {token_of[Role.ADMIN]}"}
-        with httpx2.Client(base_url=url, headers=authorization, timeout=PATIENCE_SECONDS) as client:
-            served = ServedDashboard(url, clock, client, database, token_of)
-            served.post("/v1/streams", STREAM)
+        with httpx2.Client(base_url=url, timeout=PATIENCE_SECONDS) as client:
+            served = ServedDashboard(url, app, clock, client)
+            served.begin()
             yield served
     finally:
         server.should_exit = True
         thread.join()
-
-
-def _tokens(database: Database, now_ms: int) -> dict[Role, str]:
-    with database.writing() as session:
-        writing = Writing(session, "test", now_ms)
-        return {
-            role: tokens.create(writing, TokenDocument(name=f"{role} token", role=role)).token
-            for role in Role
-        }

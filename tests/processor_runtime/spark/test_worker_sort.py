@@ -7,11 +7,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from processor_runtime.spark.row_order import SortColumn, SortMemoryError, WorkerSort
-from tests.example_count import example_count
 
 ARRIVAL = SortColumn("arrival")
 VALUES: dict[str, tuple[pl.DataType, list[Any]]] = {
@@ -67,7 +66,6 @@ def expected(rows: pl.DataFrame, order: list[SortColumn]) -> list[int]:
     return [row["arrival"] for row in found]
 
 
-@settings(max_examples=example_count(100))
 @given(frames(), columns())
 def test_any_rows_are_in_order(given_frames: list[pl.DataFrame], order: list[SortColumn]) -> None:
     rows = pl.concat(given_frames)
