@@ -62,6 +62,7 @@ test-faults: prepare ## Faults: kills, a cluster, databases, disks, clients, rul
 
 nightly: prepare ## All tests, hours: properties on many new examples, the service on PostgreSQL, all faults
 	$(PYTEST) -m "not faults and not pages" --hypothesis-profile nightly $(ARGS)
+	PERCEPT_TEST_STORE=postgresql $(PYTEST) -m "not faults and not pages" tests/api $(ARGS)
 	$(PYTEST) -m pages tests/dashboard $(ARGS)
 	$(ALONE) -m faults $(FAULTS) $(ARGS)
 

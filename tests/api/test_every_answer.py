@@ -24,7 +24,7 @@ def lasting_service(
     ("phase", "examples"),
     [
         (AT_FIRST, FEW_EXAMPLES),
-        *(pytest.param(phase, 5, marks=pytest.mark.long) for phase in PHASES if phase != AT_FIRST),
+        *(pytest.param(phase, 5, marks=pytest.mark.nightly) for phase in PHASES if phase != AT_FIRST),
     ],
 )
 def test_every_answer_is_documented(
@@ -37,7 +37,7 @@ def test_every_answer_is_documented(
     assert not run.failures, "\n\n".join(run.failures)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("phase", "examples"),
     [("fuzzing", 20), ("stateful", 50)],

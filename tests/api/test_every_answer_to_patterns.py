@@ -7,7 +7,7 @@ import pytest
 from tests.api.schema_run import lasting_service_on, operations, run_phase
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "operation_id",
     # What is created, tried or checked is read as what replaces another one.

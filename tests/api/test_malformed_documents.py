@@ -173,7 +173,7 @@ def test_the_good_documents_are_good(lasting_service: ServiceUnderTest) -> None:
 
 @pytest.mark.parametrize(
     "seed",
-    [pytest.param(seed, marks=[pytest.mark.long] if seed > 3 else []) for seed in range(SEEDS)],
+    [pytest.param(seed, marks=[pytest.mark.nightly] if seed > 3 else []) for seed in range(SEEDS)],
 )
 def test_a_mutant_is_taken_or_refused_with_its_place(
     lasting_service: ServiceUnderTest, seed: int

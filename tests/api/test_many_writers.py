@@ -74,8 +74,8 @@ async def all_at_once(
     ("writers", "writes"),
     [
         (64, 1),
-        pytest.param(64, 3, marks=pytest.mark.long),
-        pytest.param(256, 1, marks=pytest.mark.long),
+        pytest.param(64, 3, marks=pytest.mark.nightly),
+        pytest.param(256, 1, marks=pytest.mark.nightly),
     ],
 )
 def test_many_writers_at_once_are_answered_and_epochs_have_no_gaps(

@@ -71,7 +71,7 @@ def coloured_page(
 @pytest.mark.parametrize(
     ("coloured_page", "size"),
     [
-        pytest.param(scheme, size, marks=[] if (scheme, size) == AT_FIRST else [pytest.mark.long])
+        pytest.param(scheme, size, marks=[] if (scheme, size) == AT_FIRST else [pytest.mark.nightly])
         for scheme in ("light", "dark")
         for size in SIZES
     ],
@@ -135,7 +135,7 @@ def test_an_id_stays_on_one_line(admin_page: Page, path: str) -> None:
 
 @pytest.mark.parametrize(
     "coloured_page",
-    [pytest.param("dark"), pytest.param("light", marks=pytest.mark.long)],
+    [pytest.param("dark"), pytest.param("light", marks=pytest.mark.nightly)],
     indirect=True,
 )
 @pytest.mark.usefixtures("paths")

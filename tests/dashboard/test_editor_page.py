@@ -271,7 +271,7 @@ def test_markup_in_a_draft_is_shown_as_text(editor: Page) -> None:
     assert editor.locator("img[src=x]").count() == 0
 
 
-@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.nightly)])
 def test_findings_mistakes_and_the_last_question_are_accessible(
     editor: Page, scheme: Literal["light", "dark"]
 ) -> None:

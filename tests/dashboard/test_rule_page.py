@@ -280,7 +280,7 @@ def test_a_pattern_that_is_too_wide_is_drawn_from_top_to_bottom(
     assert admin_page.evaluate(width) == 390
 
 
-@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.nightly)])
 def test_versions_errors_and_questions_are_accessible(
     admin_page: Page,
     dashboard: ServedDashboard,
