@@ -99,7 +99,7 @@ def _run(job_file: JobFile, log: Path, console: Console, telemetry: "JobTelemetr
         secrets_of,
         without,
     )
-    from processor_runtime.spark.java_log import told_by_java  # noqa: PLC0415
+    from processor_runtime.spark.java_output import told_by_java  # noqa: PLC0415
     from processor_runtime.spark.job import StreamingJob  # noqa: PLC0415
     from processor_runtime.spark.session import (  # noqa: PLC0415
         end_session,
@@ -160,11 +160,11 @@ def start_spark(job_file: JobFile, log: Path, console: Console) -> "SparkSession
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
     from processor_runtime.spark.failure_text import ending_text, secrets_of  # noqa: PLC0415
-    from processor_runtime.spark.jvm_output import jvm_output_to  # noqa: PLC0415
+    from processor_runtime.spark.java_output import java_output_to  # noqa: PLC0415
     from processor_runtime.spark.session import job_session  # noqa: PLC0415
 
     try:
-        with jvm_output_to(log):
+        with java_output_to(log):
             return job_session(f"percept {job_file.name}", job_file.spark_settings)
     except PySparkException as error:
         secrets = secrets_of(job_file.model_dump(mode="json"), os.environ)

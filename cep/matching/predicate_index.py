@@ -8,22 +8,26 @@ join for all constants; the remaining ones are evaluated one by one. A test at w
 is found and left out, so that the others are exact.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial, reduce
 from operator import or_
 
 import polars as pl
 
 from cep.expression import (
+    BOOLEAN,
     EvaluationError,
+    Field,
     Node,
     Schema,
     compile_columnar,
     evaluating,
     first_failure,
 )
+from cep.expression.rewrite import rebuilt
+from cep.expression.tree import InList, lists_in
 from cep.matching.equality_lookups import HITS, EqualityLookups
-from cep.matching.list_tests import ListTests
 from cep.matching.row_kinds import (
     WORDS,
     Concerned,
@@ -47,7 +51,7 @@ class PredicateIndex:
     def __init__(self, tests: Sequence[Node], schema: Schema) -> None:
         self.tests = tuple(tests)
         self._schema = schema
-        self._lists = ListTests.of(tests)
+        self._lists = _ListTests.of(tests)
         tests, schema = self._lists.replaced(tests), self._lists.widened(schema)
         self._in_words = len(tests) <= _TESTS_IN_ONE_WORD
         self._lookups = EqualityLookups()
@@ -147,3 +151,35 @@ class PredicateIndex:
             .drop_nulls("row")
             .select("row", pl.col("test").cast(pl.UInt32))
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _ListTests:
+    """The tests whether something is in a list, each made once for all tests that hold it."""
+
+    columns: Mapping[InList, str]
+
+    @classmethod
+    def of(cls, tests: Sequence[Node]) -> "_ListTests":
+        """Return those that are within some tests."""
+        found = dict.fromkeys(each for test in tests for each in lists_in(test))
+        return cls({each: f"_in_list_{number}" for number, each in enumerate(found)})
+
+    def replaced(self, tests: Sequence[Node]) -> Sequence[Node]:
+        """Return the tests with columns in the place of these."""
+        return [self._replaced(test) for test in tests] if self.columns else tests
+
+    def _replaced(self, node: Node) -> Node:
+        if isinstance(node, InList):
+            return Field((self.columns[node],), node.span)
+        return rebuilt(node, self._replaced)
+
+    def widened(self, schema: Schema) -> Schema:
+        """Return the schema of a frame that has been tested."""
+        more = tuple((name, BOOLEAN) for name in self.columns.values())
+        return Schema((*schema.columns, *more), schema.lists)
+
+    def tested(self, frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+        """Return a frame with the outcomes as further columns."""
+        outcomes = (compile_columnar(n, schema).alias(name) for n, name in self.columns.items())
+        return frame.with_columns(*outcomes) if self.columns else frame

@@ -3,6 +3,8 @@
     BoundClause ──RowProgram──► states · conditions · memory · how far it looks around
 
 Immutable but for its caches: all partitions of a search share it.
+
+Source: ISO/IEC 19075-5, 4.14, for how many rows a match has at least.
 """
 
 from collections.abc import Sequence
@@ -10,9 +12,17 @@ from typing import Any
 
 from cep.expression import FieldReader, Node
 from cep.row_pattern.bound import BoundClause, ValueAt, references_of
-from cep.row_pattern.clause import RowsPerMatch
+from cep.row_pattern.clause import (
+    Alternation,
+    Concatenation,
+    Exclusion,
+    Permutation,
+    Repetition,
+    RowPattern,
+    RowsPerMatch,
+    Variable,
+)
 from cep.row_search.automaton.instructions import AtStart, compile_pattern
-from cep.row_search.automaton.length import fewest_rows
 from cep.row_search.automaton.states import State, States
 from cep.row_search.conditions import compile_condition
 from cep.row_search.memory import Memory, MemoryLayout
@@ -42,7 +52,7 @@ class RowProgram:
         self.within_ms = clause.within_ms
         instructions = compile_pattern(clause.clause.text, clause.pattern, clause.variables)
         self.states = States(instructions)
-        self.fewest_rows = fewest_rows(clause.pattern)
+        self.fewest_rows = _fewest_rows(clause.pattern)
         self.layout = MemoryLayout(clause.conditions, clause.variables, field_reader)
         self.conditions = [
             compile_condition(condition, clause.variables, self.layout, field_reader)
@@ -126,3 +136,20 @@ class RowProgram:
             is_all = len(read) == len(self.layout.items)
             self._live[variables] = None if is_all else tuple(sorted(read))
         return self._live[variables]
+
+
+def _fewest_rows(pattern: RowPattern) -> int:
+    """Return how many rows the shortest match of a pattern has; anchors are passed over."""
+    match pattern:
+        case Variable():
+            return 1
+        case Concatenation(parts=parts) | Permutation(parts=parts):
+            return sum(map(_fewest_rows, parts))
+        case Alternation(alternatives=alternatives):
+            return min(map(_fewest_rows, alternatives))
+        case Exclusion(inner=inner):
+            return _fewest_rows(inner)
+        case Repetition(inner=inner, minimum=minimum):
+            return minimum * _fewest_rows(inner)
+        case _:
+            return 0

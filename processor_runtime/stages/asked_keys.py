@@ -3,12 +3,17 @@
     AskedKey ──questions──► KeyQuestion, to its shard ──answer──► KeyAnswer, in its status
 
 A question changes nothing of what is matched: its key is restored as if it had an event, and kept
-as it was.
+as it was. A key is asked for as people and matches have it (`["eve", "2026-03-01"]`), and read back
+as the values of its columns; the other way round is `rows.json_text`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+import base64
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
+
+import polars as pl
+from pydantic import TypeAdapter, ValidationError
 
 from cep.matching.open_matches import OpenMatch, OpenMatches
 from contract.asked_keys import (
@@ -21,7 +26,6 @@ from contract.asked_keys import (
 )
 from contract.report_values import event_time_or_none
 from processor_runtime.rows.key_hashing import key_bytes, key_hash, shard_of
-from processor_runtime.rows.written_keys import NoKey, key_as_written
 from processor_runtime.rules.compiled_group import CompiledGroup
 from processor_runtime.rules.rule_set import RuleSet
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
@@ -55,8 +59,8 @@ def questions(
         ]
         for group in groups:
             try:
-                key = key_bytes(key_as_written(each.key, group.key_types))
-            except NoKey as problem:
+                key = key_bytes(_key_as_written(each.key, group.key_types))
+            except _NoKey as problem:
                 yield 0, KeyQuestion(each.id, each.processor_id, problem=f"{problem}")
                 continue
             shard = shard_of(key_hash(group.id, key), shards)
@@ -143,3 +147,46 @@ def _told(version: int, partial: OpenMatch) -> OpenPartialMatch:
         awaited=list(partial.awaited[:STEPS_TOLD]),
         forbidden=list(partial.forbidden[:STEPS_TOLD]),
     )
+
+
+class _NoKey(ValueError):
+    """These values cannot be a key of the rule; says why."""
+
+
+def _key_as_written(values: Sequence[Any], types: Sequence[pl.DataType]) -> tuple[Any, ...]:
+    """Return a key as the matcher has it.
+
+    Args:
+        values: as JSON has them; a number, a truth value or a time may also be a text.
+        types: those of the columns of the key.
+
+    Raises:
+        _NoKey: there are more or fewer than columns, or one is not of its type.
+    """
+    if len(values) != len(types):
+        wanted = f"{len(types)} values" if len(types) != 1 else "one value"
+        given = f"{len(values)} are given" if len(values) != 1 else "one is given"
+        raise _NoKey(f"the key of the rule has {wanted}, and {given}")
+    return tuple(
+        _key_value(value, of, place)
+        for place, (value, of) in enumerate(zip(values, types, strict=True))
+    )
+
+
+def _key_value(value: Any, data_type: pl.DataType, place: int) -> Any:
+    if value is None:
+        return None
+    read: Any
+    try:
+        if data_type == pl.Binary:
+            read = base64.urlsafe_b64decode(value)
+        else:
+            read = TypeAdapter(data_type.to_python()).validate_python(value)
+        # As a column has it: so many bits of a number, so many digits of a decimal.
+        column = pl.Series([read], dtype=data_type, strict=True)
+    except (ValidationError, ValueError, TypeError, pl.exceptions.PolarsError):
+        shown = str(value)[:100]
+        raise _NoKey(f"value {place + 1} of the key, {shown!r}, is no {data_type}") from None
+    if data_type.is_float():
+        column = column.fill_nan(None).replace(0.0, 0.0)
+    return column.to_list()[0]

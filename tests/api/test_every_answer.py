@@ -24,7 +24,11 @@ def lasting_service(
     ("phase", "examples"),
     [
         (AT_FIRST, FEW_EXAMPLES),
-        *(pytest.param(phase, 5, marks=pytest.mark.nightly) for phase in PHASES if phase != AT_FIRST),
+        *(
+            pytest.param(phase, 5, marks=pytest.mark.nightly)
+            for phase in PHASES
+            if phase != AT_FIRST
+        ),
     ],
 )
 def test_every_answer_is_documented(

@@ -71,7 +71,9 @@ def coloured_page(
 @pytest.mark.parametrize(
     ("coloured_page", "size"),
     [
-        pytest.param(scheme, size, marks=[] if (scheme, size) == AT_FIRST else [pytest.mark.nightly])
+        pytest.param(
+            scheme, size, marks=[] if (scheme, size) == AT_FIRST else [pytest.mark.nightly]
+        )
         for scheme in ("light", "dark")
         for size in SIZES
     ],

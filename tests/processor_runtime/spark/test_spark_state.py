@@ -25,8 +25,7 @@ from pyspark.sql.streaming.stateful_processor import (
 from pyspark.sql.streaming.stateful_processor_api_client import StatefulProcessorApiClient
 from pyspark.sql.types import BinaryType, StringType, StructType
 
-from processor_runtime.spark.plan.spark_state import SparkState
-from processor_runtime.spark.plan.state_requests import StateRequests
+from processor_runtime.spark.plan.spark_state import SparkState, StateRequests
 
 KEY = StructType().add("name", StringType())
 VALUE = StructType().add("value", BinaryType())

@@ -1,12 +1,17 @@
-"""What Spark's Java process has said of a failure that it did not pass on.
+"""What Spark's Java process prints: kept in a file, and what it says there of a failure.
 
-log of the JVM ──last thread that died──► root cause in one line
+    percept run ──starts──► Java process ──prints──► file ──last thread that died──► root cause
 
-State is kept by a thread of the JVM that a worker talks to. Where it dies, as when the disk is
-full, the worker sees the end of a connection, and that is all that Spark passes on to the driver.
+So the job's own lines stay readable. State is kept by a thread of the Java process that a worker
+talks to. Where it dies, as when the disk is full, the worker sees the end of a connection, and that
+is all that Spark passes on to the driver.
 """
 
+import os
 import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +21,27 @@ _READ_BYTES: Final = 1_000_000
 _BROKEN_OFF: Final = re.compile(r"^EOFError \(serializers\.py, line \d+\)")
 _DIED: Final = re.compile(r'^Exception in thread "[^"]*" (.+)$')
 _CAUSE: Final = re.compile(r"^Caused by: (.+)$")
+
+
+@contextmanager
+def java_output_to(path: Path) -> Iterator[None]:
+    """Append the output of processes that are started inside the block to a file.
+
+    They write to it until they end; this process prints as before after the block.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = [os.dup(1), os.dup(2)]
+    try:
+        with path.open("ab") as target:
+            os.dup2(target.fileno(), 1)
+            os.dup2(target.fileno(), 2)
+        yield
+    finally:
+        for number, original in zip((1, 2), kept, strict=True):
+            os.dup2(original, number)
+            os.close(original)
 
 
 def told_by_java(reason: str, log: Path, *, since: int) -> str:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from processor_runtime.spark.java_log import told_by_java
+from processor_runtime.spark.java_output import told_by_java
 
 BROKEN = "EOFError (serializers.py, line 604)"
 DEATH = """\
