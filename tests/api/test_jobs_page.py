@@ -19,7 +19,7 @@ def test_every_request_is_answered_as_shown(
 ) -> None:
     publish()
     exchanges = EXCHANGE.findall(PAGE.read_text(encoding="utf-8"))
-    assert len(exchanges) == 8
+    assert len(exchanges) == 6
     job_id = ""
     for method, path, body, shown in exchanges:
         role = Role.VIEWER if method == "GET" else Role.JOB

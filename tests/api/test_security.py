@@ -41,8 +41,10 @@ def test_the_documented_list_is_what_the_routes_say() -> None:
     for line in listed.splitlines():
         if not line.startswith(" "):
             role = line
+        elif line.strip().isupper():
+            method = line.strip()
         else:
-            documented.add((*line.split(), role))
+            documented.add((method, line.strip(), role))
     said = {
         (method, route.path, f"{check.least}{', job' if check.jobs else ''}")
         for route in ROUTES

@@ -18,8 +18,9 @@ ALERTS: list[dict[str, Any]] = [
 ]
 BOARD: dict[str, Any] = json.loads((FOLDER / "grafana-dashboard.json").read_text("utf-8"))
 METRICS = {
-    row["metric"].strip("`"): {label.strip(" `") for label in row["labels"].split(",")} - {""}
-    for row in rows("docs/operations.md", "metric", "labels", "meaning")
+    name: set(labels.rstrip("}").split(",")) - {""}
+    for row in rows("docs/operations.md", "metric", "meaning")
+    for name, _, labels in [row["metric"].strip("`").partition("{")]
 }
 # What Prometheus makes of a histogram.
 for suffix, more in (("_bucket", {"le"}), ("_count", set()), ("_sum", set())):

@@ -45,7 +45,7 @@ def shown(language: str, heading: str) -> str:
 def test_the_outputs_of_the_example_are_outputs() -> None:
     example = next(each for each in fences(PAGE) if each.language == "yaml")
     found = [output(**keys) for keys in yaml.safe_load(example.text)["outputs"]]
-    assert [each.type for each in found] == ["jdbc", "parquet"]
+    assert [each.type for each in found] == ["parquet"]
 
 
 GROUPS = "One alert for many keys"
