@@ -179,23 +179,24 @@ def new_tokens(database: Database, now_ms: int, suffix: str = "") -> dict[Role, 
 def running_service(
     url: str, *, raise_failures: bool = True, **settings: Any
 ) -> Iterator[ServiceUnderTest]:
-    """Yield a service on a store; its rate limit is out of the way unless set.
+    """Yield a service on a store; its rate limit and webhooks are out of the way unless set.
 
     With `raise_failures` a test sees the exception behind an answer of 500, not the answer.
     """
     clock = SettableClock()
-    settings = {
+    chosen: dict[str, Any] = {
         "database_url": url,
         "requests_per_second": 1e6,
         "max_wait_seconds": FAR_LONGER_SECONDS,
         "webhook_seconds": 3_600,
-    } | settings
-    app = made_app(Settings(**settings), clock)
+        **settings,
+    }
+    app = made_app(Settings(**chosen), clock)
     database: Database = app.state.runtime.database
     if not database.is_postgresql:
         event.listen(database.engine, "connect", _wait_for_no_disk)
     with TestClient(app, raise_server_exceptions=raise_failures) as client:
-        service = ServiceUnderTest(app, client, database, url, clock, settings)
+        service = ServiceUnderTest(app, client, database, url, clock, chosen)
         service.begin()
         yield service
 
