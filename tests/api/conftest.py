@@ -54,14 +54,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("store_kind", kinds, indirect=True, scope="module")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what has run on SQLite, where the store is another one."""
-    if STORE != "sqlite":
-        items[:] = [
-            item
-            for item in items
-            if item.path.parent != HERE or "store_kind" in getattr(item, "fixturenames", ())
-        ]
+    if STORE == "sqlite":
+        return
+    left_out = [
+        item
+        for item in items
+        if item.path.parent == HERE and "store_kind" not in getattr(item, "fixturenames", ())
+    ]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture(scope="session", autouse=True)
