@@ -116,8 +116,7 @@ class VersionSummary(BaseModel):
     effective_until: Instant | None
     is_published: bool = Field(description="Whether it is published now.")
     was_only_tried: bool = Field(
-        description="Whether it has been a shadow or a canary, and never published: no version to "
-        "roll back to."
+        description="Whether jobs have run it as a shadow or a canary, and never for all keys."
     )
     restored_version: int | None = Field(description="The version it was rolled back to.")
     created_at: Instant

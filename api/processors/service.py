@@ -154,16 +154,9 @@ def roll_back(writing: Writing, processor: Processor, version: int) -> Published
     """Publish the content of an old version as a new one, at once; a deleted processor comes back.
 
     Raises:
-        Refusal: no such version (404); it has only been tried, or a list that it names is not there
-            (409).
+        Refusal: no such version (404), or a list that it names is not there (409).
     """
     old = existing_version(writing, processor, version)
-    if version in repository.only_tried(writing.session, processor.id):
-        raise Refusal(
-            HTTPStatus.CONFLICT,
-            f"Version {version} has only been a shadow or a canary: nothing ran it for all keys "
-            "before. Promote it while it is tried, or publish its document.",
-        )
     uses = repository.uses_of(writing.session, processor.id, version)
     lists = [(use.name, use.data_type) for use in uses]
     _require_lists(writing, processor, lists, "Create it again, or publish another document.")
