@@ -57,7 +57,6 @@ from api.triage import endpoints as triage_endpoints
 from api.triage.metrics import RECENT_MATCHES
 from api.trials.turns import Trials
 from api.unavailability import add_unavailability_handlers
-from api.web.answer_examples import ANSWER_EXAMPLES
 from api.web.bodies import BodyBudget
 from api.web.connection_limit import ConnectionLimit
 from api.web.known_tokens import KnownTokens
@@ -157,7 +156,7 @@ def create_app(
     app.add_middleware(RequestObserver)
     if sending is not None:
         _send(app, sending)
-    describe(app, ANSWER_EXAMPLES, [ProcessorDocument])
+    describe(app, [ProcessorDocument])
     return app
 
 

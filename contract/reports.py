@@ -9,7 +9,7 @@ fail because of its content. docs/jobs.md explains how often to send what.
 
 from typing import Any, Final, Literal
 
-from pydantic import ConfigDict, Field, JsonValue, field_validator
+from pydantic import Field, JsonValue, field_validator
 from pydantic_core import to_json
 
 from cep.definition.document import ProcessorId
@@ -47,17 +47,6 @@ MatchKind = Literal["match", "timeout", "shadow", "suppressed", "grouped"]
 
 class JobRegistration(Report):
     """One start of a job; the instance before it, if it still runs somewhere, is superseded."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "instance_id": "6f1c1f0e-5a0b-4a30-9d0f-0d3d3f5f2b11",
-                    "properties": {"percept": "0.1.0", "spark": "4.3.0", "host": "driver-1"},
-                }
-            ]
-        }
-    )
 
     instance_id: InstanceId
     properties: dict[ShortText, ShortText] = Field(
@@ -237,53 +226,6 @@ class Heartbeat(Report):
     chooses what to send.
     """
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "instance_id": "6f1c1f0e-5a0b-4a30-9d0f-0d3d3f5f2b11",
-                    "sequence": 17,
-                    "epoch": 3,
-                    "batch_id": 120,
-                    "watermark_ms": 1800000000000,
-                    "newest_event_ms": 1800000005000,
-                    "time_mode": "events",
-                    "events_per_second": 48211.5,
-                    "batch_duration_ms": 1830,
-                    "backlog_events": 0,
-                    "counters": {"events": 9812200, "matches": 41, "late": 3},
-                    "versions": [
-                        {
-                            "processor_id": "failed-logins",
-                            "version": 2,
-                            "state": "active",
-                            "active_from_ms": 1799999000001,
-                            "counters": {"events": 51200, "matches": 41},
-                            "partial_matches": 312,
-                            "last_match_ms": 1799999990000,
-                            "steps": [
-                                {
-                                    "name": "fail",
-                                    "reached": 410,
-                                    "events": 1230,
-                                    "timed_out": 57,
-                                    "last_event_ms": 1799999998000,
-                                },
-                                {
-                                    "name": "login",
-                                    "reached": 41,
-                                    "events": 41,
-                                    "last_event_ms": 1799999990000,
-                                },
-                            ],
-                        }
-                    ],
-                    "held_versions": 1,
-                }
-            ]
-        }
-    )
-
     instance_id: InstanceId
     sequence: int = Field(
         strict=True,
@@ -351,17 +293,6 @@ class HeartbeatAnswer(Report):
 
 class JobStop(Report):
     """A job announces that it stops, so that missing heartbeats raise no alarm."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "instance_id": "6f1c1f0e-5a0b-4a30-9d0f-0d3d3f5f2b11",
-                    "reason": "stopped by its operator",
-                }
-            ]
-        }
-    )
 
     instance_id: InstanceId
     reason: ErrorText = ""
@@ -452,43 +383,6 @@ def _checked_size(value: Any, limit: int) -> Any:
 
 class MatchReport(Report):
     """Matches that a job has found, and what matches stand for, of this report or of others."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "job": "fraud-job",
-                    "matches": [
-                        {
-                            "match_id": "7d1f3b6e9a5c4d20",
-                            "processor_id": "failed-logins",
-                            "version": 2,
-                            "epoch": 3,
-                            "key": ["eve"],
-                            "start_ms": 1799999900000,
-                            "end_ms": 1799999990000,
-                            "output": {"user": "eve", "failures": 3},
-                            "events": {"login": [{"user": "eve", "action": "login"}]},
-                            "group_id": "5a0c11f29be7d3485a0c11f29be7d348",
-                        }
-                    ],
-                    "groups": [
-                        {
-                            "match_id": "7d1f3b6e9a5c4d20",
-                            "group_id": "5a0c11f29be7d3485a0c11f29be7d348",
-                            "processor_id": "failed-logins",
-                            "version": 2,
-                            "matches": 37,
-                            "keys": 31,
-                            "group": {"country": "XX"},
-                            "from_ms": 1799996400000,
-                            "until_ms": 1800000000000,
-                        }
-                    ],
-                }
-            ]
-        }
-    )
 
     job: JobName
     matches: list[ReportedMatch] = Field(max_length=MATCHES_PER_POST)

@@ -17,19 +17,7 @@ Version = Annotated[int, Field(ge=1, lt=2**31)]
 class BacktestRequest(BaseModel):
     """What to run over the events of the past: a version of a rule, or a document that is none."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {
-                    "processor_id": "failed-logins",
-                    "against": "published",
-                    "since": "2026-11-01T00:00:00Z",
-                    "until": "2026-12-01T00:00:00Z",
-                }
-            ]
-        },
-    )
+    model_config = ConfigDict(extra="forbid")
 
     processor_id: ProcessorId | None = Field(
         default=None, description="The rule; left out where `document` is given."

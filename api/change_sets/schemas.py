@@ -55,21 +55,6 @@ Base = Annotated[
     ),
 ]
 
-_EXAMPLE: Final[dict[str, Any]] = {
-    "changes": [
-        {
-            "action": "create",
-            "document": {
-                "id": "many-logins",
-                "stream": "logins",
-                "key_by": ["user"],
-                "pattern": {"steps": [{"name": "login", "where": "action = 'login'", "times": 9}]},
-            },
-        },
-        {"action": "pause", "id": "failed-logins", "based_on": 3},
-    ]
-}
-
 
 class RuleChange(BaseModel):
     """One change of one rule, as a request of its own would make it.
@@ -120,7 +105,7 @@ class RuleChange(BaseModel):
 class ChangeSet(BaseModel):
     """Changes of the rules of a stream, in the order in which they are made."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_EXAMPLE]})
+    model_config = ConfigDict(extra="forbid")
 
     changes: Annotated[list[RuleChange], Field(min_length=1, max_length=MOST_CHANGES)]
 

@@ -22,18 +22,7 @@ from cep.trials.words import span_lines
 class ExplanationRequest(BaseModel):
     """What to tell of: a key of a rule, and a span of event time."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {
-                    "key": "eve",
-                    "since": "2026-11-02T08:00:00Z",
-                    "until": "2026-11-02T09:00:00Z",
-                }
-            ]
-        },
-    )
+    model_config = ConfigDict(extra="forbid")
 
     key: str = Field(
         default="",

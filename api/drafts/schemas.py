@@ -18,18 +18,7 @@ Text = Annotated[
 class Draft(BaseModel):
     """The text of a processor."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {
-                    "text": "id: any-failure\nstream: logins\n"
-                    "pattern:\n  steps:\n    - {name: fail, where: action = 'fail'}\n",
-                    "format": "yaml",
-                }
-            ]
-        },
-    )
+    model_config = ConfigDict(extra="forbid")
 
     text: Text
     format: TextFormat = "yaml"
@@ -51,10 +40,7 @@ class Trial(Draft):
 class Rewriting(BaseModel):
     """A document to be written as text."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={"examples": [{"document": {"id": "any-failure"}, "format": "yaml"}]},
-    )
+    model_config = ConfigDict(extra="forbid")
 
     document: dict[str, Any]
     format: TextFormat = "yaml"
@@ -74,14 +60,7 @@ class Rewritten(BaseModel):
 class RowPattern(BaseModel):
     """A clause of MATCH_RECOGNIZE that is to be drawn."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {"match_recognize": "MATCH_RECOGNIZE (PATTERN (A B+) DEFINE A AS amount > 100)"}
-            ]
-        },
-    )
+    model_config = ConfigDict(extra="forbid")
 
     match_recognize: str = Field(
         max_length=MAXIMUM_CHARACTERS, description="The clause, or a query with one."

@@ -30,12 +30,7 @@ GivenValue = Annotated[str, Field(max_length=LONGEST_VALUE)] | Annotated[int, Fi
 class ListDocument(BaseModel):
     """A list to be created, without values."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [{"name": "vip", "type": "STRING", "description": "Who is called first."}]
-        },
-    )
+    model_config = ConfigDict(extra="forbid")
 
     name: ListName
     data_type: ListType = Field(
@@ -47,9 +42,7 @@ class ListDocument(BaseModel):
 class ListPatch(BaseModel):
     """What a list is for; neither a version nor an epoch is made."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"description": "Who is called first."}]}
-    )
+    model_config = ConfigDict(extra="forbid")
 
     description: Description
 
@@ -57,9 +50,7 @@ class ListPatch(BaseModel):
 class ListChanges(BaseModel):
     """Values to be added to a list and removed from it."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"add": ["eve"], "remove": ["ana"]}]}
-    )
+    model_config = ConfigDict(extra="forbid")
 
     add: Annotated[list[GivenValue], Field(max_length=MOST_CHANGED)] = []
     remove: Annotated[list[GivenValue], Field(max_length=MOST_CHANGED)] = []
@@ -68,7 +59,7 @@ class ListChanges(BaseModel):
 class ListRollback(BaseModel):
     """The version whose values a list shall have again."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"version": 3}]})
+    model_config = ConfigDict(extra="forbid")
 
     version: int = Field(ge=1, lt=2**31, strict=True)
 

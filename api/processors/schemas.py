@@ -135,9 +135,7 @@ class VersionView(VersionSummary):
 class LabelsPatch(BaseModel):
     """Labels to change; others are not changed. No version or epoch is created."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"owner": "fraud", "tags": ["beta"]}]}
-    )
+    model_config = ConfigDict(extra="forbid")
 
     description: Annotated[str, Field(max_length=10_000)] | None = None
     owner: Annotated[str, Field(max_length=200)] | None = None
@@ -147,7 +145,7 @@ class LabelsPatch(BaseModel):
 class Rollback(BaseModel):
     """The version whose content becomes the newest one again, effective at once."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"version": 1}]})
+    model_config = ConfigDict(extra="forbid")
 
     version: int = Field(ge=1, lt=2**31, strict=True)
 

@@ -66,14 +66,7 @@ class ProposedChange(BaseModel):
     changes values of a list that is there may take `effective_from`.
     """
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {"kind": "rollback", "processor_id": "failed-logins", "version": 1},
-            ]
-        },
-    )
+    model_config = ConfigDict(extra="forbid")
 
     kind: Kind = "publish"
     document: ProcessorBody | None = Field(default=None, description="As a PUT takes it.")
@@ -99,9 +92,7 @@ class ProposedChange(BaseModel):
 class Rejection(BaseModel):
     """Why a proposal is not to be published."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"reason": "Too noisy on Mondays."}]}
-    )
+    model_config = ConfigDict(extra="forbid")
 
     reason: Annotated[str, Field(min_length=1, max_length=4_000, pattern=r"^[^\x00]*\S[^\x00]*$")]
 
@@ -109,9 +100,7 @@ class Rejection(BaseModel):
 class CommentDocument(BaseModel):
     """A comment to be added."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"text": "Why five minutes?"}]}
-    )
+    model_config = ConfigDict(extra="forbid")
 
     text: Annotated[str, Field(min_length=1, max_length=4_000, pattern=r"^[^\x00]*\S[^\x00]*$")]
 

@@ -23,9 +23,7 @@ SharePercent = Annotated[
 class ShareChange(BaseModel):
     """Another share of the keys."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"share_percent": 5}]}
-    )
+    model_config = ConfigDict(extra="forbid")
 
     share_percent: SharePercent
 

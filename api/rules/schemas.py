@@ -125,9 +125,7 @@ class RuleLabels(BaseModel):
 class RuleSelection(BaseModel):
     """Some rules of one stream."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"ids": ["failed-logins"]}]}
-    )
+    model_config = ConfigDict(extra="forbid")
 
     ids: Annotated[list[ProcessorId], Field(min_length=1, max_length=MOST_AT_ONCE)]
 

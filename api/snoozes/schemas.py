@@ -22,9 +22,7 @@ SnoozedKey = Annotated[
 class NewSnooze(BaseModel):
     """What is snoozed, and until when: `until` or `for`, one of them."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"for": "1 hour", "key": "eve"}]}
-    )
+    model_config = ConfigDict(extra="forbid")
 
     key: SnoozedKey | None = Field(default=None, description="Left out = all keys.")
     until: GivenInstant | None = Field(

@@ -66,7 +66,7 @@ class StreamDocument(BaseModel):
 class ApprovalsDocument(BaseModel):
     """How many people must approve a change of what runs on a stream."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"required": 2}]})
+    model_config = ConfigDict(extra="forbid")
 
     required: int = Field(
         ge=0,

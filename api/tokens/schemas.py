@@ -25,12 +25,7 @@ StreamNames = Annotated[
 class TokenDocument(BaseModel):
     """A token to be created."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [{"name": "ci", "role": "publisher", "streams": ["payments"]}]
-        },
-    )
+    model_config = ConfigDict(extra="forbid")
 
     name: str = Field(pattern=_NAME, description="Who or what will use it.")
     role: Role

@@ -26,10 +26,7 @@ NoteText = Annotated[
 class TriageChange(BaseModel):
     """What to change; what is left out stays."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={"examples": [{"status": "false_positive", "note": "A test account."}]},
-    )
+    model_config = ConfigDict(extra="forbid")
 
     status: TriageStatus | None = None
     assignee: Assignee | None = None
@@ -56,18 +53,7 @@ class SelectedMatch(BaseModel):
 class BulkChange(TriageChange):
     """What to change of many matches: of those that are listed, or of those that meet a filter."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {
-                    "matches": [{"match_id": "7d1f3b6e9a5c4d20", "revision": 0}],
-                    "status": "acknowledged",
-                    "assignee": "ana",
-                }
-            ]
-        },
-    )
+    model_config = ConfigDict(extra="forbid")
 
     matches: list[SelectedMatch] | None = Field(
         default=None,
@@ -109,9 +95,7 @@ class TriageView(TriageSummary):
 class NoteDocument(BaseModel):
     """A note to be added."""
 
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"text": "The customer was abroad."}]}
-    )
+    model_config = ConfigDict(extra="forbid")
 
     text: NoteText
 

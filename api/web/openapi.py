@@ -4,9 +4,10 @@ An operation is called as its function is; programs that are generated from the 
 names, so functions of routes are not renamed lightly.
 """
 
-import re
+import json
 import warnings
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from fastapi import FastAPI
@@ -17,6 +18,9 @@ from pydantic import BaseModel
 from api.web.openapi_texts import HEADERS, TAGS
 from api.web.problems import Problem, documented
 
+EXAMPLES: Final = Path(__file__).with_name("examples.json")
+"""Requests and answers, recorded by `tests/api/test_recorded_examples.py`."""
+
 _OPEN_PATHS: Final = {"/healthz", "/readyz"}
 _STORELESS_PATHS: Final = {"/healthz"}
 _NOT_NOW: Final = (
@@ -24,7 +28,6 @@ _NOT_NOW: Final = (
 )
 _KEY: Final = "Idempotency-Key"
 _INTERNAL: Final = "A defect of the service. X-Request-ID finds it in its log."
-_PAGE: Final = re.compile(r"Page_(\w+)_")
 _HEADERS_OF: Final[dict[str, tuple[str, ...]]] = {
     "304": ("ETag",),
     "401": ("WWW-Authenticate",),
@@ -40,14 +43,17 @@ def operation_id(route: APIRoute) -> str:
     return route.name
 
 
-def describe(
-    app: FastAPI, examples: Mapping[str, Any], documents: Sequence[type[BaseModel]]
-) -> None:
+def recorded_examples() -> dict[str, Any]:
+    """Return what was asked and answered, by the name of the operation; see `EXAMPLES`."""
+    examples: dict[str, Any] = json.loads(EXAMPLES.read_text(encoding="utf-8"))
+    return examples
+
+
+def describe(app: FastAPI, documents: Sequence[type[BaseModel]]) -> None:
     """Make `app.openapi` document the refusals of the shared parts of the service, and examples.
 
     Args:
         app: the service.
-        examples: an example of each model that is answered, by the model's name.
         documents: models of bodies that the service checks itself, which FastAPI describes anew
             wherever they are taken. The document names them once.
     """
@@ -55,14 +61,14 @@ def describe(
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
             names = {each.model_json_schema()["description"]: each.__name__ for each in documents}
-            app.openapi_schema = _described(app, examples)
+            app.openapi_schema = _described(app)
             _name_bodies(app.openapi_schema, names)
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way
 
 
-def _described(app: FastAPI, examples: Mapping[str, Any]) -> dict[str, Any]:
+def _described(app: FastAPI) -> dict[str, Any]:
     with warnings.catch_warnings():
         # GET and HEAD of one route have one name; HEAD is taken out below.
         warnings.filterwarnings("ignore", "Duplicate Operation ID")
@@ -82,6 +88,7 @@ def _described(app: FastAPI, examples: Mapping[str, Any]) -> dict[str, Any]:
     schemas["Problem"] = problem
     schemas.pop("HTTPValidationError", None)
     schemas.pop("ValidationError", None)
+    examples = recorded_examples()
     for path, operations in schema["paths"].items():
         operations.pop("head", None)  # wherever there is a GET, and like it
         for method, operation in operations.items():
@@ -89,7 +96,8 @@ def _described(app: FastAPI, examples: Mapping[str, Any]) -> dict[str, Any]:
             if method == "get":
                 _add_known_answer(operation)
             _add_headers(operation)
-            _add_examples(operation, examples)
+            if recorded := examples.get(operation["operationId"]):
+                _add_examples(operation, recorded)
     return schema
 
 
@@ -156,22 +164,9 @@ def _header(name: str) -> dict[str, str]:
     return {"$ref": f"#/components/headers/{name}"}
 
 
-def _add_examples(operation: dict[str, Any], examples: Mapping[str, Any]) -> None:
-    for status, answer in operation["responses"].items():
-        content = answer.get("content", {}).get(_JSON)
-        if status.startswith("2") and content is not None:
-            example = _example(content["schema"], examples)
-            if example is not None:
-                content["example"] = example
-
-
-def _example(schema: Mapping[str, Any], examples: Mapping[str, Any]) -> Any:
-    """Return an example of what a schema describes, also a page or list of such; or `None`."""
-    if schema.get("type") == "array":
-        item = _example(schema["items"], examples)
-        return None if item is None else [item]
-    name = schema.get("$ref", "").rpartition("/")[2]
-    if page := _PAGE.fullmatch(name):
-        item = examples.get(page[1])
-        return None if item is None else {"items": [item], "next_cursor": None}
-    return examples.get(name)
+def _add_examples(operation: dict[str, Any], recorded: Mapping[str, Any]) -> None:
+    for media, body in recorded["request"].items():
+        operation["requestBody"]["content"][media]["example"] = body
+    for status, by_media in recorded["answers"].items():
+        for media, body in by_media.items():
+            operation["responses"][status]["content"][media]["example"] = body

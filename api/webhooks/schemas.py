@@ -23,18 +23,7 @@ _Events = Annotated[
 class NewWebhook(BaseModel):
     """A webhook to be created."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {
-                    "name": "on call",
-                    "url": "https://alerts.example.com/percept",
-                    "events": ["rule.quarantined", "job.stale"],
-                }
-            ]
-        },
-    )
+    model_config = ConfigDict(extra="forbid")
 
     name: _Name
     url: _Url
@@ -47,7 +36,7 @@ class NewWebhook(BaseModel):
 class WebhookPatch(BaseModel):
     """What changes of a webhook; what is left out stays."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"enabled": False}]})
+    model_config = ConfigDict(extra="forbid")
 
     name: _Name | None = None
     url: _Url | None = None

@@ -13,6 +13,7 @@ import schemathesis
 from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import Status, events, from_schema
 
+from api.web.openapi import recorded_examples
 from tests.api.documents import STREAM, processor_document
 from tests.api.running import ServiceUnderTest, running_service
 
@@ -27,6 +28,11 @@ TAKING_PATTERNS: Final = (
     "validate",
 )
 """Their bodies are whole patterns, with thousands of limits to be met and crossed."""
+_NAMED: Final = {
+    "register_stream": "/v1/streams",
+    "create_list": "/v1/streams/ssh/lists",
+    "create_processor": "/v1/processors",
+}
 _REFUSED: Final = (400, 401, 403, 404, 405, 408, 409, 412, 413, 415, 422, 428, 429, 503)
 _SHOWN_CHARACTERS: Final = 2_000
 
@@ -43,10 +49,14 @@ class SchemaRun:
 
 @contextmanager
 def lasting_service_on(url: str) -> Iterator[ServiceUnderTest]:
-    """Yield one service that knows a stream and a processor, for all requests."""
+    """Yield one service for all requests; it knows what the examples of the description name."""
     with running_service(url, raise_failures=False, max_wait_seconds=0.01) as service:
         assert service.client.post("/v1/streams", json=STREAM).status_code == 201
         assert service.client.post("/v1/processors", json=processor_document()).status_code == 201
+        examples = recorded_examples()
+        for operation, path in _NAMED.items():
+            document = examples[operation]["request"]["application/json"]
+            assert service.client.post(path, json=document).status_code == 201
         yield service
 
 
