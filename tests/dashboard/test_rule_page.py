@@ -351,6 +351,8 @@ def test_a_rollback_names_what_it_puts_aside_and_compares_with_what_is_in_effect
     admin_page.get_by_role("button", name="Roll back…").click()
     dialog = admin_page.get_by_role("dialog")
     expect(dialog).to_contain_text("Scheduled version 3 will not take effect")
+    expect(dialog.get_by_label("Back to")).to_have_value("1")  # what was in effect before
+    dialog.get_by_label("Back to").select_option("2")
     expect(dialog).to_contain_text("Version 2 is already in effect: nothing changes in what runs.")
     dialog.get_by_label("Back to").select_option("1")
     expect(dialog).to_contain_text("compared with version 2, which is in effect")

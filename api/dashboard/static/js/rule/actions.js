@@ -125,7 +125,7 @@ export function targets(versions) {
 /** Asks for a version to roll back to and shows what would change. */
 export function RollBack({ rule, versions, refresh, onClose, chosen }) {
   const live = rule.state === "deleted" ? null : liveVersion(rule);
-  const others = targets(versions).filter((each) => each.version !== live);
+  const others = targets(versions).filter((each) => each.version !== rule.version || live === null);
   const before = others.find((each) => live === null || each.version < live) ?? others[0];
   const [version, setVersion] = useState(chosen ?? before?.version);
   const make = async (comment) => {
