@@ -57,6 +57,18 @@ def long_body() -> bytes:
     return json.dumps(processor_document(description="x" * LONG)).encode()
 
 
+def test_the_body_of_an_answer_does_not_wait_until_its_head_is_acknowledged(
+    listening: ListeningService,
+) -> None:
+    connection = HTTPConnection(*listening.address, timeout=PATIENCE_SECONDS)
+    with closing(connection):
+        connection.request("GET", "/healthz")
+        assert connection.getresponse().read()
+        (accepted,) = listening.server.server_state.connections
+        accepted_socket = accepted.transport.get_extra_info("socket")
+        assert accepted_socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
 def test_after_a_long_body_of_a_confined_token_others_see_all(
     listening: ListeningService, confined: str
 ) -> None:
