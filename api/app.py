@@ -11,7 +11,6 @@ from fastapi import FastAPI
 from api.access.confined import add_confinement_handler
 from api.audit import endpoints as audit_endpoints
 from api.backtests import endpoints as backtest_endpoints
-from api.backtests.metrics import BACKTESTS
 from api.change_sets import endpoints as change_set_endpoints
 from api.dashboard import endpoints as dashboard_endpoints
 from api.dashboard import session as dashboard_session
@@ -25,7 +24,6 @@ from api.jobs.metrics import JobCollector
 from api.list_store.contents import DecodedContents
 from api.lists import change_endpoints as list_change_endpoints
 from api.lists import endpoints as list_endpoints
-from api.lists.metrics import LIST_VALUES, LIST_VERSIONS
 from api.lists.uploads import LARGEST_UPLOAD
 from api.matches import endpoints as match_endpoints
 from api.observability.figures import figures_of
@@ -35,10 +33,8 @@ from api.overview import endpoints as overview_endpoints
 from api.processors import change_endpoints, parameter_endpoints
 from api.processors import endpoints as processor_endpoints
 from api.proposals import endpoints as proposal_endpoints
-from api.proposals.metrics import OPEN_PROPOSALS
 from api.redefinition import endpoints as redefinition_endpoints
 from api.rollouts import endpoints as rollout_endpoints
-from api.rollouts.metrics import COMPARED_MATCHES
 from api.rules import endpoints as rule_endpoints
 from api.rules import export_endpoints as rule_export_endpoints
 from api.running import endpoints as running_endpoints
@@ -47,14 +43,12 @@ from api.settings import Settings
 from api.snapshots import endpoints as snapshot_endpoints
 from api.snapshots.cache import SnapshotCache
 from api.snoozes import endpoints as snooze_endpoints
-from api.snoozes.metrics import SNOOZES
 from api.store.database import Database
 from api.store.notifications import EpochBell, hearing_others
 from api.store.readiness import Readiness
 from api.streams import endpoints as stream_endpoints
 from api.tokens import endpoints as token_endpoints
 from api.triage import endpoints as triage_endpoints
-from api.triage.metrics import RECENT_MATCHES
 from api.trials.turns import Trials
 from api.unavailability import add_unavailability_handlers
 from api.web.bodies import BodyBudget
@@ -64,7 +58,6 @@ from api.web.openapi import describe, operation_id
 from api.web.problems import add_problem_handlers
 from api.web.rate_limits import RateLimits
 from api.webhooks import endpoints as webhook_endpoints
-from api.webhooks.metrics import WEBHOOK_DELIVERIES
 from api.webhooks.rounds import WebhookRounds
 from api.worker_threads import WorkerThreads
 from cep.definition.document import ProcessorDocument
@@ -111,16 +104,6 @@ _NOT_ITS_OWN: Final[Any] = {
     "logs": False,
     "auto_configure": False,
 }
-_GAUGES: Final = (
-    RECENT_MATCHES,
-    BACKTESTS,
-    OPEN_PROPOSALS,
-    COMPARED_MATCHES,
-    LIST_VALUES,
-    LIST_VERSIONS,
-    SNOOZES,
-    WEBHOOK_DELIVERIES,
-)
 DASHBOARD_ROUTERS = (dashboard_session.router, dashboard_endpoints.router)
 
 
@@ -179,7 +162,7 @@ def begin(app: FastAPI, settings: Settings, now_ms: Clock, database: Database) -
         trials=Trials(settings.trial_processes, settings.trial_seconds, settings.trial_megabytes),
     )
     runtime.metrics.registry.register(JobCollector(database, runtime.readiness, now_ms, settings))
-    runtime.metrics.registry.register(StoreGauges(database, runtime.readiness, _GAUGES))
+    runtime.metrics.registry.register(StoreGauges(database, runtime.readiness))
     app.state.runtime = runtime
     app.state.snapshot_cache = SnapshotCache()
     app.state.list_contents = DecodedContents()
