@@ -1,5 +1,6 @@
 """What holds for all tests: markers, the profile of properties, which tests share a process."""
 
+import gc
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -21,6 +22,8 @@ SESSION: Final = tuple(
     f"tests/processor_runtime/{directory}/" for directory in ("spark", "sinks", "sources")
 )
 load_gate()
+# Half of the time of collecting all tests would be spent on looking for garbage among them.
+gc.disable()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -32,6 +35,12 @@ def _kept_workers() -> Iterator[None]:
 def pytest_configure(config: pytest.Config) -> None:
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage among what tests make, not among the tests and the modules they import."""
+    gc.freeze()
+    gc.enable()
 
 
 class OneSession(LoadFileScheduling):  # type: ignore[misc] # its base has no types

@@ -7,12 +7,15 @@ fuzzing: random values · stateful: what one answer gives is asked for in the ne
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final
 
 import schemathesis
 from schemathesis.config import SchemathesisConfig
 from schemathesis.engine import Status, events, from_schema
 
+from api.app import create_app
+from api.settings import Settings
 from api.web.openapi import recorded_examples
 from tests.api.documents import STREAM, processor_document
 from tests.api.running import ServiceUnderTest, running_service
@@ -35,6 +38,12 @@ _NAMED: Final = {
 }
 _REFUSED: Final = (400, 401, 403, 404, 405, 408, 409, 412, 413, 415, 422, 428, 429, 503)
 _SHOWN_CHARACTERS: Final = 2_000
+
+
+@cache
+def description() -> dict[str, Any]:
+    """Return what the service says of itself, in OpenAPI."""
+    return create_app(Settings(database_url="sqlite:///unused.db")).openapi()
 
 
 @dataclass

@@ -6,12 +6,8 @@ from collections.abc import Callable, Iterator
 import jsonschema_rs
 import pytest
 
-from api.app import create_app
-from api.settings import Settings
 from tests.api.running import ServiceUnderTest
-from tests.api.schema_run import lasting_service_on, operations
-
-DESCRIPTION = create_app(Settings(database_url="sqlite:///unused.db")).openapi()
+from tests.api.schema_run import description, lasting_service_on, operations
 
 
 @pytest.fixture(scope="module")
@@ -21,19 +17,19 @@ def lasting_service(migrated_store: Callable[[str], str]) -> Iterator[ServiceUnd
 
 
 def test_operations_have_short_names_of_their_own() -> None:
-    names = [operation["operationId"] for _, operation in operations(DESCRIPTION)]
+    names = [operation["operationId"] for _, operation in operations(description())]
     assert len(set(names)) == len(names)
     assert all(re.fullmatch(r"[a-z]+(_[a-z]+)*", name) for name in names)
     assert {"list_processors", "create_processor", "try_draft"} <= set(names)
 
 
 def test_each_group_of_operations_is_described() -> None:
-    used = {tag for _, operation in operations(DESCRIPTION) for tag in operation["tags"]}
-    assert used == {tag["name"] for tag in DESCRIPTION["tags"]}
+    used = {tag for _, operation in operations(description()) for tag in operation["tags"]}
+    assert used == {tag["name"] for tag in description()["tags"]}
 
 
 def test_what_may_be_tried_again_says_when() -> None:
-    for path, operation in operations(DESCRIPTION):
+    for path, operation in operations(description()):
         answers = operation["responses"]
         assert ("503" in answers) == (path != "/healthz")
         for status in {"429", "503"} & set(answers):
@@ -58,7 +54,7 @@ def test_a_number_is_no_truth_value(lasting_service: ServiceUnderTest, wrong: ob
 
 
 def test_a_time_may_be_written_in_milliseconds_and_openapi_says_so() -> None:
-    schemas = DESCRIPTION["components"]["schemas"]
+    schemas = description()["components"]["schemas"]
     written = schemas["TokenDocument"]["properties"]["expires_at"]["anyOf"]
     given = next(one["anyOf"] for one in written if "anyOf" in one)
     assert [one["type"] for one in given] == ["string", "integer"]
@@ -77,7 +73,7 @@ def test_a_truth_value_is_no_number(lasting_service: ServiceUnderTest, name: str
 def test_what_is_created_is_said_to_have_an_address() -> None:
     created = {
         operation["operationId"]: operation["responses"]["201"].get("headers", {})
-        for _, operation in operations(DESCRIPTION)
+        for _, operation in operations(description())
         if "201" in operation["responses"]
     }
     assert {name for name, headers in created.items() if "Location" in headers} == {
@@ -91,8 +87,8 @@ def test_what_is_created_is_said_to_have_an_address() -> None:
 
 
 def test_every_body_has_an_example_of_its_schema() -> None:
-    schemas = DESCRIPTION["components"]["schemas"]
-    for path, operation in operations(DESCRIPTION):
+    schemas = description()["components"]["schemas"]
+    for path, operation in operations(description()):
         answers = (a for status, a in operation["responses"].items() if status.startswith("2"))
         for part in (operation.get("requestBody", {}), *answers):
             content = part.get("content", {}).get("application/json")
