@@ -54,7 +54,7 @@ test: prepare ## The tests, minutes (ARGS="-k name" for some, WORKERS=4 processe
 test-pages: setup ## Tests of the dashboard in Chromium (Debian's package chromium)
 	$(PYTEST) -m "pages and not long and not nightly" tests/dashboard $(ARGS)
 
-test-long: prepare ## Long tests: the demo, whole sets of vectors on Spark, large inputs
+test-long: prepare ## Long tests, of a second and more: processes, large inputs, the demo, Spark
 	$(PYTEST) -m "long and not nightly" $(ARGS)
 
 test-faults: prepare ## Faults: kills, a cluster, databases, disks, clients, rule sources

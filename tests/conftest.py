@@ -14,7 +14,7 @@ from tests.properties import load_gate
 MARKERS: Final = (
     "spark: needs Java, and seconds to start a local Spark",
     "pages: needs Chromium, and seconds for each page: make test-pages",
-    "long: takes many seconds: make test-long",
+    "long: takes more than a second of CPU: make test-long",
     "faults: breaks what a service or a job stands on, on purpose, or kills it: make test-faults",
     "nightly: beside any of these, too long for each commit: make nightly",
 )

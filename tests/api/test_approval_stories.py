@@ -244,6 +244,7 @@ def tokens(lasting: ServiceUnderTest) -> list[Person]:
     ]
 
 
+@pytest.mark.long
 @settings(slow_property(), phases=[Phase.explicit, Phase.generate])
 @given(seed=st.integers(0, 2**32))
 def test_nothing_comes_to_run_without_its_approvals(

@@ -53,6 +53,7 @@ def archive(tmp_path: Path) -> Path:
 # --- what it finds
 
 
+@pytest.mark.long
 def test_it_finds_what_the_command_line_finds(
     listening: ListeningService, client: Client, archive: Path, tmp_path: Path
 ) -> None:
@@ -88,6 +89,7 @@ def without(shown: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return {name: value for name, value in shown.items() if name not in names}
 
 
+@pytest.mark.long
 def test_matches_are_scored_by_what_people_decided(
     listening: ListeningService, client: Client, archive: Path
 ) -> None:
@@ -103,6 +105,7 @@ def test_matches_are_scored_by_what_people_decided(
     assert (labels.true_positives, labels.precision, labels.recall) == (1, 1.0, 1.0)
 
 
+@pytest.mark.long
 def test_lists_that_a_rule_names_are_brought_to_the_worker(
     listening: ListeningService, client: Client, archive: Path
 ) -> None:
@@ -124,6 +127,7 @@ def test_lists_that_a_rule_names_are_brought_to_the_worker(
     assert ended.report.rules[0].top_keys == {"bob": 1}
 
 
+@pytest.mark.long
 def test_parquet_of_the_right_types_and_of_others_are_read_alike(
     listening: ListeningService, client: Client, archive: Path, tmp_path: Path
 ) -> None:
@@ -144,6 +148,7 @@ def test_parquet_of_the_right_types_and_of_others_are_read_alike(
 # --- what goes wrong
 
 
+@pytest.mark.long
 def test_an_archive_that_cannot_be_read_is_told(
     listening: ListeningService, client: Client, archive: Path
 ) -> None:
@@ -162,6 +167,7 @@ def test_an_archive_that_cannot_be_read_is_told(
     assert "no files of events" in error()
 
 
+@pytest.mark.long
 def test_matches_in_more_hours_than_a_report_holds_are_counted_by_the_day(
     listening: ListeningService, client: Client, tmp_path: Path
 ) -> None:
@@ -178,6 +184,7 @@ def test_matches_in_more_hours_than_a_report_holds_are_counted_by_the_day(
     assert (rule.counted_by, sum(rule.by_hour.values())) == ("day", 40_000)
 
 
+@pytest.mark.long
 def test_a_report_that_the_service_refuses_is_told_and_the_worker_goes_on(
     listening: ListeningService, client: Client, archive: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,6 +228,7 @@ def many_events(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_a_cancelled_backtest_frees_its_worker(
     listening: ListeningService, client: Client, tmp_path: Path
 ) -> None:
@@ -235,6 +243,7 @@ def test_a_cancelled_backtest_frees_its_worker(
     assert client.backtests.read(asked.number).state == "cancelled"
 
 
+@pytest.mark.long
 def test_a_worker_that_is_stopped_gives_its_backtest_back(
     listening: ListeningService, client: Client, tmp_path: Path, archive: Path
 ) -> None:
@@ -256,6 +265,7 @@ def test_a_worker_that_is_stopped_gives_its_backtest_back(
     assert client.backtests.read(asked.number).worker == "one"
 
 
+@pytest.mark.long
 def test_the_turn_is_told_of_before_each_list_is_fetched(
     listening: ListeningService, client: Client, archive: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -307,6 +317,7 @@ def test_a_backtest_whose_worker_was_killed_is_run_by_another_one(
 # --- the command
 
 
+@pytest.mark.long
 def test_the_command_runs_what_waits_and_ends(
     listening: ListeningService, client: Client, archive: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,6 +61,7 @@ def working(listening: ListeningService, tmp_path: Path) -> Iterator[None]:
     service.close()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("client", "working")
 def test_a_file_is_run_and_reported(run: Run, tmp_path: Path) -> None:
     shorter = processor_document(pattern=PATTERN | {"within": "1 second"})

@@ -62,6 +62,7 @@ def _working(listening: ListeningService, tmp_path: Path) -> Iterator[None]:
     service.close()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("_working")
 def test_every_command_does_what_the_page_shows(
     listening: ListeningService, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -79,6 +79,7 @@ AT_FIRST = (
 """What there is before the changes."""
 
 
+@pytest.mark.long
 @slow_property()
 @given(changes=st.lists(changes_of_rules(), min_size=4, max_size=14))
 def test_a_set_is_what_its_changes_amount_to_one_by_one(

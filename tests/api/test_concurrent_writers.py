@@ -40,6 +40,7 @@ def test_of_writers_that_saw_the_same_state_exactly_one_wins(with_stream: Servic
         assert answers == [200, *[412] * (WRITERS - 1)]
 
 
+@pytest.mark.long
 def test_no_update_is_lost_when_every_writer_tries_again(with_stream: ServiceUnderTest) -> None:
     client = with_stream.client
     client.post("/v1/processors", json=processor_document(tags=["start"]))
@@ -63,6 +64,7 @@ def test_no_update_is_lost_when_every_writer_tries_again(with_stream: ServiceUnd
     assert set(client.get(path).json()["tags"]) == expected
 
 
+@pytest.mark.long
 def test_epochs_are_without_gaps_and_unique_across_two_services(
     with_stream: ServiceUnderTest,
 ) -> None:

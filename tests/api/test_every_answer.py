@@ -20,6 +20,7 @@ def lasting_service(
         yield service
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("phase", "examples"),
     [

@@ -290,6 +290,7 @@ def explained(listening: ListeningService, archive: Path) -> Told:
     return told
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("client")
 def test_it_is_told_from_the_archive_of_a_worker(explained: Told) -> None:
     told = explained("bob")
@@ -304,6 +305,7 @@ def test_it_is_told_from_the_archive_of_a_worker(explained: Told) -> None:
     assert any("match 1, found at" in line["text"] for line in found["lines"])
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("client")
 def test_more_events_than_a_worker_may_read_are_refused(explained: Told) -> None:
     told = explained("bob", most_events=3)
@@ -311,6 +313,7 @@ def test_more_events_than_a_worker_may_read_are_refused(explained: Told) -> None
     assert "there are more than 3 events in the time that bears on the span" in told["error"]
 
 
+@pytest.mark.long
 def test_lists_and_clauses_are_answered_too(client: Client, explained: Told) -> None:
     lists = client.lists("logins")
     lists.create("vip")
@@ -334,6 +337,7 @@ def is_third_failure(event: Any, context: Any) -> bool:
     return event["action"] == "fail" and len(context.events("fail")) < 2
 
 
+@pytest.mark.long
 def test_signed_conditions_in_python_are_run(client: Client, explained: Told) -> None:
     failing = Pattern.begin("fail").where(is_third_failure).times(2)
     pattern = failing.followed_by("login").where("action = 'login'").where(is_cheap)
@@ -354,6 +358,7 @@ def test_signed_conditions_in_python_are_run(client: Client, explained: Told) ->
     assert "is_cheap (Python)" in words
 
 
+@pytest.mark.long
 def test_code_that_raises_or_ends_the_process_fails_the_question_alone(
     client: Client, explained: Told
 ) -> None:
@@ -369,6 +374,7 @@ def test_code_that_raises_or_ends_the_process_fails_the_question_alone(
     assert (told["state"], "ended with code 3" in told["error"]) == ("failed", True), told["error"]
 
 
+@pytest.mark.long
 def test_without_the_key_of_its_code_a_worker_runs_none(
     client: Client, explained: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -400,6 +406,7 @@ def worker(listening: ListeningService, archive: Path) -> Iterator[None]:
     service.close()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("worker")
 def test_client_and_command_line_wait_for_the_answer(
     listening: ListeningService, client: Client

@@ -70,6 +70,7 @@ async def all_at_once(
         return [answer for answers in await writing for answer in answers], ready
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("writers", "writes"),
     [
@@ -96,6 +97,7 @@ def test_many_writers_at_once_are_answered_and_epochs_have_no_gaps(
     assert sorted(change["epoch"] for change in changes) == list(range(1, newest + 1))
 
 
+@pytest.mark.long
 def test_more_readers_at_once_than_there_are_threads_and_connections_are_answered(
     listening: ListeningService,
 ) -> None:

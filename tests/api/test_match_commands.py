@@ -170,6 +170,7 @@ def test_matches_of_every_kind_are_followed(
     assert next(followed).kind == kind
 
 
+@pytest.mark.long
 def test_a_service_that_was_away_is_found_again_and_nothing_missed(
     tmp_path: Path, sqlite_store: str, free_port: int
 ) -> None:
@@ -270,6 +271,7 @@ def test_it_shows_the_last_ones_and_those_that_come(
         assert [each["output"]["failures"] for each in read] == [3, 4, 5, 6]
 
 
+@pytest.mark.long
 def test_ctrl_c_ends_it_without_a_traceback(client: Client, listening: ListeningService) -> None:
     del client
     with following(listening) as process:
@@ -278,6 +280,7 @@ def test_ctrl_c_ends_it_without_a_traceback(client: Client, listening: Listening
         assert (process.returncode, output, errors) == (130, "", "")
 
 
+@pytest.mark.long
 def test_it_ends_at_once_when_nobody_reads_any_more(
     client: Client, listening: ListeningService
 ) -> None:
@@ -293,6 +296,7 @@ def test_it_ends_at_once_when_nobody_reads_any_more(
         assert process.stderr.read() == ""
 
 
+@pytest.mark.long
 def test_a_long_list_into_a_closed_pipe_ends_in_silence(
     client: Client, listening: ListeningService
 ) -> None:

@@ -359,6 +359,7 @@ def two_processes(database_url: str, tmp_path: Path) -> Iterator[list[Served]]:
         yield services
 
 
+@pytest.mark.long
 def test_a_match_posted_to_one_process_is_heard_at_once_at_another(
     two_processes: list[Served],
 ) -> None:

@@ -40,6 +40,7 @@ def test_a_migrated_store_is_what_the_code_expects(empty_store: str) -> None:
     database.close()
 
 
+@pytest.mark.long
 def test_migrations_go_down_to_nothing_and_up_again(empty_store: str) -> None:
     database = Database(empty_store)
     for _ in range(2):

@@ -147,6 +147,7 @@ def test_lists_in_a_repository_are_proposed(
     assert (values.added_values, values.removed_values) == ([], ["a\n+ b"])
 
 
+@pytest.mark.long
 def test_more_values_than_a_proposal_has_are_proposed_one_part_after_the_other(  # noqa: PLR0913, PLR0917
     gated: Client,
     run: Run,

@@ -347,6 +347,7 @@ def test_junit_is_well_formed_whatever_a_rule_says(
 # --- beside it
 
 
+@pytest.mark.long
 def test_nothing_of_a_service_is_imported(rules: Path) -> None:
     program = f"""
 import sys

@@ -157,6 +157,7 @@ def sort_value(rule: dict[str, Any], field: str) -> Any:
             return rule[field]
 
 
+@pytest.mark.long
 @slow_property()
 @given(query=FILTERS, sort=st.sampled_from(RuleSort), limit=st.integers(1, 6))
 def test_pages_together_are_all_that_meets_the_filter_in_order(

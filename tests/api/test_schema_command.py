@@ -121,6 +121,7 @@ def test_a_wrong_document_is_refused_unless_its_shape_is_right(
         assert validators[kind].is_valid(document) == (case in BEYOND_SHAPE)
 
 
+@pytest.mark.long
 def test_no_good_document_is_refused_and_most_bad_shapes_are(validators: dict[str, Any]) -> None:
     refused = missed = good = 0
     for seed in range(20):

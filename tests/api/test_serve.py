@@ -46,6 +46,7 @@ def shows(shown: Any, given: Any) -> bool:
             return bool(shown == given)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("curl") is None, reason="the commands are curl's")
 def test_the_documented_life_of_a_rule_runs(tmp_path: Path, free_port: int) -> None:
     pairs = commands_with_answers()
@@ -69,6 +70,7 @@ def test_the_documented_life_of_a_rule_runs(tmp_path: Path, free_port: int) -> N
             assert shows(shown, json.loads(output)), f"{text}\n{output}"
 
 
+@pytest.mark.long
 def test_the_first_start_prints_an_admin_token_once_and_a_stop_lets_readers_go(
     tmp_path: Path, free_port: int
 ) -> None:

@@ -146,6 +146,7 @@ def test_requests_under_way_are_not_cut_for_new_ones(crowded: ListeningService) 
     assert asyncio.run(wait_while_others_come()) == (503, LIMIT)
 
 
+@pytest.mark.long
 def test_with_few_descriptors_health_is_told_and_the_log_stays_short(
     tmp_path: Path, free_port: int
 ) -> None:

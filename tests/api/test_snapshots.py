@@ -4,6 +4,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -107,6 +108,7 @@ ACTIONS = st.lists(
 )
 
 
+@pytest.mark.long
 @slow_property()
 @given(actions=ACTIONS)
 def test_every_epoch_can_be_read_back_byte_for_byte(

@@ -55,6 +55,7 @@ def lines(result: Result) -> list[dict[str, Any]]:
     return [json.loads(line) for line in result.stdout.splitlines()]
 
 
+@pytest.mark.long
 def test_named_matches_are_changed_and_what_is_so_already_is_told(run: Run, client: Client) -> None:
     words = [match_id(1), match_id(2), "--status", "false-positive", "--assignee", "ana"]
     dry = run(*words, "--dry-run")

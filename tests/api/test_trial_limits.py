@@ -88,6 +88,7 @@ def processes() -> Iterator[TrialProcesses]:
     made.close()
 
 
+@pytest.mark.long
 def test_a_trial_that_takes_too_long_is_refused_and_the_next_one_answered(
     limited: ListeningService,
 ) -> None:
@@ -102,6 +103,7 @@ def test_a_trial_that_takes_too_long_is_refused_and_the_next_one_answered(
     assert len(quick.json()["matches"]) == 1
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
 def test_a_trial_that_takes_too_much_memory_is_refused(
     migrated_store: Callable[[str], str],
@@ -124,6 +126,7 @@ def test_a_trial_whose_answer_would_be_too_long_is_refused(
     assert answer.json()["errors"][0]["detail"] == "What it finds is too long to be answered."
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", ["/v1/validate", "/v1/processors", "/v1/drafts/check"])
 def test_examples_that_take_too_long_are_refused_where_they_stand(
     limited: ListeningService, path: str
@@ -137,6 +140,7 @@ def test_examples_that_take_too_long_are_refused_where_they_stand(
     assert "longer than the limit" in flaw["detail"]
 
 
+@pytest.mark.long
 def test_many_trials_at_once_are_answered_or_put_off_and_the_service_lives(
     limited: ListeningService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,6 +172,7 @@ def test_many_trials_at_once_are_answered_or_put_off_and_the_service_lives(
     assert healthy > 1
 
 
+@pytest.mark.long
 def test_a_worker_that_is_killed_is_replaced_and_its_task_done_by_another(
     processes: TrialProcesses,
 ) -> None:
@@ -184,6 +189,7 @@ def test_a_worker_that_is_killed_is_replaced_and_its_task_done_by_another(
     assert first not in processes._workers
 
 
+@pytest.mark.long
 def test_workers_that_die_idle_are_not_taken_for_the_fault_of_a_task(
     processes: TrialProcesses,
 ) -> None:
@@ -195,6 +201,7 @@ def test_workers_that_die_idle_are_not_taken_for_the_fault_of_a_task(
     assert b"matches" in processes.run("trial", work)
 
 
+@pytest.mark.long
 def test_a_task_that_kills_each_worker_is_told_and_not_tried_for_ever(
     processes: TrialProcesses,
 ) -> None:
@@ -221,6 +228,7 @@ def test_a_task_that_fails_says_where(processes: TrialProcesses) -> None:
     assert b"matches" in processes.run("trial", task(QUICK, []))
 
 
+@pytest.mark.long
 def test_closing_ends_workers_that_are_busy(processes: TrialProcesses) -> None:
     said: list[str] = []
 
@@ -273,6 +281,7 @@ def test_workers_know_no_secrets(
     assert "PERCEPT" not in environment
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
 def test_a_service_that_ends_leaves_no_worker_behind(
     tmp_path: Path, free_port: int, end: signal.Signals

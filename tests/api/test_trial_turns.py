@@ -179,6 +179,7 @@ def test_a_task_that_goes_when_its_turn_comes_gives_it_back() -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.long
 def test_an_author_who_tries_many_rules_does_not_keep_another_from_it(
     migrated_store: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -344,6 +344,7 @@ def test_a_name_that_no_event_has_is_told(rules: Path) -> None:
 # --- what it may take
 
 
+@pytest.mark.long
 def test_what_takes_too_long_is_ended(tmp_path: Path) -> None:
     write(tmp_path / "rule.yaml", processor_document(pattern=SLOW, key_by=["user"]))
     result = why(tmp_path / "rule.yaml", "--seconds", 1, events=SLOW_EVENTS)
@@ -487,6 +488,7 @@ def test_a_broken_file_of_an_archive_is_named(rules: Path, archive: Path) -> Non
     assert "3.jsonl: line 2, column 2: not JSON" in result.stderr
 
 
+@pytest.mark.long
 def test_a_key_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     write(tmp_path / "rule.yaml", processor_document(pattern=SLOW, key_by=["user"]))
     asked = ("--from", 0, "--to", "2030-01-01T00:00:00Z", "--only")

@@ -43,6 +43,7 @@ def test_selectors_find_their_pods() -> None:
     assert JOB["replicas"] == 1
 
 
+@pytest.mark.long
 def test_the_probes_ask_what_the_service_answers() -> None:
     (container,) = SERVICE["template"]["spec"]["containers"]
     paths = {

@@ -108,6 +108,7 @@ def wrong(checks: list[VersionCheck]) -> set[tuple[str, int]]:
     return {(check.rule_id, check.version) for check in checks if not check.is_same}
 
 
+@pytest.mark.long
 def test_a_missing_and_a_foreign_match_are_noticed(events: list[Event], end_ms: int) -> None:
     story = spans(FIRST_RULES, ACTS)
     rows = [row for span in story for row in rows_of(span, events, end_ms)]

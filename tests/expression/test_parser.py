@@ -245,6 +245,7 @@ def conditions(found: Any) -> Iterator[str]:
             yield from conditions(value)
 
 
+@pytest.mark.long
 def test_every_condition_of_the_conformance_cases_is_parsed_and_checked() -> None:
     cases = [
         json.loads(line)

@@ -225,6 +225,7 @@ PAIRS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("operator", ["+", "-", "*", "/"])
 def test_arithmetic_on_all_pairs_of_odd_values(operator: str) -> None:
     wholes = ["IS NULL", "> 1", "<= 1", "= 0", "< -1", "IS DISTINCT FROM 1"]

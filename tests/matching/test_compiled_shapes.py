@@ -198,6 +198,7 @@ def loops(skip: SkipStrategy) -> Pattern:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("skip", SKIPS)
 def test_every_skip_strategy_among_many_held_back_matches(skip: str) -> None:
     rows = letters("aabcbaacbbcacbaabcc" * 4)
@@ -214,6 +215,7 @@ def test_more_than_a_key_may_hold_fails_alike() -> None:
     assert "partial matches of one key" in compiled[-1]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("most_there", "most"), [(2**62, 8_000_000), (500, 8_000_000), (2**62, 200)]
 )
@@ -239,6 +241,7 @@ def test_what_needs_more_room_gets_it_and_what_cannot_have_it_goes_to_python(
     assert len(set(rooms)) > 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("most", [1, 7])
 def test_finds_are_the_same_however_many_are_laid_out_at_once(
     monkeypatch: pytest.MonkeyPatch, most: int
@@ -251,6 +254,7 @@ def test_finds_are_the_same_however_many_are_laid_out_at_once(
     assert outcome(rules, rows, [50], "compiled") == wanted
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("key_by", [["user"], ["user", "name"], None])
 def test_nothing_is_compiled_in_a_batch(key_by: list[str] | None) -> None:
     """Arrays that lie in memory in another way, or are read only, would have it compiled again."""

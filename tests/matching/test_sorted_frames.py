@@ -54,6 +54,7 @@ def is_answered(case: Case, *, compiles: bool) -> bool:
     return same_rows(case, found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("compiles", [True, False], ids=["compiled", "interpreted"])
 @pytest.mark.parametrize(
     "cases",

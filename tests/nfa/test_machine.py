@@ -129,6 +129,7 @@ def test_throw_on_miss_fails_with_what_was_found_before() -> None:
     assert found(missing.value.partial_result) == ["a0 b1 c2"]
 
 
+@pytest.mark.long
 def test_combinations_over_many_events_end_in_an_error_with_numbers() -> None:
     pattern = A.one_or_more().allow_combinations()
     with pytest.raises(LimitExceeded) as exceeded:

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import pytest
+
 from cep.pattern import Pattern, PatternError
 from tests.conformance.cases import VECTORS
 from tests.pattern.builder_replay import replayed
@@ -57,6 +59,7 @@ def test_documents_that_flink_refuses_are_refused_with_path_and_remedy() -> None
     assert (accepted, unhelpful) == ([], [])
 
 
+@pytest.mark.long
 def test_every_pattern_that_flink_runs_is_accepted_with_quirks_by_document_and_by_builder() -> None:
     accepted = [each for each in RECORDS if each["expected"].get("error_phase") in {None, "run"}]
     assert len(accepted) > 1900

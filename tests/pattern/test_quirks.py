@@ -76,6 +76,7 @@ def test_what_crashes_flink_needs_quirks(case: str) -> None:
     assert Pattern.from_document(PATTERNS[case], flink_quirks=True).tree.flink_quirks
 
 
+@pytest.mark.long
 def test_in_flinks_answers_an_accepted_gap_window_always_holds_and_a_refused_one_does_not() -> None:
     held = broken = 0
     for line in (VECTORS / "fuzz_visible.jsonl").read_text("utf-8").splitlines():

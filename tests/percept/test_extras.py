@@ -81,6 +81,7 @@ print(json.dumps(missing))
     }
 
 
+@pytest.mark.long
 def test_what_needs_no_extra_needs_none(tmp_path: Path) -> None:
     missing = missing_with(tmp_path)
     assert {"match", "explain", "sql", "test", "backtest", "schema"} <= COMMANDS.keys() - missing
@@ -88,6 +89,7 @@ def test_what_needs_no_extra_needs_none(tmp_path: Path) -> None:
         assert bool(extra_of(point.module)) is (name in missing), name
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("extra", ["client", "api", "spark"])
 def test_the_extra_that_is_named_brings_all_that_a_command_imports(
     tmp_path: Path, extra: str
@@ -97,6 +99,7 @@ def test_the_extra_that_is_named_brings_all_that_a_command_imports(
     assert not theirs & missing_with(tmp_path, extra).keys()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words",
     [
@@ -121,6 +124,7 @@ def test_a_command_without_its_libraries_says_what_to_install(
     )
 
 
+@pytest.mark.long
 def test_what_a_command_lacks_only_while_it_runs_is_told_alike(tmp_path: Path) -> None:
     job = tmp_path / "job.yaml"
     job.write_text(

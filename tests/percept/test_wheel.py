@@ -70,6 +70,7 @@ def test_the_wheel_holds_nothing_else(wheel: Path) -> None:
     assert tops == {"percept", *PACKAGES, information}
 
 
+@pytest.mark.long
 def test_type_checkers_see_types_and_not_any(python: Path, tmp_path: Path) -> None:
     modules = (percept, percept.client, percept.discoverers, percept.spark)
     lines = [f"import {module.__name__}" for module in modules]
@@ -98,6 +99,7 @@ def test_type_checkers_see_types_and_not_any(python: Path, tmp_path: Path) -> No
     ], told
 
 
+@pytest.mark.long
 def test_the_installed_wheel_finds_matches_and_has_its_command(
     python: Path, tmp_path: Path
 ) -> None:

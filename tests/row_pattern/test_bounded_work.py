@@ -57,6 +57,7 @@ def test_ends_with_an_answer(pattern: str, define: str, counts: list[int]) -> No
     assert count_of(pattern, define) == counts
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("pattern", "define"),
     [
@@ -127,6 +128,7 @@ def test_starts_in_vain_do_not_hide_a_match_behind_them() -> None:
     assert found.rows == [(6_000, 9_000)]
 
 
+@pytest.mark.long
 def test_a_limit_is_reached_at_the_same_row_however_the_rows_come() -> None:
     clause = (
         "MATCH_RECOGNIZE ( ORDER BY t MEASURES COUNT(*) AS n PATTERN ((A|B)* Z) "

@@ -33,6 +33,7 @@ def test_results_are_those_of_the_standard(file: str) -> None:
     assert {case_id: text for case_id, text in differences.items() if text is not None} == {}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("file", [file for file in FILES if file != "errors"])
 def test_rows_one_by_one_with_the_state_written_in_between(file: str) -> None:
     differing = {}

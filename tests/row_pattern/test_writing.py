@@ -8,6 +8,7 @@ from cep.row_pattern.writing import written
 from tests.row_pattern.cases import FILES, load
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("file", FILES)
 def test_the_text_of_every_vector_reads_back_to_an_equal_tree(file: str) -> None:
     read = 0

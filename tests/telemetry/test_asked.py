@@ -79,6 +79,7 @@ def test_what_cannot_be_done_is_refused_by_the_name_of_its_variable(
     assert "hush" not in str(refused.value)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", [["serve"], ["run", "no-such-job.yaml"]])
 def test_without_the_extra_it_is_named_before_anything_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
@@ -113,6 +114,7 @@ def test_a_variable_without_sense_is_told_before_anything_else(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.long
 def test_nothing_of_it_is_imported_unless_it_is_asked_for(tmp_path: Path) -> None:
     program = f"""
 import json, sys

@@ -58,6 +58,7 @@ def requests_to(collector: Collector, method: str, route: str) -> list[Span]:
     return collector.named(f"{method} {route}")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("store", ["sqlite", "postgresql"])
 def test_a_collector_gets_requests_statements_and_metrics_without_secrets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, store: str
@@ -139,6 +140,7 @@ def has_counted(collector: Collector) -> list[int]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["dead", "slow", "refusing"])
 def test_the_service_works_and_stops_whatever_the_collector_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str

@@ -92,6 +92,7 @@ def test_a_report_that_fits_stays_as_it_is() -> None:
     assert fitting(whole) == whole
 
 
+@pytest.mark.long
 @slow_property()
 @given(st.lists(st.integers(0, 8_000 * YEAR_MS // HOUR_MS), min_size=1, max_size=50))
 def test_no_match_is_lost_however_times_lie(hours: list[int]) -> None:

@@ -34,6 +34,7 @@ def test_while_the_owner_is_being_written_nobody_is_ended() -> None:
     owner.require()
 
 
+@pytest.mark.long
 def test_a_hundred_restarts_in_a_row_change_nothing_and_leave_nothing_behind() -> None:
     rule = processor("p", version(1, sequence("ab", within_ms=50)))
     steady, shaken = Pipeline(stream()), Pipeline(stream())

@@ -81,6 +81,7 @@ ENDINGS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ENDINGS)
 def test_a_process_that_dies_in_code_has_said_whose_it_was(kind: str, tmp_path: Path) -> None:
     body, exit_code, reason = ENDINGS[kind]
@@ -159,6 +160,7 @@ def interval(name: str, pattern: dict[str, Any]) -> Interval:
     return Interval(name, 1, BEGINNING_MS, END_MS, name, {"pattern": pattern, "key_by": ["user"]})
 
 
+@pytest.mark.long
 def test_code_that_dies_or_hangs_while_it_is_loaded_is_refused_and_nothing_else() -> None:
     versions = [
         interval("plain", sequence("ab")),

@@ -197,6 +197,7 @@ MORE = {
 }
 
 
+@pytest.mark.long
 @slow_property()
 @given(st.integers(0, 10**9), st.integers(1, 3))
 def test_ends_are_the_same_from_both_machines_and_any_batches(seed: int, shards: int) -> None:

@@ -302,6 +302,7 @@ class TestBounds:
         assert number == pytest.approx(100_000, rel=0.15)
         assert keys_in(found[: KEYS_HELD - 1]) == (KEYS_HELD - 1, False)
 
+    @pytest.mark.long
     def test_a_million_groups_cost_little(self) -> None:
         """Of a flood whose every match is of its own group, and of one in tiny windows."""
         count = 1_000_000

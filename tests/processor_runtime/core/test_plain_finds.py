@@ -117,6 +117,7 @@ def told(
     return found
 
 
+@pytest.mark.long
 @given(events, definitions, limits | st.just(RowLimits()), st.integers(0, 25))
 def test_the_short_way_gives_what_the_long_one_gives(
     given_events: Sequence[Event],

@@ -130,6 +130,7 @@ def check(part: int) -> None:
     assert not told, "\n".join(told)
 
 
+@pytest.mark.long
 def test_a_job_finds_what_the_search_finds() -> None:
     check(0)
 

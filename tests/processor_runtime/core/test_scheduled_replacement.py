@@ -187,6 +187,7 @@ def test_a_scheduled_replacement_splits_the_stream_at_its_instant(drawn: Run) ->
     )
 
 
+@pytest.mark.long
 @given(runs())
 def test_a_scheduled_replacement_that_drains_finishes_what_had_begun(drawn: Run) -> None:
     (old, new), (old_key, new_key) = PATTERNS[drawn[0]], KEYS[drawn[1]]

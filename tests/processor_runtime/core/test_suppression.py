@@ -330,6 +330,7 @@ def divided_and_plain(
     return job, plain
 
 
+@pytest.mark.long
 @slow_property()
 @given(
     arrived=arrivals(),

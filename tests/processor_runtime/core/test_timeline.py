@@ -453,6 +453,7 @@ def test_the_past_is_one_phase() -> None:
     assert phases[0].starting == {intervals[1].rule_id}
 
 
+@pytest.mark.long
 def test_ten_thousand_rules_that_switch_together_make_two_phases() -> None:
     many = [
         processor(f"p{number:05}", version(1, AB), version(2, AC, from_ms=1_000))
@@ -464,6 +465,7 @@ def test_ten_thousand_rules_that_switch_together_make_two_phases() -> None:
     assert [len(phase.starting) for phase in phases] == [10_000, 10_000]
 
 
+@pytest.mark.long
 def test_a_phase_is_worked_out_when_it_is_asked_for() -> None:
     many = [processor(f"p{n:05}", version(1, AB, from_ms=n)) for n in range(10_000)]
     phases = Phases(after((None, many)).intervals)

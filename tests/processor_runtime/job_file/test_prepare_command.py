@@ -28,6 +28,7 @@ def test_what_is_compiled_ahead_is_ready(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("percept/compiled-*/ready-*"))) == 1
 
 
+@pytest.mark.long
 def test_where_nothing_can_be_kept_that_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     refused = prepare(tmp_path / "file")

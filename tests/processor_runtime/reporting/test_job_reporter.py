@@ -257,6 +257,7 @@ def test_a_superseded_instance_is_told_once_and_reports_no_more(
 MANY = tuple(replace(FAILED, processor_id=f"rule-{number}") for number in range(2_500))
 
 
+@pytest.mark.long
 def test_versions_that_do_not_fit_into_one_heartbeat_are_all_told(
     served: ServedRuleService, rules: RuleService
 ) -> None:
