@@ -64,7 +64,7 @@ nightly: prepare ## All tests, hours: properties on many new examples, the servi
 	$(PYTEST) -m "not faults and not pages" --hypothesis-profile nightly $(ARGS)
 	PERCEPT_TEST_STORE=postgresql $(PYTEST) -m "not faults and not pages" tests/api $(ARGS)
 	$(PYTEST) -m pages tests/dashboard $(ARGS)
-	$(ALONE) -m faults $(FAULTS) $(ARGS)
+	$(ALONE) -m faults $(FAULTS) --hypothesis-profile nightly $(ARGS)
 
 docs: setup ## The documentation as a site, with search, in build/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet $(ARGS)

@@ -5,6 +5,8 @@
 An example that once found a fault is pinned beside its property (`@example`) for the gate.
 """
 
+import os
+from secrets import randbelow
 from typing import Final
 
 from hypothesis import HealthCheck, settings
@@ -32,3 +34,13 @@ def load_gate() -> None:
 def slow_property() -> settings:
     """Return what a property is decorated with whose examples take a tenth of a second and more."""
     return settings(max_examples=settings().max_examples // 4)
+
+
+def is_nightly() -> bool:
+    """Return whether this run may take hours and be another one each time."""
+    return settings.get_current_profile_name() == "nightly"
+
+
+def seed() -> int:
+    """Return the seed of a test that draws by itself: `PERCEPT_SEED`, or that of the profile."""
+    return int(os.environ.get("PERCEPT_SEED") or (randbelow(1_000_000) if is_nightly() else 1))

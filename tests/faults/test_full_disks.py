@@ -131,7 +131,7 @@ def files_of(number: int) -> list[dict[str, Any]]:
     [
         pytest.param("checkpoint", 0, marks=pytest.mark.nightly),
         ("checkpoint", 24 * 1024),
-        ("out", 0),
+        pytest.param("out", 0, marks=pytest.mark.nightly),
     ],
 )
 def test_a_job_on_a_full_disk_ends_and_finds_everything_once_there_is_room(

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from random import Random
-from secrets import randbelow
 from typing import Any, Final
 
 import pytest
@@ -23,6 +22,7 @@ from tests.processor_runtime.resilience.job_process import (
     write_documents,
 )
 from tests.processor_runtime.written_rows import written
+from tests.properties import seed
 
 pytestmark = [pytest.mark.spark, pytest.mark.faults]
 
@@ -115,9 +115,9 @@ def pairs(rows: list[dict[str, Any]]) -> Counter[tuple[str, int, int]]:
 def test_a_job_that_is_killed_reads_every_record_once_and_writes_every_match(
     kafka: Brokers, tmp_path: Path
 ) -> None:
-    seed = randbelow(1_000_000)
-    print(f"seed {seed}")  # noqa: T201 - shown if the test fails
-    random = Random(seed)  # noqa: S311 - no secret
+    chosen = seed()
+    print(f"PERCEPT_SEED={chosen}")  # noqa: T201 - shown if the test fails
+    random = Random(chosen)  # noqa: S311 - no secret
     folder = prepared(tmp_path)
     environment = {"KAFKA_PASSWORD": PASSWORD}
     given = 0

@@ -11,7 +11,7 @@ from tests.processor_runtime.paired_payments import SOURCE, put_payments
 from tests.processor_runtime.resilience.job_process import JobProcess, job_document
 from tests.processor_runtime.written_rows import Row, written
 
-pytestmark = [pytest.mark.spark, pytest.mark.faults]
+pytestmark = [pytest.mark.spark, pytest.mark.faults, pytest.mark.nightly]
 
 FILES: Final = 5
 EVENTS_PER_FILE: Final = 8_000

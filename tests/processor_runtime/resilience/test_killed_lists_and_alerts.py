@@ -3,13 +3,11 @@
 files of the source ──► job, killed ──► rows of every kind, compared with a few lines of Python
 """
 
-import os
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from secrets import randbelow
 from typing import Final
 
 import pytest
@@ -29,10 +27,11 @@ from tests.processor_runtime.resilience.probes import (
 )
 from tests.processor_runtime.resilience.ssh_auth_stream import Change, Document
 from tests.processor_runtime.written_rows import KINDS, Row, written
+from tests.properties import seed
 
 pytestmark = [pytest.mark.spark, pytest.mark.faults, pytest.mark.nightly]
 
-SEED = int(os.environ.get("PERCEPT_SEED") or randbelow(1_000_000))
+SEED = seed()
 KILLS: Final = 2
 WINDOW_MS: Final = 3_600_000
 BUDGET: Final = 5

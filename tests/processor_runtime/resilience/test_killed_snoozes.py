@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from secrets import randbelow
 from time import time
 from typing import Any, Final
 
@@ -34,10 +33,11 @@ from tests.processor_runtime.resilience.probes import (
 from tests.processor_runtime.resilience.service_job import OwnService
 from tests.processor_runtime.resilience.ssh_auth_stream import STREAM, Change, Document, Event
 from tests.processor_runtime.written_rows import KINDS, written
+from tests.properties import seed
 
 pytestmark = [pytest.mark.spark, pytest.mark.faults, pytest.mark.nightly]
 
-SEED = int(os.environ.get("PERCEPT_SEED") or randbelow(1_000_000))
+SEED = seed()
 KILLS = int(os.environ.get("PERCEPT_KILLS") or 1)
 FILES: Final = 30
 DAY_MS: Final = 86_400_000

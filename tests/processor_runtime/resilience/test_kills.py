@@ -5,7 +5,6 @@ import os
 from collections import Counter
 from pathlib import Path
 from random import Random
-from secrets import randbelow
 
 import pytest
 
@@ -35,11 +34,12 @@ from tests.processor_runtime.resilience.ssh_auth_stream import (
     frame,
 )
 from tests.processor_runtime.written_rows import Row, written
+from tests.properties import is_nightly, seed
 
 pytestmark = [pytest.mark.spark, pytest.mark.faults]
 
-SEED = int(os.environ.get("PERCEPT_SEED") or randbelow(1_000_000))
-KILLS = int(os.environ.get("PERCEPT_KILLS") or ("2" if os.environ.get("CI") else "5"))
+SEED = seed()
+KILLS = int(os.environ.get("PERCEPT_KILLS") or (5 if is_nightly() else 2))
 LAST_MS = SENTINEL_MS - DELAY_MS - 1
 
 
