@@ -14,7 +14,7 @@ from tests.properties import load_gate
 MARKERS: Final = (
     "spark: needs Java, and seconds to start a local Spark",
     "pages: needs Chromium, and seconds for each page: make test-pages",
-    "long: takes more than a second of CPU: make test-long",
+    "long: takes a second of CPU, or several of waiting: make test-long",
     "faults: breaks what a service or a job stands on, on purpose, or kills it: make test-faults",
     "nightly: beside any of these, too long for each commit: make nightly",
 )
@@ -71,8 +71,13 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let what shares a Spark session begin first: it takes longest."""
-    items.sort(key=lambda item: not item.nodeid.startswith(SESSION))
+    """Let what shares a Spark session begin first, then what waits: these take longest."""
+    items.sort(
+        key=lambda item: (
+            not item.nodeid.startswith(SESSION),
+            not item.nodeid.startswith("tests/processor_runtime/kafka/"),
+        )
+    )
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

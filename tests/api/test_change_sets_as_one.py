@@ -254,6 +254,7 @@ def test_of_sets_that_saw_the_same_state_exactly_one_is_made(
         assert epoch == newest == 2 + len(RULES) + attempt
 
 
+@pytest.mark.long
 def test_many_at_once_have_epochs_of_their_own_and_no_reader_sees_half_a_set(
     with_stream: ServiceUnderTest, publish: Publish
 ) -> None:

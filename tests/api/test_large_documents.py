@@ -56,6 +56,7 @@ def test_a_large_document_is_refused_with_its_limit(
     )
 
 
+@pytest.mark.long
 def test_thousands_of_mistakes_are_told_in_part(with_stream: ServiceUnderTest) -> None:
     document = processor_document(pattern=steps(10, where=UNKNOWN))
     answer = with_stream.client.post("/v1/validate", json=document)

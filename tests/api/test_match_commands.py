@@ -259,6 +259,7 @@ def following(listening: ListeningService, *words: str) -> Iterator[subprocess.P
         process.communicate()
 
 
+@pytest.mark.long
 def test_it_shows_the_last_ones_and_those_that_come(
     client: Client, listening: ListeningService
 ) -> None:

@@ -139,6 +139,7 @@ def test_listeners_hear_what_it_stands_for_and_of_triage_in_their_order(
     assert listen(with_stream, "after=3&wait=0s") == []
 
 
+@pytest.mark.long
 @given(
     order=st.randoms(use_true_random=False),
     told=st.lists(st.tuples(st.integers(0, 7), st.integers(1, 4)), max_size=12),

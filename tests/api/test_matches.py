@@ -262,6 +262,7 @@ def test_a_listener_hears_only_what_is_new_or_what_it_has_missed(
     assert listen(with_stream, "after=0&wait=0s", **last) == [("timeout", 2, 2)]
 
 
+@pytest.mark.long
 def test_a_listener_of_another_store_begins_with_what_is_new(
     with_stream: ServiceUnderTest,
 ) -> None:
@@ -273,6 +274,7 @@ def test_a_listener_of_another_store_begins_with_what_is_new(
         assert listening.result() == [("match", 2, 2)]
 
 
+@pytest.mark.long
 def test_a_long_backlog_is_heard_whole_and_in_order(with_stream: ServiceUnderTest) -> None:
     for start in (0, 130):
         post(with_stream, *map(found, range(start, start + 130)))

@@ -103,6 +103,7 @@ def test_a_failed_example_is_told_with_expected_found_and_place(rules: Path) -> 
     assert result.stdout.splitlines()[-1].startswith("2 passed, 1 failed; 3 examples run; ")
 
 
+@pytest.mark.long
 def test_an_example_that_takes_too_long_is_ended_and_the_next_rule_tested(rules: Path) -> None:
     slow = {"events": SLOW_EVENTS[:500], "matches": []}
     write(rules / "a.yaml", processor_document(id="slow", pattern=SLOW, examples=[slow]))

@@ -219,6 +219,7 @@ def test_notes_are_read_newest_first_and_stay_as_they_were_written(
     assert get(with_matches, ONE)["triage"]["note_count"] == 4
 
 
+@pytest.mark.long
 def test_notes_are_bounded(with_matches: ServiceUnderTest) -> None:
     for number in range(MOST_NOTES):
         assert with_matches.client.post(f"{ONE}/notes", json={"text": f"note {number}"}).is_success

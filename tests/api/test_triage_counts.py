@@ -311,6 +311,7 @@ def test_labels_are_filtered(with_stream: ServiceUnderTest) -> None:
         assert ids == [match_id(number) for number in numbers], query
 
 
+@pytest.mark.long
 def test_many_labels_are_exported_once_each_in_the_order_of_time(
     with_stream: ServiceUnderTest,
 ) -> None:

@@ -300,6 +300,7 @@ def test_a_service_that_ends_leaves_no_worker_behind(
         eventually(lambda: not any(map(is_running, workers)))
 
 
+@pytest.mark.long
 def test_a_busy_worker_whose_service_was_killed_ends_by_itself() -> None:
     script = (
         "import sys, json, threading; sys.path.insert(0, '.')\n"

@@ -293,6 +293,7 @@ def test_what_multiplies_without_memory_is_tried_once(pattern: str, define: str)
     assert (rows, error) == ([], None)
 
 
+@pytest.mark.long
 def test_what_multiplies_with_memory_ends_at_the_limit_of_the_interpreter() -> None:
     clause = clause_of("(A|B)* Z", "A AS p > 0, B AS t >= LAST(A.t), Z AS p > 9")
     with pytest.raises(LimitExceeded):

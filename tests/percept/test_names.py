@@ -52,6 +52,7 @@ def test_a_name_that_is_not_there_is_told() -> None:
         _ = percept.patern  # type: ignore[attr-defined]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("statements", "libraries"),
     [

@@ -120,6 +120,7 @@ print(match.time_ms, percept.__version__, percept.__file__)
     assert "from percept.__main__ import main" in script
 
 
+@pytest.mark.long
 def test_a_package_that_another_distribution_has_overwritten_is_told(
     python: Path, tmp_path: Path
 ) -> None:

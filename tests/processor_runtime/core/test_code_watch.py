@@ -97,6 +97,7 @@ def test_a_single_thing_that_is_too_large_does_not_end_the_process(tmp_path: Pat
     assert run(body, tmp_path) == (42, Death())
 
 
+@pytest.mark.long
 def test_many_short_calls_and_a_long_rest_are_no_long_call(tmp_path: Path) -> None:
     body = (
         "for _ in range(75):\n    with call: time.sleep(0.02)\n"

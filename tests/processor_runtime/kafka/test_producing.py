@@ -62,6 +62,7 @@ def test_a_record_that_is_larger_than_the_client_may_send_names_the_topic(kafka:
         producer.send([Record(None, b"x" * 3_000)])
 
 
+@pytest.mark.long
 def test_an_outage_is_waited_for_as_long_as_the_settings_say() -> None:
     with brokers() as own:
         own.create("out", 1)

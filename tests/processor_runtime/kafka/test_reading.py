@@ -104,6 +104,7 @@ def test_a_broker_that_errs_for_a_moment_changes_nothing(kafka: Brokers) -> None
     assert [value for *_, value in read(kafka, RecordRange(*place, 0, end))] == numbered(50)
 
 
+@pytest.mark.long
 def test_an_outage_is_waited_for_and_one_that_lasts_is_told() -> None:
     with brokers() as own:
         own.create("away", 1)

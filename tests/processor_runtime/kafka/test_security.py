@@ -105,6 +105,7 @@ def secured(kafka: Brokers, protection: Protection) -> Iterator[dict[str, str]]:
         yield {"bootstrap.servers": servers}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 def test_a_user_over_tls_reads_all_that_it_has_written(
     kafka: Brokers, certificates: Certificates, mechanism: str
@@ -126,6 +127,7 @@ def test_a_user_over_tls_reads_all_that_it_has_written(
     assert [each.value() for each in kafka.records(topic, [0])] == values
 
 
+@pytest.mark.long
 def test_a_client_is_known_by_its_certificate(kafka: Brokers, certificates: Certificates) -> None:
     kafka.create("mutual", 1)
     protection = Protection(certificates.broker, certificates.ours.certificate)
@@ -137,6 +139,7 @@ def test_a_client_is_known_by_its_certificate(kafka: Brokers, certificates: Cert
             assert "kafka.ssl.certificate.location and kafka.ssl.key.location" in text
 
 
+@pytest.mark.long
 def test_a_certificate_of_a_foreign_authority_is_refused_and_told_to_be_so(
     kafka: Brokers, certificates: Certificates
 ) -> None:
@@ -158,6 +161,7 @@ def test_a_certificate_of_a_foreign_authority_is_refused_and_told_to_be_so(
         assert ends(settings, "strangers") == {("strangers", 0): 0}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("case", "told"),
     [
@@ -192,6 +196,7 @@ def test_why_there_is_no_connection_is_told_with_where_and_how_to_mend_it(
             assert re.search(told, text), text
 
 
+@pytest.mark.long
 def test_brokers_without_tls_are_told_of_when_waiting_is_over(
     kafka: Brokers, certificates: Certificates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,6 +205,7 @@ def test_brokers_without_tls_are_told_of_when_waiting_is_over(
         assert "does not answer in TLS. Write the port of a TLS listener" in text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("changed", "told"),
     [

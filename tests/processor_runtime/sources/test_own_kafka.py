@@ -73,6 +73,7 @@ def numbers(batches: Batches) -> list[int]:
     return sorted(row.n for batch in batches for row in batch)
 
 
+@pytest.mark.long
 def test_a_topic_is_read_in_batches_of_a_size_and_its_backlog_is_known(
     spark: SparkSession, kafka: Brokers, tmp_path: Path
 ) -> None:
@@ -94,6 +95,7 @@ def test_a_topic_is_read_in_batches_of_a_size_and_its_backlog_is_known(
     assert [unread_events(each) for each in progress[:2]] == [11, 0]
 
 
+@pytest.mark.long
 def test_a_batch_that_was_cut_off_reads_the_same_records_again_wherever_the_end_is_now(
     spark: SparkSession, kafka: Brokers, tmp_path: Path
 ) -> None:

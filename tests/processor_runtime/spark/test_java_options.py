@@ -111,6 +111,7 @@ def test_a_cluster_and_a_java_that_runs_already_are_left_alone(environment: dict
     assert java_options({}, environment | {"SPARK_ENV_LOADED": "1"}) == {}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("options", "names"),
     [("", ["PS MarkSweep", "PS Scavenge"]), ("-XX:+UseSerialGC", ["Copy", "MarkSweepCompact"])],

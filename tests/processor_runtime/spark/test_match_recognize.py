@@ -170,6 +170,7 @@ def test_a_mistake_is_told_before_anything_runs(spark: SparkSession) -> None:
         match_recognize(frame, CLAUSE.replace("action = 'fail'", "acton = 'fail'"))
 
 
+@pytest.mark.long
 def test_a_stream_outputs_matches_as_they_are_decided(spark: SparkSession, tmp_path: Path) -> None:
     source = tmp_path / "events"
     source.mkdir()

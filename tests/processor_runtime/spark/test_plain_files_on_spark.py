@@ -154,6 +154,7 @@ def test_ticks_and_a_file_that_is_not_plain_lose_nothing(
     assert matched == [["ana"], ["dan"], ["eve, e."], ['fay "f."']]
 
 
+@pytest.mark.long
 def test_a_job_whose_files_spark_reads_is_not_run_again_for_that(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ import json
 import threading
 from pathlib import Path
 
+import pytest
 import yaml
 from pyspark.sql import SparkSession
 
@@ -45,6 +46,7 @@ RULES = [
 ]
 
 
+@pytest.mark.long
 def test_ticks_bring_matches_timeouts_and_absences(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "rules").mkdir()
     (tmp_path / "rules" / "rules.yaml").write_text(yaml.safe_dump(RULES), encoding="utf-8")

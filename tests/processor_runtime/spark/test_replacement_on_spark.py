@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
 from pydantic_core import from_json
 from pyspark.sql import SparkSession
 
@@ -42,6 +43,7 @@ def version_by_place(rows: Sequence[OutputRow]) -> list[int]:
     return [found[place] for place in sorted(found)]
 
 
+@pytest.mark.long
 def test_versions_replace_each_other_at_one_instant_in_all_shards(
     spark: SparkSession, tmp_path: Path
 ) -> None:

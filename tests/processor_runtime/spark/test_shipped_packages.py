@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from processor_runtime.spark.session import package_archive
 
 ROOT = Path(__file__).parents[3]
@@ -16,6 +18,7 @@ print(processor_runtime.__file__)
 """
 
 
+@pytest.mark.long
 def test_the_code_of_workers_can_be_imported_from_what_is_sent_to_them(tmp_path: Path) -> None:
     archive = package_archive(tmp_path)
     command = [sys.executable, "-c", IMPORTS, str(archive), str(ROOT)]

@@ -44,6 +44,7 @@ def second_of_two(environment: Mapping[str, str]) -> float:
     return float(second / first)
 
 
+@pytest.mark.long
 def test_memory_for_the_next_batch_is_there_already() -> None:
     of_workers = {
         name.removeprefix(PREFIX): value
