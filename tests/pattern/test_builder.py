@@ -1,5 +1,6 @@
 """The builder: a new pattern with every call, and refusals at once."""
 
+import operator
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -200,3 +201,21 @@ def test_validate_tells_every_problem_at_once() -> None:
         "steps[1].name",
         "after_match_skip.step",
     }
+
+
+def test_a_callable_that_does_not_take_event_and_context_is_refused() -> None:
+    wrong: list[Any] = [lambda event: event, len, lambda: True, lambda a, b, c: a]
+    for function in wrong:
+        with pytest.raises(TypeError, match="cannot be called with two arguments, the event and"):
+            Pattern.begin("a").where(function)
+        with pytest.raises(TypeError, match="lambda event, context"):
+            Pattern.begin("a").one_or_more().until(function)
+
+
+def test_any_callable_that_takes_two_arguments_is_a_condition() -> None:
+    class Above:
+        def __call__(self, event: Any, _context: Any, least: int = 1) -> bool:
+            return bool(event["x"] > least)
+
+    for right in (Above(), lambda *arguments: True, max, operator.contains):
+        assert Pattern.begin("a").where(right).tree
