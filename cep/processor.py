@@ -16,9 +16,11 @@ from cep.expression import (
     AggregateFunction,
     CompiledAggregate,
     Expression,
+    ExpressionError,
     Field,
     Node,
     aggregates_of,
+    check,
     compile_aggregate,
     compile_scalar,
     mapping_reader,
@@ -261,7 +263,7 @@ class SelectExpressions(PatternProcessFunction):
         pattern: the pattern whose steps the expressions name.
 
     Raises:
-        ExpressionError: a column is not a valid expression.
+        ExpressionError: a column is not a valid expression, or names no step that accepts events.
 
     `written` is the same text for all that give the same rows; empty of one that an older version
     has pickled. `fields` are all outputs, if each is a column of one event; else `None`.
@@ -274,11 +276,14 @@ class SelectExpressions(PatternProcessFunction):
 
     def __init__(self, columns: Mapping[str, str], pattern: Pattern) -> None:
         steps = pattern.step_names
+        if pattern.query is None:
+            steps = tuple(step.name for step in pattern.tree.steps() if not step.is_negative)
         constants = constants_of(pattern.parameters)
-        nodes = {
-            name: resolve(Expression.parse(text, constants), steps)
-            for name, text in columns.items()
-        }
+        expressions = {name: Expression.parse(text, constants) for name, text in columns.items()}
+        for expression in expressions.values():
+            for problem in check(expression, schema=None, steps=steps, allow_columns=False):
+                raise ExpressionError(problem)
+        nodes = {name: resolve(expression, steps) for name, expression in expressions.items()}
         # By their text: numbers of different types may be equal.
         self.written = repr(nodes)
         self.fields = _fields(nodes)

@@ -219,3 +219,22 @@ def test_any_callable_that_takes_two_arguments_is_a_condition() -> None:
 
     for right in (Above(), lambda *arguments: True, max, operator.contains):
         assert Pattern.begin("a").where(right).tree
+
+
+def test_a_condition_cannot_name_a_step_that_has_no_event_yet() -> None:
+    later = Pattern.begin("a").where("user = b.user").followed_by("b")
+    with pytest.raises(PatternError, match="b comes later, so it has no event yet. Compare in the"):
+        later.validate()
+    watched = Pattern.begin("a").not_followed_by("n").where("x = 1").followed_by("b")
+    for aggregate in ("n.x", "FIRST(n.x)", "SUM(n.x)"):
+        with pytest.raises(PatternError, match="n must not occur, so it has no event"):
+            watched.where(f"x = {aggregate}").validate()
+    assert Pattern.begin("a").where("COUNT(b.x) = 0").followed_by("b").validate()  # Flink: 0
+
+
+def test_a_condition_names_earlier_steps_its_own_and_those_of_an_earlier_repetition() -> None:
+    inner = Pattern.begin("x").where("n > LAST(y.n) AND n > a.n").followed_by("y").where("n > x.n")
+    pattern = Pattern.begin("a").where("n > SUM(a.n)").one_or_more().until("n < SUM(a.n)")
+    assert pattern.next(inner).times(2).validate()
+    with pytest.raises(PatternError, match="y comes later"):
+        pattern.next(inner).validate()
