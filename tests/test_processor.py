@@ -164,5 +164,5 @@ def test_functions_of_other_arguments_are_refused_before_any_match(made: Any) ->
 @pytest.mark.parametrize("text", ["zz.user", "user", "n.x", "COUNT(zz.x)"])
 def test_outputs_name_steps_that_accept_events(text: str) -> None:
     pattern = Pattern.begin("a").not_followed_by("n").where("x = 9").followed_by("b")
-    with pytest.raises(ExpressionError, match="there is no step|needs a step in front"):
+    with pytest.raises(ExpressionError, match=r"there is no step|needs a step in front"):
         SelectExpressions({"u": text}, pattern)
