@@ -152,7 +152,8 @@ def find_matches(  # noqa: PLR0913 - keyword options with defaults
         raise
     if not warn:
         return result
-    of_no_key = sum(_has_null(found.key) for found in (*result.matches, *result.timed_out))
+    keys = [found.key for found in result.matches] + [found.key for found in result.timed_out]
+    of_no_key = sum(map(_has_null, keys))
     for warning in check.warnings(scan.goes_back_at, of_no_key):
         warnings.warn(warning, EventWarning, stacklevel=2)
     return result
