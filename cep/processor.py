@@ -16,9 +16,11 @@ from cep.expression import (
     AggregateFunction,
     CompiledAggregate,
     Expression,
+    ExpressionError,
     Field,
     Node,
     aggregates_of,
+    check,
     compile_aggregate,
     compile_scalar,
     mapping_reader,
@@ -26,6 +28,7 @@ from cep.expression import (
 )
 from cep.expression.parameters import constants_of
 from cep.pattern import Pattern
+from cep.pattern.conditions import takes
 
 Steps = Mapping[str, Sequence[Any]]
 """The events of a match by step name, in order of acceptance."""
@@ -118,14 +121,40 @@ def process(
 
     Outputs come first, then side outputs. A timed-out partial match gives nothing if the function
     does not handle them.
+
+    Raises:
+        TypeError: it returned one value where it should return, or yield, any number of them.
     """
     context = ProcessContext(found.time_ms, processing_time_ms)
     if not found.is_timeout:
-        for value in function.process_match(found.steps, context) or ():
+        returned = function.process_match(found.steps, context)
+        for value in _outputs(returned, f"process_match of {type(function).__name__}"):
             yield Output(value)
     elif isinstance(function, TimedOutPartialMatchHandler):
         function.process_timed_out_match(found.steps, context)
     yield from context.side_outputs
+
+
+def _outputs(returned: Iterable[Any] | None, function: str) -> Iterable[Any]:
+    """Return the outputs a function returned; one text or mapping would be its letters or keys."""
+    if returned is None:
+        return ()
+    if isinstance(returned, str | bytes | bytearray | Mapping) or not isinstance(
+        returned, Iterable
+    ):
+        raise TypeError(
+            f"{function} returned one {type(returned).__name__} instead of its outputs; "
+            "write `yield value`, or return a list: [value]"
+        )
+    return returned
+
+
+def _check_arguments(function: Callable[..., Any], *names: str) -> None:
+    if not takes(function, len(names)):
+        raise TypeError(
+            f"{function!r} cannot be called with {len(names)} "
+            f"{'argument' if len(names) == 1 else 'arguments'}: ({', '.join(names)})"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +172,7 @@ class _FlatSelect(PatternProcessFunction):
 
     def process_match(self, match: Steps, context: ProcessContext) -> Iterable[Any]:
         del context
-        return self.function(match)
+        return _outputs(self.function(match), "the function of flat_select")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +185,8 @@ class _WithTimeouts(PatternProcessFunction, TimedOutPartialMatchHandler):
         return self.function.process_match(match, context)
 
     def process_timed_out_match(self, match: Steps, context: ProcessContext) -> None:
-        for value in self.on_timeout(match, context.event_time_ms):
+        given = self.on_timeout(match, context.event_time_ms)
+        for value in _outputs(given, "on_timeout of flat_select"):
             context.output(self.tag, value)
 
 
@@ -172,10 +202,16 @@ def select(
         function: from the match to its output.
         timeout_tag: side output for timed-out partial matches.
         on_timeout: from a timed-out partial match and its time in milliseconds to that output.
+
+    Raises:
+        TypeError: a function cannot be called with these arguments.
+        ValueError: one of `timeout_tag` and `on_timeout` is missing.
     """
+    _check_arguments(function, "match")
     if on_timeout is None:
         return _with_timeouts(_Select(function), timeout_tag, None)
     single = on_timeout
+    _check_arguments(single, "match", "time_ms")
     return _with_timeouts(
         _Select(function), timeout_tag, lambda match, time_ms: (single(match, time_ms),)
     )
@@ -188,6 +224,9 @@ def flat_select(
     on_timeout: Callable[[Steps, int], Iterable[Any]] | None = None,
 ) -> PatternProcessFunction:
     """Return a process function with any number of outputs per match; else as `select`."""
+    _check_arguments(function, "match")
+    if on_timeout is not None:
+        _check_arguments(on_timeout, "match", "time_ms")
     return _with_timeouts(_FlatSelect(function), timeout_tag, on_timeout)
 
 
@@ -224,7 +263,7 @@ class SelectExpressions(PatternProcessFunction):
         pattern: the pattern whose steps the expressions name.
 
     Raises:
-        ExpressionError: a column is not a valid expression.
+        ExpressionError: a column is not a valid expression, or names no step that accepts events.
 
     `written` is the same text for all that give the same rows; empty of one that an older version
     has pickled. `fields` are all outputs, if each is a column of one event; else `None`.
@@ -237,11 +276,14 @@ class SelectExpressions(PatternProcessFunction):
 
     def __init__(self, columns: Mapping[str, str], pattern: Pattern) -> None:
         steps = pattern.step_names
+        if pattern.query is None:
+            steps = tuple(step.name for step in pattern.tree.steps() if not step.is_negative)
         constants = constants_of(pattern.parameters)
-        nodes = {
-            name: resolve(Expression.parse(text, constants), steps)
-            for name, text in columns.items()
-        }
+        expressions = {name: Expression.parse(text, constants) for name, text in columns.items()}
+        for expression in expressions.values():
+            for problem in check(expression, schema=None, steps=steps, allow_columns=False):
+                raise ExpressionError(problem)
+        nodes = {name: resolve(expression, steps) for name, expression in expressions.items()}
         # By their text: numbers of different types may be equal.
         self.written = repr(nodes)
         self.fields = _fields(nodes)

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from cep.matching.matcher_state import encode_matcher, restore_matcher
     from cep.nfa import (
         ConditionFailed,
+        EventKeyError,
         EventTimeError,
         LimitExceeded,
         MatchingError,
@@ -92,6 +93,7 @@ __all__ = [
     "Conflict",
     "Detection",
     "EvaluationError",
+    "EventKeyError",
     "EventTimeError",
     "EventWarning",
     "ExpressionError",
@@ -156,7 +158,7 @@ _NAMES: Final = {
     "cep.expression": "EvaluationError ExpressionError ExpressionTooLarge",
     "cep.matching.matcher_state": "encode_matcher restore_matcher",
     "cep.nfa": """
-        ConditionFailed EventTimeError LimitExceeded MatchingError SkipTargetMissing
+        ConditionFailed EventKeyError EventTimeError LimitExceeded MatchingError SkipTargetMissing
         StateEncodingError
     """,
     "cep.nfa.errors": "CodeNotLoaded",

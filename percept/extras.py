@@ -10,6 +10,7 @@ _EXTRAS: Final = {
     "api": "client",
     "api.code": "",
     "api.commands": "api",
+    "api.tokens.commands": "api",
     "api.offline": "",
     "cep": "",
     "percept": "",

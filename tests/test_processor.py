@@ -122,3 +122,47 @@ def test_a_function_for_timeouts_that_would_get_none_is_refused_where_it_is_writ
     with pytest.raises(TypeError, match="Late has process_timed_out_match and is no Timed"):
         type("Late", (PatternProcessFunction,), methods)
     type("Late", (PatternProcessFunction, TimedOutPartialMatchHandler), methods)
+
+
+class Returning(PatternProcessFunction):
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def process_match(self, match: Steps, context: ProcessContext) -> Any:
+        del match, context
+        return self.value
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"), [("ab", "str"), ({"a": 1}, "dict"), (b"x", "bytes"), (3, "int")]
+)
+def test_one_value_in_place_of_outputs_is_refused(value: Any, kind: str) -> None:
+    refusal = f"returned one {kind} instead of its outputs; write `yield value`, or return a list"
+    with pytest.raises(TypeError, match=f"process_match of Returning {refusal}"):
+        outputs(Returning(value))
+    with pytest.raises(TypeError, match=f"the function of flat_select {refusal}"):
+        outputs(flat_select(lambda match: value))
+    on_timeout = flat_select(
+        lambda match: (), timeout_tag="t", on_timeout=lambda match, time_ms: value
+    )
+    with pytest.raises(TypeError, match=f"on_timeout of flat_select {refusal}"):
+        outputs(on_timeout, timed_out=True)
+
+
+@pytest.mark.parametrize("made", [select, flat_select])
+def test_functions_of_other_arguments_are_refused_before_any_match(made: Any) -> None:
+    def two(match: Steps, time_ms: int) -> list[int]:
+        return [len(match), time_ms]
+
+    with pytest.raises(TypeError, match=r"cannot be called with 1 argument: \(match\)"):
+        made(two)
+    with pytest.raises(TypeError, match=r"2 arguments: \(match, time_ms\)"):
+        made(len, timeout_tag="late", on_timeout=len)
+    assert made(len, timeout_tag="late", on_timeout=two)
+
+
+@pytest.mark.parametrize("text", ["zz.user", "user", "n.x", "COUNT(zz.x)"])
+def test_outputs_name_steps_that_accept_events(text: str) -> None:
+    pattern = Pattern.begin("a").not_followed_by("n").where("x = 9").followed_by("b")
+    with pytest.raises(ExpressionError, match=r"there is no step|needs a step in front"):
+        SelectExpressions({"u": text}, pattern)

@@ -19,6 +19,7 @@ from api.client.partial_matches import PartialMatches, wait_for_answers
 from api.client.proposals import ProposalCalls
 from api.client.rollouts import RolloutClient
 from api.client.snoozes import Snooze, SnoozeClient, Snoozes
+from api.client.tokens import TokenClient
 from api.client.views import (
     Processor,
     ProcessorLine,
@@ -336,6 +337,11 @@ class Client(ChangeSetCalls, MatchCalls, ProposalCalls):
     def snoozed(self, stream: str) -> list[Snooze]:
         """Return the snoozes of all processors of a stream."""
         return self._connection.read(Snoozes, "GET", f"{_stream(stream)}/snoozes").items
+
+    @property
+    def tokens(self) -> TokenClient:
+        """What can be done with tokens; nothing is sent yet."""
+        return TokenClient(self._connection)
 
     @property
     def webhooks(self) -> WebhookClient:

@@ -8,7 +8,8 @@ from api.access.authentication import Role
 from cep.definition.document import StreamName
 from cep.instants import GivenInstant, Instant
 
-_NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9 ._@-]{0,99}$"
+_NAME: Final = r"^[^\W_][\w ._@'-]{0,99}$"
+"""A letter or digit of any script, then also spaces and a few marks."""
 
 MOST_STREAMS: Final = 100
 

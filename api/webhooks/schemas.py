@@ -10,7 +10,7 @@ from cep.instants import Instant
 
 DeliveryState = Literal["pending", "delivered", "failed"]
 
-_NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9 ._@-]{0,99}$"
+_NAME: Final = r"^[^\W_][\w ._@'-]{0,99}$"
 _Name = Annotated[str, Field(pattern=_NAME, description="For people; each has another.")]
 _Url = Annotated[
     str, Field(min_length=1, max_length=2_000, description="https:// and where to; as it is sent.")

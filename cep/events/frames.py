@@ -49,7 +49,11 @@ def _polars_frame(events: Any) -> pl.DataFrame | None:
     if isinstance(events, pl.DataFrame):
         return events
     kind = type(events)
-    if isinstance(events, Mapping | str | bytes):
+    if isinstance(events, Mapping | str | bytes) or not (
+        isinstance(events, Iterable)
+        or hasattr(kind, "__arrow_c_stream__")
+        or any(hasattr(kind, method) for method in ("collect", "compute"))
+    ):
         raise UnreadableEvents(
             f"events are a list of mappings or objects, or a frame, not a {kind.__name__}"
         )

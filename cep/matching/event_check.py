@@ -45,8 +45,18 @@ class EventCheck:
             time = event.get(self._time_field)
             self._are_seconds = type(time) is int and time in SECONDS
 
-    def warnings(self) -> Iterator[str]:
-        """Yield what to tell; nothing if there was no event."""
+    def warnings(self, goes_back_at: int | None = None, of_no_key: int = 0) -> Iterator[str]:
+        """Yield what to tell; nothing if there was no event.
+
+        Args:
+            goes_back_at: the first event, from 1, that is older than the one before it.
+            of_no_key: how many matches and timeouts have NULL in their key.
+        """
+        if goes_back_at is not None:
+            yield (
+                f"event {goes_back_at} is older than the one before it; events are matched in the "
+                "order in which they are given: sort them by time"
+            )
         if not self._names:
             return
         for name, step in self._reads.items():
@@ -55,6 +65,13 @@ class EventCheck:
         for key in self._keys:
             if (name := key.split(".")[0]) not in self._names:
                 yield self._told(name, "which is of the key, so all events have the same one")
+                of_no_key = 0
+        if of_no_key and self._keys:
+            matches = "match has" if of_no_key == 1 else "matches have"
+            yield (
+                f"{of_no_key:,} {matches} NULL in the key: events without {', '.join(self._keys)} "
+                "are matched together; leave them out, or add a condition IS NOT NULL"
+            )
         if self._are_seconds:
             yield warning_of_seconds(self._time_field)
 

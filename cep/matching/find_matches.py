@@ -8,7 +8,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
-from typing import Any, ClassVar
+from numbers import Integral
+from typing import Any, ClassVar, Final
 
 from cep.events.frames import rows_of
 from cep.expression import EvaluationError, Schema, compile_predicate, mapping_reader
@@ -17,7 +18,7 @@ from cep.instants import epoch_ms
 from cep.matching.event_check import EventCheck, EventWarning
 from cep.matching.keyed import KeyedMatcher
 from cep.matching.shapes import Detection, EventKind
-from cep.nfa.errors import ConditionFailed, EventTimeError, SkipTargetMissing
+from cep.nfa.errors import ConditionFailed, EventKeyError, EventTimeError, SkipTargetMissing
 from cep.nfa.limits import Limits
 from cep.pattern import Pattern
 
@@ -120,13 +121,16 @@ def find_matches(  # noqa: PLR0913 - keyword options with defaults
         schema: the columns of the events and the lists of their stream, for patterns that name
             lists.
         warn: issue an `EventWarning` of what was most likely meant otherwise: a field that a
-            condition reads or a key that no event has, seconds that are read as milliseconds. Only
-            events that are mappings are looked at.
+            condition reads or a key that an event does not have, seconds that are read as
+            milliseconds, events that are not in order of time. Of the fields only those of events
+            that are mappings are looked at.
 
     Raises:
         PatternError: the pattern is not valid.
         UnreadableEvents: the events are a frame that cannot be read.
         EventTimeError: an event has no usable time, or goes back in time and must not.
+        EventKeyError: the key of an event is a list or another value that cannot be one.
+        TypeError: the pattern is none, or the events cannot be iterated.
         LimitExceeded: a key holds more than its limits allow.
         SkipTargetMissing: throw_on_miss; its `partial_result` holds what came before.
     """
@@ -146,7 +150,11 @@ def find_matches(  # noqa: PLR0913 - keyword options with defaults
     except SkipTargetMissing as error:
         error.partial_result = result
         raise
-    for warning in check.warnings():
+    if not warn:
+        return result
+    keys = [found.key for found in result.matches] + [found.key for found in result.timed_out]
+    of_no_key = sum(map(_has_null, keys))
+    for warning in check.warnings(scan.goes_back_at, of_no_key):
         warnings.warn(warning, EventWarning, stacklevel=2)
     return result
 
@@ -215,6 +223,11 @@ class _Scan:
         reading: _Reading,
         schema: Schema | None = None,
     ) -> None:
+        if not isinstance(pattern, Pattern):
+            raise TypeError(
+                f"the first argument is the pattern, not a {type(pattern).__name__}: "
+                "find_matches(pattern, events)"
+            )
         pattern.validate()
         time_field, order_by = reading.time_field, reading.order_by
         self.matcher = KeyedMatcher({"": pattern}, limits=limits, schema=schema)
@@ -234,6 +247,8 @@ class _Scan:
         ]
         self._require_order = reading.require_order
         self._kinds = self.matcher.kinds()
+        self.goes_back_at: int | None = None
+        """The first event, from 1, that is older than the one before it."""
 
     def over(self, events: Iterable[Any]) -> Iterator[Match | TimedOutMatch]:
         for time_ms, index, event in self._in_order(events):
@@ -247,7 +262,9 @@ class _Scan:
             kind = self._kind(event)
             if not kind:
                 return []
-            return self.matcher.process(self._key_of(event), kind, event, time_ms)
+            key = self._key_of(event)
+            _check_key(key, index)
+            return self.matcher.process(key, kind, event, time_ms)
         except EvaluationError as error:
             raise EvaluationError(f"event {index + 1}: {error}") from error
         except ConditionFailed as failure:
@@ -270,7 +287,9 @@ class _Scan:
         latest_ms: int | None = None
         for index, event in enumerate(events):
             time_ms = self._time_ms(event, index)
-            if self._require_order and latest_ms is not None and time_ms < latest_ms:
+            if latest_ms is not None and time_ms < latest_ms and self.goes_back_at is None:
+                self.goes_back_at = index + 1
+            if self._require_order and self.goes_back_at:
                 raise EventTimeError(
                     f"event {index + 1} ({self._time_name} = {time_ms} ms) is older than the one "
                     f"before it ({latest_ms} ms); sort the events by time first"
@@ -283,7 +302,12 @@ class _Scan:
         try:
             return to_time_ms(value)
         except ValueError as error:
-            raise EventTimeError(f"event {index + 1}: {self._time_name} {error}") from None
+            hint = ""
+            if value is None and isinstance(event, Mapping):
+                hint = (
+                    f"; the event has {', '.join(map(str, event))}: name the field, time_field=..."
+                )
+            raise EventTimeError(f"event {index + 1}: {self._time_name} {error}{hint}") from None
 
     def _kind(self, event: Any) -> EventKind:
         true_tests = tuple(number for number, test in enumerate(self._tests) if test(event, ()))
@@ -298,6 +322,8 @@ def to_time_ms(value: object) -> int:
     """
     if isinstance(value, int) and not isinstance(value, bool):
         return value
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return int(value)  # of NumPy
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)
@@ -310,10 +336,20 @@ def to_time_ms(value: object) -> int:
     raise ValueError(f"is {value!r}; expected int milliseconds, a datetime or ISO 8601 text")
 
 
+def _check_key(key: Hashable, index: int) -> None:
+    try:
+        hash(key)
+    except TypeError as error:
+        raise EventKeyError(
+            f"event {index + 1}: its key is {key!r} ({error}); name fields with plain values"
+        ) from None
+
+
 def _found(detection: Detection, at: int | None) -> Match | TimedOutMatch:
+    key = _as_given(detection.key)
     if detection.is_timeout:
-        return TimedOutMatch(detection.steps, detection.time_ms, at, detection.key)
-    return Match(detection.steps, at, detection.time_ms, detection.key)
+        return TimedOutMatch(detection.steps, detection.time_ms, at, key)
+    return Match(detection.steps, at, detection.time_ms, key)
 
 
 def _reader(field_or_function: str | Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -326,9 +362,45 @@ def _key_reader(key_by: KeyBy) -> Callable[[Any], Hashable]:
     if key_by is None:
         return lambda _event: None
     if isinstance(key_by, str) or callable(key_by):
-        return _reader(key_by)
+        read_one = _reader(key_by)
+        return lambda event: _distinct(read_one(event))
     readers = [_reader(name) for name in key_by]
-    return lambda event: tuple(read(event) for read in readers)
+    return lambda event: tuple(_distinct(read(event)) for read in readers)
+
+
+@dataclass(frozen=True, slots=True)
+class _Truth:
+    """TRUE or FALSE in a key: to Python they equal 1 and 0."""
+
+    value: bool
+
+
+_NAN: Final = float("nan")
+"""All NaN of keys: one is equal to no other, but is found in a dict if it is the same object."""
+
+
+def _distinct(key: Any) -> Any:
+    """Return a value of a key so that equal ones, and no others, are equal to Python."""
+    kind = type(key)
+    if kind is bool:
+        return _Truth(key)
+    if kind is float and key != key:  # noqa: PLR0124 - NaN alone is not equal to itself
+        return _NAN
+    if kind is tuple:
+        return tuple(map(_distinct, key))
+    return key
+
+
+def _has_null(key: Hashable) -> bool:
+    return key is None or (type(key) is tuple and None in key)
+
+
+def _as_given(key: Any) -> Any:
+    if type(key) is _Truth:
+        return key.value
+    if type(key) is tuple:
+        return tuple(map(_as_given, key))
+    return key
 
 
 def _no_aggregates(_aggregate: object) -> int:

@@ -9,6 +9,7 @@ The program is immutable, the run state is separate and can be written to bytes 
 from cep.nfa.compiler.compile import CompiledPattern, compile_pattern
 from cep.nfa.errors import (
     ConditionFailed,
+    EventKeyError,
     EventTimeError,
     LimitExceeded,
     MatchingError,
@@ -20,6 +21,7 @@ from cep.nfa.limits import Limits
 __all__ = [
     "CompiledPattern",
     "ConditionFailed",
+    "EventKeyError",
     "EventTimeError",
     "LimitExceeded",
     "Limits",

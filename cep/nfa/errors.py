@@ -41,6 +41,10 @@ class EventTimeError(MatchingError, ValueError):
     """An event has no usable time, or is older than the one before it."""
 
 
+class EventKeyError(MatchingError, ValueError):
+    """The key of an event is a value that cannot be one, such as a list."""
+
+
 class ConditionFailed(MatchingError):
     """A condition raised while it was tested."""
 

@@ -6,6 +6,7 @@ PythonCondition ──signed──► SignedCondition ──document──► th
 from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 
+from cep.pattern.conditions import python_condition
 from cep.pattern.problems import PatternError, Problem
 from cep.pattern.rewriting import with_conditions
 from cep.pattern.tree import (
@@ -59,7 +60,10 @@ def loaded(
         function = verify_and_load(condition.code, keys, CodeUse.CONDITION, place)
         if not callable(function):
             raise CodeRefused(f"{condition} is no callable")
-        return PythonCondition(function)
+        try:
+            return python_condition(function)
+        except TypeError as error:
+            raise CodeRefused(str(error)) from None
 
     return _rewritten(tree, load_one)
 

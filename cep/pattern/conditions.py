@@ -1,5 +1,6 @@
 """Conditions of a step: reading one, and joining several with AND or OR."""
 
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,7 +22,7 @@ def condition_of(
 
     Raises:
         ExpressionError: the text is not a SQL expression.
-        TypeError: it has another type.
+        TypeError: it has another type, or is a callable that does not take two arguments.
     """
     match condition:
         case Expression():
@@ -29,9 +30,37 @@ def condition_of(
         case str():
             return Expression.parse(condition, constants)
         case _ if callable(condition):
-            return PythonCondition(condition)
+            return python_condition(condition)
         case _:
             raise TypeError(f"A condition is SQL text or a callable, not {condition!r}.")
+
+
+def python_condition(function: Callable[[Any, Any], bool]) -> PythonCondition:
+    """Return a callable as a condition.
+
+    Raises:
+        TypeError: it cannot be called with an event and the events accepted before it.
+    """
+    if not takes(function, 2):
+        name = getattr(function, "__qualname__", type(function).__qualname__)
+        raise TypeError(
+            f"The condition {name} cannot be called with two arguments, the event and the context "
+            "that has the events accepted before it; write `lambda event, context: ...`."
+        )
+    return PythonCondition(function)
+
+
+def takes(function: Callable[..., Any], count: int) -> bool:
+    """Return whether a callable can be called with so many arguments, as far as Python knows."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some callables written in C do not say
+        return True
+    try:
+        signature.bind(*range(count))
+    except TypeError:
+        return False
+    return True
 
 
 def expression_problem(mistake: ExpressionMistake | ExpressionError, path: str) -> Problem:

@@ -31,6 +31,7 @@ from processor_runtime.spark.plan.frames import (
     timed_events,
 )
 from processor_runtime.spark.plan.stages import STAGE_DDL, KeyStageTask, rows_as_pandas
+from processor_runtime.spark.session import use_this_python
 from processor_runtime.stages.key_stage import KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings, ShardMatcher
 from processor_runtime.stages.unusable_events import MALFORMED
@@ -110,6 +111,7 @@ def match_patterns(  # noqa: PLR0913 - independent options, by name
         limits or Limits(),
     ).with_token()
     _ = replace(rules).rule_set  # told here what does not fit, not by a task
+    use_this_python(frame.sparkSession)
     malformed = F.lit(None).cast("string").alias(MALFORMED)
     time = TimeRules(event_time, delay_ms)
     timed = timed_events(frame.select("*", malformed), time)

@@ -41,6 +41,7 @@ from processor_runtime.spark.row_order import (
     worker_sort,
 )
 from processor_runtime.spark.row_tests import TestedRows, in_jvm
+from processor_runtime.spark.session import use_this_python
 
 
 def match_recognize(
@@ -69,6 +70,7 @@ def match_recognize(
         ClauseError: the clause is not well formed, or does not fit the columns of the frame.
         PatternError: a stream cannot decide it.
     """
+    use_this_python(frame.sparkSession)
     query = read_query(clause)
     schema = Schema.from_ddl(frame_ddl(frame))
     bound = analyse(query.clause, schema)

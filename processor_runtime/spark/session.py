@@ -109,6 +109,19 @@ def job_session(name: str, settings: Mapping[str, str]) -> SparkSession:
     return spark
 
 
+def use_this_python(spark: SparkSession) -> None:
+    """Let the workers of a local session run this interpreter, unless another one was chosen.
+
+    Spark starts the `python3` of the PATH. In a virtual environment that is not activated this is
+    another one, which has no Percept.
+    """
+    context: Any = getattr(spark, "sparkContext", None)  # Spark Connect has none
+    if context is None or "PYSPARK_PYTHON" in os.environ:
+        return
+    if context.master.startswith("local"):
+        context.pythonExec = sys.executable
+
+
 def _quieten_counters(spark: SparkSession) -> None:
     """Let the server that counts for Spark end silently with it, not with a traceback."""
     server: Any = getattr(spark.sparkContext, "_accumulatorServer", None)

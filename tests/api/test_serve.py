@@ -13,8 +13,10 @@ import httpx2
 import pytest
 from typer.testing import CliRunner
 
-from api.commands import token_app
+from api.access.authentication import Role
+from api.tokens.commands import token_app
 from tests.api.documents import STREAM, processor_document
+from tests.api.listening import ListeningService
 from tests.api.serving import served
 from tests.patience import FAR_LONGER_SECONDS, PATIENCE_SECONDS
 
@@ -31,6 +33,10 @@ def commands_with_answers() -> list[tuple[str, Any]]:
         if kind == "bash":
             pairs.append((text, json.loads(following[1]) if following[0] == "json" else None))
     return pairs
+
+
+def admin_token(listening: ListeningService) -> str:
+    return str(listening.service.token_of[Role.ADMIN])
 
 
 def shows(shown: Any, given: Any) -> bool:
@@ -104,12 +110,17 @@ def test_the_first_start_prints_an_admin_token_once_and_a_stop_lets_readers_go(
         assert len(answer.json()["items"]) == 1
 
 
-def test_tokens_are_made_listed_and_revoked_on_the_command_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", ["store", "service"])
+def test_tokens_are_made_listed_and_revoked_on_the_command_line(
+    listening: ListeningService, way: str
+) -> None:
     runner = CliRunner()
-    store = ["--database-url", f"sqlite:///{tmp_path / 'percept.db'}"]
+    environment = {"COLUMNS": "200", "PERCEPT_DATABASE_URL": listening.service.url}
+    if way == "service":
+        environment = {"PERCEPT_URL": listening.url, "PERCEPT_TOKEN": admin_token(listening)}
 
     def run(*arguments: str) -> str:
-        result = runner.invoke(token_app, [*arguments, *store], env={"COLUMNS": "200"})
+        result = runner.invoke(token_app, [*arguments], env=environment | {"COLUMNS": "200"})
         assert result.exit_code == 0, result.output
         return result.output
 
@@ -118,14 +129,16 @@ def test_tokens_are_made_listed_and_revoked_on_the_command_line(tmp_path: Path) 
     listed = run("list")
     assert "payments job" in listed
     assert made.strip() not in listed
-    token_id = re.search(r"[0-9a-f]{16}", listed)
+    (line,) = (line for line in listed.splitlines() if "payments job" in line)
+    token_id = re.search(r"[0-9a-f]{16}", line)
     assert token_id
     run("revoke", token_id[0])
-    assert run("list").count("Z") == 3  # created, expires, revoked
-    assert re.search(r"│ all +│", run("list"))
+    (line,) = (line for line in run("list").splitlines() if "payments job" in line)
+    assert line.count("Z") == 3  # created, expires, revoked
+    assert re.search(r"│ all +│", line)
 
-    run("create", "team", "--role", "admin", "--stream", "payments", "--stream", "logins")
-    assert "logins, payments" in run("list")
+    run("create", "Jürgen Müller", "--role", "admin", "--stream", "payments", "--stream", "logins")
+    assert re.search(r"Jürgen Müller .* logins, payments", run("list"))
 
 
 @pytest.mark.parametrize(
@@ -139,11 +152,38 @@ def test_tokens_are_made_listed_and_revoked_on_the_command_line(tmp_path: Path) 
         (["revoke", "0000000000000000"], "0000000000000000"),
     ],
 )
-def test_a_wrong_argument_is_named(tmp_path: Path, arguments: list[str], complaint: str) -> None:
-    store = ["--database-url", f"sqlite:///{tmp_path / 'percept.db'}"]
+def test_a_wrong_argument_is_named(sqlite_store: str, arguments: list[str], complaint: str) -> None:
+    store = ["--database-url", sqlite_store]
     result = CliRunner().invoke(token_app, [*arguments, *store], env={"COLUMNS": "200"})
     assert result.exit_code == 2
     assert complaint in result.output
+
+
+def test_no_store_is_made_for_a_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PERCEPT_DATABASE_URL", raising=False)
+    create = ["create", "x", "--role", "job"]
+    for words in (create, ["list"], ["revoke", "0" * 16]):
+        result = CliRunner().invoke(token_app, words, env={"COLUMNS": "200"})
+        assert result.exit_code == 2
+        assert "Name the service with --url" in result.output
+        named = CliRunner().invoke(token_app, [*words, "--database-url", "sqlite:///typo.db"])
+        assert named.exit_code == 2
+        assert "there is no store" in named.output
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_service_that_refuses_a_token_is_not_passed_over_for_its_store(
+    listening: ListeningService,
+) -> None:
+    environment = {"PERCEPT_URL": listening.url, "PERCEPT_TOKEN": "percept_wrong"}
+    result = CliRunner().invoke(token_app, ["list"], env=environment)
+    assert result.exit_code == 1
+    assert "token" in result.output
+    named = CliRunner().invoke(
+        token_app, ["list", "--database-url", listening.service.url], env=environment
+    )
+    assert named.exit_code == 0, named.output
 
 
 @pytest.mark.parametrize("url", ["sqlite://", "mysql://u:secret@host/x", "nonsense"])

@@ -392,6 +392,13 @@ def test_signed_code_that_is_no_callable_is_no_condition() -> None:
         pattern.load_code(KEYS)
 
 
+def test_signed_code_of_one_argument_is_refused_before_any_event() -> None:
+    document = {"python": sign(len, NEW, CodeUse.CONDITION).to_document()}
+    pattern = Pattern.from_document({"steps": [{"name": "a", "where": document}]})
+    with pytest.raises(PatternError, match="cannot be called with two arguments"):
+        pattern.load_code(KEYS)
+
+
 # --- the service
 
 

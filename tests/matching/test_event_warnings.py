@@ -1,14 +1,18 @@
 """What `find_matches` warns of: what was most likely meant otherwise."""
 
+import math
 import warnings
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
+from cep.events.table import UnreadableEvents
 from cep.matching.event_check import EventWarning
 from cep.matching.find_matches import find_matches
+from cep.nfa import EventKeyError, EventTimeError
 from cep.pattern import Pattern
 
 PATTERN = Pattern.begin("a").where("name = 'a'").next("b").where("name = 'b' AND ts > a.ts")
@@ -60,3 +64,64 @@ def test_of_objects_and_of_no_events_nothing_is_told() -> None:
     slip = Pattern.begin("a").where("nmae = 'a'")
     assert told(slip, [Event(1)]) == []
     assert told(slip, []) == []
+
+
+def test_matches_of_events_without_a_key_are_told_and_counted() -> None:
+    keyless = [EVENTS[0] | {"user": None}, {"ts": 2, "name": "b"}]
+    other = {"ts": 2, "user": "u", "name": "b"}
+    (warning,) = told(PATTERN, [*keyless, other], key_by="user")
+    assert warning.startswith("1 match has NULL in the key: events without user are matched toge")
+    assert told(PATTERN, [keyless[0], other], key_by="user") == []  # no match has it
+
+
+def test_events_out_of_order_are_told_with_the_first_one() -> None:
+    (warning,) = told(PATTERN, [EVENTS[1], EVENTS[0]])
+    assert warning.startswith("event 2 is older than the one before it")
+    assert told(PATTERN, [EVENTS[1], EVENTS[0]], warn=False) == []
+
+
+def keys(values: list[Any]) -> list[Any]:
+    """Return the keys of pairs of events, each event with the next of these values as its key."""
+    pair = Pattern.begin("a").next("b")
+    events = [{"ts": place, "user": value} for place, value in enumerate(values)]
+    one = find_matches(pair, events, key_by="user").matches
+    two = find_matches(pair, events, key_by=("user", "user")).matches
+    assert [match.key for match in two] == [(match.key, match.key) for match in one]
+    return [match.key for match in one]
+
+
+def test_a_truth_value_is_another_key_than_a_number() -> None:
+    assert keys([1, True, 0, False]) == []
+    assert keys([True, True]) == [True]
+    assert type(keys([True, 1, True])[0]) is bool
+    assert type(keys([1, True, 1])[0]) is int
+
+
+def test_nan_is_one_key() -> None:
+    (key,) = keys([float("nan"), 1.0, float("nan")])
+    assert math.isnan(key)
+
+
+def test_a_key_that_cannot_be_one_is_refused_with_its_event() -> None:
+    events = [{"ts": 1, "user": "u"}, {"ts": 2, "user": ["u"]}]
+    with pytest.raises(EventKeyError, match=r"event 2: its key is \['u'\]"):
+        find_matches(
+            PATTERN.where("TRUE"), [event | {"name": "a"} for event in events], key_by="user"
+        )
+
+
+def test_arguments_that_are_none_of_pattern_and_events_are_refused() -> None:
+    swapped: Any = EVENTS
+    with pytest.raises(TypeError, match="the first argument is the pattern, not a list"):
+        find_matches(swapped, [PATTERN])
+    not_events: list[Any] = [None, 3, "text", PATTERN]
+    for wrong in not_events:
+        with pytest.raises(UnreadableEvents, match="events are a list of mappings or objects"):
+            find_matches(PATTERN, wrong)
+
+
+def test_times_of_numpy_are_read_and_a_missing_one_names_what_there_is() -> None:
+    events = [event | {"ts": np.int64(event["ts"])} for event in EVENTS]
+    assert len(find_matches(Pattern.begin("a"), events).matches) == 2
+    with pytest.raises(EventTimeError, match=r"ts is missing.*; the event has at, name: name the"):
+        find_matches(PATTERN, [{"at": 1, "name": "a"}])

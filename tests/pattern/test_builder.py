@@ -1,5 +1,6 @@
 """The builder: a new pattern with every call, and refusals at once."""
 
+import operator
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -200,3 +201,40 @@ def test_validate_tells_every_problem_at_once() -> None:
         "steps[1].name",
         "after_match_skip.step",
     }
+
+
+def test_a_callable_that_does_not_take_event_and_context_is_refused() -> None:
+    wrong: list[Any] = [lambda event: event, len, lambda: True, lambda a, b, c: a]
+    for function in wrong:
+        with pytest.raises(TypeError, match="cannot be called with two arguments, the event and"):
+            Pattern.begin("a").where(function)
+        with pytest.raises(TypeError, match="lambda event, context"):
+            Pattern.begin("a").one_or_more().until(function)
+
+
+def test_any_callable_that_takes_two_arguments_is_a_condition() -> None:
+    class Above:
+        def __call__(self, event: Any, _context: Any, least: int = 1) -> bool:
+            return bool(event["x"] > least)
+
+    for right in (Above(), lambda *arguments: True, max, operator.contains):
+        assert Pattern.begin("a").where(right).tree
+
+
+def test_a_condition_cannot_name_a_step_that_has_no_event_yet() -> None:
+    later = Pattern.begin("a").where("user = b.user").followed_by("b")
+    with pytest.raises(PatternError, match="b comes later, so it has no event yet"):
+        later.validate()
+    watched = Pattern.begin("a").not_followed_by("n").where("x = 1").followed_by("b")
+    for aggregate in ("n.x", "FIRST(n.x)", "SUM(n.x)"):
+        with pytest.raises(PatternError, match="n must not occur, so it has no event"):
+            watched.where(f"x = {aggregate}").validate()
+    assert Pattern.begin("a").where("COUNT(b.x) = 0").followed_by("b").validate()  # Flink: 0
+
+
+def test_a_condition_names_earlier_steps_its_own_and_those_of_an_earlier_repetition() -> None:
+    inner = Pattern.begin("x").where("n > LAST(y.n) AND n > a.n").followed_by("y").where("n > x.n")
+    pattern = Pattern.begin("a").where("n > SUM(a.n)").one_or_more().until("n < SUM(a.n)")
+    assert pattern.next(inner).times(2).validate()
+    with pytest.raises(PatternError, match="y comes later"):
+        pattern.next(inner).validate()

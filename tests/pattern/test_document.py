@@ -1,6 +1,7 @@
 """Documents: every problem at once, each with its path and place, and the JSON Schema."""
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -292,7 +293,8 @@ def test_a_value_of_another_type_is_refused_with_what_to_write() -> None:
     )
     assert told == {
         "steps[0].name": "1 does not fit. Write text.",
-        "steps[1].times": "[] does not fit. Write a whole number.",
+        "steps[1].times": "[] does not fit. Write a whole number, or {from: 5, to: null} "
+        "for 5 or more.",
         "steps[2].optional": "1 does not fit. Write true or false.",
         "steps[2].greedy": "'no' does not fit. Write true or false.",
         "steps[3].times.from": "'2' does not fit. Write a whole number.",
@@ -351,3 +353,10 @@ def test_the_json_schema_describes_every_key_and_its_examples_are_valid() -> Non
     assert {"Pattern", "StepDocument"} <= {definition["title"] for definition in definitions}
     for example in schema["examples"]:
         assert Pattern.from_document(example).to_document() == example
+
+
+@pytest.mark.parametrize("wrong", [Path("rule.yaml"), b"steps: []", {"steps": []}, None])
+def test_what_is_no_text_is_refused(wrong: Any) -> None:
+    for read in (Pattern.from_yaml, Pattern.from_json):
+        with pytest.raises(TypeError, match="this takes a text, not a"):
+            read(wrong)

@@ -5,7 +5,8 @@ finds what is wrong whatever the columns are, such as `1 > 'a'`. An expression c
 schema never raises when it is evaluated on events of that schema.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import Final
 
 from cep.expression.checking.inference import Inference, type_of
@@ -13,7 +14,7 @@ from cep.expression.checking.resolve import resolve
 from cep.expression.errors import Problem, near_name, problem_at
 from cep.expression.expression import Expression
 from cep.expression.schema import Schema
-from cep.expression.tree import NOWHERE, Aggregate, Field, Node, lists_in, walk
+from cep.expression.tree import NOWHERE, Aggregate, AggregateFunction, Field, Node, lists_in, walk
 from cep.expression.types import DataType, Kind
 
 
@@ -25,6 +26,7 @@ def check(  # noqa: PLR0913 - keyword options with defaults
     expects: DataType | None = None,
     allow_columns: bool = True,
     has_other_steps: bool = False,
+    empty_steps: Mapping[str, tuple[str, str]] = MappingProxyType({}),
 ) -> list[Problem]:
     """Return the mistakes of an expression in the order of the text; all, or twenty.
 
@@ -36,6 +38,8 @@ def check(  # noqa: PLR0913 - keyword options with defaults
         allow_columns: whether there is an event under test, whose columns can be read.
         has_other_steps: whether there are steps of unknown names; an expression that may name one
             of them is not looked at.
+        empty_steps: those of the steps that have no event whenever it is evaluated, with what is
+            wrong and how to mend it. To count their events is right: there are 0.
     """
     problems: list[Problem] = []
 
@@ -53,13 +57,9 @@ def check(  # noqa: PLR0913 - keyword options with defaults
     for node in walk(root):
         if len(problems) == _MOST_TOLD:
             break
-        if isinstance(node, Aggregate) and node.step not in steps:
-            hint = near_name(node.step, steps) or f"there are: {', '.join(steps) or 'none'}"
-            report(node, f"there is no step {node.step}", hint)
-        if isinstance(node, Field) and not allow_columns:
-            near = near_name(node.path[0], steps) if len(node.path) > 1 else ""
-            hint = near or f"write {next(iter(steps), 'step')}.{'.'.join(node.path)}"
-            report(node, f"{'.'.join(node.path)} needs a step in front", hint)
+        mistake = _reference_mistake(node, steps, empty_steps, allow_columns=allow_columns)
+        if mistake is not None:
+            report(node, *mistake)
     found = Inference(schema if allow_columns else None, report).type_of(root)
     if expects is not None and found.kind is not expects.kind and not found.is_open:
         report(root, f"a {expects} is needed, this is a {found}", "compare it with something")
@@ -90,6 +90,30 @@ def list_problem(expression: Expression, root: Node) -> Problem | None:
 
 _NO_KEYS: Final = frozenset({Kind.ARRAY, Kind.STRUCT, Kind.OTHER})
 """Types whose values Python cannot look up, or expressions cannot read."""
+
+
+def _reference_mistake(
+    node: Node,
+    steps: Collection[str],
+    empty_steps: Mapping[str, tuple[str, str]],
+    *,
+    allow_columns: bool,
+) -> tuple[str, str] | None:
+    match node:
+        case Aggregate(step=step) if step not in steps:
+            hint = near_name(step, steps) or f"there are: {', '.join(steps) or 'none'}"
+            return f"there is no step {step}", hint
+        case Aggregate(function=function, step=step) if step in empty_steps:
+            return None if function is AggregateFunction.COUNT else empty_steps[step]
+        case Field(path=path) if not allow_columns:
+            text = ".".join(path)
+            needed = f"{text} needs a step in front"
+            write = f"write {next(iter(steps), 'step')}.{text}"
+            if len(path) == 1:
+                return needed, write
+            return f"there is no step {path[0]}: {needed}", near_name(path[0], steps) or write
+        case _:
+            return None
 
 
 def _may_name_a_step(node: Node, schema: Schema | None, steps: Collection[str]) -> bool:

@@ -178,7 +178,7 @@ class Inference:
                 return
         left_type, right_type = one[1], other[1]
         if not comparable(left_type, right_type):
-            hint = _comparison_hint(left_type, right_type)
+            hint = _comparison_hint(one, other)
             self.report(node, f"cannot compare {left_type} with {right_type}", hint)
 
     def _common(self, results: tuple[Node, ...]) -> DataType:
@@ -266,11 +266,16 @@ _GROUPS = {
 }
 
 
-def _comparison_hint(left: DataType, right: DataType) -> str:
-    if STRING in {left, right}:
-        other = right if left == STRING else left
-        if other.is_numeric:
-            return "write the number without quotes, or cast: CAST(... AS DOUBLE)"
-        if other.is_temporal:
-            return f"cast the text: CAST(... AS {other})"
+def _comparison_hint(one: tuple[Node, DataType], other: tuple[Node, DataType]) -> str:
+    for (text, text_type), (value, value_type) in ((one, other), (other, one)):
+        if text_type != STRING:
+            continue
+        if value_type.is_numeric and isinstance(text, tree.Literal):
+            return f"write the number without quotes: {text.value}"
+        if value_type.is_numeric and isinstance(value, tree.Literal):
+            return f"write the text in quotes: '{value.value}', or cast: CAST(... AS DOUBLE)"
+        if value_type.is_numeric:
+            return "cast the text: CAST(... AS DOUBLE)"
+        if value_type.is_temporal:
+            return f"cast the text: CAST(... AS {value_type})"
     return ""

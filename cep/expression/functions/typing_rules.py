@@ -13,6 +13,7 @@ from cep.expression.types import (
     INTERVAL,
     MAX_DECIMAL_PRECISION,
     NULL,
+    STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
     UNKNOWN,
@@ -203,6 +204,15 @@ def _shifted(moment: DataType) -> DataType:
         case _:
             hint = _cast_hint(moment, "TIMESTAMP")
             raise TypeMismatch(f"cannot move a {moment} by an INTERVAL", hint)
+
+
+def joined_texts(types: Types) -> DataType:
+    """Return the type of texts joined by CONCAT or `||`, which other languages have for OR."""
+    try:
+        return texts(STRING, len(types))(types)
+    except TypeMismatch as mismatch:
+        hint = f"{mismatch.hint}; between conditions write OR, since || joins texts"
+        raise TypeMismatch(str(mismatch), hint.removeprefix("; ")) from None
 
 
 def texts(result: DataType, count: int) -> Callable[[Types], DataType]:

@@ -18,7 +18,14 @@ from cep.expression import tree
 from cep.expression.errors import ExpressionError, UnknownParameter, near_name, problem_at
 from cep.expression.functions.table import ALIASES, DATE_PARTS, FUNCTIONS, OPERATORS, UNWRITTEN
 from cep.expression.functions.text_pattern import TextPatternError, like_pattern, regex
-from cep.expression.parsing.syntax import MAX_BRACKET_DEPTH, read_sql, refusal, too_large
+from cep.expression.parsing.syntax import (
+    MAX_BRACKET_DEPTH,
+    NO_CLOCK,
+    foreign_operator,
+    read_sql,
+    refusal,
+    too_large,
+)
 from cep.expression.rewrite import without_step
 from cep.expression.temporal import INTERVAL_UNITS, parse_date, parse_interval, parse_timestamp
 from cep.expression.tree import (
@@ -211,7 +218,8 @@ class _Translation:
                 operands = self._operands(parsed, "expressions", ignored=("coalesce", "safe"))
                 return tree.Call("CONCAT", operands, _cover(*operands))
             case _:
-                raise self._refused(parsed, f"{_spelling(parsed)} is not part of the language")
+                refused = self._refused(parsed, f"{_spelling(parsed)} is not part of the language")
+                raise foreign_operator(self.text) or refused
 
     def _operands(
         self, parsed: exp.Expr, *names: str, ignored: tuple[str, ...] = ()
@@ -290,6 +298,8 @@ class _Translation:
             return self._in_list(parsed, listed)
         if not parsed.expressions:
             hint = "write IN (1, 2, 3), or IN LIST('name') for a list of the stream"
+            if isinstance(parsed.this, exp.Literal) and parsed.this.is_string:
+                hint = f"whether a text has another in it is CONTAINS(user, '{parsed.this.name}')"
             raise self._refused(parsed, "IN needs a list of values", hint)
         operand, *items = self._operands(parsed, "this", "expressions")
         return tree.In(operand, tuple(items), _cover(operand, *items))
@@ -369,6 +379,11 @@ class _Translation:
                 return [(parsed.name, self._place(parsed))]
             case exp.Star():
                 raise self._refused(parsed.parent or parsed, "* stands only in COUNT(step.*)", "")
+            case exp.Anonymous():
+                name = parsed.name.upper()
+                hint = f"write {name}(value, ...)" if name in FUNCTIONS else ""
+                message = f"{parsed.name}() cannot follow a point: values have no methods"
+                raise self._refused(parsed, message, hint)
             case _:
                 raise self._refused(parsed, f"{_spelling(parsed)} cannot follow a point", "")
 
@@ -496,8 +511,7 @@ class _Translation:
         if name not in known or name in UNWRITTEN:
             names = [*_FUNCTION_NAMES, *ALIASES, *AggregateFunction]
             hint = near_name(written, names) or None
-            if written == "LIST":
-                hint = "a list of the stream stands behind IN: user IN LIST('name')"
+            hint = _UNKNOWN_FUNCTIONS.get(written, hint)
             raise self._refused(parsed, f"there is no function {written}", hint)
         function = FUNCTIONS[name]
         if not function.minimum <= len(arguments) <= function.maximum:
@@ -550,6 +564,26 @@ def _cover(*nodes: Node) -> Span:
     return min(start for start, _ in spans), max(end for _, end in spans)
 
 
+_UNKNOWN_FUNCTIONS: Final = {
+    **dict.fromkeys(
+        ("NOW", "GETDATE", "SYSDATE", "TODAY", "UNIX_TIMESTAMP", "LOCALTIMESTAMP", "PROCTIME"),
+        NO_CLOCK,
+    ),
+    **dict.fromkeys(
+        ("RAND", "RANDOM", "UUID", "GEN_RANDOM_UUID"),
+        "a rule must find the same in a replay, so nothing is random",
+    ),
+    "LIST": "a list of the stream stands behind IN: user IN LIST('name')",
+    "TO_TIMESTAMP": "write CAST(... AS TIMESTAMP)",
+    "TO_NUMBER": "write CAST(... AS DOUBLE)",
+    "ISNULL": "write user IS NULL",
+    "ISNOTNULL": "write user IS NOT NULL",
+    "STR": "write CAST(... AS STRING)",
+    "IIF": "write IF(condition, value, other)",
+    "REGEXP_LIKE": "write user RLIKE '^a'",
+    "REGEXP_MATCHES": "write user RLIKE '^a'",
+}
+"""What to write for functions of other languages, by their names."""
 _SPELLINGS: dict[type[exp.Expr], str] = {
     exp.RegexpLike: "RLIKE",
     exp.Bracket: "indexing with [ ]",

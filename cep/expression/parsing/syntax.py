@@ -8,6 +8,7 @@ move them.
 
 import re
 from itertools import pairwise
+from typing import Final
 
 from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
@@ -17,6 +18,7 @@ from cep.expression.errors import ExpressionError, ExpressionTooLarge, problem_a
 from cep.expression.parsing.dialect import ExpressionDialect
 from cep.expression.tree import Span
 
+NO_CLOCK: Final = "a rule must find the same in a replay; compare event times instead"
 MAX_TEXT_LENGTH = 10_000
 MAX_BRACKET_DEPTH = 24  # sqlglot needs some twenty Python frames for each
 
@@ -69,11 +71,55 @@ def _unclosed(text: str) -> Span:
     return position, position + 1
 
 
+_FOREIGN_OPERATORS: Final = {
+    "&&": "write AND",
+    "===": "write =",
+    "!==": "write <>",
+    "=~": "write RLIKE: user RLIKE '^a'",
+    "~": "write RLIKE: user RLIKE '^a'",
+    "!~": "write NOT RLIKE: user NOT RLIKE '^a'",
+    "??": "write COALESCE(a, b)",
+    "?": "write CASE WHEN ... THEN ... ELSE ... END",
+    "eq": "write =",
+    "ne": "write <>",
+    "gt": "write >",
+    "ge": "write >=",
+    "lt": "write <",
+    "le": "write <=",
+    "matches": "write RLIKE: user RLIKE '^a'",
+    "regexp": "write RLIKE: user RLIKE '^a'",
+    "contains": "write CONTAINS(user, 'a')",
+    "startswith": "write STARTSWITH(user, 'a')",
+    "endswith": "write ENDSWITH(user, 'a')",
+    "xor": "write a <> b",
+}
+"""What other languages write between two operands, and what to write here."""
+_FOREIGN: Final = re.compile(
+    r"'(?:''|[^'])*'|`[^`]*`|(?P<symbol>&&|===|!==|=~|!~|~|\?\?|\?)"
+    r"|(?<=[\w)'\"] )(?P<word>"
+    + "|".join(name for name in _FOREIGN_OPERATORS if name.isalpha())
+    + r")(?=\s)",
+    re.IGNORECASE,
+)
+
+
+def foreign_operator(text: str) -> ExpressionError | None:
+    """Return the error for the first operator of another language, outside texts and names."""
+    for found in _FOREIGN.finditer(text):
+        written = found["symbol"] or found["word"]
+        if written:
+            hint = _FOREIGN_OPERATORS[written.lower()]
+            return refusal(text, found.span(), f"{written} is no operator of SQL", hint)
+    return None
+
+
 _WORDS = {"GT": ">", "GTE": ">=", "LT": "<", "LTE": "<=", "EQ": "=", "NEQ": "<>"}
 
 
 def _syntax_error(text: str, error: ParseError) -> ExpressionError:
     """Translate an error of sqlglot about its classes into a plain one with a place in the text."""
+    if foreign := foreign_operator(text):
+        return foreign
     (first, *_) = error.errors
     highlight = str(first.get("highlight") or "")
     line, column = int(first.get("line") or 1), int(first.get("col") or 1)
@@ -105,8 +151,7 @@ def _check_tokens(text: str, tokens: list[Token]) -> None:
         if token.token_type is TokenType.SELECT and before.token_type is not TokenType.DOT:
             raise refusal(text, span, "SELECT is not part of the language", "write a condition")
         if token.token_type in _CURRENT_TIMES and before.token_type is not TokenType.DOT:
-            hint = "a rule must find the same in a replay; compare event times instead"
-            raise refusal(text, span, f"there is no {token.text.upper()}", hint)
+            raise refusal(text, span, f"there is no {token.text.upper()}", NO_CLOCK)
         if token.token_type is TokenType.STRING and text[token.start] == '"':
             name = token.text
             hint = f"write '{name}' for a text, `{name}` for a column"

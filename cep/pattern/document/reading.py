@@ -7,6 +7,7 @@ the shape is wrong, the rest is checked as far as it can be (`shape`).
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Any
 
 from pydantic import ValidationError
@@ -90,17 +91,26 @@ def read_yaml(text: str, *, flink_quirks: bool | None = None) -> PatternTree | Q
 
     Raises:
         PatternError: with every problem of the document, each with line and column.
+        TypeError: it is no text.
     """
+    _check_text(text)
     return _read(read_yaml_text(text), flink_quirks=flink_quirks)
 
 
 def read_json(text: str, *, flink_quirks: bool | None = None) -> PatternTree | Query:
-    """Return the valid pattern tree that a JSON document describes.
-
-    Raises:
-        PatternError: with every problem of the document, each with line and column.
-    """
+    """Return the valid pattern tree that a JSON document describes; else as `read_yaml`."""
+    _check_text(text)
     return _read(read_json_text(text), flink_quirks=flink_quirks)
+
+
+def _check_text(text: object) -> None:
+    if isinstance(text, PurePath):
+        raise TypeError(f"this takes a text, not a path: {text}; write path.read_text()")
+    if not isinstance(text, str):
+        raise TypeError(
+            f"this takes a text, not a {type(text).__name__}; "
+            "Pattern.from_document takes what a parser returned"
+        )
 
 
 def _read(

@@ -61,6 +61,9 @@ def pattern_shape_problem(details: ErrorDetails) -> Problem:
         case "too_short":
             remedy = "Add a step." if location[-1] == "steps" else "Add one."
             return Problem(problem.path, "empty.", remedy)
+        case "int_parsing" | "int_type" | "int_from_float" if location[-1] == "times":
+            remedy = "Write a whole number, or {from: 5, to: null} for 5 or more."
+            return Problem(problem.path, problem.message, remedy)
         case "model_type" if details["ctx"]["class_name"] in _KEYS:
             keys = ", ".join(_KEYS[details["ctx"]["class_name"]])
             return Problem(problem.path, problem.message, f"Write a mapping of {keys}.")
@@ -183,8 +186,37 @@ def _model_at(location: Location) -> type[BaseModel]:
     return next(models, PatternDocument)
 
 
+_OTHER_KEYS: Final = {
+    **dict.fromkeys(("min", "minimum", "at_least"), "Write {from: 5, to: null} for 5 or more."),
+    **dict.fromkeys(("max", "maximum", "at_most"), "Write {from: 0, to: 5} for 5 or fewer."),
+    **dict.fromkeys(
+        ("not", "negated", "absent", "never"), "Write `contiguity: not_followed_by`, or `not_next`."
+    ),
+    **dict.fromkeys(
+        ("follows", "next", "followed_by", "followedby", "relation"),
+        "Write `contiguity: next`, `followed_by` or `followed_by_any`.",
+    ),
+    **dict.fromkeys(("condition", "conditions", "filter", "when", "if"), "Write `where`."),
+    **dict.fromkeys(("window", "timeout", "maxspan", "timeframe"), "Write `within: 10 minutes`."),
+    **dict.fromkeys(("count", "repeat", "quantifier", "occurrences"), "Write `times`."),
+    **dict.fromkeys(
+        ("one_or_more", "oneormore", "plus"), "Write `times: {from: 1, to: null}` for one or more."
+    ),
+    **dict.fromkeys(
+        ("id", "key", "key_by", "keyby", "group_by", "groupby", "partition_by", "by"),
+        "A rule has this beside its pattern, not in it.",
+    ),
+    **dict.fromkeys(("skip", "skip_strategy"), "Write `after_match_skip` on the pattern."),
+    "or": "Write OR in `where`.",
+    "and": "Write AND in `where`.",
+}
+"""What to write for keys that other languages have, in small letters."""
+
+
 def _unknown_key(path: str, key: str, model: type[BaseModel]) -> Problem:
     if model is GroupDocument and key in {"name", "where", "subtype"}:
         return Problem(path, f"a group has no {key}.", "Put it on a step in the group.")
+    if remedy := _OTHER_KEYS.get(key.replace("-", "_").lower()):
+        return Problem(path, "unknown key.", remedy)
     known = [field.alias or name for name, field in model.model_fields.items()]
     return Problem(path, "unknown key.", did_you_mean(key, known))

@@ -1,4 +1,8 @@
-"""What is wrong with the conditions of a pattern: unknown steps and columns, types that clash."""
+"""What is wrong with the conditions of a pattern: unknown steps and columns, types that clash.
+
+A condition may name the steps before its own, its own, and those of a group that repeats. Flink
+evaluates any other name as a step without events, so that a comparison never holds.
+"""
 
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
@@ -6,8 +10,8 @@ from collections.abc import Set as AbstractSet
 from cep.expression import BOOLEAN, Schema, check
 from cep.pattern.conditions import expression_problem, sql_parts
 from cep.pattern.problems import Problem
-from cep.pattern.tree import PatternTree, Step
-from cep.pattern.validation.places import places
+from cep.pattern.tree import PatternTree, Step, steps_of
+from cep.pattern.validation.places import Place, places
 
 
 def condition_problems(
@@ -31,6 +35,37 @@ def condition_problems(
                     steps=steps,
                     expects=BOOLEAN,
                     has_other_steps=bool(stand_ins),
+                    empty_steps=_empty_steps(tree, place),
                 )
                 for mistake in mistakes:
                     yield expression_problem(mistake, f"{place.path}.{key}")
+
+
+def _empty_steps(tree: PatternTree, place: Place) -> dict[str, tuple[str, str]]:
+    seen = {
+        step.name
+        for each in (place, *place.groups)
+        for step in steps_of(each.in_front)
+        if not step.is_negative
+    }
+    # Flink's cases name a step in its own condition though it does not repeat: `COUNT(a.x) = 0`.
+    repeated = (
+        place.element,
+        *(each.element for each in place.groups if each.element.times is not None),
+    )
+    seen |= {step.name for step in steps_of(repeated)}
+    empty = {}
+    for step in tree.steps():
+        if step.name in seen:
+            continue
+        if step.is_negative:
+            empty[step.name] = (
+                f"{step.name} must not occur, so it has no event",
+                "name a step that accepts events",
+            )
+        else:
+            empty[step.name] = (
+                f"{step.name} comes later, so it has no event yet",
+                f"compare in the condition of {step.name}",
+            )
+    return empty
