@@ -20,7 +20,7 @@ from cep.matching.event_columns import EventColumns
 from cep.matching.found_columns import FoundColumns
 from cep.matching.keyed import KeyedMatcher
 from cep.matching.residual_columns import ResidualColumns
-from cep.matching.shape_events import Concerning, ShapeEvents
+from cep.matching.shape_events import ShapeEvents, ShapeInput
 from cep.matching.shapes import EventKind, Shape
 from cep.nfa.chains import EventsByNumber
 from cep.nfa.machine import Machine
@@ -75,7 +75,7 @@ class CompiledShapes:
                 continue
             tables.make_room(len(transitions))
             kinds = [(kind, tables.number(each)) for kind, each in transitions]
-            walked = self._walk(compiled, events, of_shape.concerning(kinds))
+            walked = self._walk(compiled, events, of_shape.input_for(kinds))
             if walked is not None:
                 found.append(walked)
         return found
@@ -96,7 +96,7 @@ class CompiledShapes:
         self,
         compiled: "CompiledShape",
         events: EventColumns[EventKind],
-        concerning: Concerning,
+        concerning: ShapeInput,
     ) -> FoundColumns | None:
         """Move the keys of a shape; `None` if compiled code did not, with nothing changed.
 

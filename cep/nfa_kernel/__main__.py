@@ -10,7 +10,7 @@ from cep.condition_code.operands import Operands
 from cep.condition_code.tables import code_tables
 from cep.expression import Schema
 from cep.nfa_kernel import arrays as at
-from cep.nfa_kernel.arrays import KeyArrays, KeyEvents, Tables, Uncertain
+from cep.nfa_kernel.arrays import KeyArrays, KeyEvents, ResidualBranches, Tables
 from cep.nfa_kernel.bucket_rows import buckets_of, places_of, rows_of
 from cep.nfa_kernel.byte_copying import Bytes
 from cep.nfa_kernel.chains import chained
@@ -36,7 +36,7 @@ def compile_all() -> None:
     pairs = np.zeros((1, 2), np.int64)
     no_flags = np.zeros((0, 0), np.bool_)
     tests = code_tables(Operands(Schema(())), [])
-    uncertain = Uncertain(no_rows, none, none, no_rows, no_rows, tests)
+    uncertain = ResidualBranches(no_rows, none, none, no_rows, no_rows, tests)
     skip = at.NO_SKIP, 0, False
     tables = Tables(
         none, no_rows, pairs, none, none, pairs, pairs, 0, 0, skip, 1, 1, 1, 1, uncertain

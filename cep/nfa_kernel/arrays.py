@@ -29,7 +29,7 @@ NO_CELL: Final = -1
 NO_STEP: Final = -1
 NO_WINDOW: Final = -1
 NO_EVENT: Final = -1
-NOT_UNCERTAIN: Final = -1
+NO_RESIDUAL: Final = -1
 
 FOUND_KEY: Final = 0
 FOUND_RULES: Final = 1
@@ -55,7 +55,7 @@ NO_ROOM: Final = 2
 """It has to be done again from the beginning, in larger arrays."""
 
 
-class Uncertain(NamedTuple):
+class ResidualBranches(NamedTuple):
     """The branches whose outcome depends on earlier events, and the conditions that decide.
 
     Args:
@@ -81,7 +81,7 @@ class Tables(NamedTuple):
     Args:
         branch_begin: by kind and state, where their branches begin; one more at the end.
         branches: rules, where the successors begin and end, where the finished begin and end, which
-            of the uncertain it is or `NOT_UNCERTAIN`.
+            of the uncertain it is or `NO_RESIDUAL`.
         successors: state, step or `NO_STEP`.
         finished: step or `NO_STEP`.
         concerned: by kind and state, the rules for which anything changes.
@@ -95,7 +95,7 @@ class Tables(NamedTuple):
         most_events: how many events a key may have kept, counted roughly.
         rule_count: how many rules the machine has.
         step_count: how many steps.
-        uncertain: what depends on earlier events.
+        residual: what depends on earlier events.
     """
 
     branch_begin: Ints
@@ -112,7 +112,7 @@ class Tables(NamedTuple):
     most_events: int
     rule_count: int
     step_count: int
-    uncertain: Uncertain
+    residual: ResidualBranches
 
 
 class KeyEvents(NamedTuple):

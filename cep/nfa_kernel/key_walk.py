@@ -52,7 +52,7 @@ def walk_keys(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one 
     skip_kind, skip_step, throws = tables.skip
     most_held, most_events = tables.most_held, tables.most_events
     step_count = tables.step_count
-    uncertain, conditions, choices, outcomes, numbers, tests = tables.uncertain
+    uncertain, conditions, choices, outcomes, numbers, tests = tables.residual
     (row_items, folds), values, begins_of_code, code, int_constants, float_constants = tests
     ints, int_nulls, floats, float_nulls = columns
     begins, order, times_ms, kinds = events.begin, events.order, events.times_ms, events.kinds
@@ -207,7 +207,7 @@ def walk_keys(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one 
                     first, last = branches[branch, 1], branches[branch, 2]
                     first_end, last_end = branches[branch, 3], branches[branch, 4]
                     outcome_count = 1
-                    if branches[branch, 5] != at.NOT_UNCERTAIN:
+                    if branches[branch, 5] != at.NO_RESIDUAL:
                         outcome_count = split_by_tests(
                             uncertain, conditions, choices, numbers, begins_of_code, code,
                             int_constants, float_constants, values, row_items, folds, ints,
@@ -217,7 +217,7 @@ def walk_keys(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one 
                         if outcome_count == residuals.GAVE_UP:
                             return _ended(at.GAVE_UP)
                     for number_of_outcome in range(outcome_count):
-                        if branches[branch, 5] != at.NOT_UNCERTAIN:
+                        if branches[branch, 5] != at.NO_RESIDUAL:
                             outcome = agreeing[number_of_outcome, 0]
                             goes = agreeing[number_of_outcome, 1]
                             first, last = outcomes[outcome, 0], outcomes[outcome, 1]

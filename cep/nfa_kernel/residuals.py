@@ -102,7 +102,7 @@ def split_by_tests(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by
     """Test an event for a partial match; return by how many outcomes rules split, or `GAVE_UP`.
 
     Args:
-        uncertain: up to `numbers` see `Uncertain`.
+        uncertain: up to `numbers` see `ResidualBranches`.
         conditions: see there.
         choices: see there.
         numbers: see there.

@@ -65,7 +65,7 @@ def _room(tables: Tables, keys: KeyArrays, key_count: int, most_new: int) -> Roo
 
     The system has to give only what is written to; NumPy asks for it in large pages.
     """
-    row_items, folds = tables.uncertain.tests.items
+    row_items, folds = tables.residual.tests.items
     remembers = len(row_items) + len(folds) > 0
     places = len(keys.cells) + most_new + 1 if remembers else 1
     memory = np.empty((places, 2 * (len(row_items) + len(folds))), np.int64)
@@ -93,7 +93,7 @@ def _room(tables: Tables, keys: KeyArrays, key_count: int, most_new: int) -> Roo
 
 def _current(tables: Tables) -> Current:
     most_runs = min(tables.most_held, _MOST_RUNS) + 64
-    deepest = len(tables.uncertain.tests.code) + 1
+    deepest = len(tables.residual.tests.code) + 1
     return Current(
         np.empty((most_runs, at.RUN_WIDTH), np.int64),
         np.empty((most_runs, at.RUN_WIDTH), np.int64),

@@ -243,7 +243,7 @@ def _space(word: Word, behind: Word, *, is_sign: bool) -> str:
         return " " if is_keyword and not is_sign else ""
     if is_sign:
         return "" if behind.text not in _SIGNS else " "
-    # 5L, r'...' and operators of several signs are several words here, and one there.
+    # 5L, r'...' and operators of several characters are several words here, and one there.
     is_one = word.kind in {Kind.NUMBER, Kind.NAME} and behind.kind in {Kind.NAME, Kind.TEXT}
     is_one |= word.kind is behind.kind is Kind.SYMBOL and not {word.text, behind.text} & _NO_PART
     return "" if touch and is_one else " "

@@ -15,7 +15,7 @@ from processor_runtime.rows.row_columns import RowLines
 
 
 @dataclass(slots=True)
-class LinesInHand:
+class InlineLines:
     """The lines of one shard and batch.
 
     Args:

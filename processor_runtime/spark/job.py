@@ -62,7 +62,7 @@ from processor_runtime.spark.session import ship_packages
 from processor_runtime.spark.shipped_files import ShippedFiles
 from processor_runtime.spark.sinks import JobOutputs, SinkSurroundings, create_sinks
 from processor_runtime.spark.sources import FilesNotPlain, SourceEvents, read_source
-from processor_runtime.spark.undone_batches import take_undone
+from processor_runtime.spark.undone_batches import plan_retry
 from processor_runtime.spark.worker_deaths import BatchUndone
 from processor_runtime.stages.shard_matcher import MatchSettings
 
@@ -275,7 +275,7 @@ class StreamingJob:
             outputs=parts.outputs,
             progress=parts.progress,
             on_batch=lambda done: self._done(parts, done),
-            on_begin=lambda: _begins(parts),
+            on_begin=lambda: _on_batch_start(parts),
             on_failure=self.on_failure,
             check=events.check,
             search=parts.search,
@@ -302,7 +302,7 @@ class StreamingJob:
             self._query.run()
         except BatchUndone as undone:
             is_to_fail = self.job_file.on_error == "fail"
-            take_undone(undone, parts.files, parts.search, fails_on_error=is_to_fail)
+            plan_retry(undone, parts.files, parts.search, fails_on_error=is_to_fail)
             return not self.is_stopping
         except FilesNotPlain as found:
             if not self._are_files_plain:
@@ -347,7 +347,7 @@ class StreamingJob:
         self.on_batch(done)
 
 
-def _begins(parts: _Parts) -> None:
+def _on_batch_start(parts: _Parts) -> None:
     parts.owner.require()
     if parts.reporter is not None:
         parts.reporter.batch_begins()

@@ -215,7 +215,7 @@ class MicroBatches:
         throttled = throttled_until(alerted.state.spent)
         for rule in throttled.keys() - throttled_until(before.spent).keys():
             _log.warning("rule %s is throttled: its budget is spent", rule)
-        for rule in sorted(alerted.crowded):
+        for rule in sorted(alerted.overflowing):
             _log.warning(
                 "rule %s has more than %d groups at once: all others are one",
                 rule,

@@ -18,7 +18,7 @@ from processor_runtime.stages.rule_errors import RuleFailed
 _log = logging.getLogger("percept.job")
 
 
-def take_undone(
+def plan_retry(
     undone: BatchUndone, files: Files, search: CulpritSearch, *, fails_on_error: bool
 ) -> None:
     """Decide how a batch is run again.

@@ -43,9 +43,9 @@ class _Steps:
 
         Of two steps that are written alike the events are together.
         """
-        spelled = [*map(written_name, step_names)]
-        names = list(dict.fromkeys(spelled))
-        codes = np.array([names.index(name) for name in spelled], np.int64)[chained.steps]
+        step_labels = [*map(written_name, step_names)]
+        names = list(dict.fromkeys(step_labels))
+        codes = np.array([names.index(name) for name in step_labels], np.int64)[chained.steps]
         if _come_again(chained.begin, codes):
             _, firsts, same = np.unique(
                 _matches_of(chained.begin) * len(names) + codes,
@@ -120,7 +120,7 @@ class MatchTexts:
             TooLarge: they are.
         """
         steps = self._steps
-        firsts, between, end = self.table.sign_places(steps.names)
+        firsts, between, end = self.table.separator_places(steps.names)
         of_match, of_step = steps.do_begin()
         before = np.where(of_step, firsts[steps.codes] + ~of_match, between)
         # Each event has two pieces, and one more stands at the end of each match.
@@ -143,8 +143,8 @@ class MatchTexts:
         pieces = []
         for each, begin, end in zip(fields, begins, begins[1:], strict=False):
             places = self._places_of(each)
-            sign, null = end - 2, end - 1
-            pieces += [np.full(count, sign), np.where(places < 0, null, begin + places)]
+            name, null = end - 2, end - 1
+            pieces += [np.full(count, name), np.where(places < 0, null, begin + places)]
         pieces.append(np.full(count, begins[-1]))
         begin_of_match = np.arange(count + 1) * len(pieces)
         return joined(table, np.stack(pieces, axis=1).ravel(), begin_of_match)

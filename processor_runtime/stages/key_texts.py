@@ -26,12 +26,12 @@ class KeyTexts:
 
     Args:
         written: keys as JSON.
-        spelled: `repr` of that.
+        reprs: `repr` of that.
         places: of each find the place of its key.
     """
 
     written: pa.StringArray
-    spelled: pa.StringArray
+    reprs: pa.StringArray
     places: Ints
 
 
@@ -46,7 +46,7 @@ class KeyTable:
     keys: Sequence[Hashable]
     _place_of: Ints = field(init=False)
     _written: pa.StringArray = field(default_factory=lambda: texts([]))
-    _spelled: pa.StringArray = field(default_factory=lambda: texts([]))
+    _reprs: pa.StringArray = field(default_factory=lambda: texts([]))
 
     def __post_init__(self) -> None:
         self._place_of = np.full(len(self.keys), -1, np.int64)
@@ -64,9 +64,7 @@ class KeyTable:
         self._add(different)
         places = self._place_of[different][ranks]
         ends = np.cumsum([len(each) for each in key_numbers])
-        return [
-            KeyTexts(self._written, self._spelled, part) for part in np.split(places, ends[:-1])
-        ]
+        return [KeyTexts(self._written, self._reprs, part) for part in np.split(places, ends[:-1])]
 
     def _add(self, numbers: Ints) -> None:
         """Have the texts of these keys."""
@@ -77,11 +75,11 @@ class KeyTable:
         if is_full:
             new = numbers
         made = list_texts([self.keys[number] for number in new.tolist()])
-        written, spelled = texts(made), texts([*map(repr, made)])
+        written, reprs = texts(made), texts([*map(repr, made)])
         if is_full:
             self._place_of.fill(-1)
         else:
             written = pa.concat_arrays([self._written, written])
-            spelled = pa.concat_arrays([self._spelled, spelled])
+            reprs = pa.concat_arrays([self._reprs, reprs])
         self._place_of[new] = np.arange(len(written) - len(new), len(written))
-        self._written, self._spelled = written, spelled
+        self._written, self._reprs = written, reprs

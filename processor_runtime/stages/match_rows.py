@@ -25,7 +25,7 @@ from processor_runtime.rows.output_rows import OutputRow, RowKind
 from processor_runtime.rules.loading import LoadedRule
 from processor_runtime.schedule.batch_clock import BatchClock
 from processor_runtime.stages.chained_events import ChainedEvents, EventsByStep, StepEvents
-from processor_runtime.stages.row_budget import RowBudget, check_size, is_surely_small
+from processor_runtime.stages.row_budget import RowBudget, check_size, fits_row_limit
 
 StepFields = dict[str, list[dict[str, Any]]]
 """The events of a match by step, each with its values by column."""
@@ -107,8 +107,8 @@ class MatchRows:
     ) -> None:
         """Append the rows of one match or timed-out partial match; ask `wants` first.
 
-        Of one that does not count, all are of kind `shadow`, with the tag `timeout` or
-        `side:<tag>` where they would be of that kind; the id is the one that it would have.
+        Rows of a shadow match have the kind `shadow`; the tag holds the kind that they would have
+        had, `timeout` or `side:<tag>`. Their id is the one that they would have had.
 
         Raises:
             RowLimitExceeded: the rule brings too many, or too large a one; those before are good.
@@ -173,7 +173,7 @@ class MatchRows:
                 matched.selected[select] = output
         key, events = matched.key_json, matched.events_json
         characters = len(key) + len(events) + (0 if output is None else len(output))
-        if not is_surely_small(rule.row_limits, characters):
+        if not fits_row_limit(rule.row_limits, characters):
             return None
         self.budget.count(found)
         start_ms, end_ms = matched.start_ms, found.time_ms

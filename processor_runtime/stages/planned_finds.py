@@ -16,7 +16,7 @@ from processor_runtime.rows.arrow_texts import texts
 from processor_runtime.stages.chained_columns import MatchTexts, written_name
 from processor_runtime.stages.event_table import event_table
 from processor_runtime.stages.key_texts import KeyTexts
-from processor_runtime.stages.match_tables import Finders, Matches
+from processor_runtime.stages.match_tables import Matches, RuleVersions
 from processor_runtime.stages.plain_finds import PlainRule
 from processor_runtime.stages.row_plan import RowPlan
 from processor_runtime.stages.selected_columns import selected_texts
@@ -133,9 +133,9 @@ def row_plan(
     return None if (plan.byte_sizes() > most_bytes[plain.of_rule]).any() else plan
 
 
-def _finders(rules: Sequence[PlainRule]) -> Finders:
+def _finders(rules: Sequence[PlainRule]) -> RuleVersions:
     loaded = [each.rule for each in rules]
-    return Finders(
+    return RuleVersions(
         texts([rule.processor_id for rule in loaded]),
         pa.array([rule.version for rule in loaded], pa.int32()),
         texts([f"({rule.processor_id!r}, {rule.version!r}, 'match', " for rule in loaded]),
@@ -145,9 +145,9 @@ def _finders(rules: Sequence[PlainRule]) -> Finders:
 def _matches(found: FoundColumns, keys: KeyTexts, written: MatchTexts) -> Matches:
     places = pa.array(keys.places)
     return Matches(
-        found.moments,
+        found.emit_order,
         keys.written.take(places),
-        keys.spelled.take(places),
+        keys.reprs.take(places),
         written.start_ms(),
         found.times_ms,
         written.events(),

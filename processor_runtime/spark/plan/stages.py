@@ -20,7 +20,7 @@ from pyspark.sql.streaming.stateful_processor import (
 )
 
 from processor_runtime.rows.line_files import LineFiles
-from processor_runtime.rows.lines_in_hand import LinesInHand
+from processor_runtime.rows.lines_in_hand import InlineLines
 from processor_runtime.rows.output_rows import SCHEMA, OutputRow
 from processor_runtime.rows.row_columns import LINES, RowColumns, RowLines
 from processor_runtime.spark.plan.block_rows import (
@@ -42,7 +42,7 @@ from processor_runtime.stages.shard_status import write_status
 STATUS: Final = "status"
 """Kind of the row with which each shard ends a batch; its `output` is a `ShardStatus`.
 
-Its lines, if it has any, are matches that no other row is about; see `LinesInHand`.
+Its lines, if it has any, are matches that no other row is about; see `InlineLines`.
 """
 OUTPUT_DDL: Final = (
     "kind STRING, tag STRING, processor_id STRING, version INT, epoch BIGINT, key STRING, "
@@ -152,7 +152,7 @@ class ShardProcessor(StatefulProcessor):
         """Yield rows as they are found, some thousand at a time, and at last the status."""
         clock, rules = self._rules.current(timers.getCurrentWatermarkInMs())
         clock = clock.having_read(received.counts.newest_ms)
-        in_hand = LinesInHand(self._settings.lines.most_bytes_in_hand)
+        in_hand = InlineLines(self._settings.lines.most_bytes_in_hand)
         matcher = ShardMatcher(shard, rules, SparkState(self._values), clock, self._settings)
         yield from self._found(matcher, received, in_hand)
         wake_ms = matcher.next_wake_ms if clock.goes_on_alone else None
@@ -163,7 +163,7 @@ class ShardProcessor(StatefulProcessor):
         yield told
 
     def _found(
-        self, matcher: ShardMatcher, received: Received, in_hand: LinesInHand
+        self, matcher: ShardMatcher, received: Received, in_hand: InlineLines
     ) -> Iterator[pd.DataFrame]:
         files = LineFiles(self._settings.lines.directory)
         for rows in received.output_rows():

@@ -17,7 +17,7 @@ from processor_runtime.spark.failure_text import failure_text
 
 SELF_DESCRIBING: Final = frozenset({"parquet", "orc"})
 """Formats whose files contain their schema."""
-_GLOB: Final = str.maketrans({sign: f"\\{sign}" for sign in "\\*?{}[]"})
+_GLOB: Final = str.maketrans({char: f"\\{char}" for char in "\\*?{}[]"})
 
 
 class UnreadableFile(ValueError):

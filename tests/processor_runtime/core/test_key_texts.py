@@ -27,7 +27,7 @@ def test_each_find_has_the_texts_of_its_key(most_kept: int, blocks: list[list[li
             ):
                 expected = list_texts([KEYS[number] for number in part])
                 assert of.written.take(of.places).to_pylist() == expected
-                assert of.spelled.take(of.places).to_pylist() == [*map(repr, expected)]
+                assert of.reprs.take(of.places).to_pylist() == [*map(repr, expected)]
 
 
 def test_a_text_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:

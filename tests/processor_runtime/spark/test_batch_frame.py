@@ -22,7 +22,7 @@ from processor_runtime.spark.plan.stages import OUTPUT_DDL, STAGE_DDL
 from processor_runtime.stages import groups
 from processor_runtime.stages.alerting import ListedRows
 from processor_runtime.stages.budgets import Cutoff, Overrun, candidates_in, settled_rows
-from processor_runtime.stages.groups import Gathering
+from processor_runtime.stages.groups import Grouper
 from processor_runtime.stages.match_tags import tagged
 from tests.discoverers.rule_service import RuleService
 from tests.patience import eventually
@@ -117,12 +117,12 @@ def test_spark_gathers_the_same_groups(
     in_spark = BatchFrame(spark.createDataFrame(rows, OUTPUT_DDL).repartition(3))
     found = []
     for each, most in ((listed, 1_000), (in_spark, 70)):
-        gathering = Gathering(groupings, {}, {}, 30)
+        gathering = Grouper(groupings, {}, {}, 30)
         for part in each.tagged(240, most):
             gathering.add(part)
         found.append(gathering.done())
         each.gather(found[-1])
-    assert found[0].crowded
+    assert found[0].overflowing
     assert len(found[0].open) > 2
     assert (found[0].open, found[0].done) == (found[1].open, found[1].done)
     assert found[0].grouped == found[1].grouped

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from processor_runtime.rows.lines_in_hand import LinesInHand
+from processor_runtime.rows.lines_in_hand import InlineLines
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rows.row_chunks import RowChunks
 from processor_runtime.rows.row_columns import LINES, RowColumns, RowLines
@@ -103,7 +103,7 @@ def test_few_lines_go_with_the_status_and_many_at_once(monkeypatch: pytest.Monke
     late = [OutputRow("late", start_ms=5, end_ms=5, events="{}")]
     size = sum(each.size_bytes for each in given)
     for most, sent in ((size, [late]), (size - 1, [late, *given]), (0, [*given, late])):
-        in_hand = LinesInHand(most)
+        in_hand = InlineLines(most)
         out = [rows for each in [*given[:-1], late, given[-1]] for rows in in_hand.sent(each)]
         assert sorted(map(id, out)) == sorted(map(id, sent))
         text = "\n".join(map(text_of, given))

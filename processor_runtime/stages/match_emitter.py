@@ -1,6 +1,6 @@
-"""What one selector group finds in a batch, given out within the limits of each rule.
+"""Emit what one selector group finds in a batch, within the limits of each rule.
 
-    Detection, … ──GivingOut──► MatchRows ──► RowChunks · counts · rules that stop or are cut short
+    Detection, … ──MatchEmitter──► MatchRows ──► RowChunks · counts · stopped or cut rules
     FoundBlock ───────┘ └──all plain──► PlainBlocks ──┘
 
 A rule that brings more at one event than it may, or a larger row, does so however events come: it
@@ -44,8 +44,8 @@ class _Cut:
 
 
 @dataclass(slots=True)
-class GivingOut:
-    """The finds of one group in one batch of one shard.
+class MatchEmitter:
+    """Emits the finds of one group in one batch of one shard.
 
     Args:
         group: the rules; those that fail are stopped in its matcher.
@@ -78,7 +78,7 @@ class GivingOut:
         self._blocks = _plain_blocks(self._plain, self.match_rows)
 
     def chunks(self, found: Sequence[Detection] | FoundBlock) -> Iterator[Sequence[OutputRow]]:
-        """Give out what was found; yield full chunks of rows.
+        """Emit what was found; yield full chunks of rows.
 
         Args:
             found: what one event, or one advance of time, has brought; or what many have.
@@ -88,8 +88,8 @@ class GivingOut:
         """
         if not isinstance(found, FoundBlock):
             yield from self._one_by_one(found)
-        elif self._blocks and (at_once := self._blocks.give_out(found)) is not None:
-            for rows in at_once:
+        elif self._blocks and (blocks := self._blocks.emit(found)) is not None:
+            for rows in blocks:
                 self.rows.add_many("match", rows)
                 yield from self.rows.full()
         elif smaller := list(found.smaller()):
@@ -105,7 +105,7 @@ class GivingOut:
         for place, found in enumerate(detections):
             if found.rule in self._stopped:
                 continue
-            if self._plain.give_out(found):
+            if self._plain.emit(found):
                 if self.rows.has_full:
                     yield from self.rows.full()
                 continue
@@ -117,7 +117,7 @@ class GivingOut:
                 rows = self._divided(found, rows, is_snoozed=is_snoozed)
             except RowLimitExceeded as error:
                 rows = self._divided(found, rows, is_snoozed=is_snoozed)
-                self.rows.add(self._wanted(found, self._told(found, rows)))
+                self.rows.add(self._wanted(found, self._count_and_tag(found, rows)))
                 if error.is_of_batch:
                     self._cut_short(found, error)
                 else:
@@ -126,7 +126,7 @@ class GivingOut:
                 self._stop(found, "function", error)
             else:
                 self._count(found, rows, is_shadow=is_shadow, is_snoozed=is_snoozed)
-                self.rows.add(self._wanted(found, self._told(found, rows)))
+                self.rows.add(self._wanted(found, self._count_and_tag(found, rows)))
             if self.rows.has_full:
                 yield from self.rows.full()
 
@@ -175,7 +175,7 @@ class GivingOut:
         is_told = self.group.compiled.rules[found.rule].is_told_by_driver
         return [row for row in rows if row.kind in wanted or (is_told and row.kind == "match")]
 
-    def _told(self, found: Detection, rows: list[OutputRow]) -> list[OutputRow]:
+    def _count_and_tag(self, found: Detection, rows: list[OutputRow]) -> list[OutputRow]:
         """Count a match that the driver has to decide on; return its rows as they are for it."""
         rule = self.group.compiled.rules[found.rule]
         if not rule.is_told_by_driver or all(row.kind != "match" for row in rows):
