@@ -95,7 +95,7 @@ class TimedOutPartialMatchHandler(ABC):
         """Take one timed-out partial match; outputs go to side outputs only (`context.output`)."""
 
 
-class Found(Protocol):
+class MatchResult(Protocol):
     """What was found: a match or a timed-out partial match, of a list, a stream or a frame."""
 
     @property
@@ -112,7 +112,7 @@ class Found(Protocol):
 
 
 def process(
-    function: PatternProcessFunction, found: Found, *, processing_time_ms: int
+    function: PatternProcessFunction, found: MatchResult, *, processing_time_ms: int
 ) -> Iterator[Output]:
     """Run a process function on a match or timed-out partial match; yield its outputs.
 

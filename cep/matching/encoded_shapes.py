@@ -24,7 +24,7 @@ from cep.matching.compiled_shapes import (
     in_order,
     transitions_by_shape,
 )
-from cep.matching.encoded_keys import EncodedKeys, KeptKeys, ShapeSummaries, kept_keys
+from cep.matching.encoded_keys import EncodedKeys, ShapeSummaries, UpdatedKeys, kept_keys
 from cep.matching.event_columns import EventColumns
 from cep.matching.found_columns import FoundColumns
 from cep.matching.keyed import KeyedMatcher
@@ -33,7 +33,7 @@ from cep.matching.shapes import EventKind, Selection, Shape
 from cep.nfa.chains import EventsByNumber
 from cep.nfa.codec import pack_values, unpack_values
 from cep.nfa_kernel import arrays as at
-from cep.nfa_kernel.arrays import KeyEvents, Walked
+from cep.nfa_kernel.arrays import KeyEvents, WalkResult
 from cep.nfa_kernel.byte_copying import Bytes
 from cep.nfa_kernel.chains import Chains
 from cep.nfa_kernel.compacting import compacted
@@ -49,14 +49,14 @@ class EncodedBatch:
     """What a batch has brought.
 
     Args:
-        found: what was found, shape by shape.
-        kept: what keys hold now.
+        found_columns: what was found, shape by shape.
+        updated_keys: what keys hold now.
         open_before: how many partial matches were open, by rule and the step of their last event.
         open_after: how many are.
     """
 
-    found: Sequence[FoundColumns]
-    kept: KeptKeys
+    found_columns: Sequence[FoundColumns]
+    updated_keys: UpdatedKeys
     open_before: Counter[tuple[str, str]]
     open_after: Counter[tuple[str, str]]
 
@@ -67,7 +67,7 @@ class _WalkedShape:
 
     compiled: CompiledShape
     keys: Ints
-    walked: Walked
+    walked: WalkResult
     chains: Chains
     payloads: Bytes
     begins: Ints
@@ -201,7 +201,7 @@ class _Batch:
         states = states_of(self.held.data, spans, len(self.events), rules)
         if not states.is_well_formed:
             return None
-        held = _HeldEvents(self.held.written, states.events)
+        held = _HeldEvents(self.held.entry_bytes, states.events)
         try:
             columns, ranks = compiled.columns.of(
                 self.events, concerning.events.order, held.every if compiled.columns.names else ()

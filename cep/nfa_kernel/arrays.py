@@ -197,7 +197,7 @@ class Room(NamedTuple):
     Args:
         after: what keys hold at the end.
         found: what is found.
-        counts: see `Walked`, with `pending` as in `cep.nfa_kernel.counting`.
+        counts: see `WalkResult`, with `pending` as in `cep.nfa_kernel.counting`.
         pending: room.
         memory: what cells remember, with `reals`, see `cep.condition_code.memory`; without
             conditions that ask for it they have one row.
@@ -214,7 +214,7 @@ class Room(NamedTuple):
     current: Current
 
 
-class Written(NamedTuple):
+class WrittenCounts(NamedTuple):
     """How a call went, and how many places of its room have been written."""
 
     status: int
@@ -225,7 +225,7 @@ class Written(NamedTuple):
     held_back: int
 
 
-class Walked(NamedTuple):
+class WalkResult(NamedTuple):
     """How a call went: `status`, what the keys hold now, what was found, key by key.
 
     `counts` has a row for each step of each rule; its columns are in `counting`.

@@ -12,7 +12,7 @@ from cep.compiling import Ints, in_place, inlined
 from cep.condition_code.arrays import Columns
 from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel import counting, residuals
-from cep.nfa_kernel.arrays import KeyArrays, KeyEvents, Room, Tables, Written
+from cep.nfa_kernel.arrays import KeyArrays, KeyEvents, Room, Tables, WrittenCounts
 from cep.nfa_kernel.emitting import emit
 from cep.nfa_kernel.queues import copy_row, copy_run
 from cep.nfa_kernel.residuals import remember_cells, split_by_tests
@@ -30,7 +30,7 @@ def walk_keys(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one 
     counted: int,
     span_ms: tuple[int, int],
     room: Room,
-) -> Written:
+) -> WrittenCounts:
     """Move the keys by their events and close their windows up to a time.
 
     Args:
@@ -327,12 +327,14 @@ def walk_keys(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one 
             out_queue_count += 1
         out_queue_begin[key + 1] = out_queue_count
     counting.spread_all(pending, counts, step_count)
-    return Written(at.DONE, cell_count, found_count, out_run_count, out_queue_count, out_held_count)
+    return WrittenCounts(
+        at.DONE, cell_count, found_count, out_run_count, out_queue_count, out_held_count
+    )
 
 
 @inlined
-def _ended(status: int) -> Written:
-    return Written(status, 0, 0, 0, 0, 0)
+def _ended(status: int) -> WrittenCounts:
+    return WrittenCounts(status, 0, 0, 0, 0, 0)
 
 
 @in_place

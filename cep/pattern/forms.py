@@ -22,7 +22,7 @@ from cep.pattern.problems import PatternError, Problem
 from cep.pattern.tree import AfterMatchSkip, PatternTree
 from cep.pattern.validation.validate import problems, warnings
 from cep.row_pattern.clause import Query
-from cep.row_pattern.writing import written
+from cep.row_pattern.writing import write_query
 from cep.signing.code import CodePlace
 from cep.signing.keys import SigningKeys
 
@@ -137,7 +137,7 @@ class AnyPattern:
         """
         if self.query is not None:
             return self
-        return type(self)(code.loaded(self.tree, keys, place))
+        return type(self)(code.load_code(self.tree, keys, place))
 
     # --- other forms
 
@@ -236,7 +236,7 @@ class AnyPattern:
 
     def __str__(self) -> str:
         if self.query is not None:
-            return written(self.query)
+            return write_query(self.query)
         return printed_writing.printed(self.tree)
 
     __repr__ = __str__

@@ -50,7 +50,7 @@ _NO_PART: Final = frozenset({"+", "-", "*", "/", "%", "(", ")", "[", "]", ","})
 _SIGNS: Final = frozenset({"+", "-", "*", "/", "%"})
 
 
-def written(query: Query) -> str:
+def write_query(query: Query) -> str:
     """Return a query, or the clause alone, as text over several lines.
 
     Reading it gives an equal query.

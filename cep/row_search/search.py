@@ -18,7 +18,7 @@ from cep.row_pattern.bound import BoundClause
 from cep.row_search.dead_ends import DeadEnds
 from cep.row_search.decided import decide, forget, put_out
 from cep.row_search.effort import owe, owe_for_row, owed, pay_for_row, pay_for_start
-from cep.row_search.matched import Found, MatchedRows
+from cep.row_search.matched import MatchedRows, RowOutcome
 from cep.row_search.moves import Moves
 from cep.row_search.partition import Candidate, Due, Partition, Path, codes_of
 from cep.row_search.program import RowProgram
@@ -278,7 +278,7 @@ class RowPatternSearch:
         if self._shows_timeouts and not partition.has_found:
             codes = codes_of(partition.path_of(0))
             if codes:
-                due = Due(Found.TIMEOUT.value, partition.start, codes, 0, partition.start)
+                due = Due(RowOutcome.TIMEOUT.value, partition.start, codes, 0, partition.start)
                 partition.due.append(due)
         if not partition.has_found:
             self._tell_failed(partition, None, is_over=True)

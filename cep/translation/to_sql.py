@@ -34,7 +34,7 @@ from cep.row_pattern.clause import (
 from cep.row_pattern.parsing.clauses import read_query
 from cep.row_pattern.parsing.expressions import read_scalar
 from cep.row_pattern.parsing.words import words_of
-from cep.row_pattern.writing import written
+from cep.row_pattern.writing import write_query
 from cep.translation.conditions import scalar_of
 from cep.translation.one_way import Gap, Part, sequence_of
 from cep.translation.refusals import NotExact
@@ -190,7 +190,7 @@ def _checked(query: Query) -> Query:
         NotExact: it would be read otherwise, because of a name.
     """
     try:
-        read = read_query(written(query))
+        read = read_query(write_query(query))
     except ExpressionError as error:
         raise NotExact(f"SQL cannot read a name or a condition of it: {error.message}") from None
     if read != query:

@@ -18,7 +18,7 @@ from cep.trials.events import TimedEvent, timed_events
 from cep.trials.key_history import KeyHistory, KeySpan
 from cep.trials.misfits import Misfit, Unfit
 from cep.trials.near_misses import (
-    Traced,
+    KeyTrace,
     conditions_of,
     key_report,
     nearest_event,
@@ -64,7 +64,7 @@ def explained(rule: Rule, history: KeyHistory, span: KeySpan, attempts: int) -> 
         raise Unfit("trial", [Misfit(("events",), f"{error}")]) from None
 
 
-def _within(traced: Traced, span: KeySpan, events: Sequence[TimedEvent]) -> Traced:
+def _within(traced: KeyTrace, span: KeySpan, events: Sequence[TimedEvent]) -> KeyTrace:
     """Return what of a trace begins before the end of a span and is not over before it begins."""
     times_ms = [event.time_ms for event in events]
 
@@ -90,7 +90,7 @@ def _report(  # noqa: PLR0913, PLR0917 - what a report is made of
     history: KeyHistory,
     span: KeySpan,
     events: Sequence[TimedEvent],
-    traced: Traced,
+    traced: KeyTrace,
     most: int,
 ) -> SpanReport:
     conditions = conditions_of(rule)

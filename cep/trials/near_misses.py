@@ -49,7 +49,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Traced:
+class KeyTrace:
     """The trace of one key; `matches` lists them in order of emission when it is called."""
 
     match_count: int
@@ -139,7 +139,7 @@ def _by_key(
     return found
 
 
-def traced_key(rule: Rule, key: str, events: Sequence[TimedEvent], end_ms: int) -> Traced:
+def traced_key(rule: Rule, key: str, events: Sequence[TimedEvent], end_ms: int) -> KeyTrace:
     """Return the trace of a rule over the events of one key.
 
     Args:
@@ -156,15 +156,15 @@ def traced_key(rule: Rule, key: str, events: Sequence[TimedEvent], end_ms: int) 
     if query is None:
         keyed = ((key, event) for event in events)
         trace = Tracer(rule.pattern, rule.schema).trace(keyed, until_ms=end_ms, let_time_pass=False)
-        ended = [trace.told(each) for each in (*trace.partial_matches, *trace.dropped)]
-        return Traced(
+        ended = [trace.to_report(each) for each in (*trace.partial_matches, *trace.dropped)]
+        return KeyTrace(
             len(trace.matches), trace.fits, ended, lambda: [_found(trace, e) for e in trace.matches]
         )
     tracer = RowTracer(rule, query)
     for event in events:
         tracer.take(key, event)
     tracer.finish(until_ms=end_ms, let_time_pass=False)
-    return Traced(
+    return KeyTrace(
         len(tracer.matches),
         tracer.fits,
         tracer.near_misses,
@@ -177,7 +177,7 @@ def _found(trace: Trace, match: Detection) -> FoundMatch:
     return FoundMatch(steps=steps, start=match.first_event.time_ms, at=match.time_ms)
 
 
-def key_report(key: str, events: Sequence[TimedEvent], traced: Traced, most: int) -> KeyReport:
+def key_report(key: str, events: Sequence[TimedEvent], traced: KeyTrace, most: int) -> KeyReport:
     """Return what is told of a key, with its `most` farthest partial matches."""
     farthest = sorted(traced.ended, key=_progress, reverse=True)[:most]
     return KeyReport(

@@ -25,7 +25,7 @@ from cep.expression import (
     to_sql,
     told_sql,
 )
-from cep.expression.parameters import shown
+from cep.expression.parameters import display_text
 from cep.pattern.tree import AllOf, AnyOf, Condition, PythonCondition, Step
 from cep.row_pattern.bound import BoundClause, BoundExpression
 from cep.trials.events import TimedEvent, code_view, column_reader
@@ -237,5 +237,5 @@ def _text(whole: Expression, node: Node) -> str:
 
 def _values(part: Expression) -> str:
     """Return the values of the parameters that a part of a condition names."""
-    told = ", ".join(f":{name} = {shown(value)}" for name, value in part.parameters)
+    told = ", ".join(f":{name} = {display_text(value)}" for name, value in part.parameters)
     return f" ({told})" if told else ""

@@ -152,7 +152,7 @@ class BatchPins:
         Raises:
             LookupError: it is gone.
         """
-        return self._records.kept(name)
+        return self._records.read_content(name)
 
     def learn(
         self,
@@ -309,10 +309,10 @@ class BatchPins:
         if self._last is not None and record.timeline == self._last.timeline:
             self._last = record
         else:
-            self._document = self._records.kept(record.timeline)
+            self._document = self._records.read_content(record.timeline)
             self._timeline, stream = read_timeline(self._document)
             self._is_of_stream = stream == self._stream
-            self._snapshot = read_snapshot(self._records.kept(record.snapshot))
+            self._snapshot = read_snapshot(self._records.read_content(record.snapshot))
             self._last = record
         self._newest_ms = record.newest_ms
 

@@ -218,7 +218,7 @@ class Cluster:
 
     def _failure(self, error: BaseException, what: str) -> str:
         servers = self.settings.get("bootstrap.servers", "")
-        told = self._troubles.told(error_text(error), _REMEDY)
+        told = self._troubles.message(error_text(error), _REMEDY)
         return f"Kafka at {servers} does not tell {what}: {told}"
 
 

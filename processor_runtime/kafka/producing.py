@@ -117,7 +117,7 @@ class BatchProducer:
             raise KafkaFailed(self._failure)
 
     def _told(self, reason: str = "") -> str:
-        return f"topic {self.topic}: {self._troubles.told(reason)}"
+        return f"topic {self.topic}: {self._troubles.message(reason)}"
 
 
 def producer_of(settings: Mapping[str, str], note: Any = None) -> Producer:

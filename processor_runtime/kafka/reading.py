@@ -159,7 +159,7 @@ class _RangeReader:
                 continue
             is_over = time.monotonic() - heard > self.rules.patience_seconds
             if is_over or self.troubles.is_hopeless:
-                told = self.troubles.told("no record came in time")
+                told = self.troubles.message("no record came in time")
                 raise KafkaFailed(f"{min(self.left.values())}: {told}")
 
     def _takes(self, message: Any) -> bool:

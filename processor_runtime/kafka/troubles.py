@@ -69,7 +69,7 @@ class Troubles:
             self._look()
         return self._diagnosis is not None and self._diagnosis.is_final
 
-    def told(self, reason: str = "", remedy: str = "") -> str:
+    def message(self, reason: str = "", remedy: str = "") -> str:
         """Return what is wrong and how to mend it, in one line.
 
         Args:

@@ -1,6 +1,6 @@
 """Lines of a shard that go with its status while they are few: the driver writes them itself.
 
-    RowLines ──sent──► at once, once they are too many
+    RowLines ──send──► at once, once they are too many
                 └─rest─► lines of the status row ──► driver ──► outputs
 
 To write rows Spark plans and runs a job of its own, a fifth of a second; a small batch has little
@@ -25,7 +25,7 @@ class InlineLines:
     most_bytes: int
     _held: list[RowLines] = field(default_factory=list)
 
-    def sent(self, rows: Sequence[OutputRow]) -> Iterator[Sequence[OutputRow]]:
+    def send(self, rows: Sequence[OutputRow]) -> Iterator[Sequence[OutputRow]]:
         """Yield what goes out now; the rest is kept."""
         if not self.most_bytes or not isinstance(rows, RowLines):
             yield rows

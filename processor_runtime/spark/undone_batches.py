@@ -37,7 +37,7 @@ def plan_retry(
     record = records.of_batch(undone.batch_id)
     if record is None:
         raise undone
-    timeline, _ = read_timeline(records.kept(record.timeline))
+    timeline, _ = read_timeline(records.read_content(record.timeline))
     culprit: Culprit | None = None
     try:
         if undone.death is None:

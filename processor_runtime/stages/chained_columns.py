@@ -17,7 +17,7 @@ from cep.compiling import Ints
 from cep.nfa.chains import ChainColumns
 from cep.number_order import stable_order
 from cep.processor import SelectedField
-from processor_runtime.rows.arrow_texts import joined
+from processor_runtime.rows.arrow_texts import join_pieces
 from processor_runtime.stages.event_table import EventTable
 
 
@@ -129,7 +129,7 @@ class MatchTexts:
         where = 2 * np.arange(len(steps.places)) + steps.matches
         pieces[where], pieces[where + 1] = before, steps.places
         begin = 2 * steps.begin + np.arange(count + 1)
-        return joined(self.table.pieces(), pieces, begin)
+        return join_pieces(self.table.pieces(), pieces, begin)
 
     def selected(self, fields: Sequence[SelectedField]) -> pa.StringArray:
         """Return what is selected of each match, from columns of the stream.
@@ -147,7 +147,7 @@ class MatchTexts:
             pieces += [np.full(count, name), np.where(places < 0, null, begin + places)]
         pieces.append(np.full(count, begins[-1]))
         begin_of_match = np.arange(count + 1) * len(pieces)
-        return joined(table, np.stack(pieces, axis=1).ravel(), begin_of_match)
+        return join_pieces(table, np.stack(pieces, axis=1).ravel(), begin_of_match)
 
     def _places_of(self, selected: SelectedField) -> Ints:
         """Return the place of the event of each match that a field is of; -1 if it has none."""

@@ -38,15 +38,15 @@ class EncodedMatch:
         """Write what keys hold after the batch."""
         from processor_runtime.state.key_columns import KeptEntries  # noqa: PLC0415 - numba is an extra
 
-        now = self.batch.kept
-        data = np.frombuffer(now.written, np.uint8)
+        now = self.batch.updated_keys
+        data = np.frombuffer(now.entry_bytes, np.uint8)
         summaries = now.summaries
         entries = KeptEntries(data, now.begins, summaries.deadlines_ms, summaries.hold_back)
         kept.save_columns(self.columns, entries)
 
     def encoded(self) -> Iterator[tuple[bytes, EncodedKey | None]]:
         """Yield each key as bytes, and its state; `None` if it holds nothing."""
-        for number, (_, state) in enumerate(self.batch.kept.encoded()):
+        for number, (_, state) in enumerate(self.batch.updated_keys.encoded()):
             yield self.columns.key(number), state
 
 

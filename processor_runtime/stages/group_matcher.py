@@ -99,7 +99,7 @@ class GroupMatcher:
             self._encoded_match, batch = encoded, encoded.batch
             self.open.before, self.open.after = batch.open_before, batch.open_after
             stopped = set(self._compiled.matcher.stopped_rules())
-            yield from blocks_of(batch.found)
+            yield from blocks_of(batch.found_columns)
             self.stop(set(self._compiled.matcher.stopped_rules()) - stopped)
             return
         self._restore(self._take(parts, watermark_ms, every_key=closes))

@@ -40,7 +40,7 @@ def gathered_rows(rows: Iterable[OutputRow], gathered: GroupingResult) -> Iterat
     """Yield rows with their groups: matches that do not go out as of kind `grouped`."""
     leaders = frozenset(gathered.leaders)
     for row in rows:
-        tag = MatchTag.read(row.tag) if row.kind == "match" else MatchTag()
+        tag = MatchTag.from_text(row.tag) if row.kind == "match" else MatchTag()
         if not tag.group_id:
             yield row
             continue
@@ -48,7 +48,7 @@ def gathered_rows(rows: Iterable[OutputRow], gathered: GroupingResult) -> Iterat
         if window_of(group_id) in gathered.overflowing and group_id not in gathered.assigned:
             group_id = window_of(group_id) + REST
         if (tag.first_id or row.match_id) in leaders:
-            yield row._replace(tag=MatchTag(group_id, tag.first_id).written())
+            yield row._replace(tag=MatchTag(group_id, tag.first_id).to_text())
         else:
             yield row._replace(kind="grouped", tag=group_id)
 
@@ -58,7 +58,7 @@ def tagged_matches(rows: Iterable[OutputRow]) -> pl.DataFrame:
     found = [
         (row.processor_id, row.version, row.end_ms, row.match_id, row.tag)
         for row in rows
-        if row.kind == "match" and MatchTag.read(row.tag).group_id
+        if row.kind == "match" and MatchTag.from_text(row.tag).group_id
     ]
     schema = {name: SCHEMA[name] for name in COLUMNS}
     return pl.DataFrame(found, schema, orient="row")

@@ -25,12 +25,12 @@ class KeyTexts:
     """Keys, and which of them each of some finds is of.
 
     Args:
-        written: keys as JSON.
+        json_texts: keys as JSON.
         reprs: `repr` of that.
         places: of each find the place of its key.
     """
 
-    written: pa.StringArray
+    json_texts: pa.StringArray
     reprs: pa.StringArray
     places: Ints
 
@@ -45,7 +45,7 @@ class KeyTable:
 
     keys: Sequence[Hashable]
     _place_of: Ints = field(init=False)
-    _written: pa.StringArray = field(default_factory=lambda: texts([]))
+    _json_texts: pa.StringArray = field(default_factory=lambda: texts([]))
     _reprs: pa.StringArray = field(default_factory=lambda: texts([]))
 
     def __post_init__(self) -> None:
@@ -64,14 +64,16 @@ class KeyTable:
         self._add(different)
         places = self._place_of[different][ranks]
         ends = np.cumsum([len(each) for each in key_numbers])
-        return [KeyTexts(self._written, self._reprs, part) for part in np.split(places, ends[:-1])]
+        return [
+            KeyTexts(self._json_texts, self._reprs, part) for part in np.split(places, ends[:-1])
+        ]
 
     def _add(self, numbers: Ints) -> None:
         """Have the texts of these keys."""
         new = numbers[self._place_of[numbers] < 0]
         if not len(new):
             return
-        is_full = len(self._written) + len(new) > _MOST_KEPT
+        is_full = len(self._json_texts) + len(new) > _MOST_KEPT
         if is_full:
             new = numbers
         made = list_texts([self.keys[number] for number in new.tolist()])
@@ -79,7 +81,7 @@ class KeyTable:
         if is_full:
             self._place_of.fill(-1)
         else:
-            written = pa.concat_arrays([self._written, written])
+            written = pa.concat_arrays([self._json_texts, written])
             reprs = pa.concat_arrays([self._reprs, reprs])
         self._place_of[new] = np.arange(len(written) - len(new), len(written))
-        self._written, self._reprs = written, reprs
+        self._json_texts, self._reprs = written, reprs

@@ -22,7 +22,7 @@ from processor_runtime.rules.alerts import window_from
 from processor_runtime.rules.rule_set import SelectorGroup
 from processor_runtime.stages.live_finds import LiveFinds
 from processor_runtime.stages.match_rows import MatchRows
-from processor_runtime.stages.match_tags import tagged
+from processor_runtime.stages.match_tags import tag_rows
 from processor_runtime.stages.plain_finds import PlainFinds
 from processor_runtime.stages.rule_errors import FailureSite, RuleErrors
 from processor_runtime.stages.shard_status import ShardStatus
@@ -165,7 +165,7 @@ class MatchEmitter:
             return [row._replace(kind="suppressed") if row.kind == "match" else row for row in rows]
         if rule.suppression is None:
             return rows
-        return self.suppressor.divided(rule, rule.suppression, found, rows)
+        return self.suppressor.suppress(rule, rule.suppression, found, rows)
 
     def _wanted(self, found: Detection, rows: list[OutputRow]) -> list[OutputRow]:
         """Leave out what was made to be divided only."""
@@ -186,7 +186,7 @@ class MatchEmitter:
         elif rule.budget is not None:
             window = window_from(found.time_ms, rule.budget.for_ms)
             counts.spent[window] = counts.spent.get(window, 0) + 1
-        return tagged(rows, rule.grouping)
+        return tag_rows(rows, rule.grouping)
 
     def _count(
         self, found: Detection, rows: Sequence[OutputRow], *, is_shadow: bool, is_snoozed: bool

@@ -38,7 +38,7 @@ _EVENTS_ALONE: Final[Sequence[TaggedValue]] = ((None, None),)
 
 @dataclass(frozen=True, slots=True)
 class _GivenMatch:
-    """What a process function is given; see `cep.processor.Found`."""
+    """What a process function is given; see `cep.processor.MatchResult`."""
 
     steps: StepFields
     time_ms: int

@@ -146,7 +146,7 @@ def _matches(found: FoundColumns, keys: KeyTexts, written: MatchTexts) -> Matche
     places = pa.array(keys.places)
     return Matches(
         found.emit_order,
-        keys.written.take(places),
+        keys.json_texts.take(places),
         keys.reprs.take(places),
         written.start_ms(),
         found.times_ms,

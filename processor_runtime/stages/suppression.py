@@ -92,7 +92,7 @@ class Suppressor:
     _buckets: dict[int, _Bucket] = field(default_factory=dict)
     _read: dict[int, bytes | None] = field(default_factory=dict)
 
-    def divided(
+    def suppress(
         self,
         rule: LoadedRule,
         suppression: Suppression,

@@ -170,8 +170,8 @@ class ShardProcessor(StatefulProcessor):
             matcher.rows.add(rows)
             yield from map(rows_as_pandas, matcher.rows.full())
         for found in matcher.match(received.blocks, received.questions):
-            for unwritten in files.sent(found):
-                yield from map(rows_as_pandas, in_hand.sent(unwritten))
+            for unwritten in files.send(found):
+                yield from map(rows_as_pandas, in_hand.send(unwritten))
         matcher.status.line_files = dict(files.close())
         matcher.status.counts.add(received.counts)
 

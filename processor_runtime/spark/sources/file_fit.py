@@ -12,7 +12,7 @@ from typing import Final
 
 from pyspark.sql import types as T  # noqa: N812 - as all of Spark's documentation has it
 
-from processor_runtime.spark.sources.columns import fits, shown
+from processor_runtime.spark.sources.columns import fits, type_text
 
 _WHOLE: Final = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 _EXACT_IN_DOUBLE: Final = (T.ByteType, T.ShortType, T.IntegerType, T.FloatType)
@@ -94,7 +94,7 @@ def _compared_types(
         case _ if _is_read_as(found, read, file_format):
             pass
         case _:
-            yield name, f"its column '{name}' is {shown(found)}, which is no {shown(read)}"
+            yield name, f"its column '{name}' is {type_text(found)}, which is no {type_text(read)}"
 
 
 def _is_read_as(found: T.DataType, read: T.DataType, file_format: str) -> bool:

@@ -104,7 +104,7 @@ def test_few_lines_go_with_the_status_and_many_at_once(monkeypatch: pytest.Monke
     size = sum(each.size_bytes for each in given)
     for most, sent in ((size, [late]), (size - 1, [late, *given]), (0, [*given, late])):
         in_hand = InlineLines(most)
-        out = [rows for each in [*given[:-1], late, given[-1]] for rows in in_hand.sent(each)]
+        out = [rows for each in [*given[:-1], late, given[-1]] for rows in in_hand.send(each)]
         assert sorted(map(id, out)) == sorted(map(id, sent))
         text = "\n".join(map(text_of, given))
         assert in_hand.rest() == (text.encode() if sent == [late] else None)
