@@ -18,8 +18,7 @@ from processor_runtime.job_file.checking import (
 from processor_runtime.job_file.consistency import misfits, stream_of_job
 from processor_runtime.job_file.job import JobFile
 from processor_runtime.job_file.loading import read_job_text, validated
-from processor_runtime.job_file.machine_checks import machine_warnings
-from processor_runtime.job_file.own_sources import own_source_warnings
+from processor_runtime.job_file.machine_checks import machine_warnings, own_source_warnings
 from processor_runtime.job_file.problems import JobFileError, placed_in
 
 GOOD: Final = 0

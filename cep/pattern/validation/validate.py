@@ -1,7 +1,7 @@
 """Is this pattern one that can be run as it reads? Between the tree and the compiler in `cep.nfa`.
 
 `problems` finds what is refused: what is too large (`size_limits`), what Flink refuses
-(`element_rules`, `pattern_rules`), conditions that make no sense (`condition_rules`) and, unless
+(`element_rules`, `pattern_rules`), conditions that do not fit the columns, and, unless
 the tree says `flink_quirks`, what Flink accepts and then mangles or crashes on (`quirk_rules`).
 `warnings` finds what is allowed but rarely meant.
 """
@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from typing import Final
 
-from cep.expression import Schema
+from cep.expression import BOOLEAN, Schema, check
+from cep.pattern.conditions import expression_problem, sql_parts
 from cep.pattern.problems import Problem
 from cep.pattern.tree import PatternTree, Step
-from cep.pattern.validation.condition_rules import condition_problems
 from cep.pattern.validation.element_rules import element_problems
 from cep.pattern.validation.pattern_rules import (
     crash_problems,
@@ -88,3 +88,29 @@ def problems_of_remainder(
 def _path_in_front(place: Place) -> str:
     sequence = place.path[: place.path.rindex("[")]
     return f"{sequence}[{place.index - 1}]"
+
+
+def condition_problems(
+    tree: PatternTree, schema: Schema | None, stand_ins: AbstractSet[str] = frozenset()
+) -> Iterator[Problem]:
+    """Yield the mistakes in the conditions of a pattern.
+
+    Args:
+        tree: the pattern.
+        schema: the columns of an event; `None` if they are unknown.
+        stand_ins: names of steps whose own names could not be read.
+    """
+    steps = [step.name for step in tree.steps() if step.name not in stand_ins]
+    for place in places(tree):
+        where = place.element.where if isinstance(place.element, Step) else None
+        for key, condition in (("where", where), ("until", place.element.until)):
+            for expression in sql_parts(condition):
+                mistakes = check(
+                    expression,
+                    schema=schema,
+                    steps=steps,
+                    expects=BOOLEAN,
+                    has_other_steps=bool(stand_ins),
+                )
+                for mistake in mistakes:
+                    yield expression_problem(mistake, f"{place.path}.{key}")

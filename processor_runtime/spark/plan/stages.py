@@ -4,7 +4,7 @@ events ──mapInArrow(key_stage)──► blocks ──groupBy(shard)──►
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import pandas as pd
@@ -20,7 +20,6 @@ from pyspark.sql.streaming.stateful_processor import (
 )
 
 from processor_runtime.rows.line_files import LineFiles
-from processor_runtime.rows.lines_in_hand import InlineLines
 from processor_runtime.rows.output_rows import SCHEMA, OutputRow
 from processor_runtime.rows.row_columns import LINES, RowColumns, RowLines
 from processor_runtime.spark.plan.block_rows import (
@@ -55,6 +54,36 @@ _POSITIONS_PER_PARTITION: Final = 1 << 40
 
 EventReader = Callable[[Iterable[pa.RecordBatch], Callable[[], int]], Iterator[pl.DataFrame]]
 """From what Spark hands over, and the time at which the batch was planned, to frames of events."""
+
+
+@dataclass(slots=True)
+class InlineLines:
+    """The lines of one shard and batch, which go with its status while they are few.
+
+    The driver writes these itself: to write rows Spark plans and runs a job of its own, which takes
+    a fifth of a second, and a small batch has little more to do.
+
+    Args:
+        most_bytes: how many bytes of them may go with the status; 0 if none may.
+    """
+
+    most_bytes: int
+    _held: list[RowLines] = field(default_factory=list)
+
+    def send(self, rows: Sequence[OutputRow]) -> Iterator[Sequence[OutputRow]]:
+        """Yield what goes out now; the rest is kept."""
+        if not self.most_bytes or not isinstance(rows, RowLines):
+            yield rows
+            return
+        self._held.append(rows)
+        if sum(each.size_bytes for each in self._held) > self.most_bytes:
+            self.most_bytes = 0
+            yield from self._held
+            self._held = []
+
+    def rest(self) -> bytes | None:
+        """Return the lines that have been kept, without the end of the last; `None` if none are."""
+        return b"\n".join(each.text for each in self._held) if self._held else None
 
 
 @dataclass(frozen=True, slots=True)
