@@ -316,7 +316,7 @@ class PatternProcessor:
     """A pattern with all that is needed to run it on a stream.
 
     `key_by` holds columns or expressions, `None` means one global key. `effective_from_ms` is the
-    event time from which it applies, `None` = at once.
+    event time from which it applies, `None` = immediately.
 
     Source: FLIP-200, interface PatternProcessor.
     """

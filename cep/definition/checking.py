@@ -1,10 +1,10 @@
-"""Everything that is wrong with a definition, at once: its shape, pattern, expressions and times.
+"""All problems of a definition in one list: its shape, pattern, expressions and times.
 
     document + columns of its stream ──► check_definition ──► CheckedDefinition
                                                                   │ problems, each with its path
         rule service, drafts, `percept apply`, discoverers ◄──────┘
 
-Whoever takes a definition asks here and only translates what is found: into JSON Pointers, into
+Every reader of definitions calls it and only translates the problems: into JSON Pointers, into
 lines of a file, into text. The service checks before it publishes, and a job checks again what it
 has found: files and tables have no service in front of them, and a job may be older than the
 service.
@@ -307,7 +307,7 @@ def _in_pattern(problem: Problem) -> Problem:
 
 
 def alert_problems(content: ProcessorContent) -> Iterator[Problem]:
-    """Yield columns that matches are told apart by and that are not output."""
+    """Yield columns that distinguish matches and are not in the output."""
     if content.alert is None or content.function is not None:
         return
     if "match_recognize" in content.pattern:

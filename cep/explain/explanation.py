@@ -1,4 +1,4 @@
-"""Everything that can be told of a pattern, whichever language it is written in.
+"""All parts of an explanation of a pattern, independent of its language.
 
 PatternTree or Query ──► normalised text, state graph, translation, drawing
 """

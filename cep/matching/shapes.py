@@ -90,7 +90,7 @@ class Shape:
     keys: dict[Hashable, KeyState]
 
     def bit_of(self, error: MatchingError) -> int:
-        """Return the rule that an error is about, as a bit set; 0 if that cannot be told.
+        """Return the rule that an error is about, as a bit set; 0 if unknown.
 
         With one rule it is that one; of several it is the one whose condition failed.
         """

@@ -37,7 +37,7 @@ FOUND_CELL: Final = 2
 FOUND_TIME_MS: Final = 3
 FOUND_IS_TIMEOUT: Final = 4
 FOUND_ORDER_MS: Final = 5
-"""When it came out; a window that closes is told late if it was that since the event before."""
+"""When it was emitted, in ms; of a window that closed, at least 1 ms after the event before."""
 FOUND_EVENT: Final = 6
 """The event it came out with, or `NO_EVENT` for a window that closed."""
 FOUND_WIDTH: Final = 7

@@ -1,7 +1,7 @@
 """Compiled: the events of many keys through the partial matches of one machine, key after key.
 
 Keys know nothing of each other, and windows close each at its own time, so that a key can be taken
-to the end of the call at once. What is found is put in order of time afterwards.
+to the end of the call in one go. What is found is put in order of time afterwards.
 
 Source: `cep.nfa.machine.Machine.process` and `advance`, whose meaning it has.
 """
@@ -164,7 +164,7 @@ def walk_keys(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one 
                     found[found_count, at.FOUND_IS_TIMEOUT] = 1
                     found[found_count, at.FOUND_EVENT] = at.NO_EVENT
                     found_count += 1
-                # What was over at the time of an event itself is told once time has moved on.
+                # What is over at the time of an event itself is emitted once time moves on.
                 for number in range(first_found, found_count):
                     found[number, at.FOUND_ORDER_MS] = max(due_ms, before_ms + 1)
                 if not run_count and not queue_count:

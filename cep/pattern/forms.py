@@ -75,7 +75,7 @@ class AnyPattern:
     def with_lists(self, lists: tuple[ValueList, ...]) -> Self:
         """Return the pattern with the values of lists that it names, to run it on any events.
 
-        A schema with lists does the same for whoever knows the columns of the events.
+        A schema with lists does the same if the columns of the events are known.
         """
         return type(self)(with_list_values(self.form, lists))
 
@@ -100,7 +100,7 @@ class AnyPattern:
         return self
 
     def warnings(self) -> tuple[Problem, ...]:
-        """Return what is allowed but rarely meant, such as a state that may grow for ever."""
+        """Return what is allowed but rarely meant, such as a state that grows without limit."""
         if self.query is not None:
             return row_patterns.row_pattern_warnings(self.query)
         return warnings(self.tree)

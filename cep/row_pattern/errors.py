@@ -60,7 +60,7 @@ class ClauseError(ExpressionError):
 
 
 class Mistakes:
-    """Collects what is wrong in several parts of a clause, so that all is told at once."""
+    """Collects the problems of several parts of a clause, so that they are reported together."""
 
     def __init__(self) -> None:
         self._found: list[ClauseError] = []

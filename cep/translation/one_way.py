@@ -37,7 +37,7 @@ _TO_STEP: Final = {SkipKind.SKIP_TO_FIRST, SkipKind.SKIP_TO_LAST}
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Events that are passed over; `condition` says which, `None` = every one.
+    """Events that are skipped; `condition` says which, `None` = every one.
 
     Where they may be some that the step behind them could take, too, `takes_any` is true.
     """
@@ -355,7 +355,7 @@ def _is_decided_behind(parts: tuple[Part, ...], place: int) -> bool:
     own = root_of(part.condition)
     is_fixed = first.has_fixed_length
     if first.gap is not None and not is_any:
-        # Behind a greedy loop: what is passed over, and what ends it, are not its own events.
+        # Behind a greedy loop: what is skipped, and what ends it, are not its own events.
         is_fixed = (
             replace(first, gap=None).has_fixed_length
             and first.minimum == 1

@@ -2,7 +2,7 @@
 
     PatternTree ──one_way──► Sequence ──► Clause
 
-Events that a step passes over become rows of a variable of their own, which is left out of the
+Events that a step skips become rows of a variable of their own, which is left out of the
 output: `followed_by login` is `{- gap* -} login`, where gap is what is not a login. The clause
 outputs all rows of each match with the step that took them.
 """
@@ -98,7 +98,7 @@ class _Variables:
         return {step: _name(step).folded for step in self.steps}
 
     def of_gap(self, gap: Gap) -> Name:
-        """Return the variable of the rows that are passed over."""
+        """Return the variable of the rows that are skipped."""
         text = None if gap.condition is None else gap.condition.text
         if text not in self.gaps:
             taken = {*self.folded.values(), *(name.folded for name in self.gaps.values())}

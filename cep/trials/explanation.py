@@ -2,7 +2,7 @@
 
     KeyHistory ──traced──► matches and attempts of the span ──► SpanReport, with the events it names
 
-What is told are the matches and attempts that begin before the end of the span and are not over
+Reported are the matches and attempts that begin before the end of the span and are not over
 before its beginning.
 """
 
@@ -50,7 +50,7 @@ def explained(rule: Rule, history: KeyHistory, span: KeySpan, attempts: int) -> 
         rule: a rule, its Python conditions loaded.
         history: the events of the key that bear on the span.
         span: what is asked about.
-        attempts: how many attempts are told, those that came farthest first.
+        attempts: how many attempts are reported, those that came farthest first.
 
     Raises:
         Unfit: the events do not fit the stream, or cannot be matched.

@@ -40,7 +40,7 @@ _MOST_LOOKED_AT: Final = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to be told: of how many keys, how many partial matches each; `only` of one key."""
+    """What to report: of how many keys, how many partial matches each; `only` of one key."""
 
     keys: int
     partial_matches: int
@@ -64,7 +64,7 @@ def why_no_match(rule: Rule, events: Sequence[Mapping[str, Any]], wanted: Wanted
     Args:
         rule: a rule without Python conditions.
         events: in any order, with the values that JSON has.
-        wanted: how much is told; `only` is the values of a key, joined by a comma and a space.
+        wanted: how much to report; `only` is the values of a key, joined by a comma and a space.
 
     Raises:
         Unfit: the events do not fit the stream, cannot be matched, or none has the key.
@@ -178,7 +178,7 @@ def _found(trace: Trace, match: Detection) -> FoundMatch:
 
 
 def key_report(key: str, events: Sequence[TimedEvent], traced: KeyTrace, most: int) -> KeyReport:
-    """Return what is told of a key, with its `most` farthest partial matches."""
+    """Return the report of a key, with its `most` farthest partial matches."""
     farthest = sorted(traced.ended, key=_progress, reverse=True)[:most]
     return KeyReport(
         key=json.loads(key),
@@ -250,7 +250,7 @@ def _nearest_events(
     else:
         in_time, too_late = list(later), ()
     found = []
-    # A loop waits for itself, too: what has not come at all is told first.
+    # A loop waits for itself, too: what has not come at all is reported first.
     for step in sorted(partial.awaited, key=taken.__contains__):
         condition = conditions[step]
         late = next((each for each in too_late if not condition.unmet(each, taken)), None)

@@ -2,7 +2,7 @@
 
     events ─► RowPatternSearch per key ─► matches with their rows of output · near misses
 
-Of a start that fails the candidate with the most rows is told, with the row it ended at and the
+Of a start that fails the candidate with the most rows is reported, with the row it ended at and the
 variables it could have gone on with.
 """
 

@@ -2,7 +2,7 @@
 
 condition ──AND──► parts ──event, events taken──► those that were not true, and what they read
 
-Of a part in Python, or one of several of which some are, its name is told, and no values.
+Of a part in Python, or one of several of which some are, its name is reported, and no values.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -45,7 +45,7 @@ class ConditionPart:
     Args:
         text: as its author wrote it.
         node: its tree, names resolved.
-        reads_rows: it reads other rows, in a way that is not told apart here.
+        reads_rows: it reads other rows, in a way that is not distinguished here.
     """
 
     def __init__(self, text: str, node: Node, *, reads_rows: bool = False) -> None:
@@ -97,7 +97,7 @@ class CodePart:
     """One of what must all hold that is in Python, or is so in part.
 
     Args:
-        text: as it is told.
+        text: as it is reported.
         holds: whether it holds for an event, after what has been taken.
     """
 
@@ -131,7 +131,7 @@ class StepCondition:
     def unmet(self, event: TimedEvent, taken: Taken) -> list[UnmetPart]:
         """Return the parts that an event does not meet; those that read other rows come last.
 
-        What reads other rows is told only if all else holds: it may then be what failed.
+        What reads other rows is reported only if all else holds: it may then be what failed.
         """
         found = [part.unmet(event, taken) for part in self.parts if not part.reads_rows]
         told = [each for each in found if each is not None]

@@ -135,7 +135,7 @@ class JobFile(JobFilePart):
 
     @property
     def tells_events(self) -> bool:
-        """Whether the rule service is told of single events: it is of matches, if of any."""
+        """Whether single events are reported to the rule service: with matches, if at all."""
         return any(isinstance(output, ServiceOutput) for output in self.outputs)
 
     @property

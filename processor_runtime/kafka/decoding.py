@@ -4,8 +4,8 @@
                                                                  ──► JSON of the stream's columns
 
 Each value is read by the schema it was written with, so that schemas may change over time: what a
-value lacks is NULL, and what the stream does not know is passed over. A value that cannot be read
-is told of; a registry that cannot be reached is an error, because later it can.
+value lacks is NULL, and what the stream does not know is ignored. A value that cannot be read
+is reported; a registry that cannot be reached is an error, which may pass.
 """
 
 import base64

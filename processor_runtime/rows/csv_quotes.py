@@ -43,7 +43,7 @@ def mask_quoted(lines: bytes, separator: int) -> bytes:
     after = octets[closing[closing < len(octets) - 1] + 1]
     if not (end_values(before, separator).all() and end_values(after, separator).all()):
         raise NotPlain("a quote inside of a value")
-    # Polars passes over a space before a number, Java does not.
+    # Polars ignores a space before a number, Java does not.
     if np.isin(octets[opening + 1], _SPACES).any():
         raise NotPlain("a space at the beginning of a quoted value")
     is_inside = np.bitwise_xor.accumulate(is_quote).view(np.uint8)

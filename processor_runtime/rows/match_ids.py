@@ -23,7 +23,7 @@ _DIGEST_WORDS: Final = 2
 
 @dataclass(slots=True)
 class MatchIds:
-    """Gives out the ids of what is found in one batch of one shard; equal finds are numbered.
+    """Assigns the ids of what is found in one batch of one shard; equal finds are numbered.
 
     Two finds can have equal content, where equal events came twice. If they are found at the same
     event time, too, they are found in the same batch and shard.

@@ -30,7 +30,7 @@ _NOT_PLAIN: Final = {
 }
 """What Spark reads by rules of its own."""
 _SPACES: Final = (b" ", b"\t")
-"""Before a number, Polars passes over them, Java does not."""
+"""Before a number, Polars ignores them, Java does not."""
 
 
 _INSTANT: Final = r"^(19[7-9]|20\d)\d-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{3}|\.\d{6})?Z$"

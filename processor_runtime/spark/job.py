@@ -100,8 +100,8 @@ class StreamingJob:
         spark: the session.
         job_file: what to run.
         environment: the variables that the job file names.
-        on_batch: told of each batch when it is done, from the thread that runs batches.
-        on_failure: told of each batch that has ended early, and why, from that thread.
+        on_batch: called with each batch when it is done, from the thread that runs batches.
+        on_failure: called with each batch that has ended early, and why, from that thread.
     """
 
     spark: SparkSession

@@ -1,4 +1,4 @@
-"""Decides which matches of a batch go out, after all shards have told: groups, then budgets.
+"""Decides which matches of a batch go out, after all shards have reported: groups, then budgets.
 
     rows, ShardStatus of all shards ──alerted──► rows as they go out, counts as they are then
     what there was before ──────────┘       └──► what there is now, kept by the driver
@@ -54,7 +54,7 @@ class BatchRows(Protocol):
     def settle(self, cutoffs: Sequence[Cutoff]) -> int:
         """Let matches be suppressed from a cutoff on; return how many rows these are.
 
-        What was told of matches in their tags is gone then, except their groups.
+        The tags of matches are gone then, except their groups.
         """
 
     def add(self, rows: Sequence[OutputRow]) -> None:

@@ -1,4 +1,4 @@
-"""Lets a rule give out so many matches of all keys in each window of event time, and no more.
+"""Limits how many matches of all keys a rule emits in each window of event time.
 
     ShardStatus of all shards ──settle──► Cutoffs ──► rows after them are of kind `suppressed`
     what has gone out before ──┘     └──► what has gone out now, kept by the driver

@@ -5,7 +5,7 @@
 
 A rule that brings more at one event than it may, or a larger row, does so however events come: it
 is stopped. What a batch brings also depends on how much is read at once: a rule that brings all it
-may in a batch goes on, and the rest of the batch is left out. Both are counted and told.
+may in a batch goes on, and the rest of the batch is left out. Both are counted and reported.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -52,7 +52,7 @@ class MatchEmitter:
         match_rows: makes rows of finds.
         rows: where they go.
         status: where finds are counted.
-        errors: told of rules that fail.
+        errors: gets the rules that fail.
         live: tells which finds count.
         suppressor: tells which of them go out.
         snoozed: tells which do not, whatever their rules say.
@@ -227,7 +227,7 @@ class MatchEmitter:
 
 
 def _plain_blocks(finds: PlainFinds, match_rows: MatchRows) -> "PlainBlocks | None":
-    """Return what gives out finds in columns; `None` without Arrow."""
+    """Return what emits finds in columns; `None` without Arrow."""
     if not has_arrow():
         return None
     from processor_runtime.stages.plain_blocks import PlainBlocks  # noqa: PLC0415 - an extra

@@ -93,7 +93,7 @@ class MatchRows:
         """Whether a rule's matches, or its timed-out partial matches, can make any row."""
         kind: RowKind = "shadow" if is_shadow else "timeout" if is_timeout else "match"
         if kind == "match" and rule.is_told_by_driver:
-            return True  # which of them go out is told by rows
+            return True  # its rows say which of them go out
         # What is suppressed is a match at first.
         if kind in self.wanted or (kind == "match" and "suppressed" in self.wanted):
             return True
@@ -168,7 +168,7 @@ class MatchRows:
             if output is None:
                 try:
                     output = plain_json_text(select.row(matched.steps))
-                except Exception:  # noqa: BLE001 - `make` meets it again, and has it told
+                except Exception:  # noqa: BLE001 - `make` meets it again, and has it reported
                     return None
                 matched.selected[select] = output
         key, events = matched.key_json, matched.events_json
@@ -246,7 +246,7 @@ class MatchRows:
     def _given_out(
         self, rule: LoadedRule, steps: EventsByStep, found: Detection
     ) -> Iterator[TaggedValue]:
-        """Yield what a process function or a clause gives out."""
+        """Yield the output of a process function or a clause."""
         for output in self._processed(rule, steps, found):
             self.budget.check(rule.row_limits, found)
             yield output.tag, output.value

@@ -37,7 +37,7 @@ _RANKS_OF_SHAPE: Final = 1 << 40
 
 @dataclass(slots=True)
 class PlainBlocks:
-    """Gives out blocks of finds of one group in one batch of one shard.
+    """Emits blocks of finds of one group in one batch of one shard.
 
     Args:
         finds: knows the plain rules.

@@ -208,6 +208,6 @@ def selected_texts(
         of_steps = by_step(steps[part], places[part], matches.step_names)
         try:
             found[number] = plain_json_text(select.row(events.by_step(of_steps)))
-        except Exception:  # noqa: BLE001 - it is met again where it is told
+        except Exception:  # noqa: BLE001 - it is met again where it is reported
             return None
     return texts(found)

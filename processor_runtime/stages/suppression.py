@@ -1,4 +1,4 @@
-"""Lets a rule give out so many matches in a time for equal keys and columns, and no more.
+"""Limits how many matches with equal keys and columns a rule emits in a time.
 
     Detection, rows ──Suppressor──► rows that go out · rows of kind `suppressed`
 

@@ -132,7 +132,7 @@ class States:
 class _Walk:
     """The walk over everything that can follow a place without a row, preferred ways first.
 
-    A place met again is passed over: what follows it has been found before and is preferred.
+    A place met again is skipped: what follows it has been found before and is preferred.
     """
 
     def __init__(self, instructions: Instructions, *, is_first_row: bool) -> None:

@@ -69,7 +69,7 @@ def _compared(
     """Yield columns that are missing, with `None`, and columns that are wrong, with the reason."""
     for each in read:
         name = inside + each.name
-        # Readers pass over the case of names.
+        # Readers ignore the case of names.
         fields = [field for field in found if field.name.lower() == each.name.lower()]
         if not fields:
             yield name, None

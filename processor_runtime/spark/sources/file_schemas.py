@@ -67,7 +67,7 @@ class FileSchemas:
 
         Raises:
             MissingFile: it is not there.
-            EmptyFile: Spark passes over it without a word.
+            EmptyFile: Spark skips it silently.
             UnreadableFile: it cannot be read.
         """
         try:
