@@ -54,7 +54,7 @@ def clause_program(clause: BoundClause, program: RowProgram) -> ClauseProgram | 
     steps = tuple(tree.steps())
     variables = tuple(clause.variables.index(step.name) for step in steps)
     if not _sees_steps_alone(clause, variables) or any(":" in step.name for step in steps):
-        return None  # behind ":" stands the number of a copy
+        return None  # after ":" stands the number of a copy
     tests = program.row_tests
     pattern = compile_pattern(_with_tests(tree, steps, [tests[number] for number in variables]))
     of_conditions = [

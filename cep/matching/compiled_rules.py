@@ -63,7 +63,7 @@ def shapes_of(
     limits: Limits | Mapping[str, Limits] | None,
     kept_apart: Mapping[str, Hashable],
 ) -> tuple[Shape, ...]:
-    """Return the shapes of rules, those of row patterns behind all others.
+    """Return the shapes of rules, those of row patterns after all others.
 
     Args:
         rules: pattern by rule id.

@@ -1,4 +1,4 @@
-"""From numbers of cells to the events behind them, for many finds at once.
+"""From numbers of cells to the events of their chains, for many finds at once.
 
 last cells ──event_chains──► steps and events, find by find ──Chains──► ChainBlock of FoundChains
 """

@@ -36,7 +36,7 @@ def walk_keys(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one 
     Args:
         tables: the machine.
         events: what comes.
-        columns: what conditions read of the events, in the order of `events`, and behind them of
+        columns: what conditions read of the events, in the order of `events`, and after them of
             those that keys have held.
         keys: what the keys hold.
         stopped: the rules that start nothing any more, as bits.

@@ -48,7 +48,7 @@ def remember_cells(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by
         reals: its floats.
         cells: the cells.
         first: the first of those that have no memory yet.
-        end: behind the last one.
+        end: after the last one.
         behind: by how much the numbers of their events are behind their rows.
     """
     could = True

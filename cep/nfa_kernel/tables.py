@@ -1,4 +1,4 @@
-"""What kinds of events do to a machine, as arrays: worked out once for each kind.
+"""What kinds of events do to a machine, as arrays: computed once for each kind.
 
 Machine, EventTransitions ──MachineTables──► Tables
 """

@@ -162,7 +162,7 @@ def _inside(part: RowPattern, *bracketed: type[RowPattern]) -> str:
 
 
 def quantifier_text(repetition: Repetition) -> str:
-    """Return the quantifier of a repetition as it is written behind it, `*` or `{2,3}?`."""
+    """Return the quantifier of a repetition as it is written after it, `*` or `{2,3}?`."""
     match repetition.minimum, repetition.maximum:
         case 0, None:
             text = "*"
@@ -227,7 +227,7 @@ def _spelled(before: Word | None, word: Word, behind: Word) -> str:
 
 
 def _is_operand(before: Word | None, word: Word) -> bool:
-    """Return whether an operator behind this word has a left side."""
+    """Return whether an operator after this word has a left side."""
     if word.keyword in _OPERATOR_WORDS and not (before is not None and before.is_symbol(".")):
         return word.keyword in _VALUE_WORDS
     return word.kind is not Kind.SYMBOL or word.text in {")", "]"}

@@ -60,7 +60,7 @@ def _next_start(clause: BoundClause, start: int, codes: tuple[int, ...]) -> int:
 def put_out(
     program: RowProgram, partition: Partition, found: list[MatchedRows], *, is_ended: bool
 ) -> None:
-    """Give out what is decided and need not wait for rows behind it."""
+    """Give out what is decided and need not wait for rows after it."""
     due = partition.due
     while due and (is_ended or due[0].until < partition.end):
         found.append(_matched(program, partition, due.popleft()))

@@ -10,7 +10,7 @@ class RowOutcome(Enum):
 
     MATCH = auto()
     UNMATCHED_ROW = auto()
-    """A row at which the search started in vain and that belongs to no match before."""
+    """A row at which the search started without success and that belongs to no match before."""
     TIMEOUT = auto()
     """The preferred candidate when the time of WITHIN was over and none was complete."""
 

@@ -32,7 +32,7 @@ from cep.row_search.moves import Moves
 class RowProgram:
     """What a search knows of its clause.
 
-    `output_back` and `output_ahead` are how many rows before and behind a match its measures ask
+    `output_back` and `output_ahead` are how many rows before and after a match its measures ask
     for, `lookback` how many rows before one that is looked at must be kept. `moves` is `None` where
     conditions look at more than their row, or at the variables of rows before it. `beginners` are
     the variables a match can begin with, as bits; 0 where every row brings something. `keeps_past`:

@@ -154,7 +154,7 @@ class _Reader:
                 return None
 
     def _others_of(self, part: RowPattern, items: list[Item]) -> Item | None:
-        """Return the item in front with `({- X* -} A){n,m}` behind it, which repeats it."""
+        """Return the item in front with `({- X* -} A){n,m}` after it, which repeats it."""
         match part:
             case Repetition(
                 inner=Concatenation(parts=(passed, Variable(name=name))),
@@ -191,7 +191,7 @@ class _Reader:
 
 
 def _one_more(before: Item, item: Item) -> Item:
-    """Return an item with the same variable once more behind it.
+    """Return an item with the same variable once more after it.
 
     Raises:
         NotExact: its rows do not follow each other as those before do.

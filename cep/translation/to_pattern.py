@@ -100,7 +100,7 @@ def _steps(items: Sequence[Item], variables: Collection[str]) -> tuple[Step, ...
 
 
 def _take_first_rows(items: Sequence[Item]) -> bool:
-    """Return whether each step behind rows of any kind takes the first row that fits.
+    """Return whether each step after rows of any kind takes the first row that fits.
 
     SQL prefers it if as few rows as possible are skipped, and it never has to try another one
     if no row has to follow directly: what can still follow a later row can follow the first one,

@@ -146,7 +146,7 @@ def traced_key(rule: Rule, key: str, events: Sequence[TimedEvent], end_ms: int) 
         rule: a rule, its Python conditions loaded.
         key: the key, as a JSON list.
         events: its events in order.
-        end_ms: to which event time time passes behind them.
+        end_ms: to which event time time passes after them.
 
     Raises:
         MatchingError: the key exceeds a limit, or a condition cannot be tested.

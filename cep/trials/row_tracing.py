@@ -1,4 +1,4 @@
-"""Tries a MATCH_RECOGNIZE clause on a few events: its matches, and how far starts came in vain.
+"""Tries a MATCH_RECOGNIZE clause on a few events: its matches, and how far other starts came.
 
     events ─► RowPatternSearch per key ─► matches with their rows of output · near misses
 

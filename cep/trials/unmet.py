@@ -223,7 +223,7 @@ def _parts_of_row(condition: BoundExpression) -> Iterator[ConditionPart]:
 def _text(whole: Expression, node: Node) -> str:
     """Return a part of a condition as it was written; spans may end before a closing bracket.
 
-    The values of parameters stand behind it.
+    The values of parameters stand after it.
     """
     begin, end = node.span
     constants = dict(whole.parameters)

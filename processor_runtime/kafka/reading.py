@@ -163,7 +163,7 @@ class _RangeReader:
                 raise KafkaFailed(f"{min(self.left.values())}: {told}")
 
     def _takes(self, message: Any) -> bool:
-        """Return whether a message belongs to a range; end the range if it lies behind it."""
+        """Return whether a message belongs to a range; end the range if it lies after it."""
         if (error := message.error()) is not None:
             self._note(message, error)
             return False

@@ -70,7 +70,7 @@ class Troubles:
         return self._diagnosis is not None and self._diagnosis.is_final
 
     def message(self, reason: str = "", remedy: str = "") -> str:
-        """Return what is wrong and how to mend it, in one line.
+        """Return what is wrong and how to fix it, in one line.
 
         Args:
             reason: what failed in the end, which may say less.

@@ -70,7 +70,7 @@ _log = logging.getLogger("percept.job")
 
 
 class StreamMismatch(ValueError):
-    """The job file does not fit the stream as it is defined now; says what, and how to mend it."""
+    """The job file does not fit the stream as it is defined now; says what, and how to fix it."""
 
     def __init__(self, problems: list[Problem]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))

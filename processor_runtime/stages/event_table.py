@@ -80,7 +80,7 @@ class EventTable:
     def separator_places(self, step_names: Sequence[str]) -> tuple[Ints, int, int]:
         """Return the places in `pieces` of separators: before steps, between events, at the end.
 
-        That of a step is for the first of a match; behind it stands that for a later one.
+        That of a step is for the first of a match; after it stands that for a later one.
         """
         begin = len(self.frame)
         numbers = [begin + 2 * self.step_names.index(name) for name in step_names]

@@ -3,7 +3,7 @@
     with CodeCall(code): … ──► note of whose code is at work ──► read when the process has died
                           └──► clock ──too long──► the process ends, the note says why
 
-Two clocks look: a thread, which cannot run while code of C holds the interpreter, and behind it the
+Two clocks look: a thread, which cannot run while code of C holds the interpreter, and after it the
 timer of `faulthandler`, which needs no interpreter. Both cost nothing per call.
 """
 

@@ -2,7 +2,7 @@
 
     code begins ──► page of a file ──process dies──► Spark tells what is in it ──read_death──► rule
 
-The first byte says whether code is at work now; behind it is whose code was at work last. What ends
+The first byte says whether code is at work now; after it is whose code was at work last. What ends
 a process on purpose adds why.
 """
 

@@ -293,7 +293,7 @@ class _Compiler:
             self._automaton[state].add(Action.PROCEED, stop, self._guards.take(cursor, forbidden))
 
     def _add_following_stop(self, cursor: Cursor, state: int) -> None:
-        """A NOT behind a repeated element also watches the repetitions."""
+        """A NOT after a repeated element also watches the repetitions."""
         following = cursor.following
         if following is None or following.contiguity is not Contiguity.NOT_FOLLOWED_BY:
             return
@@ -311,7 +311,7 @@ class _Compiler:
         return self._stops[forbidden.name]
 
     def _without_earlier_nots(self, cursor: Cursor, sink: int) -> int:
-        """A copy of `sink` behind a taken optional element: earlier NOTs no longer count."""
+        """A copy of `sink` after a taken optional element: earlier NOTs no longer count."""
         nots = self._earlier_nots(cursor)
         if not nots or not cursor.element.is_optional:
             return sink

@@ -87,7 +87,7 @@ _WORD = re.compile(
 
 
 def words_of(text: str) -> list[Word]:
-    """Return the words of a text in order, and one of kind END behind them.
+    """Return the words of a text in order, and one of kind END after them.
 
     Raises:
         ClauseError: a quote or comment is never closed, or the text is too long or too deep.

@@ -1,4 +1,4 @@
-"""States: what a candidate can do next at a place in the pattern, worked out on first use.
+"""States: what a candidate can do next at a place in the pattern, computed on first use.
 
     Instructions ──closure──► State: rows to take, in order of preferment; then perhaps a match
 

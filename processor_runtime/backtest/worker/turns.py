@@ -261,7 +261,7 @@ class Worker:
             answer = self.service.ask("POST", f"{_path(task)}/progress", BacktestGoesOn, progress)
         except ServiceRefused as refused:
             _log.warning("%s", refused)
-            return True  # its turn goes on for a minute without a word
+            return True  # its turn goes on for a minute silently
         return answer.goes_on
 
     def _asked(

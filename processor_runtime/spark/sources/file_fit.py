@@ -2,7 +2,7 @@
 
     columns of a file, columns that are read ──file_misfits──► missing · of another type
 
-Readers of Parquet and ORC turn some types into others without a word: 6.50 into 650, a time into
+Readers of Parquet and ORC turn some types into others silently: 6.50 into 650, a time into
 its seconds, text into NULL. What is not known to keep every value as it is, does not fit.
 """
 
