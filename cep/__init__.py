@@ -10,7 +10,7 @@ matching/       matchers: one pattern over a list of events, or many rules over 
 definition/     the document of a processor, and all its checks
 signing/        Python code in documents, signed
 processor.py    what is done with matches
-bounded_cache.py  what is worked out once and kept, up to a bound
+bounded_cache.py  what is computed once and kept, up to a bound
 """
 
 from cep.events.table import UnreadableEvents

@@ -14,7 +14,7 @@ V = TypeVar("V")
 
 
 class BoundedCache(dict[K, V]):
-    """Values worked out when their key is first asked for (`cache[key]`).
+    """Values computed when their key is first asked for (`cache[key]`).
 
     `size` is how much is kept, `clears` how often it was too much.
 

@@ -14,7 +14,7 @@ _MOST_ROWS: Final = 50
 _LONGEST_CELL: Final = 300
 
 
-class Found(Protocol):
+class MatchLike(Protocol):
     """A match, or a partial match whose window closed; see `cep.matching.find_matches`."""
 
     @property
@@ -34,10 +34,10 @@ class Found(Protocol):
         """Its key; `None` if there are no keys."""
 
 
-def found_table(found: Sequence[Found], *notes: str) -> str:
+def found_table(found: Sequence[MatchLike], *notes: str) -> str:
     """Return a table with a line for each match: what it is, when, of which key, which events."""
 
-    def row(each: Found) -> Iterator[Any]:
+    def row(each: MatchLike) -> Iterator[Any]:
         yield "timeout" if each.is_timeout else "match"
         yield iso_text(each.time_ms)
         if is_keyed:
@@ -49,7 +49,7 @@ def found_table(found: Sequence[Found], *notes: str) -> str:
     return table(columns, map(row, found), len(found), "" if found else "nothing found", *notes)
 
 
-def events_table(found: Found) -> str:
+def events_table(found: MatchLike) -> str:
     """Return a table with a line for each event of a match, in the order of its steps."""
     taken = [(step, event) for step, events in found.steps.items() for event in events]
     # Events are mappings, or all of them are other objects.

@@ -3,7 +3,7 @@
     numbers ──ranked──► the different ones, and where each is among them
             └─stable_order──► their places, ascending
 
-What a batch is told in is its events, keys and rows by number, hundreds of thousands at a time.
+A batch refers to its events, keys and rows by number, hundreds of thousands at a time.
 """
 
 from typing import Final

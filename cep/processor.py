@@ -98,7 +98,7 @@ class TimedOutPartialMatchHandler(ABC):
         """Take one timed-out partial match; outputs go to side outputs only (`context.output`)."""
 
 
-class Found(Protocol):
+class MatchResult(Protocol):
     """What was found: a match or a timed-out partial match, of a list, a stream or a frame."""
 
     @property
@@ -115,7 +115,7 @@ class Found(Protocol):
 
 
 def process(
-    function: PatternProcessFunction, found: Found, *, processing_time_ms: int
+    function: PatternProcessFunction, found: MatchResult, *, processing_time_ms: int
 ) -> Iterator[Output]:
     """Run a process function on a match or timed-out partial match; yield its outputs.
 
@@ -358,7 +358,7 @@ class PatternProcessor:
     """A pattern with all that is needed to run it on a stream.
 
     `key_by` holds columns or expressions, `None` means one global key. `effective_from_ms` is the
-    event time from which it applies, `None` = at once.
+    event time from which it applies, `None` = immediately.
 
     Source: FLIP-200, interface PatternProcessor.
     """

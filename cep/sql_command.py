@@ -170,8 +170,8 @@ def _warnings_of_time(name: Name, events: EventTable) -> Iterator[str]:
 
 def _values(events: EventTable, name: Name) -> list[Any]:
     """Return the values of a column, which is known to be there."""
-    spelled = [known for known, _ in events.schema.columns]
-    same = [known for known in spelled if known.casefold() == name.text.casefold()]
+    known_names = [known for known, _ in events.schema.columns]
+    same = [known for known in known_names if known.casefold() == name.text.casefold()]
     return events.column(name.text if name.text in same else same[0])
 
 

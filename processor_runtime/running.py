@@ -199,7 +199,7 @@ def _told(console: Console, telemetry: "JobTelemetry | None") -> Any:
 
 
 class _signals_stopping:  # noqa: N801 - used like a function
-    """While inside, SIGINT and SIGTERM stop the job; a second one ends the process at once."""
+    """While inside, SIGINT and SIGTERM stop the job; a second one ends the process immediately."""
 
     def __init__(self, job: "StreamingJob", console: Console) -> None:
         self._job = job

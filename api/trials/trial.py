@@ -63,7 +63,7 @@ def _report(rule: Rule, trace: Trace, events: list[TimedEvent]) -> TrialReport:
         times=list(times_ms.values()),
         fits=trace.fits,
         matches=[_match(each, trace, output_of) for each in matches],
-        partial_matches=[trace.told(each) for each in listed],
+        partial_matches=[trace.to_report(each) for each in listed],
         left_out=len(trace.matches) + len(partial_matches) - len(matches) - len(listed),
         unknown_fields=[],
     )

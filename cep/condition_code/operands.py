@@ -2,7 +2,7 @@
 
     conditions, measures ──Operands──► columns · values at other rows · aggregates · constants
 
-Whatever reads the row under test alone, or another row alone, is a column, worked out by polars
+Whatever reads the row under test alone, or another row alone, is a column, computed by polars
 before the search. Rows are those of a clause, or the events of a pattern, whose steps stand for
 variables.
 """
@@ -48,7 +48,7 @@ class NotCompilable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class KernelColumn:
-    """A value per row of the frame, worked out by polars; of NULL nothing but NULL."""
+    """A value per row of the frame, computed by polars; of NULL nothing but NULL."""
 
     node: Node
     kind: Kind

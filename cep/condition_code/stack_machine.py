@@ -110,7 +110,7 @@ def _holds(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one branch per o
         start: the first row of the candidate.
         remembered: the place of the memory of the candidate.
         begin: the first row of the partition.
-        end: behind the last one.
+        end: after the last one.
         is_ended: whether no row comes after.
         number: of the match, from 1.
     """

@@ -1,4 +1,4 @@
-"""How a rule says that its matches are told: the key `alert` of its document.
+"""How a rule reports its matches: the key `alert` of its document.
 
 document ──► ProcessorAlert: suppress, group, budget ──► checks, and the job
 """

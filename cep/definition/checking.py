@@ -1,16 +1,16 @@
-"""Everything that is wrong with a definition, at once: its shape, pattern, expressions and times.
+"""All problems of a definition in one list: its shape, pattern, expressions and times.
 
     document + columns of its stream ──► check_definition ──► CheckedDefinition
                                                                   │ problems, each with its path
         rule service, drafts, `percept apply`, discoverers ◄──────┘
 
-Whoever takes a definition asks here and only translates what is found: into JSON Pointers, into
+Every reader of definitions calls it and only translates the problems: into JSON Pointers, into
 lines of a file, into text. The service checks before it publishes, and a job checks again what it
 has found: files and tables have no service in front of them, and a job may be older than the
 service.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
@@ -19,7 +19,6 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from cep.definition.alert_document import ProcessorAlert
-from cep.definition.alerts import alert_problems, clause_alert_problems
 from cep.definition.document import (
     Example,
     ProcessorContent,
@@ -40,7 +39,7 @@ from cep.pattern import Pattern, Problem
 from cep.pattern.conditions import expression_problem
 from cep.pattern.document.reading import ExaminedPattern, examine_document
 from cep.pattern.parameters import too_many_listed
-from cep.pattern.problems import path_of, shape_problem, shape_problems
+from cep.pattern.problems import did_you_mean, path_of, shape_problem, shape_problems
 from cep.pattern.row_patterns import implied_key, is_same_key
 from cep.row_pattern.clause import Query
 from cep.signing.code import SignedCode
@@ -305,3 +304,39 @@ def _is_in_pattern(path: str) -> bool:
 
 def _in_pattern(problem: Problem) -> Problem:
     return replace(problem, path=f"pattern.{problem.path}" if problem.path else "pattern")
+
+
+def alert_problems(content: ProcessorContent) -> Iterator[Problem]:
+    """Yield columns that distinguish matches and are not in the output."""
+    if content.alert is None or content.function is not None:
+        return
+    if "match_recognize" in content.pattern:
+        return  # its columns are known once the clause is read, see `_row_pattern_problems`
+    yield from _unknown_columns(content.alert, content.select or {})
+
+
+def clause_alert_problems(given: Mapping[str, Any], query: Query) -> Iterator[Problem]:
+    """Yield the same of a clause, whose columns are its measures."""
+    alert = given.get("alert")
+    if isinstance(alert, ProcessorAlert):
+        columns = [str(measure.name) for measure in query.clause.measures]
+        yield from _unknown_columns(alert, columns)
+
+
+def _unknown_columns(alert: ProcessorAlert, columns: Collection[str]) -> Iterator[Problem]:
+    otherwise = "Name a column of select; the key counts anyway."
+    suppressed_by = () if alert.suppress is None else alert.suppress.by
+    yield from _not_output("alert.suppress.by", suppressed_by, columns, otherwise)
+    otherwise = "Name a column of select, or leave `by` out: all matches are one group then."
+    grouped_by = () if alert.group is None else alert.group.by
+    yield from _not_output("alert.group.by", grouped_by, columns, otherwise)
+
+
+def _not_output(
+    path: str, names: Collection[str], columns: Collection[str], otherwise: str
+) -> Iterator[Problem]:
+    for index, name in enumerate(names):
+        if name not in columns:
+            what = f"'{name}' is not output." if columns else f"'{name}' is not output: no select."
+            known = did_you_mean(name, columns) or otherwise
+            yield Problem(f"{path}[{index}]", what, known)

@@ -3,7 +3,7 @@
     document ──► checks of the rule service ──► version ──► snapshot ──► job
 
 The model checks shape; the pattern inside is checked by `Pattern.from_document`, expressions
-against the schema of the stream by whoever knows it.
+against the schema of the stream by the caller that knows it.
 """
 
 from typing import Annotated, Any, Literal

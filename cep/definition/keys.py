@@ -1,6 +1,6 @@
 """The key of a rule: what is written as `key_by`, or PARTITION BY of its clause; its values.
 
-Between a document and whoever groups events by key.
+Between a document and the code that groups events by key.
 """
 
 import json

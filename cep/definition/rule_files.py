@@ -159,7 +159,7 @@ def documents_in(text: str, file: Path) -> list[FileDocument]:
 
     Args:
         text: the text.
-        file: what it is the content of; JSON that is none is told as such if its suffix says so.
+        file: what it is the content of; invalid JSON is reported as such if its suffix says so.
 
     Raises:
         PatternError: it is neither.

@@ -3,7 +3,7 @@
     frame ──rows_of──► mappings
           ──table_of─► EventTable: Schema, rows
 
-Neither pandas nor Arrow is imported: whoever holds such a frame has done that.
+Neither pandas nor Arrow is imported: the owner of such a frame has already imported it.
 """
 
 import sys

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from cep.explain.state_graph import Action, Edge, Node, NodeKind, StateGraph, spelled
+from cep.explain.state_graph import Action, Edge, Node, NodeKind, StateGraph, edge_label
 
 _SHAPES: Final = {
     NodeKind.START: "circle",
@@ -37,7 +37,7 @@ def _node(node: Node) -> str:
 def _edge(edge: Edge, place: int, among: int) -> str:
     number = f"{place}. " if among > 1 else ""
     style = f", style={_STYLES[edge.action]}" if edge.action in _STYLES else ""
-    return f"  n{edge.source} -> n{edge.target} [label={quoted(number + spelled(edge))}{style}];"
+    return f"  n{edge.source} -> n{edge.target} [label={quoted(number + edge_label(edge))}{style}];"
 
 
 def quoted(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Everything that can be told of a pattern, whichever language it is written in.
+"""All parts of an explanation of a pattern, independent of its language.
 
 PatternTree or Query ──► normalised text, state graph, translation, drawing
 """
@@ -14,7 +14,7 @@ from cep.pattern.document.writing import yaml_of
 from cep.pattern.printed.writing import printed
 from cep.pattern.tree import PatternTree
 from cep.row_pattern.clause import Query
-from cep.row_pattern.writing import written
+from cep.row_pattern.writing import write_query
 from cep.translation.refusals import NotExact
 from cep.translation.to_pattern import pattern_of
 from cep.translation.to_sql import clause_of
@@ -24,7 +24,7 @@ Source = PatternTree | Query
 
 def normalised(source: Source) -> str:
     """Return a pattern in its own language, in the one layout: builder calls, or SQL."""
-    return printed(source) if isinstance(source, PatternTree) else written(source)
+    return printed(source) if isinstance(source, PatternTree) else write_query(source)
 
 
 def states_of(source: Source) -> StateGraph:
@@ -52,7 +52,7 @@ def as_sql(source: Source, *, key_by: Sequence[str] = (), time_column: str = "ts
     """
     if isinstance(source, PatternTree):
         source = clause_of(source, key_by=key_by, time_column=time_column)
-    return written(source)
+    return write_query(source)
 
 
 def as_pattern(source: Source) -> str:

@@ -11,7 +11,7 @@ phone.
 from dataclasses import dataclass
 from typing import Final
 
-from cep.explain.state_graph import Action, Edge, Node, NodeKind, StateGraph, spelled
+from cep.explain.state_graph import Action, Edge, Node, NodeKind, StateGraph, edge_label
 
 CARD_WIDTH: Final = 292
 CHARACTERS: Final = 37
@@ -99,7 +99,7 @@ def _card(node: Node, number: int, edges: tuple[Edge, ...], top: float) -> Card:
         rank = f"{place}. " if len(edges) > 1 else ""
         again = " ↺" if edge.target == number else ""
         lines = []
-        for text in wrapped(f"{rank}{spelled(edge)}{again}", CHARACTERS, _MOST_LINES):
+        for text in wrapped(f"{rank}{edge_label(edge)}{again}", CHARACTERS, _MOST_LINES):
             lines.append(TextLine(y + LINE - 5, text))
             y += LINE
         y += 3

@@ -89,7 +89,7 @@ def cut_note() -> str:
     return f"Only the first {MOST_STATES} states are shown; there are more."
 
 
-def spelled(edge: Edge) -> str:
+def edge_label(edge: Edge) -> str:
     """Return an edge in words: "take login where action = 'login'"."""
     words = [edge.action.value]
     if edge.label and edge.action is Action.TAKE:

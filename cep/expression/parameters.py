@@ -64,22 +64,23 @@ class Parameter:
             return next(filter(None, map(self.refusal, value)), "")
         constant: Any = value.value
         if self.minimum is not None and constant < self.minimum.value:
-            return f"{_shown(value)} is below the minimum, {_shown(self.minimum)}"
+            return f"{_display_text(value)} is below the minimum, {_display_text(self.minimum)}"
         if self.maximum is not None and constant > self.maximum.value:
-            return f"{_shown(value)} is above the maximum, {_shown(self.maximum)}"
+            return f"{_display_text(value)} is above the maximum, {_display_text(self.maximum)}"
         if self.allowed and value not in self.allowed:
-            return f"{_shown(value)} is none of {', '.join(map(_shown, self.allowed[:20]))}"
+            allowed = ", ".join(map(_display_text, self.allowed[:20]))
+            return f"{_display_text(value)} is none of {allowed}"
         return ""
 
     def to_document(self) -> dict[str, Any]:
         """Return the parameter as documents have it, without its name."""
-        document: dict[str, Any] = {"type": str(self.data_type), "value": written(self.value)}
+        document: dict[str, Any] = {"type": str(self.data_type), "value": json_value(self.value)}
         if self.minimum is not None:
-            document["min"] = written(self.minimum)
+            document["min"] = json_value(self.minimum)
         if self.maximum is not None:
-            document["max"] = written(self.maximum)
+            document["max"] = json_value(self.maximum)
         if self.allowed:
-            document["values"] = [written(value) for value in self.allowed]
+            document["values"] = [json_value(value) for value in self.allowed]
         if self.description:
             document["description"] = self.description
         return document
@@ -163,12 +164,12 @@ def constant_of(data_type: DataType, value: Written) -> Literal:
     return Literal(_READERS[data_type.kind](data_type, value))
 
 
-def written(value: Value) -> Written:
+def json_value(value: Value) -> Written:
     """Return a value as JSON has it; `value_of` reads it back."""
-    return [_written(each) for each in value] if isinstance(value, tuple) else _written(value)
+    return [_json_value(each) for each in value] if isinstance(value, tuple) else _json_value(value)
 
 
-def _written(value: Literal) -> WrittenOne:
+def _json_value(value: Literal) -> WrittenOne:
     match value.value:
         case Decimal() as number:
             return format(number, "f")
@@ -184,15 +185,15 @@ def _written(value: Literal) -> WrittenOne:
             raise ValueError("a parameter is never NULL")
 
 
-def shown(value: Value) -> str:
+def display_text(value: Value) -> str:
     """Return a value for a message; of a list, how many there are."""
     if not isinstance(value, tuple):
-        return _shown(value)
+        return _display_text(value)
     return f"{len(value)} value{'' if len(value) == 1 else 's'}"
 
 
-def _shown(value: Literal) -> str:
-    shown = _written(value)
+def _display_text(value: Literal) -> str:
+    shown = _json_value(value)
     return f"'{shown[:100]}'" if isinstance(shown, str) else str(shown)
 
 

@@ -1,6 +1,6 @@
 """The schema of an event: its columns and their types, and the lists of its stream.
 
-Whoever knows it resolves and checks expressions with it; the columnar evaluator needs it.
+Expressions are resolved and checked with it; the columnar evaluator needs it.
 """
 
 from collections.abc import Mapping

@@ -19,7 +19,7 @@ from cep.pattern.tree import PatternTree, Step
 from cep.row_pattern.bound import BoundClause, Fold, RowOfMatch, ValueAt, references_of
 from cep.row_pattern.clause import Clause
 from cep.row_pattern.errors import ClauseError
-from cep.row_search.matched import Found, MatchedRows
+from cep.row_search.matched import MatchedRows, RowOutcome
 from cep.row_search.program import RowProgram
 from cep.translation.one_way import sequence_of
 from cep.translation.refusals import NotExact
@@ -54,7 +54,7 @@ def clause_program(clause: BoundClause, program: RowProgram) -> ClauseProgram | 
     steps = tuple(tree.steps())
     variables = tuple(clause.variables.index(step.name) for step in steps)
     if not _sees_steps_alone(clause, variables) or any(":" in step.name for step in steps):
-        return None  # behind ":" stands the number of a copy
+        return None  # after ":" stands the number of a copy
     tests = program.row_tests
     pattern = compile_pattern(_with_tests(tree, steps, [tests[number] for number in variables]))
     of_conditions = [
@@ -122,9 +122,11 @@ class ClauseMember:
 
     variables: tuple[int, ...]
 
-    def matched(self, cell: Cell, *, is_timeout: bool) -> MatchedRows:
+    def matched_rows(self, cell: Cell, *, is_timeout: bool) -> MatchedRows:
         """Return what has been found as the search for rows would; it numbers no matches."""
         cells = accepted_events(cell)
         rows: tuple[Any, ...] = tuple([each[CELL_EVENT] for each in cells])
         codes = tuple([self.variables[each[CELL_STEP]] << 1 for each in cells])
-        return MatchedRows(Found.TIMEOUT if is_timeout else Found.MATCH, rows, 0, codes, 0, 0)
+        return MatchedRows(
+            RowOutcome.TIMEOUT if is_timeout else RowOutcome.MATCH, rows, 0, codes, 0, 0
+        )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from cep.compiling import is_ready
-from cep.matching.event_columns import EventColumns, Moment, Told
+from cep.matching.event_columns import DetectionsAt, EventColumns, Moment
 from cep.matching.found_columns import FoundBlock, FoundColumns, blocks_of, by_moment
 from cep.matching.keyed import KeyedMatcher
 from cep.matching.shapes import Detection, EventKind
@@ -79,7 +79,7 @@ class ColumnMatcher:
         if first is None:
             yield from blocks_of(found)
             return
-        parts = (chain([first], others), *(one.told() for one in found))
+        parts = (chain([first], others), *(one.iter_detections() for one in found))
         yield from by_moment(heapq.merge(*parts, key=itemgetter(0)))
 
     def encoded(self, size: int) -> "EncodedShapes | None":
@@ -108,7 +108,7 @@ class ColumnMatcher:
 
     def _one_by_one(
         self, events: EventColumns[EventKind], without: Collection[int]
-    ) -> Iterator[Told]:
+    ) -> Iterator[DetectionsAt]:
         """Move the shapes that have not moved yet, and close the windows of all other keys."""
         matcher = self._matcher
         kinds = [
@@ -133,7 +133,7 @@ class ColumnMatcher:
 
 def _by_moment(
     closed: list[Detection], events: EventColumns[EventKind], after: Moment
-) -> Iterator[Told]:
+) -> Iterator[DetectionsAt]:
     """Split what windows brought that closed between two events by those that lie between."""
     places = np.searchsorted(events.times_ms, [one.time_ms for one in closed]).tolist()
     for one, place in zip(closed, places, strict=True):

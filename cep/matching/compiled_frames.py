@@ -24,7 +24,7 @@ from cep.row_kernel.columns import rows_of
 from cep.row_kernel.output import CompiledOutput
 from cep.row_kernel.plan import SearchPlan
 from cep.row_kernel.walk import search
-from cep.row_search.matched import Found, MatchedRows
+from cep.row_search.matched import MatchedRows, RowOutcome
 from cep.row_search.output import RowOutput
 from cep.row_search.partition import Partition
 from cep.row_search.search import RowPatternSearch
@@ -229,7 +229,7 @@ class CompiledFrames:
             begin = max(int(call.partitions.begin[partition]), first - back)
             end = min(int(call.partitions.end[partition]), first + max(1, length) + ahead)
             around = tuple(rows[begin:end])
-            yield MatchedRows(Found.MATCH, around, first - begin, codes, number, first)
+            yield MatchedRows(RowOutcome.MATCH, around, first - begin, codes, number, first)
 
     def _in_rows(self, found: Iterator[MatchedRows] | list[MatchedRows]) -> Iterator[pl.DataFrame]:
         rows = [row for each in found for row in self._row_output.rows(each)]

@@ -6,6 +6,7 @@ A clause that finds what a pattern finds is a member as that pattern is (`clause
 other is searched for on its own.
 """
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -13,7 +14,7 @@ from typing import Any, Final
 
 from cep.compiling import MOST_BITS, is_available
 from cep.expression import FieldReader, Node, Schema
-from cep.matching.beginnings import most_beginning_together
+from cep.expression.tree import And, Comparison, ComparisonOperator, Literal
 from cep.matching.clause_programs import ClauseMember, clause_program
 from cep.matching.machines import KeyMachine
 from cep.matching.shapes import Member, Shape
@@ -21,7 +22,8 @@ from cep.nfa.compiler.compile import CompiledPattern, compile_pattern
 from cep.nfa.conditions import Aggregates, CodeGuard, ConditionBinder, EventTests
 from cep.nfa.limits import Limits
 from cep.nfa.machine import Machine
-from cep.nfa.program import Program
+from cep.nfa.program import Program, conditions_of
+from cep.nfa.transition_table import RuleCondition
 from cep.nfa_kernel.residual_code import residual_code
 from cep.pattern import Pattern
 from cep.row_pattern.analysis.analyse import analyse
@@ -61,7 +63,7 @@ def shapes_of(
     limits: Limits | Mapping[str, Limits] | None,
     kept_apart: Mapping[str, Hashable],
 ) -> tuple[Shape, ...]:
-    """Return the shapes of rules, those of row patterns behind all others.
+    """Return the shapes of rules, those of row patterns after all others.
 
     Args:
         rules: pattern by rule id.
@@ -168,3 +170,41 @@ def _can_be_compiled(machine: KeyMachine) -> bool:
 
 def _digest(text: str) -> str:
     return blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def most_beginning_together(machine: Machine, tests: Sequence[Node]) -> int:
+    """Return how many rules may begin at one event, as far as their conditions tell.
+
+    Rules for different constants never begin at the same event.
+
+    Args:
+        machine: the rules.
+        tests: the tests on the event alone, by number.
+    """
+    conditions = 0
+    for transition in machine.program.states[machine.program.start].transitions:
+        conditions |= conditions_of(transition.guard)
+    begins = Counter(
+        frozenset(
+            fixed
+            for number, condition in enumerate(of_rule)
+            if conditions >> number & 1
+            for fixed in _fixed(condition, tests)
+        )
+        for of_rule in machine.table.rules
+    )
+    return max(begins.values())
+
+
+def _fixed(condition: RuleCondition, tests: Sequence[Node]) -> Iterator[Comparison]:
+    """Yield what must be equal to a constant for the condition to hold."""
+    if condition.event_test is None:
+        return
+    test = tests[condition.event_test]
+    for part in test.operands if isinstance(test, And) else (test,):
+        if (
+            isinstance(part, Comparison)
+            and part.operator is ComparisonOperator.EQUAL
+            and isinstance(part.left, Literal) != isinstance(part.right, Literal)
+        ):
+            yield part

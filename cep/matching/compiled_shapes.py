@@ -20,7 +20,7 @@ from cep.matching.event_columns import EventColumns
 from cep.matching.found_columns import FoundColumns
 from cep.matching.keyed import KeyedMatcher
 from cep.matching.residual_columns import ResidualColumns
-from cep.matching.shape_events import Concerning, ShapeEvents
+from cep.matching.shape_events import ShapeEvents, ShapeInput
 from cep.matching.shapes import EventKind, Shape
 from cep.nfa.chains import EventsByNumber
 from cep.nfa.machine import Machine
@@ -30,7 +30,7 @@ from cep.nfa.transition_table import EventTransitions
 from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel import counting
 from cep.nfa_kernel.chains import Chains
-from cep.nfa_kernel.key_arrays import loaded, written
+from cep.nfa_kernel.key_arrays import load_keys, store_keys
 from cep.nfa_kernel.residual_code import residual_code
 from cep.nfa_kernel.tables import MachineTables
 from cep.nfa_kernel.walk import walk
@@ -75,7 +75,7 @@ class CompiledShapes:
                 continue
             tables.make_room(len(transitions))
             kinds = [(kind, tables.number(each)) for kind, each in transitions]
-            walked = self._walk(compiled, events, of_shape.concerning(kinds))
+            walked = self._walk(compiled, events, of_shape.input_for(kinds))
             if walked is not None:
                 found.append(walked)
         return found
@@ -96,7 +96,7 @@ class CompiledShapes:
         self,
         compiled: "CompiledShape",
         events: EventColumns[EventKind],
-        concerning: Concerning,
+        concerning: ShapeInput,
     ) -> FoundColumns | None:
         """Move the keys of a shape; `None` if compiled code did not, with nothing changed.
 
@@ -109,7 +109,7 @@ class CompiledShapes:
         states = cast("list[KeyRuns | None]", [shape.keys.get(key) for key in keys])
         if not is_worth_it(len(concerning.events.order), states):
             return None
-        before = loaded(states, len(events))
+        before = load_keys(states, len(events))
         if before is None:
             return None
         try:
@@ -130,7 +130,7 @@ class CompiledShapes:
             return None
         count_walk(matcher, compiled, walked.counts)
         known = _KnownEvents(events, before.events)
-        after = written(walked.keys, known.lists, known.count, machine.aggregate_count)
+        after = store_keys(walked.keys, known.lists, known.count, machine.aggregate_count)
         for key, state, runs in zip(keys, states, after, strict=True):
             if state is not None or not runs.is_idle:
                 matcher.replace(shape, key, runs, until_ms)

@@ -3,7 +3,7 @@
     KeyedMatcher ──schedule, cancel──► DeadlineQueue ──pop_due(time)──► one key after the other
 
 A key that has become idle, or has got a nearer deadline, leaves its entry behind. Such entries are
-passed over when their time comes, and all removed at once when they are more than those that count.
+ignored when their time comes, and removed together once they outnumber those that count.
 
 Source: "Priority Queue Implementation Notes" of Python's `heapq`.
 """

@@ -40,18 +40,18 @@ class EncodedKeys:
 
     Args:
         keys: the keys.
-        written: where their entries are, among other things.
+        entry_bytes: where their entries are, among other things.
         parts: what each shape holds of each, see `entry_reading.parts_of`.
     """
 
     keys: Sequence[Hashable]
-    written: bytes
+    entry_bytes: bytes
     parts: Ints
 
     @cached_property
     def data(self) -> Bytes:
-        """What is written, as an array."""
-        return np.frombuffer(self.written, np.uint8)
+        """The bytes as an array."""
+        return np.frombuffer(self.entry_bytes, np.uint8)
 
     @cached_property
     def _by_shape(self) -> tuple[Ints, Ints]:
@@ -81,7 +81,7 @@ class EncodedKeys:
 
 def encoded_keys(
     keys: Sequence[Hashable],
-    written: bytes,
+    entry_bytes: bytes,
     spans: Ints,
     layouts: Ints,
     numberings: Sequence[Sequence[int]],
@@ -90,7 +90,7 @@ def encoded_keys(
 
     Args:
         keys: the keys.
-        written: where their entries are.
+        entry_bytes: where their entries are.
         spans: begin and end of each; where both are equal the key holds nothing.
         layouts: of each, the place of its layout among the numberings.
         numberings: of the layouts, see `KeyRestorer.numbering`.
@@ -99,8 +99,8 @@ def encoded_keys(
     numbers = np.full((max(1, len(numberings)), width), NO_SHAPE, np.int64)
     for row, numbering in zip(numbers, numberings, strict=False):
         row[: len(numbering)] = numbering
-    parts, could = parts_of(np.frombuffer(written, np.uint8), spans, layouts, numbers)
-    return EncodedKeys(keys, written, parts) if could else None
+    parts, could = parts_of(np.frombuffer(entry_bytes, np.uint8), spans, layouts, numbers)
+    return EncodedKeys(keys, entry_bytes, parts) if could else None
 
 
 class ShapeSummaries:
@@ -145,18 +145,18 @@ class ShapeSummaries:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptKeys:
+class UpdatedKeys:
     """What some keys hold after a call.
 
     Args:
         keys: the keys.
-        written: their entries, one after the other.
+        entry_bytes: their entries, one after the other.
         begins: where each begins; one more at the end. Keys that hold nothing have no bytes.
         summaries: what is known of them.
     """
 
     keys: Sequence[Hashable]
-    written: bytes
+    entry_bytes: bytes
     begins: Ints
     summaries: Summaries
 
@@ -171,12 +171,12 @@ class KeptKeys:
                 yield key, None
                 continue
             due_ms = None if deadline_ms == NO_DEADLINE else deadline_ms
-            yield key, EncodedKey(self.written[begin:end], due_ms, bool(holds_back))
+            yield key, EncodedKey(self.entry_bytes[begin:end], due_ms, bool(holds_back))
 
 
 def kept_keys(
     held: EncodedKeys, pieces: Ints, new: Bytes, of: ShapeSummaries, rules: Selection
-) -> KeptKeys | None:
+) -> UpdatedKeys | None:
     """Return keys of which some payloads are new; `None` if others are not well formed.
 
     Args:
@@ -190,4 +190,4 @@ def kept_keys(
     ordered = pieces[stable_order(pieces[:, 0], pieces[:, 1])].reshape(-1, PIECE_WIDTH)
     data, begins, parts = entries_of(np.ascontiguousarray(ordered), count, held.data, new)
     summaries = of.of(data, parts, count, rules)
-    return KeptKeys(held.keys, data.tobytes(), begins, summaries) if summaries.could else None
+    return UpdatedKeys(held.keys, data.tobytes(), begins, summaries) if summaries.could else None

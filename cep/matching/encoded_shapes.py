@@ -24,16 +24,16 @@ from cep.matching.compiled_shapes import (
     in_order,
     transitions_by_shape,
 )
-from cep.matching.encoded_keys import EncodedKeys, KeptKeys, ShapeSummaries, kept_keys
+from cep.matching.encoded_keys import EncodedKeys, ShapeSummaries, UpdatedKeys, kept_keys
 from cep.matching.event_columns import EventColumns
 from cep.matching.found_columns import FoundColumns
 from cep.matching.keyed import KeyedMatcher
-from cep.matching.shape_events import Concerning, NumberedKinds, ShapeEvents
+from cep.matching.shape_events import NumberedKinds, ShapeEvents, ShapeInput
 from cep.matching.shapes import EventKind, Selection, Shape
 from cep.nfa.chains import EventsByNumber
 from cep.nfa.codec import pack_values, unpack_values
 from cep.nfa_kernel import arrays as at
-from cep.nfa_kernel.arrays import KeyEvents, Walked
+from cep.nfa_kernel.arrays import KeyEvents, WalkResult
 from cep.nfa_kernel.byte_copying import Bytes
 from cep.nfa_kernel.chains import Chains
 from cep.nfa_kernel.compacting import compacted
@@ -49,14 +49,14 @@ class EncodedBatch:
     """What a batch has brought.
 
     Args:
-        found: what was found, shape by shape.
-        kept: what keys hold now.
+        found_columns: what was found, shape by shape.
+        updated_keys: what keys hold now.
         open_before: how many partial matches were open, by rule and the step of their last event.
         open_after: how many are.
     """
 
-    found: Sequence[FoundColumns]
-    kept: KeptKeys
+    found_columns: Sequence[FoundColumns]
+    updated_keys: UpdatedKeys
     open_before: Counter[tuple[str, str]]
     open_after: Counter[tuple[str, str]]
 
@@ -67,7 +67,7 @@ class _WalkedShape:
 
     compiled: CompiledShape
     keys: Ints
-    walked: Walked
+    walked: WalkResult
     chains: Chains
     payloads: Bytes
     begins: Ints
@@ -173,15 +173,15 @@ class _Batch:
     of_shapes: ShapeEvents
     counted_of: Callable[[Shape], int]
 
-    def concerning(self, kinds: NumberedKinds) -> Concerning:
+    def concerning(self, kinds: NumberedKinds) -> ShapeInput:
         """Return the events of some kinds, and which keys they have."""
         if self.of_shapes.count([kind for kind, _ in kinds]):
-            return self.of_shapes.concerning(kinds)
+            return self.of_shapes.input_for(kinds)
         nothing = np.empty(0, np.int64)
         begin = np.zeros(1, np.int64)
-        return Concerning(KeyEvents(begin, nothing, nothing, nothing, len(self.events)), nothing)
+        return ShapeInput(KeyEvents(begin, nothing, nothing, nothing, len(self.events)), nothing)
 
-    def keys(self, concerning: Concerning, places: Ints, *, is_every: bool) -> Ints:
+    def keys(self, concerning: ShapeInput, places: Ints, *, is_every: bool) -> Ints:
         """Return the keys that events concern, and those with windows due or all, ascending."""
         entries = self.held.parts[places, PART_ENTRY]
         is_wanted = np.zeros(len(self.held.keys), np.bool_)
@@ -192,16 +192,16 @@ class _Batch:
     def walked(
         self,
         compiled: CompiledShape,
-        concerning: Concerning,
+        concerning: ShapeInput,
         keys: Ints,
         spans: Ints,
         rules: int,
     ) -> _WalkedShape | None:
         """Return a shape at the end of the batch; `None` if compiled code gave up on it."""
         states = states_of(self.held.data, spans, len(self.events), rules)
-        if not states.could:
+        if not states.is_well_formed:
             return None
-        held = _HeldEvents(self.held.written, states.events)
+        held = _HeldEvents(self.held.entry_bytes, states.events)
         try:
             columns, ranks = compiled.columns.of(
                 self.events, concerning.events.order, held.every if compiled.columns.names else ()
@@ -259,7 +259,7 @@ def packed_events(events: Sequence[tuple[Any, ...]]) -> Bytes:
     return np.frombuffer(pack_values([list(event) for event in events]), np.uint8)
 
 
-def _with_all(concerning: Concerning, keys: Ints) -> KeyEvents:
+def _with_all(concerning: ShapeInput, keys: Ints) -> KeyEvents:
     """Return events with more keys, which have none; both are ascending."""
     counts = np.zeros(len(keys) + 1, np.int64)
     counts[1 + np.searchsorted(keys, concerning.keys)] = np.diff(concerning.events.begin)

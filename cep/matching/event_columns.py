@@ -17,9 +17,10 @@ from cep.compiling import Ints
 from cep.matching.shapes import Detection
 
 Moment = tuple[int, bool]
-"""When something comes out of events: at which, and whether by it or as time went to its time."""
-Told = tuple[Moment, list[Detection]]
-"""What came out at a moment, or a part of it."""
+"""When a detection is emitted: the index of the event, and whether it was emitted by the event (or
+as time advanced to it)."""
+DetectionsAt = tuple[Moment, list[Detection]]
+"""The detections emitted at one moment, or some of them."""
 Kind = TypeVar("Kind")
 Other = TypeVar("Other")
 

@@ -28,7 +28,7 @@ MAXIMUM_EVENTS: Final = 2_000
 
 _LIMITS: Final = Limits(partial_matches=2_000, events=10_000)
 _SHOWN: Final = 3
-# A path of nothing is that of problems which are counted and not told one by one.
+# A path of nothing is that of problems which are counted and not reported one by one.
 _NEEDED: Final = re.compile(r"(pattern|key_by|examples)\b|$")
 _EXAMPLES: Final = TypeAdapter(list[Example])
 

@@ -174,7 +174,7 @@ def iter_matches(  # noqa: PLR0913 - as find_matches
     """Yield matches and timeouts as they come, reading events only as needed.
 
     Arguments and errors are those of `find_matches`; the events may be without end.
-    `on_last_event` is told, before time is advanced further, how many partial matches are open.
+    `on_last_event` gets the number of open partial matches before time is advanced further.
     """
     scan = _Scan(pattern, limits, _Reading(time_field, key_by, order_by, require_order))
     yield from scan.over(rows_of(events))

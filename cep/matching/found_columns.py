@@ -1,6 +1,6 @@
 """What compiled code has found, in columns, until somebody wants it as objects.
 
-    walk of a shape ──► FoundColumns ──moments of all shapes──► FoundBlock ──► lists of Detection
+    walk of a shape ──► FoundColumns ──emit_order of all shapes──► FoundBlock ──► lists of Detection
                                                                       └──► rows, all at once
 
 Most finds only become rows of output, for which no object of theirs is needed.
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cep.compiling import Ints
-from cep.matching.event_columns import Told
+from cep.matching.event_columns import DetectionsAt
 from cep.matching.shapes import Detection, Shape
 from cep.nfa.chains import Chain, ChainColumns, FoundChains
 
@@ -29,7 +29,7 @@ _MOST_IN_BLOCK: Final = 65_536
 """About so many if several shapes have found them: it is done for each of them."""
 
 
-class Chaining(Protocol):
+class EventChains(Protocol):
     """The events behind finds; see `cep.nfa_kernel.chains.Chains`."""
 
     def ending_with(self, lasts: Ints) -> FoundChains:
@@ -51,7 +51,7 @@ class FoundColumns:
         cells: its last event.
         times_ms: the event time at which it was found.
         is_timeout: whether it is a partial match that timed out.
-        moments: when it came out: twice the place of an event, and one more if by that event.
+        emit_order: twice the index of the event at which it was emitted, plus 1 if by that event.
         chains: the events behind the cells.
     """
 
@@ -62,8 +62,8 @@ class FoundColumns:
     cells: Ints
     times_ms: Ints
     is_timeout: NDArray[np.bool_]
-    moments: Ints
-    chains: Chaining
+    emit_order: Ints
+    chains: EventChains
 
     def __len__(self) -> int:
         """Return the number of finds; each may be one of several rules."""
@@ -71,7 +71,7 @@ class FoundColumns:
 
     def between(self, first: int, last: int) -> "FoundColumns":
         """Return what came out from a moment to another, both included."""
-        begin, end = np.searchsorted(self.moments, [first, last + 1]).tolist()
+        begin, end = np.searchsorted(self.emit_order, [first, last + 1]).tolist()
         return FoundColumns(
             self.shape,
             self.keys,
@@ -80,11 +80,11 @@ class FoundColumns:
             self.cells[begin:end],
             self.times_ms[begin:end],
             self.is_timeout[begin:end],
-            self.moments[begin:end],
+            self.emit_order[begin:end],
             self.chains,
         )
 
-    def told(self) -> Iterator[Told]:
+    def iter_detections(self) -> Iterator[DetectionsAt]:
         """Yield the detections in order; none of rules that have been stopped meanwhile.
 
         What a moment has brought comes in parts.
@@ -94,7 +94,7 @@ class FoundColumns:
             part = slice(begin, begin + _AT_ONCE)
             chains = self.chains.ending_with(self.cells[part])
             columns = (
-                self.moments[part],
+                self.emit_order[part],
                 self.key_numbers[part],
                 self.rules[part],
                 self.times_ms[part],
@@ -132,10 +132,12 @@ class FoundBlock:
 
     def detections(self) -> Iterator[list[Detection]]:
         """Yield what each moment has brought; none of rules that have been stopped meanwhile."""
-        return by_moment(heapq.merge(*(part.told() for part in self.parts), key=itemgetter(0)))
+        return by_moment(
+            heapq.merge(*(part.iter_detections() for part in self.parts), key=itemgetter(0))
+        )
 
 
-def by_moment(told: Iterator[Told]) -> Iterator[list[Detection]]:
+def by_moment(told: Iterator[DetectionsAt]) -> Iterator[list[Detection]]:
     """Yield all that a moment has brought; parts of it come one after the other."""
     for _, parts in groupby(told, itemgetter(0)):
         if detections := [one for _, part in parts for one in part]:
@@ -146,10 +148,10 @@ def blocks_of(found: Sequence[FoundColumns], size: int | None = None) -> Iterato
     """Yield what shapes have found, some thousand finds or about so many at a time, in order."""
     if size is None:
         size = min(_IN_BLOCK * max(1, len(found)), _MOST_IN_BLOCK)
-    moments = np.sort(np.concatenate([each.moments for each in found])) if found else np.empty(0)
+    order = np.sort(np.concatenate([each.emit_order for each in found])) if found else np.empty(0)
     begin = 0
-    while begin < len(moments):
-        last = moments[min(begin + size, len(moments)) - 1]
-        parts = [each.between(moments[begin], last) for each in found]
+    while begin < len(order):
+        last = order[min(begin + size, len(order)) - 1]
+        parts = [each.between(order[begin], last) for each in found]
         yield FoundBlock([part for part in parts if len(part)])
-        begin = int(np.searchsorted(moments, last, side="right"))
+        begin = int(np.searchsorted(order, last, side="right"))

@@ -15,12 +15,15 @@ from cep.compiling import MOST_BITS
 from cep.expression import Schema, row_reader
 from cep.matching.result_frames import frame_of
 from cep.matching.row_bits import RowBits, RowBitsReader, bounds
+from cep.row_search.automaton.states import State
 from cep.row_search.matched import MatchedRows
-from cep.row_search.openings import openings
 from cep.row_search.output import RowOutput
 from cep.row_search.partition import Partition
+from cep.row_search.program import RowProgram
 from cep.row_search.search import RowPatternSearch
 
+_MOST_ROWS: Final = 16
+_MOST_STATES: Final = 1_000
 _ROWS_PER_FRAME: Final = 16_384
 
 
@@ -118,3 +121,26 @@ def _is_one_key(key: tuple[Any, ...], other: tuple[Any, ...] | None) -> bool:
         a == b or (a != a and b != b)  # noqa: PLR0124 - NaN alone differs from itself
         for a, b in zip(key, other, strict=True)
     )
+
+
+def openings(program: RowProgram) -> tuple[int, ...]:
+    """Return, as bits, the variables that each of the first rows of any match can be.
+
+    No longer than the shortest match. It ends at the first row of which a condition looks at more
+    than the row: that must be tried, as it may fail. Empty where every row brings something.
+
+    Source: the factors of a regular expression that every match must have, as in Hyperscan.
+    """
+    if not program.beginners:
+        return ()
+    found: list[int] = []
+    states = {program.states.initial(is_first_row=False)}
+    while len(found) < min(program.fewest_rows, _MOST_ROWS) and len(states) <= _MOST_STATES:
+        steps = [step for state in states for step in state.steps]
+        variables = {step.variable for step in steps}
+        found.append(sum(1 << variable for variable in variables))
+        if any(program.conditions[variable].residual is not None for variable in variables):
+            break
+        following: set[State] = {program.states.at(step.place) for step in steps}
+        states = following
+    return tuple(found)

@@ -291,9 +291,9 @@ class KeyedMatcher:
         return detections
 
     def count_timeouts_of(self, rules: Collection[str]) -> None:
-        """Have the timeouts of these rules counted, and not told; those of all others are told.
+        """Only count the timeouts of these rules; emit those of all others.
 
-        What a clause that is searched for has found is told in any case.
+        What a clause that is searched for has found is emitted in any case.
         """
         chosen = zip(self.shapes, self.select(rules), strict=True)
         self._counted = {id(shape): bits for shape, bits in chosen if bits}

@@ -24,7 +24,7 @@ from cep.row_pattern.analysis.selection import selected
 from cep.row_pattern.bound import BoundClause
 from cep.row_pattern.parsing.clauses import read_query
 from cep.row_search.errors import failure_of
-from cep.row_search.matched import Found
+from cep.row_search.matched import RowOutcome
 from cep.row_search.output import RowOutput
 from cep.row_search.partition import Partition
 from cep.row_search.search import RowPatternSearch
@@ -104,7 +104,7 @@ def match_recognize(
         decided = search.run(partition, time_ms=newest_ms)
         at_end = search.run(partition, is_ended=True)
         matches += partition.matches
-        open_at_end += sum(found.kind is Found.MATCH for found in at_end)
+        open_at_end += sum(found.kind is RowOutcome.MATCH for found in at_end)
         for found in (*decided, *at_end):
             recognized.extend(output.rows(found))
     columns = selected(query, [name for name, _ in bound.columns])

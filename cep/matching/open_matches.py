@@ -141,7 +141,7 @@ def _described(shape: Shape, member: Member, run: Run, time_of: Callable[[Any], 
 
 
 def _name(member: Member, step: int) -> str:
-    """Return the name of a step as matches have it; behind ":" stands the number of a copy."""
+    """Return the name of a step as matches have it; after ":" stands the number of a copy."""
     number = step if member.clause is None else member.clause.variables[step]
     return member.step_names[number].partition(":")[0]
 

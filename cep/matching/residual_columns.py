@@ -3,7 +3,7 @@
     EventColumns, events of partial matches ──ResidualColumns──► Columns
 
 An event that a key has held comes back as the list of its values, and is put under the columns of
-the call, so that the same expressions are worked out for both.
+the call, so that the same expressions are computed for both.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,10 +43,10 @@ class ResidualColumns:
         Args:
             events: the events of the call.
             places: which of them concern the machine, in the order in which they are wanted.
-            held: the events that keys have held, which come behind them.
+            held: the events that keys have held, which come after them.
 
         Raises:
-            EvaluationError: they cannot be worked out, or a value is not of the type of its column.
+            EvaluationError: they cannot be computed, or a value is not of the type of its column.
         """
         names = self._columns.names
         if not names:

@@ -28,7 +28,7 @@ _MOST_PICKED: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Concerning:
+class ShapeInput:
     """The events that concern a shape, and which of the keys of the call they have."""
 
     events: KeyEvents
@@ -52,20 +52,20 @@ class ShapeEvents:
         """Return how many events are of some kinds, given by their places."""
         return sum(self._counts[kind] for kind in kinds)
 
-    def concerning(self, kinds: NumberedKinds) -> Concerning:
+    def input_for(self, kinds: NumberedKinds) -> ShapeInput:
         """Return the events of these kinds."""
         count = self.count([kind for kind, _ in kinds])
         is_few = count * _MOST_PICKED < len(self._events)
         return self._picked(kinds) if is_few else self._filtered(kinds, count)
 
-    def _filtered(self, kinds: NumberedKinds, count: int) -> Concerning:
+    def _filtered(self, kinds: NumberedKinds, count: int) -> ShapeInput:
         events = self._events
         numbers = np.zeros(len(events.kinds), np.int64)
         for kind, number in kinds:
             numbers[kind] = number
-        return Concerning(*of_kinds(self._all, numbers, count))
+        return ShapeInput(*of_kinds(self._all, numbers, count))
 
-    def _picked(self, kinds: NumberedKinds) -> Concerning:
+    def _picked(self, kinds: NumberedKinds) -> ShapeInput:
         events = self._events
         by_kind, begin_of_kind = self._by_kind
         spans = [slice(begin_of_kind[kind], begin_of_kind[kind + 1]) for kind, _ in kinds]
@@ -79,7 +79,7 @@ class ShapeEvents:
         begin = np.append(first, len(turns))
         order, times_ms = self._all.order[turns], self._all.times_ms[turns]
         picked = KeyEvents(begin, order, times_ms, numbers[by_key], len(self._events))
-        return Concerning(picked, keys[first])
+        return ShapeInput(picked, keys[first])
 
     @cached_property
     def _all(self) -> KeyEvents:

@@ -90,7 +90,7 @@ class Shape:
     keys: dict[Hashable, KeyState]
 
     def bit_of(self, error: MatchingError) -> int:
-        """Return the rule that an error is about, as a bit set; 0 if that cannot be told.
+        """Return the rule that an error is about, as a bit set; 0 if unknown.
 
         With one rule it is that one; of several it is the one whose condition failed.
         """
@@ -128,7 +128,7 @@ class Shape:
         if isinstance(self.machine, Machine):
             for runs in self.keys.values():
                 lasts = ((held & rules, step) for held, step in runs.open_steps() if held & rules)
-                self.machine.tally.ended_at(StepEvent.STOPPED, lasts)
+                self.machine.tally.count_ended_at(StepEvent.STOPPED, lasts)
         self.machine.stopped |= rules
 
     def step_counts(self) -> Iterator[tuple[str, str, StepCounts]]:
@@ -166,7 +166,7 @@ class Shape:
                 if member.clause.variables != variables:  # most rules of a shape have the same
                     variables = member.clause.variables
                     last = cell.linked() if isinstance(cell, Chain) else cell
-                    rows = member.clause.matched(last, is_timeout=is_timeout)
+                    rows = member.clause.matched_rows(last, is_timeout=is_timeout)
                 found = rows
             yield Detection(member.rule, key, found, member.step_names, time_ms, is_timeout)
 

@@ -23,7 +23,7 @@ class EventsByNumber:
 
     Args:
         new: those that came with the call, by number.
-        held_at: from numbers to those that keys have held, which begin with 0 behind the new ones.
+        held_at: from numbers to those that keys have held, which begin with 0 after the new ones.
     """
 
     new: pl.DataFrame

@@ -1,4 +1,4 @@
-"""What one event does to a partial match, worked out once per state and truth of its conditions.
+"""What one event does to a partial match, computed once per state and truth of its conditions.
 
     Program ──► DecisionTable.outcome(state, truth) ──► machine
 
@@ -41,7 +41,7 @@ class RunOutcome:
 
 
 class DecisionTable:
-    """The outcomes of one program, worked out on first use."""
+    """The outcomes of one program, computed on first use."""
 
     def __init__(self, program: Program) -> None:
         self._program = program

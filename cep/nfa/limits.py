@@ -3,7 +3,7 @@
     Machine ──counts for all rules──► check_held, check_events ──per rule──► LimitExceeded
 
 A machine counts for all rules of its shape at once, which is cheap and never too little. Only where
-that passes a limit is it worked out what each rule holds.
+that passes a limit is it computed what each rule holds.
 """
 
 from collections import Counter

@@ -92,19 +92,19 @@ class _EventStep:
         for target, step in outcome.successors:
             if step != NO_EVENT:
                 if taken is None or taken[CELL_STEP] != step:
-                    taken = self.taken(cell, step, rules)
+                    taken = self.accept(cell, step, rules)
                 self.moved.append((target, rules, start, start_ms, self.time_ms, taken))
             elif cell is not None:
                 self.moved.append((target, rules, start, start_ms, previous_ms, cell))
         for step in outcome.finished:
             if step != NO_EVENT:
                 if taken is None or taken[CELL_STEP] != step:
-                    taken = self.taken(cell, step, rules)
+                    taken = self.accept(cell, step, rules)
                 self.finished.append((rules, start, taken))
             elif cell is not None:
                 self.finished.append((rules, start, cell))
 
-    def taken(self, previous: Cell | None, step: int, rules: int) -> Cell:
+    def accept(self, previous: Cell | None, step: int, rules: int) -> Cell:
         """Return the cell of this event, which some rules accept for a step behind `previous`."""
         self.accepted.append((rules, step, previous is None or previous[CELL_STEP] != step))
         states = [UNFOLDED] * self._aggregate_count if self._aggregate_count else None
@@ -256,7 +256,7 @@ class Machine:
         branch = branches[0]
         if branch.sole_step != NO_EVENT and not rules & ~branch.rules:
             # By far the most common case: all rules accept the event and go on together.
-            taken = step.taken(cell, branch.sole_step, rules)
+            taken = step.accept(cell, branch.sole_step, rules)
             step.moved.append((branch.sole_target, rules, start, start_ms, step.time_ms, taken))
             return
         for branch in branches:
@@ -332,7 +332,7 @@ class Machine:
             key.runs, key.waiting = runs, waiting
             key.bound_rules()
             raise
-        self.tally.ended(StepEvent.TIMED_OUT, ((each.rules, each.cell) for each in timed_out))
+        self.tally.count_ended(StepEvent.TIMED_OUT, ((each.rules, each.cell) for each in timed_out))
         return emitted, timed_out
 
     def release(self, key: KeyRuns, rules: int) -> list[Emitted]:
@@ -358,7 +358,7 @@ class Machine:
         pruned: Pruned = []
         emitted = emit(self.program.skip, key, finished, pruned)
         if pruned:
-            self.tally.ended(StepEvent.PRUNED, pruned)
+            self.tally.count_ended(StepEvent.PRUNED, pruned)
         return emitted
 
     def _split_at(self, runs: list[Run], time_ms: int) -> tuple[list[Run], list[Run]]:

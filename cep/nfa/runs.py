@@ -43,7 +43,7 @@ RUN_PREVIOUS_MS: Final = 4
 RUN_CELL: Final = 5
 
 UNFOLDED: Any = object()
-"""In place of an aggregate state that has not been worked out yet."""
+"""In place of an aggregate state that has not been computed yet."""
 
 Scheduled = tuple[int, int]
 """When somebody will look at a key's windows: `(time in milliseconds, a number of its own)`."""

@@ -119,7 +119,7 @@ class StepTally:
             time_ms: its time.
         """
         if broken:
-            self.ended(StepEvent.BROKEN, broken)
+            self.count_ended(StepEvent.BROKEN, broken)
         for rules, step, is_first in taken:
             place = _REACHED if is_first else _AGAIN, step, rules
             self._by_set[place] = self._by_set.get(place, 0) + 1
@@ -127,11 +127,11 @@ class StepTally:
         if len(self._by_set) > _MOST_SETS:
             self._add_up()
 
-    def ended(self, what: StepEvent, lasts: Iterable[tuple[int, Cell]]) -> None:
+    def count_ended(self, what: StepEvent, lasts: Iterable[tuple[int, Cell]]) -> None:
         """Count partial matches that end, given their rules and last events."""
-        self.ended_at(what, ((rules, cell[CELL_STEP]) for rules, cell in lasts))
+        self.count_ended_at(what, ((rules, cell[CELL_STEP]) for rules, cell in lasts))
 
-    def ended_at(self, what: StepEvent, lasts: Iterable[tuple[int, int]]) -> None:
+    def count_ended_at(self, what: StepEvent, lasts: Iterable[tuple[int, int]]) -> None:
         """Count partial matches that end, given their rules and last steps."""
         number = what.value
         for rules, step in lasts:

@@ -2,9 +2,9 @@
 
     tests that hold ──► TransitionTable ──► EventTransitions[state] = StateTransition ──► machine
 
-A program has static transitions with guards; here they are worked out for one kind of event and all
+A program has static transitions with guards; here they are computed for one kind of event and all
 rules at once, on first use, as a lazy DFA does: a stream has few kinds of events, however many
-events it has. Where it has many, what was worked out is forgotten now and then.
+events it has. Where it has many, what was computed is forgotten from time to time.
 """
 
 from collections.abc import Callable, Iterable, Sequence

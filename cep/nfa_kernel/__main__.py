@@ -10,23 +10,23 @@ from cep.condition_code.operands import Operands
 from cep.condition_code.tables import code_tables
 from cep.expression import Schema
 from cep.nfa_kernel import arrays as at
-from cep.nfa_kernel.arrays import KeyArrays, KeyEvents, Tables, Uncertain
+from cep.nfa_kernel.arrays import KeyArrays, KeyEvents, ResidualBranches, Tables
 from cep.nfa_kernel.bucket_rows import buckets_of, places_of, rows_of
 from cep.nfa_kernel.byte_copying import Bytes
-from cep.nfa_kernel.chains import chained
+from cep.nfa_kernel.chains import event_chains
 from cep.nfa_kernel.compacting import Compacted, compacted
 from cep.nfa_kernel.entry_reading import PART_WIDTH, parts_of, spans_of, states_of
 from cep.nfa_kernel.entry_summaries import Windows, summaries_of
 from cep.nfa_kernel.entry_writing import PIECE_WIDTH, entries_of, list_of, payloads_of
 from cep.nfa_kernel.event_filter import of_kinds
 from cep.nfa_kernel.json_rows import JsonColumns, has_escapes, objects_of
-from cep.nfa_kernel.key_arrays import loaded
+from cep.nfa_kernel.key_arrays import load_keys
 from cep.nfa_kernel.key_hashes import key_hashes
 from cep.nfa_kernel.match_digests import digests_of
 from cep.nfa_kernel.match_lines import lines_of
-from cep.nfa_kernel.text_joining import joined, joined_sizes
+from cep.nfa_kernel.text_joining import join_octets, joined_sizes
 from cep.nfa_kernel.walk import walk
-from cep.nfa_kernel.word_set import added
+from cep.nfa_kernel.word_set import add_words
 
 
 def compile_all() -> None:
@@ -36,18 +36,18 @@ def compile_all() -> None:
     pairs = np.zeros((1, 2), np.int64)
     no_flags = np.zeros((0, 0), np.bool_)
     tests = code_tables(Operands(Schema(())), [])
-    uncertain = Uncertain(no_rows, none, none, no_rows, no_rows, tests)
+    uncertain = ResidualBranches(no_rows, none, none, no_rows, no_rows, tests)
     skip = at.NO_SKIP, 0, False
     tables = Tables(
         none, no_rows, pairs, none, none, pairs, pairs, 0, 0, skip, 1, 1, 1, 1, uncertain
     )
     columns = Columns(no_rows, no_flags, np.zeros((0, 0)), no_flags)
-    before = loaded([], 0)
+    before = load_keys([], 0)
     if before is not None:  # as it is without events
         events = KeyEvents(none, none[:0], none[:0], none[:0], 0)
         of_kinds(events, none, 0)
         after = walk(tables, events, columns, before.arrays, 0, 0, (0, 0))
-        chained(after.keys.cells, none[:0], 1)
+        event_chains(after.keys.cells, none[:0], 1)
         kept = compacted(after.keys, 1)
         _compile_entries(after.keys, kept)
     compiling.now_ready("cep.nfa_kernel")
@@ -83,11 +83,11 @@ def _compile_texts(empty: Bytes) -> None:
     none, no_rows = np.zeros(1, np.int64), np.zeros((0, 2), np.int64)
     has_escapes(empty)
     joined_sizes(none, none[:0], none)
-    joined(empty, none, none[:0], 0)
+    join_octets(empty, none, none[:0], 0)
     is_null, begin = np.zeros((0, 0), np.bool_), np.zeros((0, 1), np.int64)
     objects_of(JsonColumns(none, none, is_null, no_rows, np.empty(0, np.uint8), begin, empty, none))
     digests = digests_of(empty, none, no_rows, no_rows)
-    added(np.empty(0, np.uint64), 0, digests.view(np.uint64))
+    add_words(np.empty(0, np.uint64), 0, digests.view(np.uint64))
     lines_of(empty, none, no_rows, no_rows, digests)
 
 

@@ -29,7 +29,7 @@ NO_CELL: Final = -1
 NO_STEP: Final = -1
 NO_WINDOW: Final = -1
 NO_EVENT: Final = -1
-NOT_UNCERTAIN: Final = -1
+NO_RESIDUAL: Final = -1
 
 FOUND_KEY: Final = 0
 FOUND_RULES: Final = 1
@@ -37,7 +37,7 @@ FOUND_CELL: Final = 2
 FOUND_TIME_MS: Final = 3
 FOUND_IS_TIMEOUT: Final = 4
 FOUND_ORDER_MS: Final = 5
-"""When it came out; a window that closes is told late if it was that since the event before."""
+"""When it was emitted, in ms; of a window that closed, at least 1 ms after the event before."""
 FOUND_EVENT: Final = 6
 """The event it came out with, or `NO_EVENT` for a window that closed."""
 FOUND_WIDTH: Final = 7
@@ -55,7 +55,7 @@ NO_ROOM: Final = 2
 """It has to be done again from the beginning, in larger arrays."""
 
 
-class Uncertain(NamedTuple):
+class ResidualBranches(NamedTuple):
     """The branches whose outcome depends on earlier events, and the conditions that decide.
 
     Args:
@@ -81,7 +81,7 @@ class Tables(NamedTuple):
     Args:
         branch_begin: by kind and state, where their branches begin; one more at the end.
         branches: rules, where the successors begin and end, where the finished begin and end, which
-            of the uncertain it is or `NOT_UNCERTAIN`.
+            of the uncertain it is or `NO_RESIDUAL`.
         successors: state, step or `NO_STEP`.
         finished: step or `NO_STEP`.
         concerned: by kind and state, the rules for which anything changes.
@@ -95,7 +95,7 @@ class Tables(NamedTuple):
         most_events: how many events a key may have kept, counted roughly.
         rule_count: how many rules the machine has.
         step_count: how many steps.
-        uncertain: what depends on earlier events.
+        residual: what depends on earlier events.
     """
 
     branch_begin: Ints
@@ -112,7 +112,7 @@ class Tables(NamedTuple):
     most_events: int
     rule_count: int
     step_count: int
-    uncertain: Uncertain
+    residual: ResidualBranches
 
 
 class KeyEvents(NamedTuple):
@@ -197,7 +197,7 @@ class Room(NamedTuple):
     Args:
         after: what keys hold at the end.
         found: what is found.
-        counts: see `Walked`, with `pending` as in `cep.nfa_kernel.counting`.
+        counts: see `WalkResult`, with `pending` as in `cep.nfa_kernel.counting`.
         pending: room.
         memory: what cells remember, with `reals`, see `cep.condition_code.memory`; without
             conditions that ask for it they have one row.
@@ -214,7 +214,7 @@ class Room(NamedTuple):
     current: Current
 
 
-class Written(NamedTuple):
+class WrittenCounts(NamedTuple):
     """How a call went, and how many places of its room have been written."""
 
     status: int
@@ -225,7 +225,7 @@ class Written(NamedTuple):
     held_back: int
 
 
-class Walked(NamedTuple):
+class WalkResult(NamedTuple):
     """How a call went: `status`, what the keys hold now, what was found, key by key.
 
     `counts` has a row for each step of each rule; its columns are in `counting`.

@@ -32,7 +32,7 @@ BEGIN: Final = np.array(
     ],
     np.uint64,
 )
-"""A state before sizes are told, and the other half of what is mixed with a block."""
+"""A state before sizes are mixed in, and the other half of what is mixed with a block."""
 PERMUTED: Final = np.array(
     [
         [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],

@@ -2,7 +2,7 @@
 
     some bytes of an array ──copied──► at a place of another
 
-A loop over single bytes, of which LLVM makes one over vectors with another before and behind it,
+A loop over single bytes, of which LLVM makes one over vectors with another before and after it,
 takes two to three times as long for up to 40 bytes.
 
 Source: numba documentation, "Low-level extension API", `numba.extending.intrinsic`.

@@ -1,6 +1,6 @@
-"""From numbers of cells to the events behind them, for many finds at once.
+"""From numbers of cells to the events of their chains, for many finds at once.
 
-last cells ──chained──► steps and events, find by find ──Chains──► ChainBlock of FoundChains
+last cells ──event_chains──► steps and events, find by find ──Chains──► ChainBlock of FoundChains
 """
 
 from typing import Final
@@ -19,7 +19,7 @@ _IN_COLUMNS: Final = 800_000
 
 
 @compiled
-def chained(cells: Ints, lasts: Ints, most: int) -> tuple[Ints, Ints, Ints]:
+def event_chains(cells: Ints, lasts: Ints, most: int) -> tuple[Ints, Ints, Ints]:
     """Return where the events of each find begin, their steps, and their numbers.
 
     Args:
@@ -74,7 +74,7 @@ class Chains:
         return self._columns(lasts, _IN_COLUMNS)
 
     def _columns(self, lasts: Ints, most: int) -> ChainColumns:
-        begin, steps, events = chained(self._cells, in_one_piece(lasts), most)
+        begin, steps, events = event_chains(self._cells, in_one_piece(lasts), most)
         return ChainColumns(begin, steps, events, self._by_number)
 
     def _laid_out(self, lasts: Ints, first: int) -> ChainBlock:

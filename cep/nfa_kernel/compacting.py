@@ -1,7 +1,7 @@
 """Compiled: of what keys hold, only that which something still refers to, key by key.
 
 Cells and events are numbered for each key on its own, in the order in which `cep.nfa.codec` writes
-them, so that the same state is the same bytes whoever writes it.
+them, so that equal states are equal bytes, independent of the writer.
 """
 
 from typing import NamedTuple

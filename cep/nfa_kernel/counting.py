@@ -19,7 +19,7 @@ KINDS: Final = 5
 """As in `cep.nfa.step_counts.StepEvent`; compiled code neither drops rules nor stops them."""
 
 NEWEST_MS: Final = 5
-"""The column of the newest event taken, behind those of the kinds."""
+"""The column of the newest event taken, after those of the kinds."""
 COUNTS_WIDTH: Final = 6
 NO_TIME: Final = -(2**62)
 

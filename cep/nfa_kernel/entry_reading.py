@@ -32,11 +32,11 @@ _HELD_WIDTH: Final = 2
 
 
 class States(NamedTuple):
-    """What keys hold, the begin and end of each of their events; `could` is as above."""
+    """What keys hold, the begin and end of each of their events; `is_well_formed`: of all."""
 
     keys: KeyArrays
     events: Ints
-    could: bool
+    is_well_formed: bool
 
 
 @compiled

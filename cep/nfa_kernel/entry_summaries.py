@@ -1,4 +1,4 @@
-"""Compiled: what is told of many keys without objects: deadlines, and at which steps rules are.
+"""Compiled: summaries of many keys without objects: deadlines, and at which steps rules are.
 
     entries, parts of them ──summaries_of──► Summaries
 

@@ -16,7 +16,7 @@ NUMBER: Final = 0
 TRUTH: Final = 1
 QUOTED: Final = 2
 WRITTEN: Final = 3
-"""Kinds of columns: integers; 0 or 1; texts without signs that are escaped; JSON."""
+"""Kinds of columns: integers; 0 or 1; texts without characters that are escaped; JSON."""
 
 _NULL: Final = text_bytes("null")
 _TRUE: Final = text_bytes("true")
@@ -37,8 +37,8 @@ class JsonColumns(NamedTuple):
         numbers: those of `NUMBER` and `TRUTH`, as `[place, row]`.
         data: all texts, one after the other.
         begin: where each begins, as `[place, row]`; one more at the end of each column.
-        signs: what stands before the values of each column, and at the end of a row.
-        sign_borders: where each of them begins; one more at the end.
+        separators: what stands before the values of each column, and at the end of a row.
+        separator_ends: where each of them begins; one more at the end.
     """
 
     kinds: Ints
@@ -47,8 +47,8 @@ class JsonColumns(NamedTuple):
     numbers: Ints
     data: Bytes
     begin: Ints
-    signs: Bytes
-    sign_borders: Ints
+    separators: Bytes
+    separator_ends: Ints
 
 
 @compiled
@@ -56,7 +56,7 @@ def objects_of(columns: JsonColumns) -> tuple[Bytes, Ints]:
     """Return rows as JSON, one after the other, and where each begins; one more at the end."""
     count = columns.is_null.shape[1]
     borders = np.zeros(count + 1, np.int64)
-    of_row = len(columns.signs) + len(columns.kinds) * _MOST_BESIDE_TEXT
+    of_row = len(columns.separators) + len(columns.kinds) * _MOST_BESIDE_TEXT
     rows = np.empty(len(columns.data) + count * of_row, np.uint8)
     _write(columns, rows, borders)
     return rows[: borders[-1]], borders
@@ -64,11 +64,11 @@ def objects_of(columns: JsonColumns) -> tuple[Bytes, Ints]:
 
 @compiled
 def has_escapes(text: Bytes) -> bool:
-    """Return whether there are signs in a text, as UTF-8, that JSON escapes."""
+    """Return whether a text, as UTF-8, has characters that JSON escapes."""
     found = False
     for place in range(len(text)):
-        sign = text[place]
-        found |= (sign < _SPACE) | (sign == _QUOTE) | (sign == _BACKSLASH)
+        octet = text[place]
+        found |= (octet < _SPACE) | (octet == _QUOTE) | (octet == _BACKSLASH)
     return found
 
 
@@ -78,7 +78,7 @@ def _write(columns: JsonColumns, rows: Bytes, borders: Ints) -> None:
     place = 0
     for row in range(len(borders) - 1):
         for column in range(len(columns.kinds)):
-            place = put(columns.signs, columns.sign_borders, column, rows, place)
+            place = put(columns.separators, columns.separator_ends, column, rows, place)
             kind, where = columns.kinds[column], columns.places[column]
             if columns.is_null[column, row]:
                 place = put_all(_NULL, rows, place)
@@ -95,5 +95,5 @@ def _write(columns: JsonColumns, rows: Bytes, borders: Ints) -> None:
                 if kind == QUOTED:
                     rows[place] = _QUOTE
                     place += 1
-        place = put(columns.signs, columns.sign_borders, len(columns.kinds), rows, place)
+        place = put(columns.separators, columns.separator_ends, len(columns.kinds), rows, place)
         borders[row + 1] = place

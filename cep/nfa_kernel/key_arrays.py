@@ -1,6 +1,6 @@
 """The state of keys from what is written of them to arrays, and back, without objects in between.
 
-    payloads ──loaded──► KeyArrays ──walk──► KeyArrays ──written──► payloads
+    payloads ──load_keys──► KeyArrays ──walk──► KeyArrays ──store_keys──► payloads
 
 Source: `cep.nfa.codec.runs_payload`, whose payloads these are, number by number.
 """
@@ -44,7 +44,7 @@ class LoadedKeys:
     events: list[list[Any]]
 
 
-def loaded(keys: Sequence[KeyRuns | None], event_count: int) -> LoadedKeys | None:
+def load_keys(keys: Sequence[KeyRuns | None], event_count: int) -> LoadedKeys | None:
     """Return the state of keys as arrays; `None` if it holds events that are not tuples.
 
     Args:
@@ -84,7 +84,7 @@ def loaded(keys: Sequence[KeyRuns | None], event_count: int) -> LoadedKeys | Non
     return LoadedKeys(arrays, events)
 
 
-def written(
+def store_keys(
     keys: KeyArrays,
     events_of: Callable[[Ints], Sequence[list[Any]]],
     event_count: int,

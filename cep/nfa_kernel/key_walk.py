@@ -1,7 +1,7 @@
 """Compiled: the events of many keys through the partial matches of one machine, key after key.
 
 Keys know nothing of each other, and windows close each at its own time, so that a key can be taken
-to the end of the call at once. What is found is put in order of time afterwards.
+to the end of the call in one go. What is found is put in order of time afterwards.
 
 Source: `cep.nfa.machine.Machine.process` and `advance`, whose meaning it has.
 """
@@ -12,7 +12,7 @@ from cep.compiling import Ints, in_place, inlined
 from cep.condition_code.arrays import Columns
 from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel import counting, residuals
-from cep.nfa_kernel.arrays import KeyArrays, KeyEvents, Room, Tables, Written
+from cep.nfa_kernel.arrays import KeyArrays, KeyEvents, Room, Tables, WrittenCounts
 from cep.nfa_kernel.emitting import emit
 from cep.nfa_kernel.queues import copy_row, copy_run
 from cep.nfa_kernel.residuals import remember_cells, split_by_tests
@@ -30,13 +30,13 @@ def walk_keys(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one 
     counted: int,
     span_ms: tuple[int, int],
     room: Room,
-) -> Written:
+) -> WrittenCounts:
     """Move the keys by their events and close their windows up to a time.
 
     Args:
         tables: the machine.
         events: what comes.
-        columns: what conditions read of the events, in the order of `events`, and behind them of
+        columns: what conditions read of the events, in the order of `events`, and after them of
             those that keys have held.
         keys: what the keys hold.
         stopped: the rules that start nothing any more, as bits.
@@ -52,7 +52,7 @@ def walk_keys(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one 
     skip_kind, skip_step, throws = tables.skip
     most_held, most_events = tables.most_held, tables.most_events
     step_count = tables.step_count
-    uncertain, conditions, choices, outcomes, numbers, tests = tables.uncertain
+    uncertain, conditions, choices, outcomes, numbers, tests = tables.residual
     (row_items, folds), values, begins_of_code, code, int_constants, float_constants = tests
     ints, int_nulls, floats, float_nulls = columns
     begins, order, times_ms, kinds = events.begin, events.order, events.times_ms, events.kinds
@@ -164,7 +164,7 @@ def walk_keys(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one 
                     found[found_count, at.FOUND_IS_TIMEOUT] = 1
                     found[found_count, at.FOUND_EVENT] = at.NO_EVENT
                     found_count += 1
-                # What was over at the time of an event itself is told once time has moved on.
+                # What is over at the time of an event itself is emitted once time moves on.
                 for number in range(first_found, found_count):
                     found[number, at.FOUND_ORDER_MS] = max(due_ms, before_ms + 1)
                 if not run_count and not queue_count:
@@ -207,7 +207,7 @@ def walk_keys(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one 
                     first, last = branches[branch, 1], branches[branch, 2]
                     first_end, last_end = branches[branch, 3], branches[branch, 4]
                     outcome_count = 1
-                    if branches[branch, 5] != at.NOT_UNCERTAIN:
+                    if branches[branch, 5] != at.NO_RESIDUAL:
                         outcome_count = split_by_tests(
                             uncertain, conditions, choices, numbers, begins_of_code, code,
                             int_constants, float_constants, values, row_items, folds, ints,
@@ -217,7 +217,7 @@ def walk_keys(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one 
                         if outcome_count == residuals.GAVE_UP:
                             return _ended(at.GAVE_UP)
                     for number_of_outcome in range(outcome_count):
-                        if branches[branch, 5] != at.NOT_UNCERTAIN:
+                        if branches[branch, 5] != at.NO_RESIDUAL:
                             outcome = agreeing[number_of_outcome, 0]
                             goes = agreeing[number_of_outcome, 1]
                             first, last = outcomes[outcome, 0], outcomes[outcome, 1]
@@ -327,12 +327,14 @@ def walk_keys(  # noqa: C901, PLR0911, PLR0912, PLR0913, PLR0915, PLR0917 - one 
             out_queue_count += 1
         out_queue_begin[key + 1] = out_queue_count
     counting.spread_all(pending, counts, step_count)
-    return Written(at.DONE, cell_count, found_count, out_run_count, out_queue_count, out_held_count)
+    return WrittenCounts(
+        at.DONE, cell_count, found_count, out_run_count, out_queue_count, out_held_count
+    )
 
 
 @inlined
-def _ended(status: int) -> Written:
-    return Written(status, 0, 0, 0, 0, 0)
+def _ended(status: int) -> WrittenCounts:
+    return WrittenCounts(status, 0, 0, 0, 0, 0)
 
 
 @in_place

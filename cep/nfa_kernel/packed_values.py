@@ -66,39 +66,39 @@ def end_of(data: Bytes, place: int, most: int) -> int:  # noqa: C901, PLR0912 - 
         left -= 1
         if place >= most:
             return MALFORMED
-        sign = int(data[place])
+        tag = int(data[place])
         place += 1
         size, size_of_size = 0, 0
-        if sign < _FIX_MAP or sign >= _LEAST_BELOW_0 or sign == NULL:
+        if tag < _FIX_MAP or tag >= _LEAST_BELOW_0 or tag == NULL:
             continue
-        if sign < _FIX_ARRAY:
-            left += 2 * (sign - _FIX_MAP)
-        elif sign < _FIX_TEXT:
-            left += sign - _FIX_ARRAY
-        elif sign < NULL:
-            size = sign - _FIX_TEXT
-        elif sign == _NEVER_USED:
+        if tag < _FIX_ARRAY:
+            left += 2 * (tag - _FIX_MAP)
+        elif tag < _FIX_TEXT:
+            left += tag - _FIX_ARRAY
+        elif tag < NULL:
+            size = tag - _FIX_TEXT
+        elif tag == _NEVER_USED:
             return MALFORMED
-        elif sign < _BYTES_8:
+        elif tag < _BYTES_8:
             continue
-        elif sign < _FLOAT_32:
-            size_of_size = 1 << ((sign - _BYTES_8) % 3)
-        elif sign <= _FLOAT_64:
-            size = 4 << (sign - _FLOAT_32)
-        elif sign <= _UNSIGNED_64:
-            size = 1 << (sign - _UNSIGNED_8)
-        elif sign <= _SIGNED_64:
-            size = 1 << (sign - _SIGNED_8)
-        elif sign <= _FIX_OTHER_16:
-            size = 1 + (1 << (sign - _FIX_OTHER_1))
-        elif sign <= _TEXT_32:
-            size_of_size = 1 << (sign - _TEXT_8)
+        elif tag < _FLOAT_32:
+            size_of_size = 1 << ((tag - _BYTES_8) % 3)
+        elif tag <= _FLOAT_64:
+            size = 4 << (tag - _FLOAT_32)
+        elif tag <= _UNSIGNED_64:
+            size = 1 << (tag - _UNSIGNED_8)
+        elif tag <= _SIGNED_64:
+            size = 1 << (tag - _SIGNED_8)
+        elif tag <= _FIX_OTHER_16:
+            size = 1 + (1 << (tag - _FIX_OTHER_1))
+        elif tag <= _TEXT_32:
+            size_of_size = 1 << (tag - _TEXT_8)
         else:
-            width = 2 if sign in (_ARRAY_16, _MAP_16) else 4
+            width = 2 if tag in (_ARRAY_16, _MAP_16) else 4
             if place + width > most:
                 return MALFORMED
             count = unsigned_at(data, place, width)
-            left += count if sign <= _ARRAY_32 else 2 * count
+            left += count if tag <= _ARRAY_32 else 2 * count
             place += width
             continue
         if size_of_size:
@@ -106,7 +106,7 @@ def end_of(data: Bytes, place: int, most: int) -> int:  # noqa: C901, PLR0912 - 
                 return MALFORMED
             size = unsigned_at(data, place, size_of_size)
             place += size_of_size
-            if _OTHER_8 <= sign < _FLOAT_32:
+            if _OTHER_8 <= tag < _FLOAT_32:
                 size += 1
         place += size
     return place if place <= most else MALFORMED
@@ -117,22 +117,22 @@ def read_int(data: Bytes, place: int, most: int) -> tuple[int, int]:  # noqa: PL
     """Return an integer and where it ends; `MALFORMED` if there is none that fits 64 bits."""
     if place >= most:
         return 0, MALFORMED
-    sign = int(data[place])
+    tag = int(data[place])
     place += 1
-    if sign < _FIX_MAP:
-        return sign, place
-    if sign >= _LEAST_BELOW_0:
-        return sign - 256, place
-    if sign < _UNSIGNED_8 or sign > _SIGNED_64:
+    if tag < _FIX_MAP:
+        return tag, place
+    if tag >= _LEAST_BELOW_0:
+        return tag - 256, place
+    if tag < _UNSIGNED_8 or tag > _SIGNED_64:
         return 0, MALFORMED
-    size = 1 << ((sign - _UNSIGNED_8) % 4)
+    size = 1 << ((tag - _UNSIGNED_8) % 4)
     if place + size > most:
         return 0, MALFORMED
     value = unsigned_at(data, place, size)
     place += size
-    if sign == _UNSIGNED_64 and value < 0:
+    if tag == _UNSIGNED_64 and value < 0:
         return 0, MALFORMED
-    if _SIGNED_8 <= sign < _SIGNED_64 and value >> (8 * size - 1):
+    if _SIGNED_8 <= tag < _SIGNED_64 and value >> (8 * size - 1):
         value -= 1 << (8 * size)
     return value, place
 
@@ -145,12 +145,12 @@ def read_array(data: Bytes, place: int, most: int) -> tuple[int, int]:
     """
     if place >= most:
         return 0, MALFORMED
-    sign = int(data[place])
+    tag = int(data[place])
     place += 1
-    if _FIX_ARRAY <= sign < _FIX_TEXT:
-        count = sign - _FIX_ARRAY
-    elif sign in (_ARRAY_16, _ARRAY_32):
-        width = 2 if sign == _ARRAY_16 else 4
+    if _FIX_ARRAY <= tag < _FIX_TEXT:
+        count = tag - _FIX_ARRAY
+    elif tag in (_ARRAY_16, _ARRAY_32):
+        width = 2 if tag == _ARRAY_16 else 4
         if place + width > most:
             return 0, MALFORMED
         count = unsigned_at(data, place, width)

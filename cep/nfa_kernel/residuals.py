@@ -48,7 +48,7 @@ def remember_cells(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by
         reals: its floats.
         cells: the cells.
         first: the first of those that have no memory yet.
-        end: behind the last one.
+        end: after the last one.
         behind: by how much the numbers of their events are behind their rows.
     """
     could = True
@@ -102,7 +102,7 @@ def split_by_tests(  # noqa: PLR0913, PLR0917 - compiled code takes arguments by
     """Test an event for a partial match; return by how many outcomes rules split, or `GAVE_UP`.
 
     Args:
-        uncertain: up to `numbers` see `Uncertain`.
+        uncertain: up to `numbers` see `ResidualBranches`.
         conditions: see there.
         choices: see there.
         numbers: see there.

@@ -1,4 +1,4 @@
-"""What kinds of events do to a machine, as arrays: worked out once for each kind.
+"""What kinds of events do to a machine, as arrays: computed once for each kind.
 
 Machine, EventTransitions ──MachineTables──► Tables
 """
@@ -20,7 +20,7 @@ from cep.nfa.transition_table import (
     EventTransitions,
 )
 from cep.nfa_kernel import arrays as at
-from cep.nfa_kernel.arrays import Tables, Uncertain
+from cep.nfa_kernel.arrays import ResidualBranches, Tables
 from cep.nfa_kernel.residual_code import ResidualCode
 from cep.pattern.tree import SkipKind
 
@@ -97,7 +97,7 @@ class MachineTables:
     def _add_branch(self, state: int, branch: Branch) -> None:
         if branch.outcome is not None:
             of_outcome = self._outcome(branch.outcome)
-            self._branches.append((branch.rules, *of_outcome, at.NOT_UNCERTAIN))
+            self._branches.append((branch.rules, *of_outcome, at.NO_RESIDUAL))
             return
         self._branches.append((branch.rules, 0, 0, 0, 0, len(self._uncertain)))
         begin = len(self._conditions)
@@ -121,8 +121,8 @@ class MachineTables:
         tables = self.tables
         if not ranks:
             return tables
-        ranked = tables.uncertain._replace(tests=with_ranks(tables.uncertain.tests, ranks))
-        return tables._replace(uncertain=ranked)
+        ranked = tables.residual._replace(tests=with_ranks(tables.residual.tests, ranks))
+        return tables._replace(residual=ranked)
 
     @property
     def tables(self) -> Tables:
@@ -151,7 +151,7 @@ class MachineTables:
                 most_events=limits.events,
                 rule_count=self._machine.all_rules.bit_length(),
                 step_count=1 + max(state.step for state in self._program.states),
-                uncertain=Uncertain(
+                residual=ResidualBranches(
                     branches=table(self._uncertain, 3),
                     conditions=np.array(self._conditions, np.int64),
                     choices=np.array(self._choices, np.int64),

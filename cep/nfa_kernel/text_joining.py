@@ -1,6 +1,6 @@
 """Compiled: texts put together of some pieces each, of which many are the same.
 
-pieces, which of them each text has ──joined──► texts one after the other, where each ends
+pieces, which of them each text has ──join_octets──► texts one after the other, where each ends
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ def joined_sizes(borders: Ints, pieces: Ints, begin: Ints) -> Ints:
 
 
 @compiled
-def joined(data: Bytes, borders: Ints, pieces: Ints, size: int) -> Bytes:
+def join_octets(data: Bytes, borders: Ints, pieces: Ints, size: int) -> Bytes:
     """Return pieces one after the other.
 
     Args:

@@ -1,6 +1,6 @@
 """A walk of keys through a machine, in arrays that are large enough for what it brings.
 
-    Tables, KeyEvents, KeyArrays ──room──► walk_keys ──► Walked
+    Tables, KeyEvents, KeyArrays ──room──► walk_keys ──► WalkResult
 
 No array is made or made larger while compiled code walks: where a variable could be this array or
 that one, numba counts who uses it, at each turn of a loop, and that takes longer than the turn.
@@ -14,7 +14,15 @@ from cep.condition_code.arrays import Columns
 from cep.condition_code.memory import new_memory
 from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel import counting
-from cep.nfa_kernel.arrays import Current, KeyArrays, KeyEvents, Room, Tables, Walked, Written
+from cep.nfa_kernel.arrays import (
+    Current,
+    KeyArrays,
+    KeyEvents,
+    Room,
+    Tables,
+    WalkResult,
+    WrittenCounts,
+)
 from cep.nfa_kernel.key_walk import walk_keys
 
 _MOST_RUNS: Final = 1_000_000
@@ -31,7 +39,7 @@ def walk(  # noqa: PLR0913, PLR0917 - as `walk_keys`
     stopped: int,
     counted: int,
     span_ms: tuple[int, int],
-) -> Walked:
+) -> WalkResult:
     """Do what `walk_keys` does, with as much room as it takes; the status is never `NO_ROOM`."""
     most_new = min(max(_LEAST_ROOM, 2 * len(events.order)), _MOST_NEW)
     while True:
@@ -46,10 +54,10 @@ def walk(  # noqa: PLR0913, PLR0917 - as `walk_keys`
             break
         most_new = min(8 * most_new, _MOST_NEW)
     nothing = np.empty((0, at.FOUND_WIDTH), np.int64)
-    return Walked(at.GAVE_UP, keys, nothing, nothing)
+    return WalkResult(at.GAVE_UP, keys, nothing, nothing)
 
 
-def _walked(room: Room, written: Written) -> Walked:
+def _walked(room: Room, written: WrittenCounts) -> WalkResult:
     after = room.after
     keys = after._replace(
         runs=after.runs[: written.runs],
@@ -57,7 +65,7 @@ def _walked(room: Room, written: Written) -> Walked:
         held_back=after.held_back[: written.held_back],
         cells=after.cells[: written.cells],
     )
-    return Walked(at.DONE, keys, room.found[: written.found], room.counts)
+    return WalkResult(at.DONE, keys, room.found[: written.found], room.counts)
 
 
 def _room(tables: Tables, keys: KeyArrays, key_count: int, most_new: int) -> Room:
@@ -65,7 +73,7 @@ def _room(tables: Tables, keys: KeyArrays, key_count: int, most_new: int) -> Roo
 
     The system has to give only what is written to; NumPy asks for it in large pages.
     """
-    row_items, folds = tables.uncertain.tests.items
+    row_items, folds = tables.residual.tests.items
     remembers = len(row_items) + len(folds) > 0
     places = len(keys.cells) + most_new + 1 if remembers else 1
     memory = np.empty((places, 2 * (len(row_items) + len(folds))), np.int64)
@@ -93,7 +101,7 @@ def _room(tables: Tables, keys: KeyArrays, key_count: int, most_new: int) -> Roo
 
 def _current(tables: Tables) -> Current:
     most_runs = min(tables.most_held, _MOST_RUNS) + 64
-    deepest = len(tables.uncertain.tests.code) + 1
+    deepest = len(tables.residual.tests.code) + 1
     return Current(
         np.empty((most_runs, at.RUN_WIDTH), np.int64),
         np.empty((most_runs, at.RUN_WIDTH), np.int64),

@@ -1,6 +1,6 @@
 """Compiled: which words have come before, of many that are as good as random.
 
-words ──added──► a table of all that have come, and whether one of them has come again
+words ──add_words──► a table of all that have come, and whether one of them has come again
 """
 
 from typing import Final
@@ -16,7 +16,7 @@ _PLACES_PER_WORD: Final = 2
 
 
 @compiled
-def added(table: Words, count: int, words: Words) -> tuple[Words, bool]:
+def add_words(table: Words, count: int, words: Words) -> tuple[Words, bool]:
     """Return a table with more words, and whether all of them are new: none comes twice.
 
     Of two words one may be taken for the other, which happens to one in 2**63.

@@ -1,6 +1,6 @@
 """`Pattern`: the immutable builder and public face of a pattern; the tree is what it makes.
 
-Every call returns a new pattern. What Flink's builder refuses at once is refused at once; the rest,
+Every call returns a new pattern. What Flink's builder refuses is refused in the call; the rest,
 which only shows once the pattern is complete, by `Pattern.validate`.
 
 Source: Flink CEP documentation, "The Pattern API"; names are Flink's in Python case.

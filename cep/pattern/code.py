@@ -1,6 +1,6 @@
 """Python conditions of a pattern: signed for a document, verified and loaded for a run, or listed.
 
-PythonCondition ──signed──► SignedCondition ──document──► the same ──loaded──► PythonCondition
+PythonCondition ──signed──► SignedCondition ──document──► the same ──load_code──► PythonCondition
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -45,7 +45,7 @@ def signed(
     return _rewritten(tree, sign_one)
 
 
-def loaded(
+def load_code(
     tree: PatternTree, keys: SigningKeys | None, place: CodePlace | None = None
 ) -> PatternTree:
     """Return a tree with its signed code verified and loaded.

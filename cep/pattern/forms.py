@@ -22,7 +22,7 @@ from cep.pattern.problems import PatternError, Problem
 from cep.pattern.tree import AfterMatchSkip, PatternTree
 from cep.pattern.validation.validate import problems, warnings
 from cep.row_pattern.clause import Query
-from cep.row_pattern.writing import written
+from cep.row_pattern.writing import write_query
 from cep.signing.code import CodePlace
 from cep.signing.keys import SigningKeys
 
@@ -75,7 +75,7 @@ class AnyPattern:
     def with_lists(self, lists: tuple[ValueList, ...]) -> Self:
         """Return the pattern with the values of lists that it names, to run it on any events.
 
-        A schema with lists does the same for whoever knows the columns of the events.
+        A schema with lists does the same if the columns of the events are known.
         """
         return type(self)(with_list_values(self.form, lists))
 
@@ -100,7 +100,7 @@ class AnyPattern:
         return self
 
     def warnings(self) -> tuple[Problem, ...]:
-        """Return what is allowed but rarely meant, such as a state that may grow for ever."""
+        """Return what is allowed but rarely meant, such as a state that grows without limit."""
         if self.query is not None:
             return row_patterns.row_pattern_warnings(self.query)
         return warnings(self.tree)
@@ -137,7 +137,7 @@ class AnyPattern:
         """
         if self.query is not None:
             return self
-        return type(self)(code.loaded(self.tree, keys, place))
+        return type(self)(code.load_code(self.tree, keys, place))
 
     # --- other forms
 
@@ -236,7 +236,7 @@ class AnyPattern:
 
     def __str__(self) -> str:
         if self.query is not None:
-            return written(self.query)
+            return write_query(self.query)
         return printed_writing.printed(self.tree)
 
     __repr__ = __str__

@@ -1,6 +1,6 @@
 """Which lists of its stream a pattern names, whatever it is written in.
 
-pattern ──list_names──► names ──► whoever loads the pattern brings their values
+pattern ──list_names──► names ──► the loader of the pattern supplies their values
         ──with_list_values──► the same, where no schema is known to bring them with
 """
 

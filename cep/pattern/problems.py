@@ -1,7 +1,7 @@
-"""What is wrong with a pattern: where, what, and how to mend it.
+"""What is wrong with a pattern: where, what, and how to fix it.
 
 `validation` and the readers of documents and printed patterns collect `Problem`s; a `PatternError`
-carries all of them at once, so that an author mends a pattern in one go.
+carries all of them, so that an author fixes a pattern in one go.
 """
 
 import re

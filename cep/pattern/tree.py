@@ -112,7 +112,7 @@ class PythonCondition:
     function: Callable[[Any, Any], bool]
 
     def __str__(self) -> str:
-        # Patterns are told apart by their text, in every process: it must not hold an address.
+        # Patterns are distinguished by their text, in every process: it must not hold an address.
         return str(getattr(self.function, "__qualname__", type(self.function).__qualname__))
 
 

@@ -25,7 +25,7 @@ class Program(NamedTuple):
         skip: -1 past the last row, -2 to the next row, else the variables of FIRST or LAST.
         skip_is_first: whether it is FIRST.
         fewest_rows: those of the shortest match.
-        output_ahead: how many rows behind a match its output reads.
+        output_ahead: how many rows after a match its output reads.
         has_memory: whether conditions look at candidates. Without, what failed once at a row fails
             always, unless time is short.
     """

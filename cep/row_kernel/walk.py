@@ -32,7 +32,7 @@ def _next_start(
     start: int,
     length: int,
 ) -> int:
-    """Return where the search goes on behind a match; -1 if the clause fails on it."""
+    """Return where the search goes on after a match; -1 if the clause fails on it."""
     if length == 0 or skip == -2:  # noqa: PLR2004 - see `Program`
         return start + 1
     if skip == -1:

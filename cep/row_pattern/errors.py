@@ -1,4 +1,4 @@
-"""What can be wrong with a clause: which rule it breaks, where, and how to mend it."""
+"""What can be wrong with a clause: which rule it breaks, where, and how to fix it."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -41,7 +41,7 @@ class Mistake(StrEnum):
 class ClauseError(ExpressionError):
     """The text is no MATCH_RECOGNIZE clause, or does not fit the columns.
 
-    `mistake` is the rule it breaks; `problem` says where, what and how to mend it. `problems` are
+    `mistake` is the rule it breaks; `problem` says where, what and how to fix it. `problems` are
     all that were found, that one first: one per condition, measure, or other part of the clause.
     """
 
@@ -60,14 +60,14 @@ class ClauseError(ExpressionError):
 
 
 class Mistakes:
-    """Collects what is wrong in several parts of a clause, so that all is told at once."""
+    """Collects the problems of several parts of a clause, so that they are reported together."""
 
     def __init__(self) -> None:
         self._found: list[ClauseError] = []
 
     @contextmanager
     def noted(self) -> Iterator[None]:
-        """Note the error that the block raises, and go on behind the block."""
+        """Note the error that the block raises, and go on after the block."""
         try:
             yield
         except ClauseError as error:

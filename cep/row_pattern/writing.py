@@ -50,7 +50,7 @@ _NO_PART: Final = frozenset({"+", "-", "*", "/", "%", "(", ")", "[", "]", ","})
 _SIGNS: Final = frozenset({"+", "-", "*", "/", "%"})
 
 
-def written(query: Query) -> str:
+def write_query(query: Query) -> str:
     """Return a query, or the clause alone, as text over several lines.
 
     Reading it gives an equal query.
@@ -162,7 +162,7 @@ def _inside(part: RowPattern, *bracketed: type[RowPattern]) -> str:
 
 
 def quantifier_text(repetition: Repetition) -> str:
-    """Return the quantifier of a repetition as it is written behind it, `*` or `{2,3}?`."""
+    """Return the quantifier of a repetition as it is written after it, `*` or `{2,3}?`."""
     match repetition.minimum, repetition.maximum:
         case 0, None:
             text = "*"
@@ -227,7 +227,7 @@ def _spelled(before: Word | None, word: Word, behind: Word) -> str:
 
 
 def _is_operand(before: Word | None, word: Word) -> bool:
-    """Return whether an operator behind this word has a left side."""
+    """Return whether an operator after this word has a left side."""
     if word.keyword in _OPERATOR_WORDS and not (before is not None and before.is_symbol(".")):
         return word.keyword in _VALUE_WORDS
     return word.kind is not Kind.SYMBOL or word.text in {")", "]"}
@@ -243,7 +243,7 @@ def _space(word: Word, behind: Word, *, is_sign: bool) -> str:
         return " " if is_keyword and not is_sign else ""
     if is_sign:
         return "" if behind.text not in _SIGNS else " "
-    # 5L, r'...' and operators of several signs are several words here, and one there.
+    # 5L, r'...' and operators of several characters are several words here, and one there.
     is_one = word.kind in {Kind.NUMBER, Kind.NAME} and behind.kind in {Kind.NAME, Kind.TEXT}
     is_one |= word.kind is behind.kind is Kind.SYMBOL and not {word.text, behind.text} & _NO_PART
     return "" if touch and is_one else " "

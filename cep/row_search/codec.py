@@ -3,7 +3,7 @@
     Partition ──partition_payload──► plain values ──cep.nfa.codec.pack_values──► bytes
 
 The rows of candidates are written as a tree, each once. What a candidate remembers is not written:
-it follows from its rows and is worked out again, each common part once.
+it follows from its rows and is computed again, each common part once.
 """
 
 from collections.abc import Callable

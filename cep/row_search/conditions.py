@@ -73,7 +73,7 @@ class CompiledCondition:
 
     `row_test` reads the row alone. `residual` reads the candidate, or other rows of the partition;
     `rest` is its expression. Where `is_of_row` it depends on the row and those around it only.
-    `lookahead`: how many rows behind the row under test must be known. `sees_path`: it can ask for
+    `lookahead`: how many rows after the row under test must be known. `sees_path`: it can ask for
     the variable of any row.
     """
 

@@ -1,7 +1,7 @@
 """What starts that failed have shown: where a candidate has been that came to nothing.
 
 Two candidates with the same future at the same row come to the same. So what a start has tried in
-vain need not be tried for the starts behind it, and a run of rows that never completes a match is
+vain need not be tried for the starts after it, and a run of rows that never completes a match is
 walked once and not once for each of them. Kept during one call of the search only.
 
 Source: memoized backtracking, as in the linear engine of V8 and in Davis et al. 2021, "Using
@@ -24,11 +24,11 @@ class DeadEnds:
         self._count = 0
 
     def at(self, index: int) -> set[Any]:
-        """Return the futures behind a row that come to nothing."""
+        """Return the futures after a row that come to nothing."""
         return self._known.get(index, _NONE)
 
     def tried(self, index: int, futures: AbstractSet[Any]) -> None:
-        """Note what the open start has come to behind a row."""
+        """Note what the open start has come to after a row."""
         self._tried.append((index, futures))
 
     def start_failed(self) -> None:
@@ -46,7 +46,7 @@ class DeadEnds:
         self._known, self._tried, self._count = {}, [], 0
 
     def start_ran_out_of_time(self) -> None:
-        """Forget what the open start has tried: those behind it have more time."""
+        """Forget what the open start has tried: those after it have more time."""
         self._tried = []
 
 

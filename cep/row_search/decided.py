@@ -8,7 +8,7 @@ from cep.nfa.limits import Limits
 from cep.row_pattern.bound import BoundClause
 from cep.row_pattern.clause import RowsPerMatch, SkipTo
 from cep.row_search.errors import RowPatternFailure
-from cep.row_search.matched import Found, MatchedRows
+from cep.row_search.matched import MatchedRows, RowOutcome
 from cep.row_search.partition import Due, Partition, codes_of
 from cep.row_search.program import RowProgram
 
@@ -26,13 +26,13 @@ def decide(program: RowProgram, partition: Partition) -> None:
             program.clause.rows_per_match is RowsPerMatch.WITH_UNMATCHED
             and start >= partition.covered
         ):
-            partition.due.append(Due(Found.UNMATCHED_ROW.value, start, (), 0, start))
+            partition.due.append(Due(RowOutcome.UNMATCHED_ROW.value, start, (), 0, start))
         partition.start = start + 1
         return
     partition.matches += 1
     codes = codes_of(partition.found)
     until = start + len(codes) - 1 + program.output_ahead if codes else start
-    partition.due.append(Due(Found.MATCH.value, start, codes, partition.matches, until))
+    partition.due.append(Due(RowOutcome.MATCH.value, start, codes, partition.matches, until))
     partition.covered = max(partition.covered, start + len(codes))
     partition.start = start + 1 if not codes else _next_start(program.clause, start, codes)
     partition.has_found, partition.found = False, None
@@ -60,7 +60,7 @@ def _next_start(clause: BoundClause, start: int, codes: tuple[int, ...]) -> int:
 def put_out(
     program: RowProgram, partition: Partition, found: list[MatchedRows], *, is_ended: bool
 ) -> None:
-    """Give out what is decided and need not wait for rows behind it."""
+    """Give out what is decided and need not wait for rows after it."""
     due = partition.due
     while due and (is_ended or due[0].until < partition.end):
         found.append(_matched(program, partition, due.popleft()))
@@ -71,7 +71,9 @@ def _matched(program: RowProgram, partition: Partition, due: Due) -> MatchedRows
     first = max(partition.base, due.start - program.output_back)
     last = min(partition.end, due.start + count + program.output_ahead)
     rows = tuple(partition.rows[first - partition.base : last - partition.base])
-    return MatchedRows(Found(due.kind), rows, due.start - first, due.codes, due.number, due.start)
+    return MatchedRows(
+        RowOutcome(due.kind), rows, due.start - first, due.codes, due.number, due.start
+    )
 
 
 def forget(program: RowProgram, limits: Limits, partition: Partition) -> None:

@@ -83,7 +83,7 @@ class RowPatternKey:
         return self.partition.candidate_count
 
     def held_back_count(self) -> int:
-        """Return the number of matches whose output waits for rows behind them."""
+        """Return the number of matches whose output waits for rows after them."""
         return len(self.partition.due)
 
     def held_back_rules(self) -> int:

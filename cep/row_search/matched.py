@@ -5,12 +5,12 @@ from enum import Enum, auto
 from typing import Any
 
 
-class Found(Enum):
+class RowOutcome(Enum):
     """What was found at a row."""
 
     MATCH = auto()
     UNMATCHED_ROW = auto()
-    """A row at which the search started in vain and that belongs to no match before."""
+    """A row at which the search started without success and that belongs to no match before."""
     TIMEOUT = auto()
     """The preferred candidate when the time of WITHIN was over and none was complete."""
 
@@ -26,7 +26,7 @@ class MatchedRows:
     the search has been given. Both are 0 where a clause runs as a pattern.
     """
 
-    kind: Found
+    kind: RowOutcome
     rows: tuple[Any, ...]
     start: int
     codes: tuple[int, ...]
@@ -41,10 +41,10 @@ class MatchedRows:
     @property
     def is_timeout(self) -> bool:
         """Whether it is a candidate whose time was over before any was complete."""
-        return self.kind is Found.TIMEOUT
+        return self.kind is RowOutcome.TIMEOUT
 
     @property
-    def matched(self) -> tuple[Any, ...]:
+    def match_rows(self) -> tuple[Any, ...]:
         """The rows of the match, in order."""
         return self.rows[self.start : self.start + len(self.codes)]
 
@@ -54,7 +54,7 @@ class MatchedRows:
         Rows that are excluded from the output are not among them.
         """
         found: dict[str, list[Any]] = {}
-        for row, code in zip(self.matched, self.codes, strict=True):
+        for row, code in zip(self.match_rows, self.codes, strict=True):
             if not code & 1:
                 found.setdefault(names[code >> 1], []).append(row)
         return found

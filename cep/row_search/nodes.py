@@ -25,9 +25,9 @@ class Node:
 class Move:
     """Where candidates come to.
 
-    `open` are the candidates behind the row: the place of the one before among the candidates, and
+    `open` are the candidates after the row: the place of the one before among the candidates, and
     the code of the row; their states are those of `target`. `accepted` is the same of one that is
-    complete, which cut off all behind it. `states` are all that were reached; `owed` is what was
+    complete, which cut off all after it. `states` are all that were reached; `owed` is what was
     tried. `leads_on`: some are open, and none is complete.
     """
 

@@ -21,7 +21,7 @@ from cep.row_pattern.bound import (
 )
 from cep.row_pattern.clause import RowsPerMatch
 from cep.row_search.errors import failure_of
-from cep.row_search.matched import Found, MatchedRows
+from cep.row_search.matched import MatchedRows, RowOutcome
 from cep.row_search.row_values import compile_fold, compile_row_value, slot_of_reference
 
 _ALL_ROWS = {RowsPerMatch.SHOW_EMPTY, RowsPerMatch.OMIT_EMPTY, RowsPerMatch.WITH_UNMATCHED}
@@ -55,9 +55,9 @@ class RowOutput:
         Raises:
             RowPatternFailure: a measure cannot be computed.
         """
-        if found.kind is Found.TIMEOUT:
+        if found.kind is RowOutcome.TIMEOUT:
             return
-        if found.kind is Found.UNMATCHED_ROW:
+        if found.kind is RowOutcome.UNMATCHED_ROW:
             yield self._row(found.rows[found.start], (None,) * len(self._measures))
         elif found.is_empty:
             if self._shows_empty:

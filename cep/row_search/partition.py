@@ -143,7 +143,7 @@ class Partition:
         return self.rows[place] if 0 <= place < len(self.rows) else None
 
     def append(self, row: Any, time_ms: int, known: int, true: int) -> None:
-        """Add a row behind all others."""
+        """Add a row after all others."""
         self.rows.append(row)
         self.times.append(time_ms)
         self.known.append(known)
@@ -152,7 +152,7 @@ class Partition:
     def extend(
         self, rows: Sequence[Any], times: Sequence[int], known: Sequence[int], true: Sequence[int]
     ) -> None:
-        """Add rows behind all others; see `append`."""
+        """Add rows after all others; see `append`."""
         self.rows += rows
         self.times += times
         self.known += known

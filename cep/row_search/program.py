@@ -32,11 +32,11 @@ from cep.row_search.moves import Moves
 class RowProgram:
     """What a search knows of its clause.
 
-    `output_back` and `output_ahead` are how many rows before and behind a match its measures ask
+    `output_back` and `output_ahead` are how many rows before and after a match its measures ask
     for, `lookback` how many rows before one that is looked at must be kept. `moves` is `None` where
     conditions look at more than their row, or at the variables of rows before it. `beginners` are
     the variables a match can begin with, as bits; 0 where every row brings something. `keeps_past`:
-    something of the rows before must be known for ever; `tracks_every_row`: also rows at which
+    something of the rows before must be kept without limit; `tracks_every_row`: also rows at which
     nothing is open and nothing can begin count.
 
     Args:
@@ -139,7 +139,7 @@ class RowProgram:
 
 
 def _fewest_rows(pattern: RowPattern) -> int:
-    """Return how many rows the shortest match of a pattern has; anchors are passed over."""
+    """Return how many rows the shortest match of a pattern has; anchors are ignored."""
     match pattern:
         case Variable():
             return 1

@@ -24,7 +24,7 @@ class RowUnderTest:
         self._path: Path | None = None
 
     def tested(self, step: Step, path: Path | None, memory: Memory) -> Memory | None:
-        """Return the memory behind a step, `None` if the row cannot be taken so.
+        """Return the memory after a step, `None` if the row cannot be taken so.
 
         Raises:
             RowPatternFailure: a condition fails.

@@ -59,7 +59,7 @@ def _slot(aggregate: Aggregate) -> int:
 def compile_fold(fold: Fold, field_reader: FieldReader) -> CompiledFold:
     """Return the compiled form of an aggregate.
 
-    COUNT over no rows is 0, all others NULL. NULLs are passed over, except by ARRAY_AGG and where
+    COUNT over no rows is 0, all others NULL. NULLs are ignored, except by ARRAY_AGG and where
     rows are counted.
     """
     if fold.value is None:

@@ -18,7 +18,7 @@ from cep.row_pattern.bound import BoundClause
 from cep.row_search.dead_ends import DeadEnds
 from cep.row_search.decided import decide, forget, put_out
 from cep.row_search.effort import owe, owe_for_row, owed, pay_for_row, pay_for_start
-from cep.row_search.matched import Found, MatchedRows
+from cep.row_search.matched import MatchedRows, RowOutcome
 from cep.row_search.moves import Moves
 from cep.row_search.partition import Candidate, Due, Partition, Path, codes_of
 from cep.row_search.program import RowProgram
@@ -33,7 +33,7 @@ class RowPatternSearch:
         field_reader: how a field of a row is read.
         limits: how many candidates, and rows, a partition may hold.
         shows_timeouts: whether candidates that WITHIN ends are reported.
-        on_failed: called when a start ends in vain, with the partition, the candidates it had
+        on_failed: called when a start fails, with the partition, the candidates it had
             before, and whether its time was over.
 
     Raises:
@@ -186,7 +186,7 @@ class RowPatternSearch:
         return is_over and not partition.awaits_end
 
     def _lookahead(self, partition: Partition) -> int:
-        """Return how many rows behind the next one its conditions can ask for."""
+        """Return how many rows after the next one its conditions can ask for."""
         if not self.program.has_lookahead:
             return 0
         return max(
@@ -260,7 +260,7 @@ class RowPatternSearch:
     def _tell_failed(
         self, partition: Partition, candidates: Sequence[Candidate] | None, *, is_over: bool
     ) -> None:
-        """Tell of the candidates that end in vain; `None` = those of the partition."""
+        """Tell of the candidates that end without success; `None` = those of the partition."""
         if self._on_failed is not None:
             ended = partition.candidates if candidates is None else candidates
             self._on_failed(partition, ended, is_over)
@@ -278,7 +278,7 @@ class RowPatternSearch:
         if self._shows_timeouts and not partition.has_found:
             codes = codes_of(partition.path_of(0))
             if codes:
-                due = Due(Found.TIMEOUT.value, partition.start, codes, 0, partition.start)
+                due = Due(RowOutcome.TIMEOUT.value, partition.start, codes, 0, partition.start)
                 partition.due.append(due)
         if not partition.has_found:
             self._tell_failed(partition, None, is_over=True)

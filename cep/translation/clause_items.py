@@ -1,6 +1,6 @@
 """The parts of a row pattern that goes one way, one for each step of the pattern to be.
 
-    RowPattern ──► items: a variable, how often, which rows are passed over ──to_pattern──► steps
+    RowPattern ──► items: a variable, how often, which rows are skipped ──to_pattern──► steps
 
 `{- X* -} A` is one item, and so is `A {- X*? -} A {- X*? -} A`: three of A.
 """
@@ -31,7 +31,7 @@ from cep.translation.refusals import NotExact
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """Rows that are passed over: `{- X* -}`, or `{- X*? -}` if it `is_reluctant`.
+    """Rows that are skipped: `{- X* -}`, or `{- X*? -}` if it `is_reluctant`.
 
     `condition` is that of X; `None` = any row.
     """
@@ -42,11 +42,11 @@ class Passed:
 
     @property
     def is_any(self) -> bool:
-        """Whether every row may be passed over."""
+        """Whether every row may be skipped."""
         return self.condition is None
 
     def is_like(self, other: "Passed | None") -> bool:
-        """Whether the same rows are passed over in the same way."""
+        """Whether the same rows are skipped in the same way."""
         if other is None or self.condition != other.condition:
             return False
         return not self.is_any or self.is_reluctant == other.is_reluctant
@@ -54,9 +54,9 @@ class Passed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One step to be: the variable, how often, and what is passed over.
+    """One step to be: the variable, how often, and what is skipped.
 
-    `gap` is passed over in front of its first row, `between` in front of every other one.
+    `gap` is skipped in front of its first row, `between` in front of every other one.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Item:
 
     @property
     def passes_any(self) -> bool:
-        """Whether any rows may be passed over, in front of it or between its rows."""
+        """Whether any rows may be skipped, in front of it or between its rows."""
         return any(passed is not None and passed.is_any for passed in (self.gap, self.between))
 
 
@@ -154,7 +154,7 @@ class _Reader:
                 return None
 
     def _others_of(self, part: RowPattern, items: list[Item]) -> Item | None:
-        """Return the item in front with `({- X* -} A){n,m}` behind it, which repeats it."""
+        """Return the item in front with `({- X* -} A){n,m}` after it, which repeats it."""
         match part:
             case Repetition(
                 inner=Concatenation(parts=(passed, Variable(name=name))),
@@ -191,7 +191,7 @@ class _Reader:
 
 
 def _one_more(before: Item, item: Item) -> Item:
-    """Return an item with the same variable once more behind it.
+    """Return an item with the same variable once more after it.
 
     Raises:
         NotExact: its rows do not follow each other as those before do.

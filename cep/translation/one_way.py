@@ -4,8 +4,8 @@
 
 A pattern follows every way to a match; MATCH_RECOGNIZE keeps, for each first row, the preferred
 one. They agree where there is one way only. A part that can take more or fewer events is *closed*
-if what may come behind it never fits an event that it could take as well: then events decide where
-it ends. One part may be *open* if what comes behind it has a fixed length: then matches of one
+if what may come after it never fits an event that it could take as well: then events decide where
+it ends. One part may be *open* if what comes after it has a fixed length: then matches of one
 start differ in their ends only, a skip strategy keeps the one that ends first, and so does a
 reluctant quantifier.
 """
@@ -37,9 +37,9 @@ _TO_STEP: Final = {SkipKind.SKIP_TO_FIRST, SkipKind.SKIP_TO_LAST}
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Events that are passed over; `condition` says which, `None` = every one.
+    """Events that are skipped; `condition` says which, `None` = every one.
 
-    Where they may be some that the step behind them could take, too, `takes_any` is true.
+    Where they may be some that the step after them could take, too, `takes_any` is true.
     """
 
     condition: Expression | None
@@ -215,7 +215,7 @@ class _Reading:
 
 
 def _without(part: Part, greedy: Step | None) -> Part:
-    """Return a part behind a greedy one, which leaves it no event that it could take itself."""
+    """Return a part after a greedy one, which leaves it no event that it could take itself."""
     condition = None if greedy is None else _condition(greedy)
     denied = _denial(condition)
     gap = part.gap
@@ -301,7 +301,7 @@ def _open_part(parts: tuple[Part, ...]) -> int | None:
     """Return the one part that is open.
 
     Raises:
-        NotExact: a part is open, and what is behind it does not decide where it ends.
+        NotExact: a part is open, and what is after it does not decide where it ends.
     """
     if all(part.is_optional for part in parts):
         raise NotExact("every step may be absent; a row pattern would match nothing as well")
@@ -355,7 +355,7 @@ def _is_decided_behind(parts: tuple[Part, ...], place: int) -> bool:
     own = root_of(part.condition)
     is_fixed = first.has_fixed_length
     if first.gap is not None and not is_any:
-        # Behind a greedy loop: what is passed over, and what ends it, are not its own events.
+        # After a greedy loop: what is skipped, and what ends it, are not its own events.
         is_fixed = (
             replace(first, gap=None).has_fixed_length
             and first.minimum == 1

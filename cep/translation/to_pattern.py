@@ -85,7 +85,7 @@ def _preferred(tree: PatternTree, items: Sequence[Item], clause: Clause) -> Patt
     return to_next if is_to_next else tree
 
 
-# What is passed over
+# What is skipped
 
 
 def _steps(items: Sequence[Item], variables: Collection[str]) -> tuple[Step, ...]:
@@ -100,9 +100,9 @@ def _steps(items: Sequence[Item], variables: Collection[str]) -> tuple[Step, ...
 
 
 def _take_first_rows(items: Sequence[Item]) -> bool:
-    """Return whether each step behind rows of any kind takes the first row that fits.
+    """Return whether each step after rows of any kind takes the first row that fits.
 
-    SQL prefers it if as few rows as possible are passed over, and it never has to try another one
+    SQL prefers it if as few rows as possible are skipped, and it never has to try another one
     if no row has to follow directly: what can still follow a later row can follow the first one,
     within the same time. Conditions must not ask which row it was.
     """

@@ -2,7 +2,7 @@
 
     PatternTree ──one_way──► Sequence ──► Clause
 
-Events that a step passes over become rows of a variable of their own, which is left out of the
+Events that a step skips become rows of a variable of their own, which is left out of the
 output: `followed_by login` is `{- gap* -} login`, where gap is what is not a login. The clause
 outputs all rows of each match with the step that took them.
 """
@@ -34,7 +34,7 @@ from cep.row_pattern.clause import (
 from cep.row_pattern.parsing.clauses import read_query
 from cep.row_pattern.parsing.expressions import read_scalar
 from cep.row_pattern.parsing.words import words_of
-from cep.row_pattern.writing import written
+from cep.row_pattern.writing import write_query
 from cep.translation.conditions import scalar_of
 from cep.translation.one_way import Gap, Part, sequence_of
 from cep.translation.refusals import NotExact
@@ -98,7 +98,7 @@ class _Variables:
         return {step: _name(step).folded for step in self.steps}
 
     def of_gap(self, gap: Gap) -> Name:
-        """Return the variable of the rows that are passed over."""
+        """Return the variable of the rows that are skipped."""
         text = None if gap.condition is None else gap.condition.text
         if text not in self.gaps:
             taken = {*self.folded.values(), *(name.folded for name in self.gaps.values())}
@@ -190,7 +190,7 @@ def _checked(query: Query) -> Query:
         NotExact: it would be read otherwise, because of a name.
     """
     try:
-        read = read_query(written(query))
+        read = read_query(write_query(query))
     except ExpressionError as error:
         raise NotExact(f"SQL cannot read a name or a condition of it: {error.message}") from None
     if read != query:

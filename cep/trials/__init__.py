@@ -2,5 +2,5 @@
 
     events of a key ─► Tracer | RowTracer ─► partial matches that ended ─► what the events lacked
 
-What a trace costs cannot be told before it runs: whoever runs one bounds its time and memory.
+The cost of a trace is not known before it runs: the caller bounds its time and memory.
 """

@@ -9,7 +9,7 @@ LIMITS: Final = Limits(partial_matches=2_000, events=10_000)
 """What one key may hold."""
 
 MOST_LISTED: Final = 200
-"""How many matches, and how many near misses, are told."""
+"""How many matches, and how many near misses, are reported."""
 
 MOST_EVENTS: Final = 100
 """How many events are made up for a rule."""

@@ -2,7 +2,7 @@
 
     KeyHistory ──traced──► matches and attempts of the span ──► SpanReport, with the events it names
 
-What is told are the matches and attempts that begin before the end of the span and are not over
+Reported are the matches and attempts that begin before the end of the span and are not over
 before its beginning.
 """
 
@@ -18,7 +18,7 @@ from cep.trials.events import TimedEvent, timed_events
 from cep.trials.key_history import KeyHistory, KeySpan
 from cep.trials.misfits import Misfit, Unfit
 from cep.trials.near_misses import (
-    Traced,
+    KeyTrace,
     conditions_of,
     key_report,
     nearest_event,
@@ -50,7 +50,7 @@ def explained(rule: Rule, history: KeyHistory, span: KeySpan, attempts: int) -> 
         rule: a rule, its Python conditions loaded.
         history: the events of the key that bear on the span.
         span: what is asked about.
-        attempts: how many attempts are told, those that came farthest first.
+        attempts: how many attempts are reported, those that came farthest first.
 
     Raises:
         Unfit: the events do not fit the stream, or cannot be matched.
@@ -64,7 +64,7 @@ def explained(rule: Rule, history: KeyHistory, span: KeySpan, attempts: int) -> 
         raise Unfit("trial", [Misfit(("events",), f"{error}")]) from None
 
 
-def _within(traced: Traced, span: KeySpan, events: Sequence[TimedEvent]) -> Traced:
+def _within(traced: KeyTrace, span: KeySpan, events: Sequence[TimedEvent]) -> KeyTrace:
     """Return what of a trace begins before the end of a span and is not over before it begins."""
     times_ms = [event.time_ms for event in events]
 
@@ -90,7 +90,7 @@ def _report(  # noqa: PLR0913, PLR0917 - what a report is made of
     history: KeyHistory,
     span: KeySpan,
     events: Sequence[TimedEvent],
-    traced: Traced,
+    traced: KeyTrace,
     most: int,
 ) -> SpanReport:
     conditions = conditions_of(rule)

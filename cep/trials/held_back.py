@@ -1,8 +1,8 @@
 """Matches that are complete and wait for a partial match that began before; those then dropped.
 
-    waiting matches of a key, after each event ──see──► dropped: complete, and never given out
+    waiting matches of a key, after each event ──see──► dropped: complete, and never emitted
 
-Only the first one of each start is told, and none of a start that has given a match: its others are
+Only the first one of each start is reported, none of a start that has a match: the others are
 the same match with other events.
 """
 

@@ -30,7 +30,7 @@ _MOST_HELD: Final = 10 * MOST_OF_KEY
 _WINDOWS_BEFORE: Final = 20
 """So many windows before the span a pause is looked for."""
 _ROWS_BEHIND: Final = 100
-"""So many rows behind a match a clause may still ask for with NEXT."""
+"""So many rows after a match a clause may still ask for with NEXT."""
 _KEY: Final = TypeAdapter(list[str | int | float | bool | None])
 
 

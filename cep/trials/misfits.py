@@ -1,4 +1,4 @@
-"""Why a rule and events cannot be tried: what is told of it beyond the border of the process."""
+"""Why a rule and events cannot be tried, in a form that crosses the border of the process."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

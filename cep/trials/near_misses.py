@@ -40,7 +40,7 @@ _MOST_LOOKED_AT: Final = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to be told: of how many keys, how many partial matches each; `only` of one key."""
+    """What to report: of how many keys, how many partial matches each; `only` of one key."""
 
     keys: int
     partial_matches: int
@@ -49,7 +49,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Traced:
+class KeyTrace:
     """The trace of one key; `matches` lists them in order of emission when it is called."""
 
     match_count: int
@@ -64,7 +64,7 @@ def why_no_match(rule: Rule, events: Sequence[Mapping[str, Any]], wanted: Wanted
     Args:
         rule: a rule without Python conditions.
         events: in any order, with the values that JSON has.
-        wanted: how much is told; `only` is the values of a key, joined by a comma and a space.
+        wanted: how much to report; `only` is the values of a key, joined by a comma and a space.
 
     Raises:
         Unfit: the events do not fit the stream, cannot be matched, or none has the key.
@@ -139,14 +139,14 @@ def _by_key(
     return found
 
 
-def traced_key(rule: Rule, key: str, events: Sequence[TimedEvent], end_ms: int) -> Traced:
+def traced_key(rule: Rule, key: str, events: Sequence[TimedEvent], end_ms: int) -> KeyTrace:
     """Return the trace of a rule over the events of one key.
 
     Args:
         rule: a rule, its Python conditions loaded.
         key: the key, as a JSON list.
         events: its events in order.
-        end_ms: to which event time time passes behind them.
+        end_ms: to which event time time passes after them.
 
     Raises:
         MatchingError: the key exceeds a limit, or a condition cannot be tested.
@@ -156,15 +156,15 @@ def traced_key(rule: Rule, key: str, events: Sequence[TimedEvent], end_ms: int) 
     if query is None:
         keyed = ((key, event) for event in events)
         trace = Tracer(rule.pattern, rule.schema).trace(keyed, until_ms=end_ms, let_time_pass=False)
-        ended = [trace.told(each) for each in (*trace.partial_matches, *trace.dropped)]
-        return Traced(
+        ended = [trace.to_report(each) for each in (*trace.partial_matches, *trace.dropped)]
+        return KeyTrace(
             len(trace.matches), trace.fits, ended, lambda: [_found(trace, e) for e in trace.matches]
         )
     tracer = RowTracer(rule, query)
     for event in events:
         tracer.take(key, event)
     tracer.finish(until_ms=end_ms, let_time_pass=False)
-    return Traced(
+    return KeyTrace(
         len(tracer.matches),
         tracer.fits,
         tracer.near_misses,
@@ -177,8 +177,8 @@ def _found(trace: Trace, match: Detection) -> FoundMatch:
     return FoundMatch(steps=steps, start=match.first_event.time_ms, at=match.time_ms)
 
 
-def key_report(key: str, events: Sequence[TimedEvent], traced: Traced, most: int) -> KeyReport:
-    """Return what is told of a key, with its `most` farthest partial matches."""
+def key_report(key: str, events: Sequence[TimedEvent], traced: KeyTrace, most: int) -> KeyReport:
+    """Return the report of a key, with its `most` farthest partial matches."""
     farthest = sorted(traced.ended, key=_progress, reverse=True)[:most]
     return KeyReport(
         key=json.loads(key),
@@ -250,7 +250,7 @@ def _nearest_events(
     else:
         in_time, too_late = list(later), ()
     found = []
-    # A loop waits for itself, too: what has not come at all is told first.
+    # A loop waits for itself, too: what has not come at all is reported first.
     for step in sorted(partial.awaited, key=taken.__contains__):
         condition = conditions[step]
         late = next((each for each in too_late if not condition.unmet(each, taken)), None)

@@ -1,8 +1,8 @@
-"""Tries a MATCH_RECOGNIZE clause on a few events: its matches, and how far starts came in vain.
+"""Tries a MATCH_RECOGNIZE clause on a few events: its matches, and how far other starts came.
 
     events ─► RowPatternSearch per key ─► matches with their rows of output · near misses
 
-Of a start that fails the candidate with the most rows is told, with the row it ended at and the
+Of a start that fails the candidate with the most rows is reported, with the row it ended at and the
 variables it could have gone on with.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 from cep.expression import compile_predicate
 from cep.row_pattern.analysis.analyse import analyse
 from cep.row_pattern.clause import Query
-from cep.row_search.matched import Found, MatchedRows
+from cep.row_search.matched import MatchedRows, RowOutcome
 from cep.row_search.output import RowOutput
 from cep.row_search.partition import Candidate, Partition, codes_of
 from cep.row_search.search import RowPatternSearch
@@ -116,7 +116,7 @@ class RowTracer:
     def _run(self, key: Hashable, time_ms: int | None) -> None:
         self._key = key
         found = self._search.run(self._keys[key], time_ms=time_ms)
-        self.matches += (self._match(key, each) for each in found if each.kind is Found.MATCH)
+        self.matches += (self._match(key, each) for each in found if each.kind is RowOutcome.MATCH)
         check_matches(len(self.matches))
 
     def _match(self, key: Hashable, found: MatchedRows) -> TriedMatch:

@@ -81,7 +81,7 @@ class Trace:
             steps.setdefault(shown_step(self.step_names[taken[1]]), []).append(taken[3].position)
         return steps
 
-    def told(self, ended: EndedPartialMatch) -> TriedPartialMatch:
+    def to_report(self, ended: EndedPartialMatch) -> TriedPartialMatch:
         """Return a partial match as it is reported."""
         return TriedPartialMatch(
             key=json.loads(str(ended.key)),

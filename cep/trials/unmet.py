@@ -2,7 +2,7 @@
 
 condition ──AND──► parts ──event, events taken──► those that were not true, and what they read
 
-Of a part in Python, or one of several of which some are, its name is told, and no values.
+Of a part in Python, or one of several of which some are, its name is reported, and no values.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ from cep.expression import (
     to_sql,
     told_sql,
 )
-from cep.expression.parameters import shown
+from cep.expression.parameters import display_text
 from cep.pattern.tree import AllOf, AnyOf, Condition, PythonCondition, Step
 from cep.row_pattern.bound import BoundClause, BoundExpression
 from cep.trials.events import TimedEvent, code_view, column_reader
@@ -45,7 +45,7 @@ class ConditionPart:
     Args:
         text: as its author wrote it.
         node: its tree, names resolved.
-        reads_rows: it reads other rows, in a way that is not told apart here.
+        reads_rows: it reads other rows, in a way that is not distinguished here.
     """
 
     def __init__(self, text: str, node: Node, *, reads_rows: bool = False) -> None:
@@ -97,7 +97,7 @@ class CodePart:
     """One of what must all hold that is in Python, or is so in part.
 
     Args:
-        text: as it is told.
+        text: as it is reported.
         holds: whether it holds for an event, after what has been taken.
     """
 
@@ -131,7 +131,7 @@ class StepCondition:
     def unmet(self, event: TimedEvent, taken: Taken) -> list[UnmetPart]:
         """Return the parts that an event does not meet; those that read other rows come last.
 
-        What reads other rows is told only if all else holds: it may then be what failed.
+        What reads other rows is reported only if all else holds: it may then be what failed.
         """
         found = [part.unmet(event, taken) for part in self.parts if not part.reads_rows]
         told = [each for each in found if each is not None]
@@ -223,7 +223,7 @@ def _parts_of_row(condition: BoundExpression) -> Iterator[ConditionPart]:
 def _text(whole: Expression, node: Node) -> str:
     """Return a part of a condition as it was written; spans may end before a closing bracket.
 
-    The values of parameters stand behind it.
+    The values of parameters stand after it.
     """
     begin, end = node.span
     constants = dict(whole.parameters)
@@ -237,5 +237,5 @@ def _text(whole: Expression, node: Node) -> str:
 
 def _values(part: Expression) -> str:
     """Return the values of the parameters that a part of a condition names."""
-    told = ", ".join(f":{name} = {shown(value)}" for name, value in part.parameters)
+    told = ", ".join(f":{name} = {display_text(value)}" for name, value in part.parameters)
     return f" ({told})" if told else ""

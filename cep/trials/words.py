@@ -1,4 +1,4 @@
-"""What is told of a rule that finds nothing, in words: lines, each with what it is shown as.
+"""The report of a rule that finds nothing, in words: lines, each with what it is shown as.
 
 SpanReport ──span_lines──► (line, style): bold, green (taken), red (the end), yellow (what lacks)
 """

@@ -63,7 +63,7 @@ def run_backtest(  # noqa: PLR0913 - independent options, by name
         against: other versions of them, compared by id.
         scored: what matches are scored by.
         closes_windows: see `replayed`.
-        on_events: told how many events more have been matched.
+        on_events: called with the number of further events that have been matched.
     """
     scoring = None
     if scored is not None:

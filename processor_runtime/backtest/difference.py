@@ -17,7 +17,7 @@ _SAMPLES: Final = 5
 class Difference:
     """How many matches both find, or one alone; with the first ones, as key and time.
 
-    `before_ms` is there where a version finds more than are told apart: only matches that were
+    `before_ms` is there where a version finds more than are compared: only matches that were
     found before that time are compared, and of these all.
     """
 

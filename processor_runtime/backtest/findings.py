@@ -17,7 +17,7 @@ from processor_runtime.rows.output_rows import OutputRow
 HOUR_MS: Final = 3_600_000
 _SAMPLES: Final = 5
 _MOST_NAMED: Final = 2_000_000
-"""How many matches of a rule are told apart, for comparisons."""
+"""How many matches of a rule are compared one by one."""
 
 
 @dataclass(frozen=True, slots=True)

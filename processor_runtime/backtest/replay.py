@@ -2,7 +2,7 @@
 
 RuleSet, frame ──replayed──► rows and counts of each batch
 
-The stages are those of a job, so what is found is what a job would have given out, if no event of
+The stages are those of a job, so the result is what a job would have emitted, if no event of
 it had come late.
 """
 

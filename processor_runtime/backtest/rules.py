@@ -106,7 +106,7 @@ def ready(
     defaults: RuleDefaults,
     lists: GivenLists = NO_LISTS,
 ) -> ReadyRules:
-    """Return rules ready to run over all of time; what cannot run is told and left out.
+    """Return rules ready to run over all of time; what cannot run is reported and left out.
 
     Args:
         versions: the rules.

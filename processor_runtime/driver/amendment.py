@@ -46,7 +46,7 @@ def set_aside(
         reason: why, for people.
         by_hand: whether somebody wants it so.
     """
-    timeline, stream = read_timeline(records.kept(record.timeline))
+    timeline, stream = read_timeline(records.read_content(record.timeline))
     is_first = record.watermark_ms == NO_WATERMARK_MS
     since_ms = BEGINNING_MS if is_first else record.watermark_ms + 1
     out = [Quarantine(*each, reason, since_ms, by_hand=by_hand) for each in versions]
@@ -79,7 +79,7 @@ def skip(files: Files, processor_id: str) -> BatchRecord:
             f"batch {newest.batch_id} is done, and no other has begun with its rules; pause or "
             "delete the rule where it is published, which counts from the next batch on"
         )
-    timeline, _ = read_timeline(records.kept(record.timeline))
+    timeline, _ = read_timeline(records.read_content(record.timeline))
     for item in timeline.quarantined:
         if item.processor_id == processor_id:
             raise NothingToSkip(

@@ -115,7 +115,7 @@ class BatchRecords:
             self.files.write(name, content)
         return name
 
-    def kept(self, name: str) -> bytes:
+    def read_content(self, name: str) -> bytes:
         """Return the content of a file that a record names.
 
         Raises:

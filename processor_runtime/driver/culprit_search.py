@@ -53,7 +53,7 @@ class CulpritSearch:
 
         Args:
             batch_id: in which batch.
-            death: what it told.
+            death: what it reported.
             with_code: the versions that the batch runs with and that hold Python code.
 
         Raises:

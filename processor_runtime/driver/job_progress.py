@@ -15,7 +15,7 @@ from processor_runtime.driver.pinning import Pin
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS, BatchClock
 from processor_runtime.schedule.interval import BEGINNING_MS, END_MS, Interval
 from processor_runtime.schedule.timeline import Timeline
-from processor_runtime.stages.asked_keys import joined
+from processor_runtime.stages.asked_keys import merge_answers
 from processor_runtime.stages.key_stage import EventCounts
 from processor_runtime.stages.shard_status import RuleCounts, ShardStatus
 
@@ -78,7 +78,7 @@ class JobProgress:
             events_per_second=rate,
             batch_duration_ms=duration_ms,
             backlog_events=backlog_events,
-            answers=tuple(joined(each for status in statuses for each in status.answers)),
+            answers=tuple(merge_answers(each for status in statuses for each in status.answers)),
         )
 
     def add_unfit(self, files: int) -> None:

@@ -66,7 +66,7 @@ class Pin:
 
     @property
     def clock(self) -> BatchClock:
-        """The time of the batch, as its tasks are told."""
+        """The time of the batch, as its tasks get it."""
         return replace(
             self.record.clock,
             calls_every_shard=self.calls_every_shard,
@@ -74,7 +74,7 @@ class Pin:
         )
 
     def clock_after(self, statuses: Iterable[ShardStatus]) -> BatchClock:
-        """Return the time of the batch once shards have told what they know of it."""
+        """Return the time of the batch once shards have reported what they know of it."""
         newest = (status.counts.newest_ms for status in statuses)
         return self.clock.having_read(max((ms for ms in newest if ms is not None), default=None))
 
@@ -95,7 +95,7 @@ class BatchPins:
         list_content: returns the content of a list of the newest snapshot, by its digest.
     """
 
-    def __init__(  # noqa: PLR0913 - what a job is told of its time, by name
+    def __init__(  # noqa: PLR0913 - the settings of a job's time, by name
         self,
         files: Files,
         defaults: RuleDefaults,
@@ -152,7 +152,7 @@ class BatchPins:
         Raises:
             LookupError: it is gone.
         """
-        return self._records.kept(name)
+        return self._records.read_content(name)
 
     def learn(
         self,
@@ -309,10 +309,10 @@ class BatchPins:
         if self._last is not None and record.timeline == self._last.timeline:
             self._last = record
         else:
-            self._document = self._records.kept(record.timeline)
+            self._document = self._records.read_content(record.timeline)
             self._timeline, stream = read_timeline(self._document)
             self._is_of_stream = stream == self._stream
-            self._snapshot = read_snapshot(self._records.kept(record.snapshot))
+            self._snapshot = read_snapshot(self._records.read_content(record.snapshot))
             self._last = record
         self._newest_ms = record.newest_ms
 

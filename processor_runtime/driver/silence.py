@@ -3,8 +3,8 @@
     planned batches ──Silence.event_time_ms──► how far event time has come without an event ──► pin
 
 It decides for batches that run for the first time only; what it decides is in their records, so
-that a batch that runs again has the same time. A restart begins to wait anew: whoever was down with
-the job is given the time to deliver what it has kept. So does a clock that has been set back.
+that a batch that runs again has the same time. A restart begins to wait anew: a source that was
+down with the job gets the time to deliver its backlog. So does a clock that has been set back.
 """
 
 from dataclasses import dataclass

@@ -18,8 +18,7 @@ from processor_runtime.job_file.checking import (
 from processor_runtime.job_file.consistency import misfits, stream_of_job
 from processor_runtime.job_file.job import JobFile
 from processor_runtime.job_file.loading import read_job_text, validated
-from processor_runtime.job_file.machine_checks import machine_warnings
-from processor_runtime.job_file.own_sources import own_source_warnings
+from processor_runtime.job_file.machine_checks import machine_warnings, own_source_warnings
 from processor_runtime.job_file.problems import JobFileError, placed_in
 
 GOOD: Final = 0
@@ -31,7 +30,7 @@ BAD_JOB_FILE: Final = 2
 class CheckReport:
     """The outcome of a check.
 
-    `job` is `None` if the file could not be read as one. `found` is the answer of the source of
+    `job` is `None` if the file could not be read as one. `snapshot` is the answer of the source of
     processors, if it was asked; `silence` is why there was none.
     """
 
@@ -39,7 +38,7 @@ class CheckReport:
     job: JobFile | None
     problems: tuple[Problem, ...] = ()
     warnings: tuple[Problem, ...] = ()
-    found: FoundSnapshot | None = None
+    snapshot: FoundSnapshot | None = None
     silence: str = ""
 
     @property
@@ -47,7 +46,7 @@ class CheckReport:
         """0 = good; 1 = no processors arrived, or some cannot run; 2 = the job file is wrong."""
         if self.problems:
             return BAD_JOB_FILE
-        if self.silence or (self.found is not None and self.found.problems):
+        if self.silence or (self.snapshot is not None and self.snapshot.problems):
             return PROCESSORS_FAIL
         return GOOD
 
@@ -57,8 +56,8 @@ class CheckReport:
         yield from (f"{self.path}: warning: {warning}" for warning in self.warnings)
         if self.silence:
             yield f"discoverer: {self.silence}"
-        if self.found is not None:
-            yield from map(str, self.found.problems)
+        if self.snapshot is not None:
+            yield from map(str, self.snapshot.problems)
 
     def summary(self) -> Iterator[tuple[str, str]]:
         """Yield what the job would do, a name and a value for each."""
@@ -71,12 +70,12 @@ class CheckReport:
         for output in job.outputs:
             yield f"output {output.name}", f"{output.type}: {', '.join(output.kinds)}"
         yield "checkpoint", job.checkpoint
-        if self.found is not None:
-            yield from _snapshot_summary(job, self.found.snapshot)
+        if self.snapshot is not None:
+            yield from _snapshot_summary(job, self.snapshot.snapshot)
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as plain data."""
-        job, found = self.job, self.found
+        job, found = self.job, self.snapshot
         return {
             "job_file": str(self.path),
             "usable": self.exit_code == GOOD,

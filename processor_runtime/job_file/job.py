@@ -4,9 +4,9 @@ What events look like (columns, event time, delay, order) is not in it: that is 
 definition, which comes with the processors (`contract.snapshot.StreamDefinition`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -15,7 +15,6 @@ from cep.nfa.limits import Limits
 from cep.signing.keys import SigningKeys
 from contract.report_values import JobName
 from contract.reports import TimeMode
-from processor_runtime.job_file.connectors import with_connectors
 from processor_runtime.job_file.field_types import (
     DurationMs,
     EnvironmentName,
@@ -28,6 +27,8 @@ from processor_runtime.job_file.source import Source
 from processor_runtime.job_file.timing import Timing, Trigger
 from processor_runtime.watch.worker_limits import WorkerLimits
 
+_ARTIFACT: Final = "spark-sql-kafka"
+_JARS: Final = "spark.jars"
 PACKAGES_SETTING = "spark.jars.packages"
 SparkSetting = Annotated[str, Field(pattern=r"^spark\.[\w.-]+$")]
 
@@ -134,7 +135,7 @@ class JobFile(JobFilePart):
 
     @property
     def tells_events(self) -> bool:
-        """Whether the rule service is told of single events: it is of matches, if of any."""
+        """Whether single events are reported to the rule service: with matches, if at all."""
         return any(isinstance(output, ServiceOutput) for output in self.outputs)
 
     @property
@@ -195,3 +196,42 @@ def _keys(name: str, text: str) -> SigningKeys:
         return SigningKeys.from_text(text.strip())
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from None
+
+
+def with_connectors(data: Any) -> Any:
+    """Return the data of a job file with `connector` in every part that is about Kafka.
+
+    It is `spark` if any part names the packages or jars of Spark's connector, else `percept`:
+    packages belong to the whole session, so all parts can use it.
+
+    Args:
+        data: as it was read; parts of another form than a job file's are left as they are.
+    """
+    if not isinstance(data, dict):
+        return data
+    source, outputs = data.get("source"), data.get("outputs")
+    parts = [source, *(outputs if isinstance(outputs, list) else [])]
+    named = "spark" if any(_ARTIFACT in text for text in _packages(data, parts)) else "percept"
+    changed = [_with_connector(part, named) for part in parts]
+    return (
+        data
+        | ({"source": changed[0]} if "source" in data else {})
+        | ({"outputs": changed[1:]} if isinstance(outputs, list) else {})
+    )
+
+
+def _packages(data: dict[Any, Any], parts: list[Any]) -> Iterator[str]:
+    for part in parts:
+        packages = part.get("packages") if isinstance(part, dict) else None
+        yield from map(str, packages if isinstance(packages, list) else [])
+    settings = data.get("spark")
+    for name, value in settings.items() if isinstance(settings, dict) else ():
+        if str(name).startswith(_JARS):
+            yield str(value)
+
+
+def _with_connector(part: Any, connector: str) -> Any:
+    if not isinstance(part, dict) or "kafka" not in (part.get("format"), part.get("type")):
+        return part
+    # Written as null it is left out, too: `format: kafka` reads and writes with one of them.
+    return part | {"connector": connector} if part.get("connector") is None else part

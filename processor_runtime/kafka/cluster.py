@@ -28,7 +28,7 @@ Answer = TypeVar("Answer")
 _ONE_REQUEST_SECONDS: Final = 10.0
 _PAUSE_SECONDS: Final = 0.5
 _GRACE_SECONDS: Final = 5.0
-"""Until a request that has run out of time is told to have."""
+"""Until a request that has run out of time is reported as such."""
 _NO_OFFSET: Final = -1
 _REMEDY: Final = "Look at kafka.bootstrap.servers, kafka.security.protocol and the network between"
 # The library has no types here.
@@ -218,7 +218,7 @@ class Cluster:
 
     def _failure(self, error: BaseException, what: str) -> str:
         servers = self.settings.get("bootstrap.servers", "")
-        told = self._troubles.told(error_text(error), _REMEDY)
+        told = self._troubles.message(error_text(error), _REMEDY)
         return f"Kafka at {servers} does not tell {what}: {told}"
 
 

@@ -4,8 +4,8 @@
                                                                  ──► JSON of the stream's columns
 
 Each value is read by the schema it was written with, so that schemas may change over time: what a
-value lacks is NULL, and what the stream does not know is passed over. A value that cannot be read
-is told of; a registry that cannot be reached is an error, because later it can.
+value lacks is NULL, and what the stream does not know is ignored. A value that cannot be read
+is reported; a registry that cannot be reached is an error, which may pass.
 """
 
 import base64
@@ -23,12 +23,18 @@ from uuid import UUID
 import pyarrow as pa
 from confluent_kafka.schema_registry.avro import AvroDeserializer
 from confluent_kafka.schema_registry.error import SchemaRegistryError
+from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer
+from confluent_kafka.schema_registry.serde import SchemaId
+from google.protobuf.empty_pb2 import Empty
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.message_factory import GetMessageClass
 from httpx2 import TransportError
 
-from processor_runtime.kafka.messages import ProtobufMessages
 from processor_runtime.kafka.schema_file import SchemasInFile
 from processor_runtime.kafka.schema_registry import registry_client, registry_failures
 
+_KIND: Final = "PROTOBUF"
+_FORMAT: Final = "serialized"
 DECODED: Final = "decoded"
 UNREADABLE: Final = "unreadable"
 """The columns beside `value`: its JSON, or why there is none."""
@@ -193,3 +199,44 @@ def _milliseconds(at: datetime) -> int:
     """Return a time in milliseconds since 1970; one without zone is of UTC, wherever this runs."""
     aware = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
     return (aware - _EPOCH) // _MILLISECOND
+
+
+@dataclass(slots=True)
+class ProtobufMessages:
+    """Reads Protobuf messages of Confluent's wire format, without generated classes.
+
+    Confluent's deserializer wants one class for all values; it is asked for the descriptors alone.
+
+    Args:
+        schemas: gives schemas by their ids.
+    """
+
+    schemas: Any
+    _parser: Any = field(init=False)
+    _classes: dict[tuple[int, tuple[int, ...]], Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        conf = {"use.deprecated.format": False}
+        self._parser = ProtobufDeserializer(Empty, conf, self.schemas)
+
+    def __call__(self, value: bytes) -> dict[str, Any]:
+        """Return the fields of a message under the names of its schema, with their defaults."""
+        named = SchemaId(_KIND)
+        payload = self._parser._schema_id_deserializer(value, None, named)  # noqa: SLF001
+        message = self._class_of(int(named.id or 0), tuple(named.message_indexes or (0,)))()
+        message.ParseFromString(payload.read())
+        fields: dict[str, Any] = MessageToDict(
+            message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
+        )
+        return fields
+
+    def _class_of(self, number: int, indexes: tuple[int, ...]) -> Any:
+        key = (number, indexes)
+        if key not in self._classes:
+            schema = self.schemas.get_schema(number, None, _FORMAT)
+            file, pool = self._parser._get_parsed_schema(schema)  # noqa: SLF001
+            described = self._parser._get_message_desc(  # noqa: SLF001
+                pool, pool.FindFileByName(file.name), list(indexes)
+            )
+            self._classes[key] = GetMessageClass(described)
+        return self._classes[key]

@@ -55,7 +55,7 @@ class Diagnosis:
 
     Args:
         reason: where and what.
-        remedy: how to mend it.
+        remedy: how to fix it.
         is_final: whether waiting does not help.
     """
 

@@ -155,7 +155,7 @@ def _protobuf_encoder(
     schemas: Any, schema: Schema, header: bytes
 ) -> Callable[[dict[str, Any]], bytes]:
     parser = ProtobufDeserializer(Empty, {"use.deprecated.format": False}, schemas)
-    file, pool = parser._get_parsed_schema(schema)  # noqa: SLF001 - as `messages` does
+    file, pool = parser._get_parsed_schema(schema)  # noqa: SLF001 - as `decoding` does
     described = pool.FindFileByName(file.name).message_types_by_name[file.message_type[0].name]
     message_class = GetMessageClass(described)
 

@@ -109,7 +109,7 @@ def ranges_between(start: Positions, end: Positions) -> list[RecordRange]:
     return [each for each in ranges if each.length > 0]
 
 
-def divided(
+def divide_ranges(
     ranges: Iterable[RecordRange], tasks: int, min_pieces: int = 1
 ) -> list[tuple[RecordRange, ...]]:
     """Return what each task reads, about equally much.

@@ -117,7 +117,7 @@ class BatchProducer:
             raise KafkaFailed(self._failure)
 
     def _told(self, reason: str = "") -> str:
-        return f"topic {self.topic}: {self._troubles.told(reason)}"
+        return f"topic {self.topic}: {self._troubles.message(reason)}"
 
 
 def producer_of(settings: Mapping[str, str], note: Any = None) -> Producer:
@@ -125,7 +125,7 @@ def producer_of(settings: Mapping[str, str], note: Any = None) -> Producer:
 
     Args:
         settings: of librdkafka.
-        note: told of errors that it goes on after.
+        note: called with errors that it recovers from.
 
     Raises:
         KafkaOptionError: librdkafka does not know a setting, or cannot use its value.

@@ -27,7 +27,7 @@ _BYTES_PER_BATCH: Final = 16_000_000
 _MESSAGES_PER_CALL: Final = 1_000
 _POLL_SECONDS: Final = 0.5
 _TRUNCATED_AFTER_SECONDS: Final = 10.0
-"""A new leader may not know at once how far the records go that are on all replicas."""
+"""A new leader may not know immediately how far the records go that are on all replicas."""
 _MICROSECONDS: Final = 1_000
 _OUT_OF_RANGE: Final = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)  # noqa: SLF001
 _FATAL: Final = (
@@ -159,11 +159,11 @@ class _RangeReader:
                 continue
             is_over = time.monotonic() - heard > self.rules.patience_seconds
             if is_over or self.troubles.is_hopeless:
-                told = self.troubles.told("no record came in time")
+                told = self.troubles.message("no record came in time")
                 raise KafkaFailed(f"{min(self.left.values())}: {told}")
 
     def _takes(self, message: Any) -> bool:
-        """Return whether a message belongs to a range; end the range if it lies behind it."""
+        """Return whether a message belongs to a range; end the range if it lies after it."""
         if (error := message.error()) is not None:
             self._note(message, error)
             return False
@@ -199,7 +199,7 @@ class _RangeReader:
             return
         since = self._ended_at.setdefault(wanted.place, time.monotonic())
         if time.monotonic() - since < _TRUNCATED_AFTER_SECONDS:
-            # It is told once; asked again, it is told again.
+            # It is reported once, and again if asked again.
             self.consumer.seek(TopicPartition(*wanted.place, max(offset, wanted.begin)))
         elif self.rules.fails_on_loss:
             raise KafkaFailed(f"{_lost(wanted)} The partition ends at {offset}")

@@ -64,7 +64,7 @@ def protobuf_file() -> str:
             added.type, added.type_name = _MESSAGE, ".google.protobuf.Timestamp"
             continue
         added.type = _PROTOBUF_TYPES[kind]
-        if name not in _ALWAYS_THERE:  # NULL is told from 0 and from ""
+        if name not in _ALWAYS_THERE:  # NULL differs from 0 and from ""
             added.proto3_optional, added.oneof_index = True, len(row.oneof_decl)
             row.oneof_decl.add(name=f"_{name}")
     return base64.b64encode(file.SerializeToString()).decode()

@@ -1,6 +1,6 @@
 """What goes wrong between a client of librdkafka and the brokers: is waiting of use, what to tell.
 
-errors that librdkafka goes on after ──note──► Troubles ──is_hopeless, told──► KafkaFailed
+errors that librdkafka goes on after ──note──► Troubles ──is_hopeless, message──► KafkaFailed
 
 librdkafka tries again without end, whatever is wrong. A password that is refused stays refused, and
 a certificate that cannot be trusted does so, too: a job that waits for them helps nobody.
@@ -51,7 +51,7 @@ class Troubles:
             self._final = f"{text}. {_REFUSED}"
         elif error.fatal():
             self._final = text
-        # That all brokers are down is told after why.
+        # That all brokers are down is reported after the cause.
         if error.code() != KafkaError._ALL_BROKERS_DOWN or not self._said:  # noqa: SLF001
             self._said = text
 
@@ -69,8 +69,8 @@ class Troubles:
             self._look()
         return self._diagnosis is not None and self._diagnosis.is_final
 
-    def told(self, reason: str = "", remedy: str = "") -> str:
-        """Return what is wrong and how to mend it, in one line.
+    def message(self, reason: str = "", remedy: str = "") -> str:
+        """Return what is wrong and how to fix it, in one line.
 
         Args:
             reason: what failed in the end, which may say less.

@@ -1,8 +1,8 @@
-"""Settings of TLS and logins that the security protocol, or the mechanism, passes over.
+"""Settings of TLS and logins that the security protocol, or the mechanism, ignores.
 
     options with kafka.security.protocol ──► Unused: which, why, what to write instead
 
-librdkafka, and Kafka's Java client, take them without a word: whoever writes a password and forgets
+librdkafka, and Kafka's Java client, take them silently: a user who writes a password and forgets
 the protocol sends events unencrypted and without a login, or is refused for a reason that does not
 name either.
 """

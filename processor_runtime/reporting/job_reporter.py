@@ -128,7 +128,7 @@ class JobReporter(BackgroundThread):
         self.close()
 
     def update(self, status: JobStatus) -> None:
-        """Set the current status; returns at once. Only the newest status is reported."""
+        """Set the current status without blocking. Only the newest status is reported."""
         before = self._status
         self._status, self._batch_began = status, None
         if before is None or before.epoch != status.epoch or status.answers:
@@ -140,7 +140,7 @@ class JobReporter(BackgroundThread):
         return self._asked
 
     def batch_begins(self) -> None:
-        """Note that a batch begins, which lasts until the next status; returns at once."""
+        """Note that a batch begins, which lasts until the next status; does not block."""
         self._batch_began = time.monotonic()
 
     def _batch_running_ms(self) -> int | None:

@@ -2,7 +2,7 @@
 
     offer ──► queue (rows and bytes bounded; the oldest are dropped) ──► posts of at most 500
 
-A match is added once per id, and what it stands for may be told again, so that a post without an
+A match is added once per id, and its content may be reported again, so that a post without an
 answer is simply sent again. What the service does not take in time is lost: this is best effort.
 """
 
@@ -87,7 +87,7 @@ class MatchPoster(BackgroundThread):
         return len(self._queue)
 
     def offer(self, rows: Iterable[ReportedMatch | ReportedGroup]) -> None:
-        """Queue matches and groups, oldest first; returns at once. What does not fit is dropped."""
+        """Queue matches and groups, oldest first; never blocks. What does not fit is dropped."""
         added = [
             _Waiting(row.model_dump_json().encode(), isinstance(row, ReportedGroup)) for row in rows
         ]

@@ -28,7 +28,7 @@ _IN_GROUPS: Final = frozenset({"match", "suppressed", "grouped"})
 _KEY_VALUES: Final = 20
 _KEY_TEXT_LENGTH: Final = 1_000
 _VALUE_BYTES: Final = 400
-"""So much is told of a value of an event that is too long to be told as it is."""
+"""How many characters are reported of a value of an event that is too long to be reported whole."""
 
 _Events = dict[str, list[dict[str, Any]]]
 
@@ -43,7 +43,7 @@ def reported_match(row: Mapping[str, Any]) -> ReportedMatch:
         ValueError: the service would not accept the row, for example because it has no id.
     """
     events = _json(row["events"], {})
-    # Of the published version no timeouts are told, so those of a shadow would all seem gained.
+    # Timeouts of the published version are not reported: those of a shadow would all seem new.
     is_compared = (row["kind"], row["tag"]) != ("shadow", "timeout")
     identity = match_identity(row["processor_id"], row["key"], events) if is_compared else ""
     return ReportedMatch(

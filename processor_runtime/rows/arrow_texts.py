@@ -1,6 +1,6 @@
 """Columns of texts that are put together of pieces, without an object for any of them.
 
-table of pieces, places in it ──joined──► texts
+table of pieces, places in it ──join_pieces──► texts
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ def series_texts(values: pl.Series) -> pa.StringArray:
     return values.to_arrow(compat_level=_IN_ONE_PIECE).cast(pa.string())
 
 
-def joined(table: pa.StringArray, pieces: Ints, begin: Ints) -> pa.StringArray:
+def join_pieces(table: pa.StringArray, pieces: Ints, begin: Ints) -> pa.StringArray:
     """Return texts made of pieces.
 
     Args:
@@ -57,7 +57,7 @@ def joined(table: pa.StringArray, pieces: Ints, begin: Ints) -> pa.StringArray:
     size = int(begins[-1])
     if size > MOST_BYTES:
         raise TooLarge
-    data = pa.py_buffer(text_joining.joined(bytes_of(table), borders, pieces, size))
+    data = pa.py_buffer(text_joining.join_octets(bytes_of(table), borders, pieces, size))
     return pa.StringArray.from_buffers(len(begin) - 1, pa.py_buffer(begins.astype(np.int32)), data)
 
 

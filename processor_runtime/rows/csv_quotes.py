@@ -1,6 +1,6 @@
 r"""Quoted values of CSV, where Spark and Polars surely find the same in them.
 
-    lines of a plain CSV file ──veiled──► the same lines without what the quotes hold · NotPlain
+    lines of a plain CSV file ──mask_quoted──► the same lines without quoted values · NotPlain
 
 What stands in quotes from a separator to the next, without a line end and without `\`, is the value
 itself to both, whatever the column's type. Others they read in different ways: `""` inside of
@@ -15,50 +15,50 @@ from numpy.typing import NDArray
 from processor_runtime.rows.plain_form import NotPlain
 
 QUOTE: Final = b'"'
-_VEIL: Final = np.uint8(0x7F)
-"""The last sign of ASCII, so that no separator is above it; it stands for each that is veiled."""
+_MASK: Final = np.uint8(0x7F)
+"""Stands for each masked octet: the last code of ASCII, so that no separator is above it."""
 _SPACES: Final = tuple(b" \t")
 _NOT_IN_QUOTES: Final = {b"\n": "a line end in a quoted value", b"\\": "a \\ in a quoted value"}
 
 
-def veiled(lines: bytes, separator: int) -> bytes:
+def mask_quoted(lines: bytes, separator: int) -> bytes:
     """Return lines of the same length in which only what is outside of quotes can be seen.
 
-    Opening quotes are veiled, too, closing ones are not.
+    Opening quotes are masked as well; closing quotes are not.
 
     Args:
         lines: whole lines.
-        separator: the code of the sign between values.
+        separator: the code of the character between values.
 
     Raises:
         NotPlain: Spark could read a quoted value in another way than Polars.
     """
-    signs = np.frombuffer(lines, np.uint8)
-    is_quote = signs == ord(QUOTE)
+    octets = np.frombuffer(lines, np.uint8)
+    is_quote = octets == ord(QUOTE)
     places = np.flatnonzero(is_quote)
     opening, closing = places[::2], places[1::2]
     if len(opening) != len(closing):
         raise NotPlain("a quote that is not closed")
-    before = signs[opening[opening > 0] - 1]
-    after = signs[closing[closing < len(signs) - 1] + 1]
+    before = octets[opening[opening > 0] - 1]
+    after = octets[closing[closing < len(octets) - 1] + 1]
     if not (end_values(before, separator).all() and end_values(after, separator).all()):
         raise NotPlain("a quote inside of a value")
-    # Polars passes over a space before a number, Java does not.
-    if np.isin(signs[opening + 1], _SPACES).any():
+    # Polars ignores a space before a number, Java does not.
+    if np.isin(octets[opening + 1], _SPACES).any():
         raise NotPlain("a space at the beginning of a quoted value")
     is_inside = np.bitwise_xor.accumulate(is_quote).view(np.uint8)
-    outside = np.maximum(signs, is_inside * _VEIL)
-    for sign, what in _NOT_IN_QUOTES.items():
-        if sign in lines and _count(signs, sign) != _count(outside, sign):
+    outside = np.maximum(octets, is_inside * _MASK)
+    for octet, what in _NOT_IN_QUOTES.items():
+        if octet in lines and _count(octets, octet) != _count(outside, octet):
             raise NotPlain(what)
     return bytes(outside)
 
 
-def end_values(signs: NDArray[np.uint8], separator: int) -> NDArray[np.bool_]:
-    """Return which of these are signs at which a value ends."""
-    ends: NDArray[np.bool_] = (signs == separator) | (signs == ord("\n"))
+def end_values(octets: NDArray[np.uint8], separator: int) -> NDArray[np.bool_]:
+    """Return which of these octets end a value."""
+    ends: NDArray[np.bool_] = (octets == separator) | (octets == ord("\n"))
     return ends
 
 
-def _count(signs: NDArray[np.uint8], sign: bytes) -> int:
-    return int(np.count_nonzero(signs == ord(sign)))
+def _count(octets: NDArray[np.uint8], octet: bytes) -> int:
+    return int(np.count_nonzero(octets == ord(octet)))

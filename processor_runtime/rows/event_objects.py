@@ -57,8 +57,8 @@ def event_objects(
     for column in events.iter_columns():
         gathered.add(column, values_of)
     columns = gathered.columns(events.columns)
-    # Each row has all signs: what is far too large takes no room.
-    if len(columns.data) + len(events) * len(columns.signs) > MOST_BYTES:
+    # Each row has all separators: what is far too large takes no room.
+    if len(columns.data) + len(events) * len(columns.separators) > MOST_BYTES:
         raise TooLarge
     rows, borders = objects_of(columns)
     if len(rows) > MOST_BYTES:
@@ -117,10 +117,10 @@ class _Gathered:
         for row, (data, borders) in enumerate(self._texts):
             begin[row] = borders + first
             first += len(data)
-        signs = [
+        separators = [
             f"{',' if number else '{'}{plain_json_text(name)}:" for number, name in enumerate(names)
         ]
-        written_signs = texts([*signs, "}"])
+        separator_texts = texts([*separators, "}"])
         return JsonColumns(
             np.array(self._kinds, np.int64),
             np.array(self._places, np.int64),
@@ -128,8 +128,8 @@ class _Gathered:
             np.array(self._numbers, np.int64).reshape(-1, self.count),
             np.concatenate([*(data for data, _ in self._texts), np.empty(0, np.uint8)]),
             begin,
-            bytes_of(written_signs),
-            borders_of(written_signs),
+            bytes_of(separator_texts),
+            borders_of(separator_texts),
         )
 
 

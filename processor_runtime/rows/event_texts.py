@@ -2,7 +2,7 @@
 
     frame of events ──event_texts──► `{"user":"ana","amount":5}` per row
 
-Columns of types that JSON writes in a way of its own, and texts with signs that it escapes, are
+Columns of types that JSON writes in a way of its own, and texts with characters to escape, are
 written value by value.
 """
 

@@ -1,7 +1,7 @@
 """Lines of a shard in files, where its worker is on the machine that has the output's directory.
 
-    RowLines ──sent──► files beside the batches ──names, in the status──► driver moves them
-                └──────► whatever cannot be written goes on, to `LinesInHand` or through Spark
+    RowLines ──send──► files beside the batches ──names, in the status──► driver moves them
+                └──────► whatever cannot be written goes on, to `InlineLines` or through Spark
 
 On their way through Spark lines are copied again and again, which costs about as much as to make
 them.
@@ -50,7 +50,7 @@ class LineFiles:
     _file: BinaryIO | None = None
     _is_known: bool = False
 
-    def sent(self, rows: Sequence[OutputRow]) -> Iterator[Sequence[OutputRow]]:
+    def send(self, rows: Sequence[OutputRow]) -> Iterator[Sequence[OutputRow]]:
         """Yield what has not been written."""
         if not isinstance(rows, RowLines) or not self._has_written(rows):
             yield rows

@@ -34,7 +34,7 @@ class LineRoute:
     """Where lines of a shard go that are not sent through Spark.
 
     `directory` is for all of them, as far as it can be written to. Of the others so many bytes go
-    with the status of the shard; see `LinesInHand`.
+    with the status of the shard; see `InlineLines`.
     """
 
     most_bytes_in_hand: int = 0

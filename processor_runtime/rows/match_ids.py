@@ -23,7 +23,7 @@ _DIGEST_WORDS: Final = 2
 
 @dataclass(slots=True)
 class MatchIds:
-    """Gives out the ids of what is found in one batch of one shard; equal finds are numbered.
+    """Assigns the ids of what is found in one batch of one shard; equal finds are numbered.
 
     Two finds can have equal content, where equal events came twice. If they are found at the same
     event time, too, they are found in the same batch and shard.
@@ -77,11 +77,11 @@ class MatchIds:
     def _are_different(self, digests: Digests) -> bool:
         """Return whether all digests are different, from those before, too; if so, keep them."""
         # Only here, as numba is an extra, and takes half a second to import.
-        from cep.nfa_kernel.word_set import added  # noqa: PLC0415
+        from cep.nfa_kernel.word_set import add_words  # noqa: PLC0415
 
         words = np.ascontiguousarray(digests.view(np.uint64)[::_DIGEST_WORDS])
         count = sum(map(len, self._different)) // DIGEST_BYTES
-        self._words, are_new = added(self._words, count, words)
+        self._words, are_new = add_words(self._words, count, words)
         if are_new:
             self._different.append(digests.copy())
         return are_new

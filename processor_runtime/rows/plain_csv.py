@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from cep.expression.types import PolarsType
-from processor_runtime.rows.csv_quotes import QUOTE, end_values, veiled
+from processor_runtime.rows.csv_quotes import QUOTE, end_values, mask_quoted
 from processor_runtime.rows.plain_form import TIMESTAMP, NotPlain
 
 _CHUNK_BYTES: Final = 16 << 20
@@ -30,7 +30,7 @@ _NOT_PLAIN: Final = {
 }
 """What Spark reads by rules of its own."""
 _SPACES: Final = (b" ", b"\t")
-"""Before a number, Polars passes over them, Java does not."""
+"""Before a number, Polars ignores them, Java does not."""
 
 
 _INSTANT: Final = r"^(19[7-9]|20\d)\d-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{3}|\.\d{6})?Z$"
@@ -73,7 +73,7 @@ class CsvForm:
     def _frame(self, text: bytes) -> pl.DataFrame:
         separator = self.separator.encode()
         has_quotes = QUOTE in text
-        seen = veiled(text, separator[0]) if has_quotes else text
+        seen = mask_quoted(text, separator[0]) if has_quotes else text
         for found, what in _NOT_PLAIN.items():
             if found in text:
                 raise NotPlain(what)
@@ -125,10 +125,10 @@ class CsvForm:
 
 
 def _is_padded(lines: bytes, space: bytes, separator: bytes) -> bool:
-    signs = np.frombuffer(lines, np.uint8)
-    # To search for two signs takes thirty times as long as for one.
-    places = np.flatnonzero(signs[1:] == space[0])
-    return bool(end_values(signs[places], separator[0]).any())
+    octets = np.frombuffer(lines, np.uint8)
+    # To search for two octets takes thirty times as long as for one.
+    places = np.flatnonzero(octets[1:] == space[0])
+    return bool(end_values(octets[places], separator[0]).any())
 
 
 def _lines(file: BinaryIO, length: int) -> Iterator[bytes]:

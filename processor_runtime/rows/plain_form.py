@@ -36,7 +36,7 @@ class PlainForm(Protocol):
 
         Args:
             file: at its beginning.
-            length: how many bytes of it count; what is written behind them later does not.
+            length: how many bytes of it count; what is written after them later does not.
 
         Raises:
             NotPlain: it has something that Spark could read in another way.

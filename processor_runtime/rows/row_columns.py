@@ -85,7 +85,7 @@ class RowLines(Sequence[OutputRow]):
     def __getitem__(self, place: slice) -> Sequence[OutputRow]: ...
 
     def __getitem__(self, place: int | slice) -> OutputRow | Sequence[OutputRow]:
-        raise TypeError("lines are no rows any more")
+        raise TypeError("RowLines is already serialised; it cannot be indexed")
 
     def __len__(self) -> int:
         return self._count

@@ -1,4 +1,4 @@
-"""How much one rule may output, and what is told of one that would output more.
+"""How much one rule may output, and the error of one that would output more.
 
 job file, definition ──► RowLimits ──row_budget──► rows of output, or RowLimitExceeded
 """

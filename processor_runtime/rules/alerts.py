@@ -1,4 +1,4 @@
-"""How the matches of a rule are told: `alert:` of its definition, in numbers.
+"""How the matches of a rule are reported: `alert:` of its definition, in numbers.
 
 definition ──► Suppression, by key, for the shards
           └──► Grouping, Budget, of all keys, for shards and driver
@@ -70,7 +70,7 @@ def grouping_in(alert: ProcessorAlert | None) -> Grouping | None:
 
 
 def groupings_of(intervals: Iterable[Interval]) -> dict[str, Grouping]:
-    """Return which matches are one group, by rule id; of most rules each is told alone."""
+    """Return which matches are one group, by rule id; most rules report each alone."""
     given = _given_in(intervals, "group")
     return {rule: _grouping(AlertGroup.model_validate(each)) for rule, each in given}
 

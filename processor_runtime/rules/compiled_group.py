@@ -84,7 +84,7 @@ class CompiledGroup:
             guard=self._watched,
             in_deadline_order=True,
         )
-        self.at_once = ColumnMatcher(self.matcher)
+        self.batch_matcher = ColumnMatcher(self.matcher)
         self.index = PredicateIndex(self.matcher.tests.nodes, schema)
         # In place of columns that events which were read before do not have.
         self.nulls = {name: _null(data_type).alias(name) for name, data_type in schema.columns}

@@ -79,8 +79,9 @@ class LoadedRule:
     output as its events alone. `shard_limit` is how many partial matches all keys of a shard may
     hold, `None` = any number. `key_by` are the expressions of the key, none for one global key.
     `row_limits` is how much it may output, `suppression` and `budget` how often, `grouping`
-    which matches are told as one. `row_output` makes the rows of a MATCH_RECOGNIZE clause. `lists`
-    are those that its conditions name, `list_names` their names, known to the schema or not.
+    which matches are reported as one. `row_output` makes the rows of a MATCH_RECOGNIZE clause.
+    `lists` are those that its conditions name, `list_names` their names, known to the schema or
+    not.
     """
 
     id: str

@@ -116,7 +116,7 @@ class RuleSet:
         return tuple(name for name, _ in self.schema.columns)
 
     @property
-    def loaded(self) -> dict[tuple[str, str], LoadedRule]:
+    def rules_by_digest(self) -> dict[tuple[str, str], LoadedRule]:
         """The rules by id and digest."""
         return {
             (rule.id, rule.digest): rule
@@ -148,7 +148,9 @@ def compile_rules(
         (kept for kept in earlier if (kept.schema, kept.defaults) == (schema, defaults)),
         RuleSet(stream, schema, defaults, {}),
     )
-    rules, refused = load_rules(timeline.intervals, stream, with_lists, defaults, before.loaded)
+    rules, refused = load_rules(
+        timeline.intervals, stream, with_lists, defaults, before.rules_by_digest
+    )
     by_key: dict[tuple[str, ...], list[LoadedRule]] = {}
     for rule in rules:
         by_key.setdefault(rule.key_by, []).append(rule)

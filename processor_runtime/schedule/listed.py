@@ -20,7 +20,7 @@ Contents = Callable[[str, DataType], ListContent]
 
 
 def unread(digest: str, data_type: DataType) -> ListContent:
-    """Return a content of which nobody needs the values: whether rules can run is to be told."""
+    """Return a content without values, to check whether rules can run."""
 
     def read() -> Iterable[Member]:
         raise LookupError(f"the content {digest} of a list has not been given")

@@ -1,6 +1,6 @@
 """Groups and budgets on the rows of a batch in Spark: finds the matches in question, and tells.
 
-rows ──tagged──► Gathering ──gather──► rows ──candidates──► settle ──settle──► rows as they go out
+rows ──tagged──► Grouper ──gather──► rows ──candidates──► settle ──settle──► rows as they go out
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from pyspark.sql.window import Window as Partition
 
 from processor_runtime.rows.output_rows import SCHEMA, OutputRow
 from processor_runtime.stages.budgets import Candidate, Cutoff, Overrun
-from processor_runtime.stages.groups import COLUMNS, Gathered
+from processor_runtime.stages.groups import COLUMNS, GroupingResult
 from processor_runtime.stages.match_tags import REST, SEPARATOR, WINDOW_DIGITS
 
 _OF: Final = "rule STRING, of_version INT, from_ms BIGINT, until_ms BIGINT"
@@ -47,20 +47,20 @@ class BatchFrame:
             yield cast("pl.DataFrame", pl.from_arrow(part.toArrow()))
             after = bound
 
-    def gather(self, gathered: Gathered) -> None:
+    def gather(self, gathered: GroupingResult) -> None:
         """Let what is in a group be of kind `grouped` unless it goes out; see `BatchRows`."""
         columns = self.frame.columns
         leaders = self._ids(gathered.leaders, "leader")
         frame = self.frame.join(leaders, _first_id() == F.col("leader"), "left")
         group_id = _group_id()
-        if gathered.crowded:
+        if gathered.overflowing:
             frame = frame.join(
-                self._ids(pl.Series(sorted(gathered.placed)), "placed"),
+                self._ids(pl.Series(sorted(gathered.assigned)), "placed"),
                 group_id == F.col("placed"),
                 "left",
             )
             window = F.substring(group_id, 1, WINDOW_DIGITS)
-            is_rest = window.isin(*sorted(gathered.crowded)) & F.col("placed").isNull()
+            is_rest = window.isin(*sorted(gathered.overflowing)) & F.col("placed").isNull()
             group_id = F.when(is_rest, F.concat(window, F.lit(REST))).otherwise(group_id)
         is_in_group = _is_match() & (_group_id() != "")
         goes = F.col("leader").isNotNull()

@@ -19,7 +19,7 @@ from processor_runtime.reporting.shortening import failed_at
 from processor_runtime.schedule.timeline import Quarantine
 
 MOST_VERSIONS: Final = 100
-"""Of more that fail in one batch, the others are told without their events."""
+"""Of more that fail in one batch, the others are reported without their events."""
 
 _MOST_ROWS: Final = 1_000
 _LARGEST_BYTES: Final = 100_000

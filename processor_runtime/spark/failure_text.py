@@ -24,7 +24,7 @@ _AROUND: Final = re.compile(
     r"|Job aborted due to stage failure: .*?most recent failure: Lost task \S+ in stage \S+ "
     r"\(TID \d+\) \(.*?\): "
     r"|\s*SQLSTATE: \w{5}"
-    # The note of a worker; if a rule were to blame, more would have been told of it.
+    # The note of a worker; if a rule were to blame, it would have been reported in more detail.
     r"|(?<=\(crashed\)): [+-](?:percept-code \{[^\n]*\}|[ \t]*(?=\n|$))"
 )
 # The classes of Java's exceptions, one around the other: the name of the innermost is enough.

@@ -30,7 +30,7 @@ _BATCH_ID: Final = "streaming.sql.batchId"
 
 @dataclass(frozen=True)
 class FixedRules:
-    """Patterns with what is given out for a match; a `RuleSource` that travels to the workers.
+    """Patterns with what is emitted for a match; a `RuleSource` that travels to the workers.
 
     Args:
         patterns: pattern by name.

@@ -62,7 +62,7 @@ from processor_runtime.spark.session import ship_packages
 from processor_runtime.spark.shipped_files import ShippedFiles
 from processor_runtime.spark.sinks import JobOutputs, SinkSurroundings, create_sinks
 from processor_runtime.spark.sources import FilesNotPlain, SourceEvents, read_source
-from processor_runtime.spark.undone_batches import take_undone
+from processor_runtime.spark.undone_batches import plan_retry
 from processor_runtime.spark.worker_deaths import BatchUndone
 from processor_runtime.stages.shard_matcher import MatchSettings
 
@@ -70,7 +70,7 @@ _log = logging.getLogger("percept.job")
 
 
 class StreamMismatch(ValueError):
-    """The job file does not fit the stream as it is defined now; says what, and how to mend it."""
+    """The job file does not fit the stream as it is defined now; says what, and how to fix it."""
 
     def __init__(self, problems: list[Problem]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
@@ -100,8 +100,8 @@ class StreamingJob:
         spark: the session.
         job_file: what to run.
         environment: the variables that the job file names.
-        on_batch: told of each batch when it is done, from the thread that runs batches.
-        on_failure: told of each batch that has ended early, and why, from that thread.
+        on_batch: called with each batch when it is done, from the thread that runs batches.
+        on_failure: called with each batch that has ended early, and why, from that thread.
     """
 
     spark: SparkSession
@@ -275,7 +275,7 @@ class StreamingJob:
             outputs=parts.outputs,
             progress=parts.progress,
             on_batch=lambda done: self._done(parts, done),
-            on_begin=lambda: _begins(parts),
+            on_begin=lambda: _on_batch_start(parts),
             on_failure=self.on_failure,
             check=events.check,
             search=parts.search,
@@ -302,7 +302,7 @@ class StreamingJob:
             self._query.run()
         except BatchUndone as undone:
             is_to_fail = self.job_file.on_error == "fail"
-            take_undone(undone, parts.files, parts.search, fails_on_error=is_to_fail)
+            plan_retry(undone, parts.files, parts.search, fails_on_error=is_to_fail)
             return not self.is_stopping
         except FilesNotPlain as found:
             if not self._are_files_plain:
@@ -347,7 +347,7 @@ class StreamingJob:
         self.on_batch(done)
 
 
-def _begins(parts: _Parts) -> None:
+def _on_batch_start(parts: _Parts) -> None:
     parts.owner.require()
     if parts.reporter is not None:
         parts.reporter.batch_begins()

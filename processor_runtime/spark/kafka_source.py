@@ -31,7 +31,7 @@ from processor_runtime.kafka.offsets import (
     Positions,
     RecordRange,
     advanced,
-    divided,
+    divide_ranges,
     document_of,
     positions_of,
     ranges_between,
@@ -166,7 +166,7 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ranges = ranges_between(positions_of(start), positions_of(end))
         tasks = int(self.options.get(TASKS, len(ranges) or 1))
         pieces = int(self.options.get("minPartitions", 1))
-        return [TaskRanges(each) for each in divided(ranges, tasks, pieces)]
+        return [TaskRanges(each) for each in divide_ranges(ranges, tasks, pieces)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read what a task is to read, in a worker."""

@@ -110,7 +110,7 @@ def match_patterns(  # noqa: PLR0913 - independent options, by name
         _select_by_name(select, named),
         limits or Limits(),
     ).with_token()
-    _ = replace(rules).rule_set  # told here what does not fit, not by a task
+    _ = replace(rules).rule_set  # what does not fit is reported here, not by a task
     use_this_python(frame.sparkSession)
     malformed = F.lit(None).cast("string").alias(MALFORMED)
     time = TimeRules(event_time, delay_ms)

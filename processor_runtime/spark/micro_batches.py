@@ -82,16 +82,16 @@ class MicroBatches:
         latest: gives the newest snapshot; `None` keeps what ran last.
         outputs: where rows go.
         progress: what is added up.
-        on_batch: told of each batch when it is done.
-        on_begin: told when a batch begins.
-        on_failure: told of each batch that has ended early, and why.
+        on_batch: called with each batch when it is done.
+        on_begin: called when a batch begins.
+        on_failure: called with each batch that has ended early, and why.
         check: looks at what a batch is to read, and returns rows of output about it.
         search: who makes workers die, if they do.
         limits: what code of processors may take.
         fails_on_error: whether a processor that cannot run ends the job.
         has_ticks: whether the query has a source of ticks.
         asked: gives the keys that somebody asks about.
-        tells_events: whether events at which rules fail are told in the status of the job.
+        tells_events: whether the status of the job has the events at which rules fail.
     """
 
     spark: SparkSession
@@ -215,7 +215,7 @@ class MicroBatches:
         throttled = throttled_until(alerted.state.spent)
         for rule in throttled.keys() - throttled_until(before.spent).keys():
             _log.warning("rule %s is throttled: its budget is spent", rule)
-        for rule in sorted(alerted.crowded):
+        for rule in sorted(alerted.overflowing):
             _log.warning(
                 "rule %s has more than %d groups at once: all others are one",
                 rule,
@@ -242,7 +242,7 @@ class MicroBatches:
         self._unsuppressed = found
 
     def _alert_rules(self, timeline: Timeline) -> AlertRules:
-        """Return how matches are told; a timeline stays as long as nothing changes."""
+        """Return how matches are reported; a timeline stays as long as nothing changes."""
         if self._told is None or self._told[0] is not timeline:
             intervals = timeline.intervals
             rules = AlertRules(groupings_of(intervals), budgets_of(intervals))

@@ -1,7 +1,7 @@
 """In which order the search takes the rows of a task, and whether Spark or the worker sorts them.
 
     BoundClause ──row_order──► columns to sort by ──┬─ WorkerSort, by Polars: several times faster
-                                                    └─ sorted_by_spark, if it is told to
+                                                    └─ sorted_by_spark, if requested
 
 The worker sorts in memory what Polars and Spark order alike, and refuses what is too much for it:
 only Spark sorts by way of files.

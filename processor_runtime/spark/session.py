@@ -57,7 +57,7 @@ _SETTINGS: Final[Mapping[str, str]] = {
     # Of a worker that has died Spark then tells what is in its file; see `watch.note`.
     "spark.python.worker.faulthandler.enabled": "true",
     # A worker reaches the state of its task through a file, not through a port of this machine,
-    # which takes whoever connects to it: another process, or a client whose server had that port.
+    # which accepts any connection: another process, or a client whose server had that port.
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.ui.showConsoleProgress": "false",
     # Plans, which are in logs and errors, name all options. Spark's own words for secrets lack
@@ -83,7 +83,7 @@ def job_session(name: str, settings: Mapping[str, str]) -> SparkSession:
         settings: of the job file; they go before those of Percept, and before what spark-submit
             has set. Without a master, Spark runs in this process on all cores.
     """
-    # Workers are started as the environment says; the setting alone would be passed over.
+    # Workers are started as the environment says; the setting alone would be ignored.
     if chosen := settings.get("spark.pyspark.python"):
         os.environ["PYSPARK_PYTHON"] = chosen
     python = os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -141,7 +141,7 @@ def has_ended(spark: SparkSession) -> bool:
 def process_ending(spark: SparkSession) -> str | None:
     """Return how Spark's Java process has ended by itself, in words; `None` if it has not.
 
-    Whoever lost the connection to it just now need not wait for more than a moment.
+    A caller that has just lost the connection to it need not wait for more than a moment.
     """
     process: Any = getattr(spark.sparkContext._gateway, "proc", None)  # noqa: SLF001 - nowhere else
     if process is None:  # started by spark-submit, not by this process

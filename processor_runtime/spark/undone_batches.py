@@ -18,7 +18,7 @@ from processor_runtime.stages.rule_errors import RuleFailed
 _log = logging.getLogger("percept.job")
 
 
-def take_undone(
+def plan_retry(
     undone: BatchUndone, files: Files, search: CulpritSearch, *, fails_on_error: bool
 ) -> None:
     """Decide how a batch is run again.
@@ -37,7 +37,7 @@ def take_undone(
     record = records.of_batch(undone.batch_id)
     if record is None:
         raise undone
-    timeline, _ = read_timeline(records.kept(record.timeline))
+    timeline, _ = read_timeline(records.read_content(record.timeline))
     culprit: Culprit | None = None
     try:
         if undone.death is None:

@@ -1,4 +1,4 @@
-"""Decides which matches of a batch go out, after all shards have told: groups, then budgets.
+"""Decides which matches of a batch go out, after all shards have reported: groups, then budgets.
 
     rows, ShardStatus of all shards ──alerted──► rows as they go out, counts as they are then
     what there was before ──────────┘       └──► what there is now, kept by the driver
@@ -32,7 +32,7 @@ from processor_runtime.stages.group_rows import (
     tagged_matches,
     tell_counts,
 )
-from processor_runtime.stages.groups import Gathered, Gathering, Group
+from processor_runtime.stages.groups import Group, Grouper, GroupingResult
 from processor_runtime.stages.shard_status import ShardStatus
 
 MATCHES_AT_ONCE: Final = 1_000_000
@@ -43,9 +43,9 @@ class BatchRows(Protocol):
     """The rows of a batch, wherever they are; each step changes them."""
 
     def tagged(self, count: int, most: int) -> Iterable[pl.DataFrame]:
-        """Return the `count` tagged matches, see `Gathering.add`: about `most` in a part."""
+        """Return the `count` tagged matches, see `Grouper.add`: about `most` in a part."""
 
-    def gather(self, gathered: Gathered) -> None:
+    def gather(self, gathered: GroupingResult) -> None:
         """Let what is in a group be of kind `grouped` unless it goes out."""
 
     def candidates(self, overruns: Sequence[Overrun]) -> Iterable[Candidate]:
@@ -54,7 +54,7 @@ class BatchRows(Protocol):
     def settle(self, cutoffs: Sequence[Cutoff]) -> int:
         """Let matches be suppressed from a cutoff on; return how many rows these are.
 
-        What was told of matches in their tags is gone then, except their groups.
+        The tags of matches are gone then, except their groups.
         """
 
     def add(self, rows: Sequence[OutputRow]) -> None:
@@ -81,12 +81,12 @@ class AlertState:
 class Alerted:
     """What there is after a batch, and how many rows of each kind there are more or fewer.
 
-    `crowded` are the rules whose groups have no place in a window any more, and had before.
+    `overflowing` are the rules whose groups have no place in a window any more, and had before.
     """
 
     state: AlertState
     row_counts: Counter[str] = field(default_factory=Counter)
-    crowded: frozenset[str] = frozenset()
+    overflowing: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +133,10 @@ def alerted(
         counts.update(group=len(told))
     spent = lasting(settled.spent, end.complete_ms)
     groups = (*gathered.open.values(), *gathered.done)
-    crowded = {
+    overflowing = {
         each.processor_id for each in groups if each.is_rest and each.id not in before.groups
     }
-    return Alerted(AlertState(gathered.open, spent), counts, frozenset(crowded))
+    return Alerted(AlertState(gathered.open, spent), counts, frozenset(overflowing))
 
 
 def _gathered(
@@ -145,10 +145,10 @@ def _gathered(
     rules: AlertRules,
     before: AlertState,
     end: BatchEnd,
-) -> Gathered:
+) -> GroupingResult:
     count = sum(each.gathered for status in statuses for each in status.rules.values())
     until_ms = None if end.closes else end.complete_ms + 1
-    gathering = Gathering(rules.groupings, rules.budgets, before.groups, until_ms)
+    gathering = Grouper(rules.groupings, rules.budgets, before.groups, until_ms)
     if count:
         for part in rows.tagged(count, MATCHES_AT_ONCE):
             gathering.add(part)
@@ -170,7 +170,7 @@ class ListedRows:
         del count, most
         yield tagged_matches(self.rows)
 
-    def gather(self, gathered: Gathered) -> None:
+    def gather(self, gathered: GroupingResult) -> None:
         """Change them; see `BatchRows`."""
         self.rows = list(gathered_rows(self.rows, gathered))
 

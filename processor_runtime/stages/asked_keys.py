@@ -100,7 +100,7 @@ def answer(
     )
 
 
-def joined(answers: Iterable[KeyAnswer]) -> list[KeyAnswer]:
+def merge_answers(answers: Iterable[KeyAnswer]) -> list[KeyAnswer]:
     """Return one answer per question, of which several shards may know a part."""
     by_id: dict[str, KeyAnswer] = {}
     for each in answers:

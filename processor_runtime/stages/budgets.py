@@ -1,4 +1,4 @@
-"""Lets a rule give out so many matches of all keys in each window of event time, and no more.
+"""Limits how many matches of all keys a rule emits in each window of event time.
 
     ShardStatus of all shards ──settle──► Cutoffs ──► rows after them are of kind `suppressed`
     what has gone out before ──┘     └──► what has gone out now, kept by the driver
@@ -77,7 +77,7 @@ and id, in any order."""
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class BudgetResult:
     """What a batch has brought: what is spent after it, and what does not go out."""
 
     spent: Mapping[Window, Spent] = field(default_factory=dict)
@@ -89,7 +89,7 @@ def settle(
     budgets: Mapping[str, Budget],
     before: Mapping[Window, Spent],
     find: Find,
-) -> Settled:
+) -> BudgetResult:
     """Return which matches of a batch go out.
 
     Args:
@@ -127,7 +127,7 @@ def settle(
         after[window] = Spent(spent.out + going.total(), spent.throttled + held_back.total())
         throttled.update(held_back)
     move_counts(statuses, throttled, "suppressed")
-    return Settled(after, cutoffs)
+    return BudgetResult(after, cutoffs)
 
 
 def lasting(spent: Mapping[Window, Spent], complete_ms: int) -> dict[Window, Spent]:
@@ -151,7 +151,7 @@ def candidates_in(rows: Iterable[OutputRow], overruns: Sequence[Overrun]) -> Ite
     for overrun in overruns:
         wanted[overrun.processor_id, overrun.version].append(overrun)
     for row in rows:
-        if row.kind != "match" or row.end_ms is None or MatchTag.read(row.tag).first_id:
+        if row.kind != "match" or row.end_ms is None or MatchTag.from_text(row.tag).first_id:
             continue
         for overrun in wanted.get((row.processor_id, row.version), ()):
             if overrun.from_ms <= row.end_ms < overrun.until_ms:
@@ -169,7 +169,7 @@ def settled_rows(rows: Iterable[OutputRow], cutoffs: Sequence[Cutoff]) -> Iterat
         if row.kind != "match" or row.end_ms is None:
             yield row
             continue
-        tag = MatchTag.read(row.tag)
+        tag = MatchTag.from_text(row.tag)
         place = (row.end_ms, tag.first_id or row.match_id or "")
         is_over = any(
             cutoff.from_ms <= row.end_ms < cutoff.until_ms

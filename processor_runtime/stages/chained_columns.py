@@ -17,7 +17,7 @@ from cep.compiling import Ints
 from cep.nfa.chains import ChainColumns
 from cep.number_order import stable_order
 from cep.processor import SelectedField
-from processor_runtime.rows.arrow_texts import joined
+from processor_runtime.rows.arrow_texts import join_pieces
 from processor_runtime.stages.event_table import EventTable
 
 
@@ -43,9 +43,9 @@ class _Steps:
 
         Of two steps that are written alike the events are together.
         """
-        spelled = [*map(written_name, step_names)]
-        names = list(dict.fromkeys(spelled))
-        codes = np.array([names.index(name) for name in spelled], np.int64)[chained.steps]
+        step_labels = [*map(written_name, step_names)]
+        names = list(dict.fromkeys(step_labels))
+        codes = np.array([names.index(name) for name in step_labels], np.int64)[chained.steps]
         if _come_again(chained.begin, codes):
             _, firsts, same = np.unique(
                 _matches_of(chained.begin) * len(names) + codes,
@@ -120,7 +120,7 @@ class MatchTexts:
             TooLarge: they are.
         """
         steps = self._steps
-        firsts, between, end = self.table.sign_places(steps.names)
+        firsts, between, end = self.table.separator_places(steps.names)
         of_match, of_step = steps.do_begin()
         before = np.where(of_step, firsts[steps.codes] + ~of_match, between)
         # Each event has two pieces, and one more stands at the end of each match.
@@ -129,7 +129,7 @@ class MatchTexts:
         where = 2 * np.arange(len(steps.places)) + steps.matches
         pieces[where], pieces[where + 1] = before, steps.places
         begin = 2 * steps.begin + np.arange(count + 1)
-        return joined(self.table.pieces(), pieces, begin)
+        return join_pieces(self.table.pieces(), pieces, begin)
 
     def selected(self, fields: Sequence[SelectedField]) -> pa.StringArray:
         """Return what is selected of each match, from columns of the stream.
@@ -143,11 +143,11 @@ class MatchTexts:
         pieces = []
         for each, begin, end in zip(fields, begins, begins[1:], strict=False):
             places = self._places_of(each)
-            sign, null = end - 2, end - 1
-            pieces += [np.full(count, sign), np.where(places < 0, null, begin + places)]
+            name, null = end - 2, end - 1
+            pieces += [np.full(count, name), np.where(places < 0, null, begin + places)]
         pieces.append(np.full(count, begins[-1]))
         begin_of_match = np.arange(count + 1) * len(pieces)
-        return joined(table, np.stack(pieces, axis=1).ravel(), begin_of_match)
+        return join_pieces(table, np.stack(pieces, axis=1).ravel(), begin_of_match)
 
     def _places_of(self, selected: SelectedField) -> Ints:
         """Return the place of the event of each match that a field is of; -1 if it has none."""

@@ -1,6 +1,6 @@
 """A whole batch of a selector group in compiled code, its keys going from bytes to bytes.
 
-    events of one phase · KeyColumns ──matched_at_once──► MatchedAtOnce, or None: restore the keys
+    events of one phase · KeyColumns ──match_encoded──► EncodedMatch, or None: restore the keys
 
 That is how nearly every batch goes. Keys are restored, and go through objects, where a phase
 begins or ends in the batch, a test or a key cannot be evaluated, a rule has a condition in Python,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class MatchedAtOnce:
+class EncodedMatch:
     """A batch that compiled code has matched, and its keys."""
 
     batch: "EncodedBatch"
@@ -38,24 +38,24 @@ class MatchedAtOnce:
         """Write what keys hold after the batch."""
         from processor_runtime.state.key_columns import KeptEntries  # noqa: PLC0415 - numba is an extra
 
-        now = self.batch.kept
-        data = np.frombuffer(now.written, np.uint8)
+        now = self.batch.updated_keys
+        data = np.frombuffer(now.entry_bytes, np.uint8)
         summaries = now.summaries
         entries = KeptEntries(data, now.begins, summaries.deadlines_ms, summaries.hold_back)
         kept.save_columns(self.columns, entries)
 
     def encoded(self) -> Iterator[tuple[bytes, EncodedKey | None]]:
         """Yield each key as bytes, and its state; `None` if it holds nothing."""
-        for number, (_, state) in enumerate(self.batch.kept.encoded()):
+        for number, (_, state) in enumerate(self.batch.updated_keys.encoded()):
             yield self.columns.key(number), state
 
 
-def matched_at_once(
+def match_encoded(
     group: SelectorGroup,
     kept: GroupKeys,
     parts: Sequence[RelevantEvents],
     span_ms: tuple[int, int],
-) -> MatchedAtOnce | None:
+) -> EncodedMatch | None:
     """Match a batch; `None` if it cannot be done so, with nothing changed.
 
     Args:
@@ -73,7 +73,7 @@ def matched_at_once(
         return None
     until_ms = span_ms[1]
     size = sum(len(part.events) for part in parts) + kept.buckets.keys_near_due(until_ms)
-    encoded = group.compiled.at_once.encoded(size)
+    encoded = group.compiled.batch_matcher.encoded(size)
     if encoded is None:
         return None
     # Only here, as numba is an extra, and takes half a second to import.
@@ -88,7 +88,7 @@ def matched_at_once(
         return None
     is_due = columns.due(until_ms)
     batch = encoded.process(events, held, is_due, span_ms, group.going_on(first))
-    return None if batch is None else MatchedAtOnce(batch, columns)
+    return None if batch is None else EncodedMatch(batch, columns)
 
 
 def _events(group: SelectorGroup, parts: Sequence[RelevantEvents]) -> EventColumns[EventKind]:

@@ -61,7 +61,7 @@ class EventTable:
         return self._listed
 
     def pieces(self) -> pa.StringArray:
-        """Return events as JSON, and after them what stands between them; see `sign_places`.
+        """Return events as JSON, and after them what stands between them; see `separator_places`.
 
         Raises:
             NoJson: there is something in them that JSON has no form for.
@@ -73,14 +73,14 @@ class EventTable:
 
             of_events = event_objects(self.frame.select(self.columns), self.values)
             names = map(plain_json_text, self.step_names)
-            signs = [f"{before}{name}:[" for name in names for before in ("{", "],")]
-            self._pieces = pa.concat_arrays([of_events, texts([*signs, _BETWEEN, _END])])
+            separators = [f"{before}{name}:[" for name in names for before in ("{", "],")]
+            self._pieces = pa.concat_arrays([of_events, texts([*separators, _BETWEEN, _END])])
         return self._pieces
 
-    def sign_places(self, step_names: Sequence[str]) -> tuple[Ints, int, int]:
-        """Return where in `pieces` signs are: before each step, between its events, at the end.
+    def separator_places(self, step_names: Sequence[str]) -> tuple[Ints, int, int]:
+        """Return the places in `pieces` of separators: before steps, between events, at the end.
 
-        That of a step is for the first of a match; behind it stands that for a later one.
+        That of a step is for the first of a match; after it stands that for a later one.
         """
         begin = len(self.frame)
         numbers = [begin + 2 * self.step_names.index(name) for name in step_names]
@@ -112,8 +112,8 @@ class EventTable:
         if fields not in self._selections:
             tables = []
             for number, (name, column) in enumerate(fields):
-                sign = f"{',' if number else '{'}{plain_json_text(name)}:"
-                tables += [self.values(column), texts([sign, "null"])]
+                name_text = f"{',' if number else '{'}{plain_json_text(name)}:"
+                tables += [self.values(column), texts([name_text, "null"])]
             begins = np.cumsum([0, *map(len, tables)])[::2].tolist()
             end = texts(["}" if fields else "{}"])
             self._selections[fields] = pa.concat_arrays([*tables, end]), begins

@@ -72,11 +72,11 @@ class GroupKeys:
         """
         from processor_runtime.state.key_columns import (  # noqa: PLC0415 - needs numba, an extra
             BucketPlace,
-            taken,
+            take_keys,
         )
 
         place = BucketPlace(self.compiled.id, self.state, self.header.buckets)
-        return taken(place, keys, until_ms, self.layout_number(), _BUCKETS_SWEPT)
+        return take_keys(place, keys, until_ms, self.layout_number(), _BUCKETS_SWEPT)
 
     def save_columns(self, columns: "KeyColumns", kept: "KeptEntries") -> None:
         """Write what keys hold after the batch."""

@@ -25,7 +25,7 @@ from processor_runtime.rows.event_block import TIME, EventBlock, event_time_ms
 from processor_runtime.rows.key_hashing import key_bytes, key_values
 from processor_runtime.rules.compiled_group import CompiledGroup
 from processor_runtime.rules.rule_set import SelectorGroup
-from processor_runtime.stages.encoded_group import MatchedAtOnce, matched_at_once
+from processor_runtime.stages.encoded_group import EncodedMatch, match_encoded
 from processor_runtime.stages.group_keys import GroupKeys
 from processor_runtime.stages.open_counts import OpenCounts, held_by
 from processor_runtime.stages.relevant_events import RelevantEvents, relevant_events
@@ -64,7 +64,7 @@ class GroupMatcher:
     _compiled: CompiledGroup = field(init=False)
     _waiting: WaitingEvents = field(init=False)
     _keys: dict[tuple[Any, ...], bytes] = field(default_factory=dict)
-    _at_once: MatchedAtOnce | None = None
+    _encoded_match: EncodedMatch | None = None
 
     def __post_init__(self) -> None:
         self._compiled = self.group.compiled
@@ -95,11 +95,11 @@ class GroupMatcher:
             events = self._with_columns(events)
         parts = [] if events is None else list(relevant_events(self.group, events))
         self._count_events(parts)
-        if not closes and (at_once := self._matched_at_once(parts, watermark_ms)):
-            self._at_once, batch = at_once, at_once.batch
+        if not closes and (encoded := self._match_encoded(parts, watermark_ms)):
+            self._encoded_match, batch = encoded, encoded.batch
             self.open.before, self.open.after = batch.open_before, batch.open_after
             stopped = set(self._compiled.matcher.stopped_rules())
-            yield from blocks_of(batch.found)
+            yield from blocks_of(batch.found_columns)
             self.stop(set(self._compiled.matcher.stopped_rules()) - stopped)
             return
         self._restore(self._take(parts, watermark_ms, every_key=closes))
@@ -118,8 +118,8 @@ class GroupMatcher:
     def save(self, watermark_ms: int, stopped: Iterable[StoppedRule]) -> None:
         """Keep the state for the next batch, and empty the matcher for the next shard."""
         self.header.stopped += stopped
-        if self._at_once is not None:
-            self._at_once.save(self.keys)
+        if self._encoded_match is not None:
+            self._encoded_match.save(self.keys)
         else:
             self.keys.save(self._encoded())
         self.header.open_steps = self.open.open_steps()
@@ -178,7 +178,7 @@ class GroupMatcher:
                     yield found
                 matcher.fail(failing.rule, failing.error, failing.key, failing.event)
             kinds = tuple(kind.transitions for kind in part.events.kinds)
-            yield from self._compiled.at_once.blocks(part.events.with_kinds(kinds))
+            yield from self._compiled.batch_matcher.blocks(part.events.with_kinds(kinds))
         last = max(current, self.group.phases.at(watermark_ms))
         yield from self._enter_phases(current, last)
         if found := matcher.advance_to(watermark_ms):
@@ -244,16 +244,16 @@ class GroupMatcher:
         self._keys |= {key_values(key): key for key, _ in taken if key not in known}
         return taken
 
-    def _matched_at_once(
+    def _match_encoded(
         self,
         parts: Sequence[RelevantEvents],
         watermark_ms: int,
-    ) -> MatchedAtOnce | None:
+    ) -> EncodedMatch | None:
         """Match the whole batch in compiled code; `None` if it has to go another way."""
         if self.asked or len(parts) > 1:
             return None
         span = self.header.processed_ms, watermark_ms
-        return matched_at_once(self.group, self.keys, parts, span)
+        return match_encoded(self.group, self.keys, parts, span)
 
     def _restore(self, taken: Iterable[tuple[bytes, KeyEntry]]) -> None:
         """Put keys into the matcher as they were when the batch began."""
@@ -266,15 +266,15 @@ class GroupMatcher:
 
     def _restore_kept(self) -> None:
         """Put keys into the matcher as they are now, if they are only bytes."""
-        if self._at_once is None:
+        if self._encoded_match is None:
             return
         restorer = self.keys.restorer(self.keys.layout_number())
-        for key, encoded in self._at_once.encoded():
+        for key, encoded in self._encoded_match.encoded():
             values = key_values(key)
             self._keys[values] = key
             if encoded is not None:
                 restorer.restore(values, encoded.data)
-        self._at_once = None
+        self._encoded_match = None
 
     def open_for(self, key: bytes) -> Mapping[str, OpenMatches]:
         """Return by rule what is open for a key that is asked about, before the state is saved."""

@@ -1,6 +1,6 @@
 """What has become of groups, in the rows of a batch, in its counts, and in rows of kind `group`.
 
-rows of matches, tagged ──► Gathering ──► Gathered ──► rows as they go out, and what groups were
+rows of matches, tagged ──► Grouper ──► GroupingResult ──► rows as they go out, and what groups were
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,14 +13,14 @@ from pydantic_core import from_json, to_json
 from processor_runtime.rows.output_rows import SCHEMA, OutputRow
 from processor_runtime.rules.alerts import Budget
 from processor_runtime.stages.budgets import move_counts, version_of
-from processor_runtime.stages.groups import COLUMNS, Gathered, Group, window_of
+from processor_runtime.stages.groups import COLUMNS, Group, GroupingResult, window_of
 from processor_runtime.stages.key_sketch import keys_in
 from processor_runtime.stages.match_tags import REST, MatchTag
 from processor_runtime.stages.shard_status import ShardStatus
 
 
 def tell_counts(
-    statuses: Iterable[ShardStatus], gathered: Gathered, budgets: Mapping[str, Budget]
+    statuses: Iterable[ShardStatus], gathered: GroupingResult, budgets: Mapping[str, Budget]
 ) -> None:
     """Let statuses tell of matches as they go out: fewer of them, and what they spend."""
     move_counts(statuses, gathered.grouped, "grouped")
@@ -36,29 +36,29 @@ def group_rows(groups: Iterable[Group], epoch: int) -> list[OutputRow]:
     return [_group_row(group, epoch) for group in groups]
 
 
-def gathered_rows(rows: Iterable[OutputRow], gathered: Gathered) -> Iterator[OutputRow]:
+def gathered_rows(rows: Iterable[OutputRow], gathered: GroupingResult) -> Iterator[OutputRow]:
     """Yield rows with their groups: matches that do not go out as of kind `grouped`."""
     leaders = frozenset(gathered.leaders)
     for row in rows:
-        tag = MatchTag.read(row.tag) if row.kind == "match" else MatchTag()
+        tag = MatchTag.from_text(row.tag) if row.kind == "match" else MatchTag()
         if not tag.group_id:
             yield row
             continue
         group_id = tag.group_id
-        if window_of(group_id) in gathered.crowded and group_id not in gathered.placed:
+        if window_of(group_id) in gathered.overflowing and group_id not in gathered.assigned:
             group_id = window_of(group_id) + REST
         if (tag.first_id or row.match_id) in leaders:
-            yield row._replace(tag=MatchTag(group_id, tag.first_id).written())
+            yield row._replace(tag=MatchTag(group_id, tag.first_id).to_text())
         else:
             yield row._replace(kind="grouped", tag=group_id)
 
 
 def tagged_matches(rows: Iterable[OutputRow]) -> pl.DataFrame:
-    """Return the rows of matches that are in a group, as `Gathering` takes them."""
+    """Return the rows of matches that are in a group, as `Grouper` takes them."""
     found = [
         (row.processor_id, row.version, row.end_ms, row.match_id, row.tag)
         for row in rows
-        if row.kind == "match" and MatchTag.read(row.tag).group_id
+        if row.kind == "match" and MatchTag.from_text(row.tag).group_id
     ]
     schema = {name: SCHEMA[name] for name in COLUMNS}
     return pl.DataFrame(found, schema, orient="row")

@@ -1,6 +1,6 @@
 """Makes one alert of the matches that a rule says are one, whatever keys and shards they are of.
 
-    matches of a batch, tagged ──Gathering.add──► which go out · which are of kind `grouped`
+    matches of a batch, tagged ──Grouper.add──► which go out · which are of kind `grouped`
     groups that were open ──┘          └──done──► groups that are open now · rows of kind `group`
 
 A window of event time has its groups, and the first match of each goes out: the first in the order
@@ -71,15 +71,15 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class GroupingResult:
     """What a batch has brought.
 
     Attributes:
         open: the groups that may have more matches, by id.
         done: those that cannot, of more than one match.
         leaders: the ids of the matches that go out, of those that are in a group.
-        placed: groups with a place of their own, of windows that have no place for all.
-        crowded: the beginnings of the ids of these windows.
+        assigned: groups with a place of their own, of windows that have no place for all.
+        overflowing: the beginnings of the ids of these windows.
         grouped: how many matches do not go out.
         grouped_rows: how many rows these have.
         going: of rules with a budget, how many go out by the beginning of its window.
@@ -88,14 +88,14 @@ class Gathered:
     open: Mapping[str, Group] = field(default_factory=dict)
     done: tuple[Group, ...] = ()
     leaders: pl.Series = field(default_factory=lambda: pl.Series("match_id", [], pl.String))
-    placed: frozenset[str] = frozenset()
-    crowded: frozenset[str] = frozenset()
+    assigned: frozenset[str] = frozenset()
+    overflowing: frozenset[str] = frozenset()
     grouped: Mapping[Version, int] = field(default_factory=dict)
     grouped_rows: int = 0
     going: Mapping[Version, Counter[int]] = field(default_factory=dict)
 
 
-class Gathering:
+class Grouper:
     """Gathers the matches of a batch, in any number of parts, one after the other in event time.
 
     Args:
@@ -117,8 +117,8 @@ class Gathering:
         self._groups = dict(before)
         self._until_ms = until_ms
         self._leaders = [pl.Series("match_id", [], pl.String)]
-        self._placed: set[str] = set()
-        self._crowded: set[str] = set()
+        self._assigned: set[str] = set()
+        self._overflowing: set[str] = set()
         self._grouped = Counter[Version]()
         self._grouped_rows = 0
         self._going: dict[Version, Counter[int]] = defaultdict(Counter)
@@ -149,7 +149,7 @@ class Gathering:
             known = self._groups.get(later.id)
             self._groups[later.id] = later if known is None else known.plus(later)
 
-    def done(self) -> Gathered:
+    def done(self) -> GroupingResult:
         """Return what came of it."""
         over = {
             group.id
@@ -157,12 +157,12 @@ class Gathering:
             if self._until_ms is None or group.until_ms <= self._until_ms
         }
         told = (self._groups[each] for each in over if self._groups[each].matches > 1)
-        return Gathered(
+        return GroupingResult(
             {name: group for name, group in self._groups.items() if name not in over},
             tuple(sorted(told, key=lambda group: (group.last_ms, group.id))),
             pl.concat(self._leaders),
-            frozenset(self._placed),
-            frozenset(self._crowded),
+            frozenset(self._assigned),
+            frozenset(self._overflowing),
             self._grouped,
             self._grouped_rows,
             self._going,
@@ -185,11 +185,11 @@ class Gathering:
         has_place = ~pl.col("is_new") | (number + pl.col("taken").fill_null(0) <= MOST_GROUPS)
         own, rest = pl.col("group_id"), pl.col("window") + pl.lit(REST)
         heads = heads.with_columns(of=pl.when(has_place).then(own).otherwise(rest))
-        self._crowded |= set(heads.filter(pl.col("of") != own)["window"])
-        if self._crowded:
-            placed = heads.filter(pl.col("of") == own)["group_id"]
-            known = (*placed, *self._groups)
-            self._placed |= {each for each in known if window_of(each) in self._crowded}
+        self._overflowing |= set(heads.filter(pl.col("of") != own)["window"])
+        if self._overflowing:
+            assigned = heads.filter(pl.col("of") == own)["group_id"]
+            known = (*assigned, *self._groups)
+            self._assigned |= {each for each in known if window_of(each) in self._overflowing}
         return heads.select("group_id", "of")
 
     def _count(self, rows: pl.DataFrame, firsts: pl.DataFrame, leaders: pl.DataFrame) -> None:

@@ -25,13 +25,13 @@ class KeyTexts:
     """Keys, and which of them each of some finds is of.
 
     Args:
-        written: keys as JSON.
-        spelled: `repr` of that.
+        json_texts: keys as JSON.
+        reprs: `repr` of that.
         places: of each find the place of its key.
     """
 
-    written: pa.StringArray
-    spelled: pa.StringArray
+    json_texts: pa.StringArray
+    reprs: pa.StringArray
     places: Ints
 
 
@@ -45,8 +45,8 @@ class KeyTable:
 
     keys: Sequence[Hashable]
     _place_of: Ints = field(init=False)
-    _written: pa.StringArray = field(default_factory=lambda: texts([]))
-    _spelled: pa.StringArray = field(default_factory=lambda: texts([]))
+    _json_texts: pa.StringArray = field(default_factory=lambda: texts([]))
+    _reprs: pa.StringArray = field(default_factory=lambda: texts([]))
 
     def __post_init__(self) -> None:
         self._place_of = np.full(len(self.keys), -1, np.int64)
@@ -65,7 +65,7 @@ class KeyTable:
         places = self._place_of[different][ranks]
         ends = np.cumsum([len(each) for each in key_numbers])
         return [
-            KeyTexts(self._written, self._spelled, part) for part in np.split(places, ends[:-1])
+            KeyTexts(self._json_texts, self._reprs, part) for part in np.split(places, ends[:-1])
         ]
 
     def _add(self, numbers: Ints) -> None:
@@ -73,15 +73,15 @@ class KeyTable:
         new = numbers[self._place_of[numbers] < 0]
         if not len(new):
             return
-        is_full = len(self._written) + len(new) > _MOST_KEPT
+        is_full = len(self._json_texts) + len(new) > _MOST_KEPT
         if is_full:
             new = numbers
         made = list_texts([self.keys[number] for number in new.tolist()])
-        written, spelled = texts(made), texts([*map(repr, made)])
+        written, reprs = texts(made), texts([*map(repr, made)])
         if is_full:
             self._place_of.fill(-1)
         else:
-            written = pa.concat_arrays([self._written, written])
-            spelled = pa.concat_arrays([self._spelled, spelled])
+            written = pa.concat_arrays([self._json_texts, written])
+            reprs = pa.concat_arrays([self._reprs, reprs])
         self._place_of[new] = np.arange(len(written) - len(new), len(written))
-        self._written, self._spelled = written, spelled
+        self._json_texts, self._reprs = written, reprs

@@ -1,6 +1,6 @@
 """The texts that rows of matches are made of, in one table: ids and lines of JSON of thousands.
 
-Finders, Matches, outputs ──MatchPieces──► ids as bytes · lines of JSON
+RuleVersions, Matches, outputs ──MatchPieces──► ids as bytes · lines of JSON
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cep.compiling import Ints
 from processor_runtime.rows.arrow_texts import borders_of, bytes_of, texts
 from processor_runtime.rows.json_text import plain_json_text
-from processor_runtime.stages.match_tables import Finders, Matches
+from processor_runtime.stages.match_tables import Matches, RuleVersions
 from processor_runtime.stages.unusable_events import EARLIEST_MS, LATEST_MS
 
 Bytes = NDArray[np.uint8]
@@ -28,7 +28,7 @@ class MatchPieces:
         heads: the number of the first of those of finders: how identities begin.
         begins: how lines of finders begin, up to the id.
         keys: the keys of matches.
-        spelled: `repr` of them.
+        key_reprs: `repr` of them.
         events: their events.
         outputs: outputs; empty if they are NULL.
         has_output: whether they are not.
@@ -40,7 +40,7 @@ class MatchPieces:
     heads: int
     begins: int
     keys: int
-    spelled: int
+    key_reprs: int
     events: int
     outputs: int
     has_output: NDArray[np.bool_]
@@ -48,7 +48,7 @@ class MatchPieces:
 
     @classmethod
     def of(
-        cls, finders: Finders, matches: Matches, outputs: pa.StringArray, epoch: int
+        cls, finders: RuleVersions, matches: Matches, outputs: pa.StringArray, epoch: int
     ) -> "MatchPieces":
         """Return the pieces of rows of an epoch."""
         versions = zip(finders.processors.to_pylist(), finders.versions.to_pylist(), strict=True)
@@ -61,11 +61,11 @@ class MatchPieces:
             finders.heads,
             texts(begins),
             matches.keys,
-            matches.spelled,
+            matches.key_repr,
             matches.events,
             outputs,
         ]
-        heads, begun, keys, spelled, events, first = np.cumsum([0, *map(len, tables[:-1])]).tolist()
+        heads, begun, keys, reprs, events, first = np.cumsum([0, *map(len, tables[:-1])]).tolist()
         table = pa.concat_arrays(tables)
         return cls(
             bytes_of(table),
@@ -73,7 +73,7 @@ class MatchPieces:
             heads,
             begun,
             keys,
-            spelled,
+            reprs,
             events,
             first,
             outputs.is_valid().to_numpy(zero_copy_only=False),
@@ -96,7 +96,7 @@ class MatchPieces:
         # Only here, as numba is an extra, and takes half a second to import.
         from cep.nfa_kernel.match_digests import digests_of  # noqa: PLC0415
 
-        pieces = [self.heads + of_finder, self.spelled + of_match, self.events + of_match]
+        pieces = [self.heads + of_finder, self.key_reprs + of_match, self.events + of_match]
         return digests_of(
             self.data,
             self.borders,
@@ -107,11 +107,11 @@ class MatchPieces:
     def identity(self, of_finder: Ints, of_match: Ints, row: int) -> bytes:
         """Return the text of which the id of a row is a hash; see `match_ids.MatchIds`."""
         match = int(of_match[row])
-        places = self.heads + int(of_finder[row]), self.spelled + match, self.events + match
-        head, spelled, events = (
+        places = self.heads + int(of_finder[row]), self.key_reprs + match, self.events + match
+        head, key_repr, events = (
             self.data[self.borders[place] : self.borders[place + 1]].tobytes() for place in places
         )
-        return b"%b%b, %d, %d)%b" % (head, spelled, *self.times_ms[match].tolist(), events)
+        return b"%b%b, %d, %d)%b" % (head, key_repr, *self.times_ms[match].tolist(), events)
 
     def lines(self, digests: Bytes, of_finder: Ints, of_match: Ints, of_output: Ints) -> pa.Buffer:
         """Return the lines of rows; the end of the last line is left out.

@@ -25,7 +25,7 @@ from processor_runtime.rows.output_rows import OutputRow, RowKind
 from processor_runtime.rules.loading import LoadedRule
 from processor_runtime.schedule.batch_clock import BatchClock
 from processor_runtime.stages.chained_events import ChainedEvents, EventsByStep, StepEvents
-from processor_runtime.stages.row_budget import RowBudget, check_size, is_surely_small
+from processor_runtime.stages.row_budget import RowBudget, check_size, fits_row_limit
 
 StepFields = dict[str, list[dict[str, Any]]]
 """The events of a match by step, each with its values by column."""
@@ -38,7 +38,7 @@ _EVENTS_ALONE: Final[Sequence[TaggedValue]] = ((None, None),)
 
 @dataclass(frozen=True, slots=True)
 class _GivenMatch:
-    """What a process function is given; see `cep.processor.Found`."""
+    """What a process function is given; see `cep.processor.MatchResult`."""
 
     steps: StepFields
     time_ms: int
@@ -93,7 +93,7 @@ class MatchRows:
         """Whether a rule's matches, or its timed-out partial matches, can make any row."""
         kind: RowKind = "shadow" if is_shadow else "timeout" if is_timeout else "match"
         if kind == "match" and rule.is_told_by_driver:
-            return True  # which of them go out is told by rows
+            return True  # its rows say which of them go out
         # What is suppressed is a match at first.
         if kind in self.wanted or (kind == "match" and "suppressed" in self.wanted):
             return True
@@ -107,8 +107,8 @@ class MatchRows:
     ) -> None:
         """Append the rows of one match or timed-out partial match; ask `wants` first.
 
-        Of one that does not count, all are of kind `shadow`, with the tag `timeout` or
-        `side:<tag>` where they would be of that kind; the id is the one that it would have.
+        Rows of a shadow match have the kind `shadow`; the tag holds the kind that they would have
+        had, `timeout` or `side:<tag>`. Their id is the one that they would have had.
 
         Raises:
             RowLimitExceeded: the rule brings too many, or too large a one; those before are good.
@@ -168,12 +168,12 @@ class MatchRows:
             if output is None:
                 try:
                     output = plain_json_text(select.row(matched.steps))
-                except Exception:  # noqa: BLE001 - `make` meets it again, and has it told
+                except Exception:  # noqa: BLE001 - `make` meets it again, and has it reported
                     return None
                 matched.selected[select] = output
         key, events = matched.key_json, matched.events_json
         characters = len(key) + len(events) + (0 if output is None else len(output))
-        if not is_surely_small(rule.row_limits, characters):
+        if not fits_row_limit(rule.row_limits, characters):
             return None
         self.budget.count(found)
         start_ms, end_ms = matched.start_ms, found.time_ms
@@ -246,7 +246,7 @@ class MatchRows:
     def _given_out(
         self, rule: LoadedRule, steps: EventsByStep, found: Detection
     ) -> Iterator[TaggedValue]:
-        """Yield what a process function or a clause gives out."""
+        """Yield the output of a process function or a clause."""
         for output in self._processed(rule, steps, found):
             self.budget.check(rule.row_limits, found)
             yield output.tag, output.value

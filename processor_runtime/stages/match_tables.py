@@ -1,6 +1,6 @@
 """What many rows of matches are made of: the versions that found them, and the matches.
 
-finds of a shape ──► Finders, Matches ──RowPlan──► rows · ──MatchPieces──► ids · lines
+finds of a shape ──► RuleVersions, Matches ──RowPlan──► rows · ──MatchPieces──► ids · lines
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from cep.compiling import Ints
 
 
 @dataclass(frozen=True, slots=True)
-class Finders:
+class RuleVersions:
     """The versions that have found matches.
 
     Args:
@@ -31,21 +31,21 @@ class Matches:
     """Matches, each of which several versions may have found.
 
     Args:
-        moments: when each came out.
+        emit_order: the position of each in the order in which matches are emitted.
         keys: its key as JSON.
-        spelled: `repr` of that.
+        key_repr: `repr` of the key as JSON.
         start_ms: the time of its first event.
         end_ms: the time at which it was found.
         events: its events as JSON.
     """
 
-    moments: Ints
+    emit_order: Ints
     keys: pa.StringArray
-    spelled: pa.StringArray
+    key_repr: pa.StringArray
     start_ms: Ints
     end_ms: Ints
     events: pa.StringArray
 
     def __len__(self) -> int:
         """Return the number of matches."""
-        return len(self.moments)
+        return len(self.emit_order)

@@ -1,6 +1,6 @@
 """What shards tell the driver of a match in the column `tag`, until it is known what goes out.
 
-    rows of a match ──tagged──► `<group>:<first>:<key>:<values>` ──► groups, budgets ──► `<group>`
+    rows of a match ──tag_rows──► `<group>:<first>:<key>:<values>` ──► groups, budgets ──► `<group>`
 
 Only matches of rules that say which of them are one group, or have a budget, are told so. In the
 end the tag of a match is the id of its group, if it has one.
@@ -39,16 +39,16 @@ class MatchTag(NamedTuple):
     values: str = ""
 
     @classmethod
-    def read(cls, tag: str | None) -> "MatchTag":
-        """Return what `written` wrote."""
+    def from_text(cls, tag: str | None) -> "MatchTag":
+        """Return what `to_text` wrote."""
         return cls() if tag is None else cls(*tag.split(SEPARATOR, 3))
 
-    def written(self) -> str | None:
+    def to_text(self) -> str | None:
         """Return it as text; `None` if there is nothing to tell."""
         return SEPARATOR.join(self) if any(self) else None
 
 
-def tagged(rows: Sequence[OutputRow], grouping: Grouping | None) -> list[OutputRow]:
+def tag_rows(rows: Sequence[OutputRow], grouping: Grouping | None) -> list[OutputRow]:
     """Return the rows of one match, its kind `match` among them tagged.
 
     A match of several rows is in the group of the first that may go out.
@@ -59,7 +59,7 @@ def tagged(rows: Sequence[OutputRow], grouping: Grouping | None) -> list[OutputR
     return [
         row
         if row.kind != "match"
-        else row._replace(tag=(of_first if row is first else of_others).written())
+        else row._replace(tag=(of_first if row is first else of_others).to_text())
         for row in rows
     ]
 

@@ -3,7 +3,7 @@
     FoundBlock ──all of plain rules──► RowPlan of each shape ──in order──► rows · counts
 
 What is not sure to go smoothly (a rule that is not plain, a timeout, a limit that is near, texts
-that are very large) is left to `giving_out` as a whole, with nothing counted: it decides find by
+that are very large) is left to `match_emitter` as a whole, with nothing counted: it decides find by
 find, and its rows are the same.
 """
 
@@ -37,7 +37,7 @@ _RANKS_OF_SHAPE: Final = 1 << 40
 
 @dataclass(slots=True)
 class PlainBlocks:
-    """Gives out blocks of finds of one group in one batch of one shard.
+    """Emits blocks of finds of one group in one batch of one shard.
 
     Args:
         finds: knows the plain rules.
@@ -48,7 +48,7 @@ class PlainBlocks:
     match_rows: MatchRows
     _keys: KeyTable | None = None
 
-    def give_out(self, block: FoundBlock) -> Iterator[RowColumns | RowLines] | None:
+    def emit(self, block: FoundBlock) -> Iterator[RowColumns | RowLines] | None:
         """Return the rows of finds if all are matches of plain rules, else `None`.
 
         They are made, and counted, as they are taken; all have to be taken before anything else
@@ -82,7 +82,7 @@ class PlainBlocks:
 
     def _have_room(self, finds: Sequence[PlainColumns]) -> bool:
         """Whether rules may bring all of it, whatever keys it is of."""
-        moments = np.concatenate([each.found.moments[each.numbers] for each in finds])
+        moments = np.concatenate([each.found.emit_order[each.numbers] for each in finds])
         most_at_once = int(np.bincount(ranked(moments)[1]).max())
         budget = self.match_rows.budget
         return all(

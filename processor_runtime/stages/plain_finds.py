@@ -1,12 +1,12 @@
-"""Finds about which nothing has to be decided: a row each, made without a detour.
+"""Fast path for matches that need no decision (no code, suppression, snooze, group or budget).
 
     Detection ──PlainFinds──► OutputRow in RowChunks · counts
 
-All others go through `giving_out`. A rule is plain in a batch if each of its matches goes out as
+All others go through `match_emitter`. A rule is plain in a batch if each of its matches goes out as
 one row: no code in Python sees it, no other version has a part of its keys, and nothing suppresses,
 snoozes, groups or budgets it. Of a hundred rules that find the same match, the first writes its
 events down, and the others only what is theirs. Whatever does not go smoothly here is left to
-`giving_out`, with nothing counted.
+`match_emitter`, with nothing counted.
 """
 
 from dataclasses import dataclass, field
@@ -57,7 +57,7 @@ class PlainFinds:
     _rules: dict[str, PlainRule | None] = field(default_factory=dict)
     _selects: dict[str, SelectExpressions] = field(default_factory=dict)
 
-    def give_out(self, found: Detection) -> bool:
+    def emit(self, found: Detection) -> bool:
         """Let a find go out if it is a match of a plain rule; return whether it has."""
         if found.is_timeout or isinstance(found.cell, MatchedRows):
             return False

@@ -11,15 +11,16 @@ import pyarrow as pa
 
 from cep.compiling import Ints
 from cep.matching.found_columns import FoundColumns
+from cep.nfa.runs import by_step
 from cep.processor import SelectExpressions
 from processor_runtime.rows.arrow_texts import texts
+from processor_runtime.rows.json_text import plain_json_text
 from processor_runtime.stages.chained_columns import MatchTexts, written_name
 from processor_runtime.stages.event_table import event_table
 from processor_runtime.stages.key_texts import KeyTexts
-from processor_runtime.stages.match_tables import Finders, Matches
+from processor_runtime.stages.match_tables import Matches, RuleVersions
 from processor_runtime.stages.plain_finds import PlainRule
 from processor_runtime.stages.row_plan import RowPlan
-from processor_runtime.stages.selected_columns import selected_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +134,9 @@ def row_plan(
     return None if (plan.byte_sizes() > most_bytes[plain.of_rule]).any() else plan
 
 
-def _finders(rules: Sequence[PlainRule]) -> Finders:
+def _finders(rules: Sequence[PlainRule]) -> RuleVersions:
     loaded = [each.rule for each in rules]
-    return Finders(
+    return RuleVersions(
         texts([rule.processor_id for rule in loaded]),
         pa.array([rule.version for rule in loaded], pa.int32()),
         texts([f"({rule.processor_id!r}, {rule.version!r}, 'match', " for rule in loaded]),
@@ -145,9 +146,9 @@ def _finders(rules: Sequence[PlainRule]) -> Finders:
 def _matches(found: FoundColumns, keys: KeyTexts, written: MatchTexts) -> Matches:
     places = pa.array(keys.places)
     return Matches(
-        found.moments,
-        keys.written.take(places),
-        keys.spelled.take(places),
+        found.emit_order,
+        keys.json_texts.take(places),
+        keys.reprs.take(places),
         written.start_ms(),
         found.times_ms,
         written.events(),
@@ -176,3 +177,37 @@ def _selected(plain: PlainColumns, written: MatchTexts) -> tuple[pa.StringArray,
             return None
         tables.append(table)
     return pa.concat_arrays(tables), of_select
+
+
+def selected_texts(
+    matches: MatchTexts, select: SelectExpressions, wanted: Ints
+) -> pa.StringArray | None:
+    """Return what is selected of each match; `None` if that fails for one.
+
+    Columns of one event are taken as they are written there; other expressions are evaluated match
+    by match.
+
+    Args:
+        matches: the matches.
+        select: what is selected.
+        wanted: places of the matches that it is for, ascending; others may have NULL.
+
+    Raises:
+        NoJson: there is something in it that JSON has no form for.
+        TooLarge: it is.
+    """
+    if select.fields is not None and all(each.column in matches.columns for each in select.fields):
+        return matches.selected(select.fields)
+    events = matches.table.listed
+    begin, steps, places = (
+        each.tolist() for each in (matches.chained.begin, matches.chained.steps, matches.places)
+    )
+    found: list[str | None] = [None] * (len(begin) - 1)
+    for number in wanted.tolist():
+        part = slice(begin[number], begin[number + 1])
+        of_steps = by_step(steps[part], places[part], matches.step_names)
+        try:
+            found[number] = plain_json_text(select.row(events.by_step(of_steps)))
+        except Exception:  # noqa: BLE001 - it is met again where it is reported
+            return None
+    return texts(found)

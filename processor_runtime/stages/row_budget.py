@@ -132,7 +132,7 @@ class RowBudget:
         self._many.clear()
 
 
-def is_surely_small(limits: RowLimits, characters: int) -> bool:
+def fits_row_limit(limits: RowLimits, characters: int) -> bool:
     """Whether so many characters are few enough, whichever they are."""
     # None takes more than four bytes; to count them takes a copy.
     return 4 * characters <= limits.row_bytes
@@ -145,7 +145,7 @@ def check_size(limits: RowLimits, row: OutputRow) -> None:
         RowLimitExceeded: it is not.
     """
     key, output, events = row.key or "", row.output or "", row.events or ""
-    if is_surely_small(limits, len(key) + len(output) + len(events)):
+    if fits_row_limit(limits, len(key) + len(output) + len(events)):
         return
     if sum(len(text.encode()) for text in (key, output, events)) > limits.row_bytes:
         remedy = "let a match hold fewer events, or select less"

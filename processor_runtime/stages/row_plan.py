@@ -17,7 +17,7 @@ from processor_runtime.rows.match_ids import DIGEST_BYTES, Digests, MatchIds
 from processor_runtime.rows.row_chunks import CHARACTERS_PER_CHUNK, ROWS_PER_CHUNK
 from processor_runtime.rows.row_columns import RowColumns, RowLines, batch_of
 from processor_runtime.stages.match_pieces import MatchPieces
-from processor_runtime.stages.match_tables import Finders, Matches
+from processor_runtime.stages.match_tables import Matches, RuleVersions
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class RowPlan:
         ranks: the order of rows of one moment.
     """
 
-    finders: Finders
+    finders: RuleVersions
     matches: Matches
     outputs: pa.StringArray
     of_finder: Ints
@@ -47,9 +47,9 @@ class RowPlan:
         return len(self.of_match)
 
     @property
-    def moments(self) -> Ints:
+    def emit_order(self) -> Ints:
         """When each row came out, ascending."""
-        moments: Ints = self.matches.moments[self.of_match]
+        moments: Ints = self.matches.emit_order[self.of_match]
         return moments
 
     def byte_sizes(self) -> Ints:
@@ -121,7 +121,7 @@ def merged(plans: Sequence[RowPlan]) -> RowPlan:
     if len(plans) == 1:
         return plans[0]
     moments, ranks = (
-        np.concatenate([getattr(plan, name) for plan in plans]) for name in ("moments", "ranks")
+        np.concatenate([getattr(plan, name) for plan in plans]) for name in ("emit_order", "ranks")
     )
     order = np.lexsort((ranks, moments))
     finders = [plan.finders for plan in plans]
@@ -140,15 +140,15 @@ def merged(plans: Sequence[RowPlan]) -> RowPlan:
         return np.concatenate([getattr(each, name) for each in matches])
 
     return RowPlan(
-        Finders(
+        RuleVersions(
             texts(finders, "processors"),
             texts(finders, "versions"),
             texts(finders, "heads"),
         ),
         Matches(
-            numbers("moments"),
+            numbers("emit_order"),
             texts(matches, "keys"),
-            texts(matches, "spelled"),
+            texts(matches, "key_repr"),
             numbers("start_ms"),
             numbers("end_ms"),
             texts(matches, "events"),

@@ -1,4 +1,4 @@
-"""What is told of a rule that fails in a shard: an error row, a count, and why it has stopped.
+"""The report of a rule that fails in a shard: an error row, a count, and why it has stopped.
 
 RuleFailure, Exception ──RuleErrors──► OutputRow of kind `error` · StoppedRule · RuleFailed
 """

@@ -1,6 +1,6 @@
 """The second stage: one micro-batch of one shard, all selector groups, from blocks to rows.
 
-    blocks of the key stage ──per group──► GroupMatcher ──► GivingOut ──► rows, status, next timer
+    blocks of the key stage ──per group──► GroupMatcher ──► MatchEmitter ──► rows, status, timer
 
 A rule that raises, breaks its limits, or cannot be loaded is stopped in this shard and reported;
 the others go on as if it had never been. Spark is not known here: state comes as `KeyedState`.
@@ -25,9 +25,9 @@ from processor_runtime.rules.rule_set import RuleSet, SelectorGroup
 from processor_runtime.schedule.batch_clock import BatchClock
 from processor_runtime.schedule.interval import EndReason
 from processor_runtime.stages.asked_keys import KeyQuestion, answer
-from processor_runtime.stages.giving_out import GivingOut
 from processor_runtime.stages.group_matcher import GroupMatcher
 from processor_runtime.stages.live_finds import LiveFinds
+from processor_runtime.stages.match_emitter import MatchEmitter
 from processor_runtime.stages.match_rows import MatchRows
 from processor_runtime.stages.rule_errors import RuleErrors
 from processor_runtime.stages.shard_status import ShardStatus
@@ -39,8 +39,8 @@ from processor_runtime.state.key_bucket import bucket_name
 from processor_runtime.state.keyed_state import KeyedState, StateUnder
 
 _DIRECTORY = "groups"
-_TAKEN_OUT = frozenset({EndReason.PAUSED, EndReason.REMOVED, EndReason.QUARANTINED})
-"""What ended so has been taken out as a whole: that it failed before is no news to the driver."""
+_REMOVED_FOR = frozenset({EndReason.PAUSED, EndReason.REMOVED, EndReason.QUARANTINED})
+"""Rules removed for these reasons need not report earlier failures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +143,10 @@ class ShardMatcher:
         self._sent.save(self.clock.complete_ms)
         # The driver has checked them all; one that fails here lacks something on this machine.
         for refused in self.rules.refused:
-            if refused.interval.end_reason in _TAKEN_OUT:
+            if refused.interval.end_reason in _REMOVED_FOR:
                 continue
             self.status.stopped.append(self._errors.failed(refused.interval, "code", refused.error))
-        # No watermark ever comes to where the window of a rule may end, such as in a million years.
+        # Ignore deadlines beyond the representable time range.
         self.next_wake_ms = min(
             (time_ms for time_ms in wakes if time_ms <= LATEST_MS), default=None
         )
@@ -204,7 +204,7 @@ class ShardMatcher:
         live = LiveFinds(group)
         self._count_silent_timeouts(group, live)
         suppressor = Suppressor(group, matcher.state, self._sent, self.status)
-        given = GivingOut(
+        given = MatchEmitter(
             group,
             self._match_rows,
             self.rows,
@@ -242,7 +242,7 @@ class ShardMatcher:
         self.status.stopped += [
             rule
             for rule in matcher.header.stopped
-            if group.intervals[rule.rule_id].end_reason not in _TAKEN_OUT
+            if group.intervals[rule.rule_id].end_reason not in _REMOVED_FOR
         ]
         self.status.keys += matcher.keys.buckets.keys
         self.status.waiting_events += matcher.waiting_count

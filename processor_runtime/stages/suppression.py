@@ -1,4 +1,4 @@
-"""Lets a rule give out so many matches in a time for equal keys and columns, and no more.
+"""Limits how many matches with equal keys and columns a rule emits in a time.
 
     Detection, rows ──Suppressor──► rows that go out · rows of kind `suppressed`
 
@@ -92,7 +92,7 @@ class Suppressor:
     _buckets: dict[int, _Bucket] = field(default_factory=dict)
     _read: dict[int, bytes | None] = field(default_factory=dict)
 
-    def divided(
+    def suppress(
         self,
         rule: LoadedRule,
         suppression: Suppression,

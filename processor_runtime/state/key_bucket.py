@@ -71,7 +71,9 @@ class KeyBucket:
     def write(self) -> bytes:
         """Return the bucket as bytes."""
         layouts, hold_back = _once(self.layouts), _once(self.hold_back)
-        return written(pack_values([self.keys, self.deadlines_ms, layouts, self.data, hold_back]))
+        return encode_bucket(
+            pack_values([self.keys, self.deadlines_ms, layouts, self.data, hold_back])
+        )
 
     def __len__(self) -> int:
         """Return how many keys there are."""
@@ -216,7 +218,7 @@ def content_of(data: bytes) -> bytes:
     return unsealed(uncompressed(data))
 
 
-def written(content: bytes) -> bytes:
+def encode_bucket(content: bytes) -> bytes:
     """Return a bucket as it is kept, of the list that it is, packed."""
     return compressed(sealed(content))
 

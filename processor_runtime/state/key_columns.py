@@ -1,6 +1,6 @@
 """The keys of a batch in columns, with all that is in their buckets: no object for any key.
 
-    keys as bytes, windows due ──taken──► KeyColumns ──matcher──► what keys hold now ──save──► state
+    keys as bytes, windows due ──take_keys──► KeyColumns ──matcher──► what keys hold now ──► state
 
 The same as `key_buckets` does key by key, for batches that compiled code runs: buckets are read as
 bytes, and written so. They may hold their keys in another order then, which says nothing.
@@ -24,7 +24,13 @@ from cep.nfa_kernel.key_hashes import key_hashes
 from cep.number_order import stable_order
 from processor_runtime.state.bucket_count import emptied_and_filled, next_count
 from processor_runtime.state.bucket_index import NEVER, BucketIndex, Flags
-from processor_runtime.state.key_bucket import bucket_name, content_of, parts_of, stored, written
+from processor_runtime.state.key_bucket import (
+    bucket_name,
+    content_of,
+    encode_bucket,
+    parts_of,
+    stored,
+)
 from processor_runtime.state.keyed_state import KeyedState
 
 _PLACES: Final = [at.ROW_KEY_BEGIN, at.ROW_KEY_END, at.ROW_BEGIN, at.ROW_END]
@@ -238,7 +244,7 @@ class KeyColumns:
             )
             joined, places = data.tobytes(), begins.tolist()
             changes = {
-                bucket_name(number): written(joined[first:last])
+                bucket_name(number): encode_bucket(joined[first:last])
                 for number, first, last in zip(some, places, places[1:], strict=False)
             }
             sizes += map(len, changes.values())
@@ -254,7 +260,7 @@ class KeyColumns:
         index.hold_back[numbers] = np.maximum.reduceat(rows[:, at.ROW_HOLDS_BACK], first) != 0
 
 
-def taken(
+def take_keys(
     place: BucketPlace, keys: PackedKeys, due_ms: int, older_than_layout: int, sweep: int
 ) -> KeyColumns | None:
     """Return keys with what is kept of them, and others: see `KeyBuckets.take`.

@@ -3,7 +3,7 @@
     with CodeCall(code): … ──► note of whose code is at work ──► read when the process has died
                           └──► clock ──too long──► the process ends, the note says why
 
-Two clocks look: a thread, which cannot run while code of C holds the interpreter, and behind it the
+Two clocks look: a thread, which cannot run while code of C holds the interpreter, and after it the
 timer of `faulthandler`, which needs no interpreter. Both cost nothing per call.
 """
 
@@ -58,7 +58,7 @@ class CodeWatch:
         """Watch over this process from now on; may be repeated with other limits.
 
         Args:
-            path: the file for notes, which whoever looks after this process reads when it has
+            path: the file for notes, which the parent of this process reads when it has
                 died; `None` if nobody does.
             limits: what code may take.
         """
@@ -99,7 +99,7 @@ class CodeWatch:
         self._began = None
 
     def end_if_full(self) -> None:
-        """End the process if code has left it no memory: whoever comes next would fail for it."""
+        """End the process if code has left it no memory: the next code to run would fail for it."""
         limit_bytes = self._limits.memory_bytes
         if self._thread is not None and limit_bytes - data_bytes() < _LEAST_ROOM_BYTES:
             self._end(f"it took more memory than a worker may have ({limit_bytes >> 20:,} MB)")

@@ -2,7 +2,7 @@
 
     code begins ──► page of a file ──process dies──► Spark tells what is in it ──read_death──► rule
 
-The first byte says whether code is at work now; behind it is whose code was at work last. What ends
+The first byte says whether code is at work now; after it is whose code was at work last. What ends
 a process on purpose adds why.
 """
 
@@ -68,7 +68,7 @@ def read_death(text: str, call_seconds: float) -> Death:
     """Return how a process died.
 
     Args:
-        text: what is told of it, with the content of its file in it.
+        text: the report of it, with the content of its file in it.
         call_seconds: how long a call could take.
     """
     noted = _NOTE.search(text)
@@ -85,5 +85,5 @@ def read_death(text: str, call_seconds: float) -> Death:
 
 
 def overdue(call_seconds: float) -> str:
-    """Return what is told of code that did not return in time."""
+    """Return the report of code that did not return in time."""
     return f"it did not return within {call_seconds:g} seconds"

@@ -23,9 +23,9 @@ from cep.expression.parameters import (
     Parameter,
     Written,
     constant_of,
+    json_value,
     parameter_type,
     value_of,
-    written,
 )
 from cep.expression.parsing.parser import Constants
 from cep.expression.rewrite import rebuilt
@@ -143,7 +143,7 @@ def test_values_are_read_and_written(declared: str, value: Written, constant: An
     data_type = parameter_type(declared)
     read = constant_of(data_type, value)
     assert read == Literal(constant)
-    assert constant_of(data_type, written(read)) == read
+    assert constant_of(data_type, json_value(read)) == read
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_every_number_and_interval_survives_being_written(
     number: float, interval: timedelta
 ) -> None:
     for declared, value in (("DOUBLE", number), ("INTERVAL", interval)):
-        again = constant_of(parameter_type(declared), written(Literal(value)))
+        again = constant_of(parameter_type(declared), json_value(Literal(value)))
         assert (again, str(again.value)) == (Literal(value), str(value))
 
 
@@ -218,7 +218,7 @@ def test_a_list_is_the_constants_in_it(
     of_types = (("count", "ARRAY<BIGINT>", numbers), ("name", "ARRAY<STRING>", texts))
     for column, declared, values in of_types:
         listed = value_of(parameter_type(declared), list(values))
-        assert value_of(parameter_type(declared), written(listed)) == listed
+        assert value_of(parameter_type(declared), json_value(listed)) == listed
         root = Expression.parse(f"{column} {word} :some", {"some": listed}).root
         expected = [_is_in(row[column], values, negated=word == "NOT IN") for row in data]
         frame = pl.DataFrame(data, schema=SCHEMA.to_polars(), orient="row")

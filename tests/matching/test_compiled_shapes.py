@@ -21,8 +21,8 @@ from cep.nfa.errors import MatchingError
 from cep.nfa.limits import Limits
 from cep.nfa_kernel import chains
 from cep.nfa_kernel import walk as walking
-from cep.nfa_kernel.arrays import Room, Written
-from cep.nfa_kernel.chains import chained
+from cep.nfa_kernel.arrays import Room, WrittenCounts
+from cep.nfa_kernel.chains import event_chains
 from cep.nfa_kernel.compacting import compacted
 from cep.nfa_kernel.key_walk import walk_keys
 from cep.pattern.tree import SkipStrategy
@@ -227,7 +227,7 @@ def test_what_needs_more_room_gets_it_and_what_cannot_have_it_goes_to_python(
     wanted = outcome(rules, rows, [50], "interpreted")
     rooms: list[int] = []
 
-    def watched(*given: Any) -> Written:
+    def watched(*given: Any) -> WrittenCounts:
         room: Room = given[-1]
         rooms.append(len(room.found))
         if rooms[-1] > most_there:
@@ -268,7 +268,7 @@ def test_nothing_is_compiled_in_a_batch(key_by: list[str] | None) -> None:
             matcher = BatchMatcher(rules, schema=SCHEMA, key_by=key_by)
             matcher.process(frame)
             matcher.process(frame.with_columns(pl.col("ts") + 1_000))
-    functions: list[Any] = [walk_keys, chained, compacted]
+    functions: list[Any] = [walk_keys, event_chains, compacted]
     assert [len(function.signatures) for function in functions] == [1, 1, 1]
 
 

@@ -95,7 +95,7 @@ def copy_of(payload: bytes) -> bytes | None:
     """Return a payload that has gone through arrays; `None` if it is not well formed."""
     data = as_array(payload)
     states = reading.states_of(data, np.array([[0, len(payload)]]), 5, EVERY_RULE)
-    if not states.could:
+    if not states.is_well_formed:
         return None
     kept = compacted(states.keys, 5 + len(states.events))
     spans = np.zeros((len(kept.events), 3), np.int64)

@@ -55,7 +55,7 @@ def test_each_shape_has_its_events_key_by_key(
     given_events = columns(events)
     of_shape = ShapeEvents(given_events)
     for kinds in shapes:
-        found = of_shape.concerning(list(kinds.items()))
+        found = of_shape.input_for(list(kinds.items()))
         of = found.events
         moments = [*zip(of.order.tolist(), of.kinds.tolist(), strict=True)]
         by_key = [moments[i:j] for i, j in pairwise(of.begin)]

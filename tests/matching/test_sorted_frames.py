@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 
 from cep.expression import Schema, row_reader
+from cep.matching.interpreted_frames import openings
 from cep.matching.match_recognize import match_recognize
 from cep.matching.sorted_frames import SortedFrames, needed_columns
 from cep.row_pattern.analysis.analyse import analyse
 from cep.row_pattern.bound import BoundClause
 from cep.row_pattern.parsing.clauses import read_query
-from cep.row_search.openings import openings
 from cep.row_search.partition import Partition
 from cep.row_search.program import RowProgram
 from tests.row_pattern.cases import FILES, Case, load, same_rows

@@ -74,8 +74,8 @@ BAD = {
 @pytest.mark.parametrize("what", BAD)
 def test_a_payload_that_is_not_well_formed_is_refused_by_the_compiled_machine(what: str) -> None:
     pytest.importorskip("numba")
-    from cep.nfa_kernel.key_arrays import loaded  # noqa: PLC0415 - needs numba
+    from cep.nfa_kernel.key_arrays import load_keys  # noqa: PLC0415 - needs numba
 
-    assert loaded([WrittenRuns(GOOD)], 0) is not None
+    assert load_keys([WrittenRuns(GOOD)], 0) is not None
     with pytest.raises((StateEncodingError, ValueError)):
-        loaded([WrittenRuns(BAD[what])], 0)
+        load_keys([WrittenRuns(BAD[what])], 0)

@@ -8,8 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from percept import command_line
-from percept.command_line import app
-from percept.command_summaries import summary_of
+from percept.command_line import app, summary_of
 
 COMMANDS = entry_points(group="percept.commands")
 

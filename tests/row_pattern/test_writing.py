@@ -4,7 +4,7 @@ import pytest
 
 from cep.expression import ExpressionError
 from cep.row_pattern.parsing.clauses import read_query
-from cep.row_pattern.writing import written
+from cep.row_pattern.writing import write_query
 from tests.row_pattern.cases import FILES, load
 
 
@@ -17,9 +17,9 @@ def test_the_text_of_every_vector_reads_back_to_an_equal_tree(file: str) -> None
             query = read_query(case.query)
         except ExpressionError:
             continue
-        text = written(query)
+        text = write_query(query)
         assert read_query(text) == query, case.id
-        assert written(read_query(text)) == text, case.id
+        assert write_query(read_query(text)) == text, case.id
         read += 1
     assert read > len(load(file)) // 2
 
@@ -29,7 +29,7 @@ def test_defaults_are_spoken_out_and_there_is_one_layout() -> None:
       order by ts, id desc measures count( f.* )as n, last(f.ts)as "last" after match skip to l
       pattern((f|"x y"){,3}? l $)within interval '600' second subset u=(f,l)
       define f as action='fail' /* a comment */ and ts>=prev(ts), l as not(action in('out',2L)))"""
-    assert written(read_query(text)) == (
+    assert write_query(read_query(text)) == (
         """\
 SELECT user, n AS failures
 FROM logins MATCH_RECOGNIZE (
@@ -68,20 +68,22 @@ FROM logins MATCH_RECOGNIZE (
 def test_expressions_have_one_spacing(condition: str, expected: str) -> None:
     clause = f"MATCH_RECOGNIZE (PATTERN (a) DEFINE a AS {condition})"
     query = read_query(clause)
-    text = written(query)
+    text = write_query(query)
     assert text.splitlines()[-2].strip() == f"a AS {expected}"
     assert read_query(text) == query
 
 
 def test_a_long_pattern_is_broken_between_its_parts() -> None:
     names = " ".join(f"variable_{number}" for number in range(20))
-    text = written(read_query(f"MATCH_RECOGNIZE (PATTERN ({names}) DEFINE variable_0 AS a > 1)"))
+    text = write_query(
+        read_query(f"MATCH_RECOGNIZE (PATTERN ({names}) DEFINE variable_0 AS a > 1)")
+    )
     assert max(map(len, text.splitlines())) <= 100
-    assert written(read_query(text)) == text
+    assert write_query(read_query(text)) == text
 
 
 def test_spacing_is_no_difference_between_clauses() -> None:
     dense = "MATCH_RECOGNIZE(MEASURES LAST(a.x+1)AS y PATTERN(a)DEFINE a AS x>1)"
     wide = "MATCH_RECOGNIZE ( MEASURES LAST ( a.x + 1 ) AS y PATTERN ( a ) DEFINE a AS x > 1 )"
     assert read_query(dense) == read_query(wide)
-    assert written(read_query(dense)) == written(read_query(wide))
+    assert write_query(read_query(dense)) == write_query(read_query(wide))

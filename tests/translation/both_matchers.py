@@ -22,7 +22,7 @@ from cep.pattern.tree import (
 )
 from cep.pattern.validation.validate import problems
 from cep.row_pattern.clause import Query
-from cep.row_pattern.writing import written
+from cep.row_pattern.writing import write_query
 
 SCHEMA = "n BIGINT, ts BIGINT, name STRING, v BIGINT"
 END_MS = 10**9
@@ -54,7 +54,7 @@ def found_by_pattern(tree: PatternTree, rows: Sequence[Event]) -> Found | None:
 
 def found_by_clause(query: Query, rows: Sequence[Event]) -> Found:
     """Return the rows of each match by variable; the clause outputs `match_number` and `step`."""
-    result = match_recognize(written(query), rows, schema=SCHEMA).dicts()
+    result = match_recognize(write_query(query), rows, schema=SCHEMA).dicts()
     matches: dict[int, dict[str, list[int]]] = {}
     for row in result:
         steps = matches.setdefault(row["match_number"], {})

@@ -11,7 +11,7 @@ from cep.pattern.tree import Group, PatternTree
 from cep.pattern.validation.validate import problems
 from cep.row_pattern.errors import ClauseError
 from cep.row_pattern.parsing.clauses import read_query
-from cep.row_pattern.writing import pattern_text, written
+from cep.row_pattern.writing import pattern_text, write_query
 from cep.translation.refusals import NotExact
 from cep.translation.to_pattern import pattern_of
 from cep.translation.to_sql import clause_of
@@ -38,7 +38,7 @@ def check_pattern(tree: PatternTree, lists: list[list[Event]]) -> None:
     for rows in lists:
         found = found_by_pattern(tree, rows)
         if found is not None:
-            assert found_by_clause(query, rows) == found, written(query)
+            assert found_by_clause(query, rows) == found, write_query(query)
 
 
 def check_clause(text: str, lists: list[list[Event]]) -> None:
@@ -158,7 +158,7 @@ def test_what_is_not_the_same_in_sql_is_refused_with_the_reason(
 def test_names_that_sql_reads_otherwise_are_quoted_or_refused() -> None:
     pattern = Pattern.begin("my step").where("v > 1").next("b").where("v > `my step`.v")
     query = clause_of(pattern.tree, key_by=["user id"], time_column="the time")
-    text = written(query)
+    text = write_query(query)
     assert 'PARTITION BY "user id"' in text
     assert 'ORDER BY "the time"' in text
     assert 'PATTERN ("my step" b)' in text

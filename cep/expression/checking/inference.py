@@ -39,7 +39,7 @@ from cep.expression.types import (
 from cep.expression.values import Group
 
 Report = Callable[[Node, str, str], None]
-"""Takes the node at fault, what is wrong with it, and how to mend it."""
+"""Takes the node at fault, what is wrong with it, and how to fix it."""
 
 _ZONES = {Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ}
 

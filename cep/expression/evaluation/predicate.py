@@ -213,7 +213,7 @@ _PYTHON: dict[ComparisonOperator, tuple[Callable[[Value, Value], object], bool]]
 }
 
 
-def _column_test(  # noqa: PLR0913, PLR0917 - everything the closure needs, worked out before
+def _column_test(  # noqa: PLR0913, PLR0917 - everything the closure needs, computed before
     read: Callable[[Event], Value],
     key: str | None,
     operator: ComparisonOperator,

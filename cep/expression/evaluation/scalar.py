@@ -77,7 +77,7 @@ def known_list(node: tree.InList) -> ValueList:
     """Return the values that a test looks among.
 
     Raises:
-        ExpressionError: there are none; what reads the test was not told of the list.
+        ExpressionError: there are none; the test was read without the list.
     """
     if node.values is None or not node.values.versions:
         message = f"the values of the list '{node.name}' are not known here"

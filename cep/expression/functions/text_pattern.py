@@ -175,7 +175,7 @@ def _plain(character: str, position: int) -> str:
 
 
 def _escape(pattern: str, position: int, *, in_class: bool = False) -> tuple[str, int]:
-    """Return the escape that starts here, and the position behind it."""
+    """Return the escape that starts here, and the position after it."""
     name = pattern[position + 1 : position + 2]
     end = position + 2
     if members := _CLASSES.get(name.lower()):
@@ -196,7 +196,7 @@ def _escape(pattern: str, position: int, *, in_class: bool = False) -> tuple[str
 
 
 def _class(pattern: str, position: int) -> tuple[str, int, int]:
-    """Return the class that starts here, its size and the position behind it."""
+    """Return the class that starts here, its size and the position after it."""
     start = position
     position += 1
     members: list[str] = []

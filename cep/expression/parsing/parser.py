@@ -40,7 +40,7 @@ from cep.expression.tree import (
 from cep.expression.types import Kind, from_sqlglot
 
 Given = tree.Literal | tuple[tree.Literal, ...]
-"""What a parameter stands for: a constant, or a list of them behind IN."""
+"""What a parameter stands for: a constant, or a list of them after IN."""
 Constants = Mapping[str, Given]
 """The value of each parameter by its name, without the colon."""
 

@@ -115,7 +115,7 @@ class _Compiler:
     def _not_next(self, cursor: Cursor, sink: int) -> int:
         state = self._new_taking_state(cursor, StateKind.NORMAL)
         forbidden = self._guards.take(cursor, cursor.element)
-        # A trailing not_next matches with the event after it, so it must not proceed at once.
+        # A trailing not_next matches with the event after it, so it must not proceed immediately.
         is_last = self._automaton[sink].kind is StateKind.FINAL
         action = Action.IGNORE if is_last else Action.PROCEED
         draft = self._automaton[state]
@@ -240,7 +240,7 @@ class _Compiler:
         return self._sequence(inner, sink)
 
     def _loop(self, cursor: Cursor, sink: int) -> int:
-        """Compile the part of an unbounded loop that repeats for ever."""
+        """Compile the part of an unbounded loop that repeats without limit."""
         element = cursor.element
         if isinstance(element, Group):
             dummy = self._automaton.new_state("$group", -1, StateKind.NORMAL)
@@ -293,7 +293,7 @@ class _Compiler:
             self._automaton[state].add(Action.PROCEED, stop, self._guards.take(cursor, forbidden))
 
     def _add_following_stop(self, cursor: Cursor, state: int) -> None:
-        """A NOT behind a repeated element also watches the repetitions."""
+        """A NOT after a repeated element also watches the repetitions."""
         following = cursor.following
         if following is None or following.contiguity is not Contiguity.NOT_FOLLOWED_BY:
             return
@@ -311,7 +311,7 @@ class _Compiler:
         return self._stops[forbidden.name]
 
     def _without_earlier_nots(self, cursor: Cursor, sink: int) -> int:
-        """A copy of `sink` behind a taken optional element: earlier NOTs no longer count."""
+        """A copy of `sink` after a taken optional element: earlier NOTs no longer count."""
         nots = self._earlier_nots(cursor)
         if not nots or not cursor.element.is_optional:
             return sink

@@ -1,4 +1,4 @@
-"""Document → pattern tree: every problem of the document at once, with its path and place.
+"""Document → pattern tree: every problem of the document in one list, with its path and place.
 
 Shape is checked by the models of `schema`, conditions are parsed, then `validation` has its say. If
 the shape is wrong, the rest is checked as far as it can be (`shape`).
@@ -134,7 +134,7 @@ def _examine(
     except ValidationError as error:
         return _examine_remainder(source, schema, error)
     parameters, mistakes = read_parameters(document.parameters)
-    if mistakes:  # what conditions say cannot be told without them
+    if mistakes:  # conditions cannot be checked without them
         return ExaminedPattern(None, _placed(mistakes, source), has_other_steps=True)
     reader = TreeReader(parameters)
     tree = reader.tree(document)

@@ -92,7 +92,7 @@ class _ClauseReader:
         return Query(columns, source, clause)
 
     def _source(self) -> Name:
-        """Take the name behind FROM, which may be qualified: `catalog.schema.table`."""
+        """Take the name after FROM, which may be qualified: `catalog.schema.table`."""
         what = "the name of a stream or table"
         source = self._reader.name(what)
         while self._reader.takes_symbol("."):

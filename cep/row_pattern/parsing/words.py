@@ -59,7 +59,7 @@ class Word:
         return self.kind is Kind.SYMBOL and self.text == symbol
 
     @property
-    def shown(self) -> str:
+    def display_text(self) -> str:
         """The word as an error message names it."""
         return "the end of the text" if self.kind is Kind.END else self.text[:40]
 
@@ -87,7 +87,7 @@ _WORD = re.compile(
 
 
 def words_of(text: str) -> list[Word]:
-    """Return the words of a text in order, and one of kind END behind them.
+    """Return the words of a text in order, and one of kind END after them.
 
     Raises:
         ClauseError: a quote or comment is never closed, or the text is too long or too deep.
@@ -191,4 +191,4 @@ class WordReader:
         if word.kind is Kind.END:  # there is nothing to point at, so it is what comes last
             last = self.ahead(-1).end if self._position else 1
             span = (last - 1, last)
-        return refusal(self.text, span, Mistake.SYNTAX, f"{message}, not {word.shown}", hint)
+        return refusal(self.text, span, Mistake.SYNTAX, f"{message}, not {word.display_text}", hint)

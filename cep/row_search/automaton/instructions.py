@@ -152,7 +152,7 @@ def compile_pattern(text: str, pattern: RowPattern, variables: tuple[str, ...]) 
 
 
 class _Compiler:
-    """Compiles from the end to the beginning: every part knows where to go on behind it."""
+    """Compiles from the end to the beginning: every part knows where to go on after it."""
 
     def __init__(self, text: str, variables: tuple[str, ...]) -> None:
         self.code: list[Instruction] = []

@@ -1,4 +1,4 @@
-"""States: what a candidate can do next at a place in the pattern, worked out on first use.
+"""States: what a candidate can do next at a place in the pattern, computed on first use.
 
     Instructions ──closure──► State: rows to take, in order of preferment; then perhaps a match
 
@@ -132,7 +132,7 @@ class States:
 class _Walk:
     """The walk over everything that can follow a place without a row, preferred ways first.
 
-    A place met again is passed over: what follows it has been found before and is preferred.
+    A place met again is skipped: what follows it has been found before and is preferred.
     """
 
     def __init__(self, instructions: Instructions, *, is_first_row: bool) -> None:

@@ -1,6 +1,6 @@
 """One backtest in a process of its own, which can be ended at any moment.
 
-Assignment ──begin──► process: read the archive, run, report ──► Told, Reported or Failed
+Assignment ──begin──► process: read the archive, run, report ──► Progress, Reported or Failed
 
 A rule that takes all memory or never ends takes its process with it, not the worker.
 """
@@ -50,7 +50,7 @@ class Assignment:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Progress:
     """How far it is; `total` counts the events of both versions."""
 
     done: int
@@ -75,7 +75,7 @@ def begin(assignment: Assignment) -> tuple[BaseProcess, Connection]:
     """Start the process of an assignment.
 
     Returns:
-        The process, and where it tells of itself: any number of `Told`, then `Reported` or
+        The process, and where it tells of itself: any number of `Progress`, then `Reported` or
         `Failed`. If it is ended before, the connection just ends.
     """
     context = multiprocessing.get_context("spawn")
@@ -166,4 +166,4 @@ class _Teller:
         self._done += events
         if (now := time.monotonic()) >= self._next:
             self._next = now + _TELL_SECONDS
-            self._told.send(Told(self._done, self._total))
+            self._told.send(Progress(self._done, self._total))

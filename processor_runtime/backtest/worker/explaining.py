@@ -1,4 +1,4 @@
-"""Why a rule found no match for a key in a span, told from the archive.
+"""Why a rule found no match for a key in a span, found out from the archive.
 
 KeyQuestion, files ──► events of the key ──the matcher, traced──► SpanReport that the service takes
 """

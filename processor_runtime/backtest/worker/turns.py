@@ -1,6 +1,6 @@
 """The worker: takes one backtest after the other, tells how far it is, and what was found.
 
-RuleService ──claim──► task ──assignment──► process ──Told──► progress ─┐
+RuleService ──claim──► task ──assignment──► process ──Progress──► progress ─┐
       ▲─────────────── outcome ◄──Reported, Failed, or a limit ◄────────┘
 """
 
@@ -35,7 +35,13 @@ from contract.backtests import (
 from discoverers.clock import Backoff
 from processor_runtime.backtest.given_lists import known_lists
 from processor_runtime.backtest.worker.archives import Archive
-from processor_runtime.backtest.worker.assignment import Assignment, Failed, Reported, Told, begin
+from processor_runtime.backtest.worker.assignment import (
+    Assignment,
+    Failed,
+    Progress,
+    Reported,
+    begin,
+)
 from processor_runtime.reporting.rule_service import Answer, RuleService, ServiceRefused
 
 _log = logging.getLogger("percept.work")
@@ -207,7 +213,7 @@ class Worker:
         for each in task.lists:
             if self.stop.is_set():
                 raise _Stopped
-            if not self._goes_on(task, Told(0, 0)):
+            if not self._goes_on(task, Progress(0, 0)):
                 return None
             given.append(GivenList(each.name, each.data_type, self._content(task, each)))
         return given
@@ -228,7 +234,7 @@ class Worker:
             _Stopped: the worker is to stop.
         """
         ends_at = time.monotonic() + self.limits.seconds
-        tell_at, how_far = 0.0, Told(0, 0)
+        tell_at, how_far = 0.0, Progress(0, 0)
         while (now := time.monotonic()) < ends_at:
             if self.stop.is_set():
                 raise _Stopped
@@ -238,13 +244,13 @@ class Worker:
                     return None
             if told.poll(min(_TELL_SECONDS / 4, ends_at - now)):
                 said = told.recv()
-                if not isinstance(said, Told):
+                if not isinstance(said, Progress):
                     return said  # type: ignore[no-any-return] # what `assignment` sends
                 how_far = said
         limit = f"{self.limits.seconds:g} seconds"
         return Failed(f"It takes longer than {limit}: shorten the time, or narrow the rule.")
 
-    def _goes_on(self, task: BacktestTask, how_far: Told) -> bool:
+    def _goes_on(self, task: BacktestTask, how_far: Progress) -> bool:
         progress = BacktestProgress(
             worker=self.name,
             attempt=task.attempt,
@@ -255,7 +261,7 @@ class Worker:
             answer = self.service.ask("POST", f"{_path(task)}/progress", BacktestGoesOn, progress)
         except ServiceRefused as refused:
             _log.warning("%s", refused)
-            return True  # its turn goes on for a minute without a word
+            return True  # its turn goes on for a minute silently
         return answer.goes_on
 
     def _asked(

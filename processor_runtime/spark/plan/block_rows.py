@@ -123,7 +123,7 @@ class Received:
 
 
 def frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pl.DataFrame]:
-    """Yield Arrow batches as frames, mostly without copying; empty ones are passed over."""
+    """Yield Arrow batches as frames, mostly without copying; empty ones are skipped."""
     for batch in batches:
         if batch.num_rows:
             yield pl.DataFrame(pl.from_arrow(with_valid_text(batch)))

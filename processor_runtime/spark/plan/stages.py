@@ -4,7 +4,7 @@ events ──mapInArrow(key_stage)──► blocks ──groupBy(shard)──►
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import pandas as pd
@@ -20,7 +20,6 @@ from pyspark.sql.streaming.stateful_processor import (
 )
 
 from processor_runtime.rows.line_files import LineFiles
-from processor_runtime.rows.lines_in_hand import LinesInHand
 from processor_runtime.rows.output_rows import SCHEMA, OutputRow
 from processor_runtime.rows.row_columns import LINES, RowColumns, RowLines
 from processor_runtime.spark.plan.block_rows import (
@@ -42,7 +41,7 @@ from processor_runtime.stages.shard_status import write_status
 STATUS: Final = "status"
 """Kind of the row with which each shard ends a batch; its `output` is a `ShardStatus`.
 
-Its lines, if it has any, are matches that no other row is about; see `LinesInHand`.
+Its lines, if it has any, are matches that no other row is about; see `InlineLines`.
 """
 OUTPUT_DDL: Final = (
     "kind STRING, tag STRING, processor_id STRING, version INT, epoch BIGINT, key STRING, "
@@ -55,6 +54,36 @@ _POSITIONS_PER_PARTITION: Final = 1 << 40
 
 EventReader = Callable[[Iterable[pa.RecordBatch], Callable[[], int]], Iterator[pl.DataFrame]]
 """From what Spark hands over, and the time at which the batch was planned, to frames of events."""
+
+
+@dataclass(slots=True)
+class InlineLines:
+    """The lines of one shard and batch, which go with its status while they are few.
+
+    The driver writes these itself: to write rows Spark plans and runs a job of its own, which takes
+    a fifth of a second, and a small batch has little more to do.
+
+    Args:
+        most_bytes: how many bytes of them may go with the status; 0 if none may.
+    """
+
+    most_bytes: int
+    _held: list[RowLines] = field(default_factory=list)
+
+    def send(self, rows: Sequence[OutputRow]) -> Iterator[Sequence[OutputRow]]:
+        """Yield what goes out now; the rest is kept."""
+        if not self.most_bytes or not isinstance(rows, RowLines):
+            yield rows
+            return
+        self._held.append(rows)
+        if sum(each.size_bytes for each in self._held) > self.most_bytes:
+            self.most_bytes = 0
+            yield from self._held
+            self._held = []
+
+    def rest(self) -> bytes | None:
+        """Return the lines that have been kept, without the end of the last; `None` if none are."""
+        return b"\n".join(each.text for each in self._held) if self._held else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +181,7 @@ class ShardProcessor(StatefulProcessor):
         """Yield rows as they are found, some thousand at a time, and at last the status."""
         clock, rules = self._rules.current(timers.getCurrentWatermarkInMs())
         clock = clock.having_read(received.counts.newest_ms)
-        in_hand = LinesInHand(self._settings.lines.most_bytes_in_hand)
+        in_hand = InlineLines(self._settings.lines.most_bytes_in_hand)
         matcher = ShardMatcher(shard, rules, SparkState(self._values), clock, self._settings)
         yield from self._found(matcher, received, in_hand)
         wake_ms = matcher.next_wake_ms if clock.goes_on_alone else None
@@ -163,15 +192,15 @@ class ShardProcessor(StatefulProcessor):
         yield told
 
     def _found(
-        self, matcher: ShardMatcher, received: Received, in_hand: LinesInHand
+        self, matcher: ShardMatcher, received: Received, in_hand: InlineLines
     ) -> Iterator[pd.DataFrame]:
         files = LineFiles(self._settings.lines.directory)
         for rows in received.output_rows():
             matcher.rows.add(rows)
             yield from map(rows_as_pandas, matcher.rows.full())
         for found in matcher.match(received.blocks, received.questions):
-            for unwritten in files.sent(found):
-                yield from map(rows_as_pandas, in_hand.sent(unwritten))
+            for unwritten in files.send(found):
+                yield from map(rows_as_pandas, in_hand.send(unwritten))
         matcher.status.line_files = dict(files.close())
         matcher.status.counts.add(received.counts)
 

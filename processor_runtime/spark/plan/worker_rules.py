@@ -127,7 +127,7 @@ def _watch(limits: WorkerLimits) -> None:
 
 @cache
 def _freeze(modules: int) -> None:
-    """Let collections of cycles pass over what there is, once all of its modules are loaded.
+    """Exclude existing objects from the collection of cycles once all modules are loaded.
 
     PySpark has Python collect after each task: a tenth of what a worker computes, of 240,000
     objects that stay.

@@ -137,7 +137,7 @@ class JobOutputs:
 
         Args:
             rows: all rows of the batch, evaluated and persisted; other columns and kinds than those
-                of output rows are passed over.
+                of output rows are ignored.
             batch_id: its number.
             row_counts: how many rows there are of each kind, with those that are only lines; what
                 is left out has none.

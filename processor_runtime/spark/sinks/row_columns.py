@@ -88,7 +88,7 @@ def _json(begin_with: Sequence[str | Column]) -> Column:
     """Return rows as JSON, in which these columns come first."""
     # `kind` is never NULL, so there is always something in front of a comma.
     plain = F.to_json(F.struct(*begin_with, F.lit(0).alias(_END)), _JSON_OPTIONS)
-    # To cut off the last sign Spark would count all signs, twice; and in no text of JSON is there a
+    # To cut off the last character Spark would count all characters, twice. A text of JSON has no
     # quotation mark without a backslash before it.
     begin = F.replace(plain, F.lit(f',"{_END}":0}}'), F.lit(""))
     nested = [F.coalesce(F.concat(F.lit(f',"{name}":'), F.col(name)), F.lit("")) for name in _JSON]

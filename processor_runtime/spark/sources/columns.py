@@ -64,8 +64,8 @@ def stream_schema(stream: StreamDefinition) -> T.StructType:
     for each in schema:
         if problem := _problem(each.dataType):
             raise SourceError(
-                f"the column {each.name} of the stream '{stream.name}' is {shown(each.dataType)}: "
-                f"{problem}"
+                f"the column {each.name} of the stream '{stream.name}' is "
+                f"{type_text(each.dataType)}: {problem}"
             )
     if MALFORMED_COLUMN in schema.names:
         raise SourceError(
@@ -138,8 +138,8 @@ def typed_columns(
             )
         elif not fits(types[name], each.dataType):
             troubles.append(
-                f"its column '{name}' is {shown(types[name])}, which cannot become "
-                f"{shown(each.dataType)} without loss. Change the stream's schema"
+                f"its column '{name}' is {type_text(types[name])}, which cannot become "
+                f"{type_text(each.dataType)} without loss. Change the stream's schema"
             )
         else:
             converted = _converted(column(name), types[name], each.dataType)
@@ -195,6 +195,6 @@ def _converted(value: Column, given: T.DataType, wanted: T.DataType) -> Column:
     return value.cast(wanted)
 
 
-def shown(data_type: T.DataType) -> str:
+def type_text(data_type: T.DataType) -> str:
     """Return a type as it is written in a schema."""
     return data_type.simpleString().upper()

@@ -86,7 +86,7 @@ def read_source(
             return SourceEvents(events_of(records, source, stream))
         form = plain_form(source, schema, time_of_files) if time_of_files else None
         if form is not None and files is not None:
-            # What a file lacks, or has of another type, is told when Spark reads it.
+            # What a file lacks, or has of another type, is reported when Spark reads it.
             check = ArrivingFiles(spark, source, files, T.StructType()).check
             return SourceEvents(plain_files(spark, source), check, form)
         rows = _opened(spark, source, schema, continues=_has_begun(files))

@@ -2,7 +2,7 @@
 
     columns of a file, columns that are read ──file_misfits──► missing · of another type
 
-Readers of Parquet and ORC turn some types into others without a word: 6.50 into 650, a time into
+Readers of Parquet and ORC turn some types into others silently: 6.50 into 650, a time into
 its seconds, text into NULL. What is not known to keep every value as it is, does not fit.
 """
 
@@ -12,7 +12,7 @@ from typing import Final
 
 from pyspark.sql import types as T  # noqa: N812 - as all of Spark's documentation has it
 
-from processor_runtime.spark.sources.columns import fits, shown
+from processor_runtime.spark.sources.columns import fits, type_text
 
 _WHOLE: Final = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 _EXACT_IN_DOUBLE: Final = (T.ByteType, T.ShortType, T.IntegerType, T.FloatType)
@@ -69,7 +69,7 @@ def _compared(
     """Yield columns that are missing, with `None`, and columns that are wrong, with the reason."""
     for each in read:
         name = inside + each.name
-        # Readers pass over the case of names.
+        # Readers ignore the case of names.
         fields = [field for field in found if field.name.lower() == each.name.lower()]
         if not fields:
             yield name, None
@@ -94,7 +94,7 @@ def _compared_types(
         case _ if _is_read_as(found, read, file_format):
             pass
         case _:
-            yield name, f"its column '{name}' is {shown(found)}, which is no {shown(read)}"
+            yield name, f"its column '{name}' is {type_text(found)}, which is no {type_text(read)}"
 
 
 def _is_read_as(found: T.DataType, read: T.DataType, file_format: str) -> bool:

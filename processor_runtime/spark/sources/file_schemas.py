@@ -17,7 +17,7 @@ from processor_runtime.spark.failure_text import failure_text
 
 SELF_DESCRIBING: Final = frozenset({"parquet", "orc"})
 """Formats whose files contain their schema."""
-_GLOB: Final = str.maketrans({sign: f"\\{sign}" for sign in "\\*?{}[]"})
+_GLOB: Final = str.maketrans({char: f"\\{char}" for char in "\\*?{}[]"})
 
 
 class UnreadableFile(ValueError):
@@ -67,7 +67,7 @@ class FileSchemas:
 
         Raises:
             MissingFile: it is not there.
-            EmptyFile: Spark passes over it without a word.
+            EmptyFile: Spark skips it silently.
             UnreadableFile: it cannot be read.
         """
         try:

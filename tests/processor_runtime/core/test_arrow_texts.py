@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cep.compiling import is_available
 from processor_runtime.rows import arrow_texts
-from processor_runtime.rows.arrow_texts import TooLarge, joined, texts
+from processor_runtime.rows.arrow_texts import TooLarge, join_pieces, texts
 
 pytestmark = pytest.mark.skipif(not is_available(), reason="numba is not installed")
 
@@ -26,7 +26,7 @@ def test_texts_are_their_pieces_one_after_the_other(
     table = texts([*["before"] * first, *PIECES, "behind"])[first : first + len(PIECES)]
     pieces = np.array([piece for text in wanted for piece in text], np.int64)
     begin = np.cumsum([0, *map(len, wanted)]).astype(np.int64)
-    found = joined(table, pieces, begin)
+    found = join_pieces(table, pieces, begin)
     found.validate(full=True)
     assert found.type == pa.string()
     assert found.to_pylist() == ["".join(PIECES[piece] for piece in text) for text in wanted]
@@ -37,8 +37,8 @@ def test_they_have_a_greatest_size(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(arrow_texts, "MOST_BYTES", 100)
     table, begin = texts(["x" * 10]), np.array([0, 10], np.int64)
-    assert joined(table, np.zeros(10, np.int64), begin).to_pylist() == ["x" * 100]
+    assert join_pieces(table, np.zeros(10, np.int64), begin).to_pylist() == ["x" * 100]
     with pytest.raises(TooLarge):
-        joined(table, np.zeros(11, np.int64), begin + np.array([0, 1]))
-    functions: list[Any] = [text_joining.joined, text_joining.joined_sizes]
+        join_pieces(table, np.zeros(11, np.int64), begin + np.array([0, 1]))
+    functions: list[Any] = [text_joining.join_octets, text_joining.joined_sizes]
     assert [len(function.signatures) for function in functions] == [1, 1]

@@ -66,7 +66,7 @@ def ways(kind: str) -> Iterator[list[bool]]:
     Yields which batches have gone without objects.
     """
     gone: list[bool] = []
-    real = encoded_group.matched_at_once
+    real = encoded_group.match_encoded
 
     def watched(*given: Any) -> Any:
         batch = real(*given)
@@ -75,7 +75,7 @@ def ways(kind: str) -> Iterator[list[bool]]:
 
     machines = machines_of("interpreted" if kind == "interpreted" else "compiled")
     with machines, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(group_matcher, "matched_at_once", watched)
+        patch.setattr(group_matcher, "match_encoded", watched)
         if kind == "restored":
             patch.setattr(ColumnMatcher, "encoded", lambda *_: None)
         yield gone

@@ -45,13 +45,13 @@ def test_they_are_the_same_as_one_by_one(data: st.DataObject) -> None:
 
 
 def test_every_escaped_sign_is_escaped() -> None:
-    signs = [chr(number) for number in range(0x180)]
-    frame = pl.DataFrame({"sign": signs, "other": ["a"] * len(signs)})
+    chars = [chr(number) for number in range(0x180)]
+    frame = pl.DataFrame({"char": chars, "other": ["a"] * len(chars)})
     assert event_texts(frame) == [plain_json_text(each) for each in frame.to_dicts()]
     assert compiled_texts(frame) in (None, event_texts(frame))
-    for sign in signs:  # alone, so that no other sign lets the column be written value by value
-        alone = pl.DataFrame({"sign": [sign]})
-        assert event_texts(alone) == [plain_json_text({"sign": sign})]
+    for char in chars:  # alone: another could let the column be written value by value
+        alone = pl.DataFrame({"char": [char]})
+        assert event_texts(alone) == [plain_json_text({"char": char})]
         assert compiled_texts(alone) in (None, event_texts(alone))
 
 

@@ -320,7 +320,7 @@ class TestBounds:
                 }
             )
             began = time.monotonic()
-            gathering = groups.Gathering({"p@1@x": Grouping((), for_ms)}, {}, {}, 10_000)
+            gathering = groups.Grouper({"p@1@x": Grouping((), for_ms)}, {}, {}, 10_000)
             gathering.add(part)
             gathered = gathering.done()
             seconds = time.monotonic() - began
@@ -447,7 +447,7 @@ def test_matches_may_be_taken_in_parts(
     grouping = {"p@1@x": Grouping(("user",), for_ms)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(groups, "MOST_GROUPS", data.draw(st.integers(1, 4)))
-        whole, parts = (groups.Gathering(grouping, {}, {}, 9_000) for _ in range(2))
+        whole, parts = (groups.Grouper(grouping, {}, {}, 9_000) for _ in range(2))
         whole.add(matches)
         for begin, end in pairwise([0, *cuts, 10_000]):
             parts.add(matches.filter(pl.col("end_ms") >= begin, pl.col("end_ms") < end))

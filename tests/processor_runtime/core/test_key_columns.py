@@ -29,7 +29,7 @@ from processor_runtime.state.key_columns import (
     KeptEntries,
     KeyColumns,
     PackedKeys,
-    taken,
+    take_keys,
 )
 from tests.processor_runtime.core.pipeline import DictState
 from tests.processor_runtime.core.test_key_buckets import (
@@ -60,7 +60,7 @@ def columns_of(
 ) -> KeyColumns:
     """Take keys as a batch does."""
     place = BucketPlace("g", state, index_in(state))
-    columns = taken(place, packed(keys), due_ms, older_than, sweep)
+    columns = take_keys(place, packed(keys), due_ms, older_than, sweep)
     assert columns is not None
     return columns
 
@@ -193,7 +193,7 @@ def test_a_lost_or_corrupt_bucket_is_an_error() -> None:
 def test_a_deadline_behind_all_time_is_left_to_python() -> None:
     state = DictState()
     saved(state, {b"k": KeyEntry(2**62, 1, b"data")})
-    assert taken(BucketPlace("g", state, index_in(state)), packed([b"k"]), -1, 0, 0) is None
+    assert take_keys(BucketPlace("g", state, index_in(state)), packed([b"k"]), -1, 0, 0) is None
 
 
 def test_buckets_that_only_python_reads_are_not_split_by_others() -> None:

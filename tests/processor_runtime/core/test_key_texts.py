@@ -26,8 +26,8 @@ def test_each_find_has_the_texts_of_its_key(most_kept: int, blocks: list[list[li
                 parts, table.of([np.array(part, np.int64) for part in parts]), strict=True
             ):
                 expected = list_texts([KEYS[number] for number in part])
-                assert of.written.take(of.places).to_pylist() == expected
-                assert of.spelled.take(of.places).to_pylist() == [*map(repr, expected)]
+                assert of.json_texts.take(of.places).to_pylist() == expected
+                assert of.reprs.take(of.places).to_pylist() == [*map(repr, expected)]
 
 
 def test_a_text_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,4 +50,4 @@ def test_after_a_key_without_a_text_the_others_are_right() -> None:
     with pytest.raises(NoJson):
         table.of([np.array([1, 2])])
     (of,) = table.of([np.array([2, 0])])
-    assert of.written.take(of.places).to_pylist() == ["[3]", "[1]"]
+    assert of.json_texts.take(of.places).to_pylist() == ["[3]", "[1]"]

@@ -38,7 +38,7 @@ def content(files: LineFiles) -> list[int]:
 def test_lines_of_a_shard_are_in_files_of_a_limited_number(directory: LineDirectory) -> None:
     files = LineFiles(directory)
     for _ in range(5):
-        assert not list(files.sent(lines(40_000)))
+        assert not list(files.send(lines(40_000)))
     assert content(files) == [80_000, 120_000]
     assert len(BatchLines([b"a\nb"], files.close())) == 200_002
 
@@ -46,7 +46,7 @@ def test_lines_of_a_shard_are_in_files_of_a_limited_number(directory: LineDirect
 def test_rows_go_on_as_they_are(directory: LineDirectory) -> None:
     rows = [OutputRow("late")]
     files = LineFiles(directory)
-    assert list(files.sent(rows)) == [rows]
+    assert list(files.send(rows)) == [rows]
     assert files.close() == {}
     assert not Path(directory.path).exists()
 
@@ -58,7 +58,7 @@ def test_nothing_is_written_where_a_directory_is_not_known_to_be_the_jobs(
     path = Path(directory.owner_path)
     path.write_text(owner) if owner else path.unlink()
     some = lines(3)
-    assert list(LineFiles(directory).sent(some)) == [some]
+    assert list(LineFiles(directory).send(some)) == [some]
     assert not Path(directory.path).exists()
 
 
@@ -68,13 +68,13 @@ def test_what_cannot_be_written_goes_on_and_so_does_everything_after_it(
 ) -> None:
     files = LineFiles(directory)
     few, many = lines(10), lines(size // 20)
-    assert not list(files.sent(few))
+    assert not list(files.send(few))
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     # A full disk, too, takes the beginning of what it is given.
     resource.setrlimit(resource.RLIMIT_FSIZE, (LARGE, before[1]))
     try:
-        assert list(files.sent(many)) == [many]
-        assert list(files.sent(few)) == [few]
+        assert list(files.send(many)) == [many]
+        assert list(files.send(few)) == [few]
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert content(files) == [10]
@@ -83,5 +83,5 @@ def test_what_cannot_be_written_goes_on_and_so_does_everything_after_it(
 def test_without_a_directory_to_write_to_all_goes_on(directory: LineDirectory) -> None:
     Path(directory.path).write_text("a file")
     files, some = LineFiles(directory), lines(3)
-    assert list(files.sent(some)) == [some]
+    assert list(files.send(some)) == [some]
     assert files.close() == {}

@@ -69,21 +69,21 @@ def test_thousands_that_are_different_are_not_counted_one_by_one() -> None:
     again = ids_of(ids, [7, 20_001])
     assert again[0] == digest_of(text_of(7) + (1).to_bytes(4, "big")).hex()
     assert again[1] == digest_of(text_of(20_001)).hex()
-    from cep.nfa_kernel.word_set import added  # noqa: PLC0415 - an extra
+    from cep.nfa_kernel.word_set import add_words  # noqa: PLC0415 - an extra
 
-    assert len(cast("Any", added).signatures) == 1
+    assert len(cast("Any", add_words).signatures) == 1
 
 
 @given(st.lists(st.lists(WORDS)))
 def test_a_table_knows_what_has_come(given_words: list[list[int]]) -> None:
-    from cep.nfa_kernel.word_set import added  # noqa: PLC0415 - an extra
+    from cep.nfa_kernel.word_set import add_words  # noqa: PLC0415 - an extra
 
     table, seen = np.empty(0, np.uint64), set[int]()
     for words in given_words:
         # One stands for 0 in the table, and is taken for it.
         written = [max(word, 1) for word in words]
         before = len(seen)
-        table, are_new = added(table, before, np.array(words, np.uint64))
+        table, are_new = add_words(table, before, np.array(words, np.uint64))
         seen.update(written)
         assert are_new == (len(seen) - before == len(words))
         assert set(table[table != 0].tolist()) == seen

@@ -14,7 +14,7 @@ from cep.compiling import is_available
 from processor_runtime.rows.match_ids import DIGEST_BYTES, MatchIds
 from processor_runtime.rows.row_columns import RowLines
 from processor_runtime.stages.match_pieces import MatchPieces
-from processor_runtime.stages.match_tables import Finders, Matches
+from processor_runtime.stages.match_tables import Matches, RuleVersions
 from processor_runtime.stages.row_plan import RowPlan
 from processor_runtime.stages.unusable_events import EARLIEST_MS, LATEST_MS
 
@@ -32,7 +32,7 @@ Match = tuple[str, int, int, str]
 def plan_of(matches: list[Match], finds: list[tuple[int, int]]) -> RowPlan:
     """Return the rows of finds, each told by the places of its finder and of its match."""
     keys = [json.dumps([key], ensure_ascii=False) for key, *_ in matches]
-    finders = Finders(
+    finders = RuleVersions(
         pa.array([processor for processor, _ in FINDERS], pa.string()),
         pa.array([version for _, version in FINDERS], pa.int32()),
         pa.array([f"{finder!r}"[:-1] + ", 'match', " for finder in FINDERS], pa.string()),

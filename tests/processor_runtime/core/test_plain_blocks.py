@@ -80,15 +80,15 @@ KINDS = st.sampled_from([{"match"}, {"match"}, {"match", "error"}, {"match", "ti
 def blocks_of(finds: int) -> Iterator[list[bool]]:
     """Let blocks have about so many finds, 0 = none; yields what becomes of each."""
     taken: list[bool] = []
-    give_out = PlainBlocks.give_out
+    emit = PlainBlocks.emit
 
     def watched(blocks: PlainBlocks, block: FoundBlock) -> Iterator[RowColumns | RowLines] | None:
-        rows = give_out(blocks, block) if finds else None
+        rows = emit(blocks, block) if finds else None
         taken.append(rows is not None)
         return rows
 
     with machines_of("compiled"), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(PlainBlocks, "give_out", watched)
+        patch.setattr(PlainBlocks, "emit", watched)
         patch.setattr(plain_blocks, "FEWEST_FINDS", 0)
         patch.setattr(found_columns, "_IN_BLOCK", finds or 4_096)
         yield taken

@@ -127,22 +127,22 @@ def test_the_short_way_gives_what_the_long_one_gives(
 ) -> None:
     short = told(given_events, rules, row_limits, at)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(PlainFinds, "give_out", lambda _finds, _found: False)
+        patch.setattr(PlainFinds, "emit", lambda _finds, _found: False)
         long = told(given_events, rules, row_limits, at)
     assert short == long
 
 
 def test_matches_of_plain_rules_go_the_short_way_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[str] = []
-    give_out = PlainFinds.give_out
+    emit = PlainFinds.emit
 
     def watched(finds: PlainFinds, found: Any) -> bool:
-        is_given = give_out(finds, found)
+        is_given = emit(finds, found)
         if is_given:
             taken.append(found.rule)
         return is_given
 
-    monkeypatch.setattr(PlainFinds, "give_out", watched)
+    monkeypatch.setattr(PlainFinds, "emit", watched)
     rules = [(PATTERNS[0], SELECTS[1], more) for more in MORE]
     told([event("a", 1_000), event("b", 1_001)], rules, RowLimits(), 2)
     (rule,) = taken

@@ -90,8 +90,8 @@ def test_a_group_that_gains_or_loses_a_rule_is_compiled_from_loaded_rules() -> N
     added = processor("third by user", version(1, sequence("cd")))
     before, after = updated(*EVERYTHING, added)
     assert kept(before, after) == [(), ("price",)]
-    assert len(after.loaded) == len(before.loaded) + 1
-    assert all(after.loaded[key] is rule for key, rule in before.loaded.items())
+    assert len(after.rules_by_digest) == len(before.rules_by_digest) + 1
+    assert all(after.rules_by_digest[key] is rule for key, rule in before.rules_by_digest.items())
 
 
 def test_a_group_in_which_a_rule_only_ends_is_not_compiled_again() -> None:
@@ -252,6 +252,6 @@ def test_rules_are_searched_for_lists_only_when_they_are_loaded(
         searched = 0
         timeline = resolve(Timeline(), snapshot, None)
         before = [compile_rules(timeline, STREAM, RuleDefaults(), before)]
-        assert len(before[0].loaded) == len(processors)
+        assert len(before[0].rules_by_digest) == len(processors)
         counts.append(searched)
     assert counts[1] == 0 < counts[2] < counts[0]

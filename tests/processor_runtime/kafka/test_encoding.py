@@ -22,9 +22,8 @@ from google.protobuf import descriptor_pb2
 
 from processor_runtime.kafka.avro_values import Unfit, fitted
 from processor_runtime.kafka.cluster import KafkaFailed
-from processor_runtime.kafka.decoding import ValueForm, with_json
+from processor_runtime.kafka.decoding import ProtobufMessages, ValueForm, with_json
 from processor_runtime.kafka.encoding import RowEncoder, check_output_form
-from processor_runtime.kafka.messages import ProtobufMessages
 from processor_runtime.kafka.output_form import OutputForm
 
 ROW: dict[str, Any] = {

@@ -10,7 +10,7 @@ from processor_runtime.kafka.offsets import (
     Place,
     RecordRange,
     advanced,
-    divided,
+    divide_ranges,
     document_of,
     positions_of,
     ranges_between,
@@ -79,7 +79,7 @@ def test_tasks_divide_ranges_without_loss_or_repetition(
     ranges = [
         RecordRange(*place, begin, begin + length) for place, (begin, length) in found.items()
     ]
-    parts = divided(ranges, tasks, pieces)
+    parts = divide_ranges(ranges, tasks, pieces)
     assert len(parts) <= max(tasks, pieces)
     assert all(parts)
     records = Counter(

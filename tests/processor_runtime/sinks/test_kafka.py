@@ -28,7 +28,7 @@ from confluent_kafka.schema_registry.avro import AvroDeserializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 
-from processor_runtime.kafka.messages import ProtobufMessages
+from processor_runtime.kafka.decoding import ProtobufMessages
 from processor_runtime.kafka.schema_file import SchemasInFile
 
 

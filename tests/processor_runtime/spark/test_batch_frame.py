@@ -22,8 +22,8 @@ from processor_runtime.spark.plan.stages import OUTPUT_DDL, STAGE_DDL
 from processor_runtime.stages import groups
 from processor_runtime.stages.alerting import ListedRows
 from processor_runtime.stages.budgets import Cutoff, Overrun, candidates_in, settled_rows
-from processor_runtime.stages.groups import Gathering
-from processor_runtime.stages.match_tags import tagged
+from processor_runtime.stages.groups import Grouper
+from processor_runtime.stages.match_tags import tag_rows
 from tests.discoverers.rule_service import RuleService
 from tests.patience import eventually
 from tests.processor_runtime.spark.finished_job import job
@@ -112,17 +112,17 @@ def test_spark_gathers_the_same_groups(
             for _ in range(random.randint(1, 2))
         ]
         of_match.append(first._replace(kind="side", tag="a:b::[]"))
-        rows += of_match if first.processor_id == "r" else tagged(of_match, Grouping(("a",), 10))
+        rows += of_match if first.processor_id == "r" else tag_rows(of_match, Grouping(("a",), 10))
     listed = ListedRows(rows)
     in_spark = BatchFrame(spark.createDataFrame(rows, OUTPUT_DDL).repartition(3))
     found = []
     for each, most in ((listed, 1_000), (in_spark, 70)):
-        gathering = Gathering(groupings, {}, {}, 30)
+        gathering = Grouper(groupings, {}, {}, 30)
         for part in each.tagged(240, most):
             gathering.add(part)
         found.append(gathering.done())
         each.gather(found[-1])
-    assert found[0].crowded
+    assert found[0].overflowing
     assert len(found[0].open) > 2
     assert (found[0].open, found[0].done) == (found[1].open, found[1].done)
     assert found[0].grouped == found[1].grouped
@@ -277,7 +277,7 @@ def test_rows_that_are_lines_stay_as_they_are(spark: SparkSession) -> None:
     lines = [("match", *[None] * 11, f'{{"number":{number}}}'.encode()) for number in range(3)]
     first = OutputRow("match", None, "p", 1, 1, "[1]", "a", 1, 2)
     both = (first, first._replace(match_id="b", end_ms=3))
-    told = [row for each in both for row in tagged([each], None)]
+    told = [row for each in both for row in tag_rows([each], None)]
     frame = spark.createDataFrame([*lines, *((*row, None) for row in told)], STAGE_DDL)
     rows = BatchFrame(frame)
     assert [each.match_id for each in rows.candidates([Overrun("p", 1, 0, 9, 1)])] == ["a", "b"]

@@ -6,13 +6,12 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from processor_runtime.rows.lines_in_hand import LinesInHand
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rows.row_chunks import RowChunks
 from processor_runtime.rows.row_columns import LINES, RowColumns, RowLines
 from processor_runtime.rows.row_limits import RowLimits
 from processor_runtime.rules.loading import RuleDefaults
-from processor_runtime.spark.plan.stages import OUTPUT_DDL, STAGE_DDL, rows_as_pandas
+from processor_runtime.spark.plan.stages import OUTPUT_DDL, STAGE_DDL, InlineLines, rows_as_pandas
 from processor_runtime.spark.sinks.row_columns import row_lines
 from processor_runtime.stages import plain_blocks, row_plan
 from processor_runtime.stages.shard_matcher import MatchSettings
@@ -103,8 +102,8 @@ def test_few_lines_go_with_the_status_and_many_at_once(monkeypatch: pytest.Monke
     late = [OutputRow("late", start_ms=5, end_ms=5, events="{}")]
     size = sum(each.size_bytes for each in given)
     for most, sent in ((size, [late]), (size - 1, [late, *given]), (0, [*given, late])):
-        in_hand = LinesInHand(most)
-        out = [rows for each in [*given[:-1], late, given[-1]] for rows in in_hand.sent(each)]
+        in_hand = InlineLines(most)
+        out = [rows for each in [*given[:-1], late, given[-1]] for rows in in_hand.send(each)]
         assert sorted(map(id, out)) == sorted(map(id, sent))
         text = "\n".join(map(text_of, given))
         assert in_hand.rest() == (text.encode() if sent == [late] else None)

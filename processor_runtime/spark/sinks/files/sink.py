@@ -87,7 +87,7 @@ class FileSink:
         try:
             directory = self._directory(spark).local_path
         except (PySparkException, Py4JJavaError):
-            return None  # as whoever writes there will be told, too
+            return None  # the writer of that file gets the same error
         if directory is None:
             return None
         return BatchDirectories.line_directory(directory, self._owner)

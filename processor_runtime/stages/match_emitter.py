@@ -1,11 +1,11 @@
-"""What one selector group finds in a batch, given out within the limits of each rule.
+"""Emit what one selector group finds in a batch, within the limits of each rule.
 
-    Detection, … ──GivingOut──► MatchRows ──► RowChunks · counts · rules that stop or are cut short
+    Detection, … ──MatchEmitter──► MatchRows ──► RowChunks · counts · stopped or cut rules
     FoundBlock ───────┘ └──all plain──► PlainBlocks ──┘
 
 A rule that brings more at one event than it may, or a larger row, does so however events come: it
 is stopped. What a batch brings also depends on how much is read at once: a rule that brings all it
-may in a batch goes on, and the rest of the batch is left out. Both are counted and told.
+may in a batch goes on, and the rest of the batch is left out. Both are counted and reported.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +22,7 @@ from processor_runtime.rules.alerts import window_from
 from processor_runtime.rules.rule_set import SelectorGroup
 from processor_runtime.stages.live_finds import LiveFinds
 from processor_runtime.stages.match_rows import MatchRows
-from processor_runtime.stages.match_tags import tagged
+from processor_runtime.stages.match_tags import tag_rows
 from processor_runtime.stages.plain_finds import PlainFinds
 from processor_runtime.stages.rule_errors import FailureSite, RuleErrors
 from processor_runtime.stages.shard_status import ShardStatus
@@ -44,15 +44,15 @@ class _Cut:
 
 
 @dataclass(slots=True)
-class GivingOut:
-    """The finds of one group in one batch of one shard.
+class MatchEmitter:
+    """Emits the finds of one group in one batch of one shard.
 
     Args:
         group: the rules; those that fail are stopped in its matcher.
         match_rows: makes rows of finds.
         rows: where they go.
         status: where finds are counted.
-        errors: told of rules that fail.
+        errors: gets the rules that fail.
         live: tells which finds count.
         suppressor: tells which of them go out.
         snoozed: tells which do not, whatever their rules say.
@@ -78,7 +78,7 @@ class GivingOut:
         self._blocks = _plain_blocks(self._plain, self.match_rows)
 
     def chunks(self, found: Sequence[Detection] | FoundBlock) -> Iterator[Sequence[OutputRow]]:
-        """Give out what was found; yield full chunks of rows.
+        """Emit what was found; yield full chunks of rows.
 
         Args:
             found: what one event, or one advance of time, has brought; or what many have.
@@ -88,8 +88,8 @@ class GivingOut:
         """
         if not isinstance(found, FoundBlock):
             yield from self._one_by_one(found)
-        elif self._blocks and (at_once := self._blocks.give_out(found)) is not None:
-            for rows in at_once:
+        elif self._blocks and (blocks := self._blocks.emit(found)) is not None:
+            for rows in blocks:
                 self.rows.add_many("match", rows)
                 yield from self.rows.full()
         elif smaller := list(found.smaller()):
@@ -105,7 +105,7 @@ class GivingOut:
         for place, found in enumerate(detections):
             if found.rule in self._stopped:
                 continue
-            if self._plain.give_out(found):
+            if self._plain.emit(found):
                 if self.rows.has_full:
                     yield from self.rows.full()
                 continue
@@ -117,7 +117,7 @@ class GivingOut:
                 rows = self._divided(found, rows, is_snoozed=is_snoozed)
             except RowLimitExceeded as error:
                 rows = self._divided(found, rows, is_snoozed=is_snoozed)
-                self.rows.add(self._wanted(found, self._told(found, rows)))
+                self.rows.add(self._wanted(found, self._count_and_tag(found, rows)))
                 if error.is_of_batch:
                     self._cut_short(found, error)
                 else:
@@ -126,7 +126,7 @@ class GivingOut:
                 self._stop(found, "function", error)
             else:
                 self._count(found, rows, is_shadow=is_shadow, is_snoozed=is_snoozed)
-                self.rows.add(self._wanted(found, self._told(found, rows)))
+                self.rows.add(self._wanted(found, self._count_and_tag(found, rows)))
             if self.rows.has_full:
                 yield from self.rows.full()
 
@@ -165,7 +165,7 @@ class GivingOut:
             return [row._replace(kind="suppressed") if row.kind == "match" else row for row in rows]
         if rule.suppression is None:
             return rows
-        return self.suppressor.divided(rule, rule.suppression, found, rows)
+        return self.suppressor.suppress(rule, rule.suppression, found, rows)
 
     def _wanted(self, found: Detection, rows: list[OutputRow]) -> list[OutputRow]:
         """Leave out what was made to be divided only."""
@@ -175,7 +175,7 @@ class GivingOut:
         is_told = self.group.compiled.rules[found.rule].is_told_by_driver
         return [row for row in rows if row.kind in wanted or (is_told and row.kind == "match")]
 
-    def _told(self, found: Detection, rows: list[OutputRow]) -> list[OutputRow]:
+    def _count_and_tag(self, found: Detection, rows: list[OutputRow]) -> list[OutputRow]:
         """Count a match that the driver has to decide on; return its rows as they are for it."""
         rule = self.group.compiled.rules[found.rule]
         if not rule.is_told_by_driver or all(row.kind != "match" for row in rows):
@@ -186,7 +186,7 @@ class GivingOut:
         elif rule.budget is not None:
             window = window_from(found.time_ms, rule.budget.for_ms)
             counts.spent[window] = counts.spent.get(window, 0) + 1
-        return tagged(rows, rule.grouping)
+        return tag_rows(rows, rule.grouping)
 
     def _count(
         self, found: Detection, rows: Sequence[OutputRow], *, is_shadow: bool, is_snoozed: bool
@@ -227,7 +227,7 @@ class GivingOut:
 
 
 def _plain_blocks(finds: PlainFinds, match_rows: MatchRows) -> "PlainBlocks | None":
-    """Return what gives out finds in columns; `None` without Arrow."""
+    """Return what emits finds in columns; `None` without Arrow."""
     if not has_arrow():
         return None
     from processor_runtime.stages.plain_blocks import PlainBlocks  # noqa: PLC0415 - an extra
