@@ -76,6 +76,28 @@ class ServiceUnderTest:
         """Return the header that makes a request one of this role."""
         return {"Authorization": f"Bearer {self.token_of[role]}"}
 
+    def get(self, path: str, role: Role = Role.VIEWER, *, status: int = 200, **query: Any) -> Any:
+        """Read something with the token of a role; returns the body of the answer."""
+        answer = self.client.get(path, params=query or None, headers=self.as_role(role))
+        assert answer.status_code == status, answer.text
+        return answer.json()
+
+    def post(self, path: str, role: Role, body: Any = None, *, status: int = 200) -> Any:
+        """Send something with the token of a role; returns the body of the answer."""
+        answer = self.client.post(path, json=body, headers=self.as_role(role))
+        assert answer.status_code == status, answer.text
+        return answer.json()
+
+    def pages(self, path: str, **query: Any) -> Iterator[Any]:
+        """Yield one page of a list after the other."""
+        cursor: dict[str, str] = {}
+        while True:
+            page = self.get(path, **query, **cursor)
+            yield page
+            if page["next_cursor"] is None:
+                return
+            cursor = {"cursor": page["next_cursor"]}
+
     def wait_for_reader(self) -> None:
         """Wait until a request is held open by it."""
         eventually(lambda: self.app.state.runtime.bell.waiting_readers)

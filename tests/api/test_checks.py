@@ -157,11 +157,8 @@ def test_events_out_of_order_or_without_a_time_are_told(with_stream: ServiceUnde
         assert answer.json()["errors"][0]["pointer"] == "/examples/0/events"
 
 
-def test_a_new_schema_must_fit_what_is_published(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
-    client, any_state = with_stream.client, {"If-Match": "*"}
+def test_a_new_schema_must_fit_what_is_published(with_rule: ServiceUnderTest) -> None:
+    client, any_state = with_rule.client, {"If-Match": "*"}
     renamed = STREAM | {"schema": "name STRING, action STRING, ts TIMESTAMP"}
     answer = client.put("/v1/streams/logins", json=renamed, headers=any_state)
     (flaw,) = answer.json()["errors"]

@@ -36,12 +36,6 @@ OTHER_PATTERN = PATTERN | {"within": "5 minutes"}
 
 
 @pytest.fixture
-def client(listening: ListeningService) -> Iterator[Client]:
-    with listening.client() as connected:
-        yield connected
-
-
-@pytest.fixture
 def listening_on_both(database_url: str) -> Iterator[ListeningService]:
     with listening_service(database_url) as running:
         yield running

@@ -137,30 +137,26 @@ def test_an_answer_that_is_very_long_is_not_kept(
 
 
 def test_keys_are_forgotten_after_a_day_and_beyond_so_many(
-    with_stream: ServiceUnderTest, publish: Publish, monkeypatch: Any
+    with_rule: ServiceUnderTest, monkeypatch: Any
 ) -> None:
-    publish()
-
     def label(key: str) -> int:
         headers = ANY | {"Idempotency-Key": key}
-        return with_stream.client.patch(RULE, json={"owner": key}, headers=headers).status_code
+        return with_rule.client.patch(RULE, json={"owner": key}, headers=headers).status_code
 
     monkeypatch.setattr(answers, "KEPT_PER_TOKEN", 3)
     assert [label(f"key {number}") for number in range(5)] == [200] * 5
-    assert kept(with_stream) == 3
-    with_stream.clock.time_ms += answers.KEPT_MS + 60_000
+    assert kept(with_rule) == 3
+    with_rule.clock.time_ms += answers.KEPT_MS + 60_000
     label("new")
-    assert kept(with_stream) == 1
+    assert kept(with_rule) == 1
 
 
 def test_after_a_day_a_change_is_made_again_even_if_its_key_was_not_forgotten(
-    with_stream: ServiceUnderTest, publish: Publish, monkeypatch: Any
+    with_rule: ServiceUnderTest, monkeypatch: Any
 ) -> None:
-    publish()
-
     def pause_and_resume() -> list[str | None]:
         return [
-            with_stream.client.post(
+            with_rule.client.post(
                 f"{RULE}/{action}", headers=ANY | {"Idempotency-Key": action}
             ).headers.get("Idempotent-Replayed")
             for action in ("pause", "resume")
@@ -168,28 +164,25 @@ def test_after_a_day_a_change_is_made_again_even_if_its_key_was_not_forgotten(
 
     assert pause_and_resume() == [None, None]
     assert pause_and_resume() == ["true", "true"]
-    with_stream.clock.time_ms += answers.KEPT_MS
+    with_rule.clock.time_ms += answers.KEPT_MS
     monkeypatch.setattr(answers, "_FORGOTTEN_AT_ONCE", 0)
     assert pause_and_resume() == [None, None]
     assert pause_and_resume() == ["true", "true"]
-    assert actions(with_stream).count("processor.pause") == 2
+    assert actions(with_rule).count("processor.pause") == 2
 
 
 @pytest.mark.parametrize("store_kind", ["postgresql"], indirect=True, scope="module")
-def test_no_change_waits_for_another_that_forgets_old_keys(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
-    create(with_stream, id="old")
-    with_stream.clock.time_ms += answers.KEPT_MS
-    database = with_stream.app.state.runtime.database
+def test_no_change_waits_for_another_that_forgets_old_keys(with_rule: ServiceUnderTest) -> None:
+    create(with_rule, id="old")
+    with_rule.clock.time_ms += answers.KEPT_MS
+    database = with_rule.app.state.runtime.database
     with database.writing() as session:
         session.scalars(select(IdempotentRequest).with_for_update()).all()
-        answer = with_stream.client.patch(
+        answer = with_rule.client.patch(
             RULE, json={"owner": "a"}, headers=ANY | {"Idempotency-Key": "another"}
         )
         assert answer.status_code == 200
-        assert kept(with_stream) == 2
+        assert kept(with_rule) == 2
 
 
 def test_an_upload_takes_no_key(with_stream: ServiceUnderTest) -> None:
@@ -203,12 +196,11 @@ def test_an_upload_takes_no_key(with_stream: ServiceUnderTest) -> None:
 
 
 def test_a_pattern_is_the_first_one_even_where_the_rule_has_gone_on(
-    with_stream: ServiceUnderTest, publish: Publish
+    with_rule: ServiceUnderTest,
 ) -> None:
-    publish()
     changed = processor_document(pattern=PATTERN | {"within": "5 minutes"})
-    first = with_stream.client.put(RULE, json=changed, headers=ANY | KEY)
-    with_stream.client.put(RULE, json=processor_document(), headers=ANY)
-    again = with_stream.client.put(RULE, json=changed, headers=ANY | KEY)
+    first = with_rule.client.put(RULE, json=changed, headers=ANY | KEY)
+    with_rule.client.put(RULE, json=processor_document(), headers=ANY)
+    again = with_rule.client.put(RULE, json=changed, headers=ANY | KEY)
     assert again.json() == first.json()
-    assert with_stream.client.get(RULE).json()["version"] == 3
+    assert with_rule.client.get(RULE).json()["version"] == 3

@@ -404,26 +404,24 @@ def test_published_and_running_are_joined_through_the_life_of_a_processor(
 
 
 def test_each_job_of_a_stream_has_its_own_line(
-    with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
+    with_rule: ServiceUnderTest, job: ReportingJob
 ) -> None:
-    publish()
-    shadow = ReportingJob(with_stream, "shadow")
+    shadow = ReportingJob(with_rule, "shadow")
     job.beat(running(), epoch=2)
     shadow.beat(epoch=1)
 
-    (line,) = get(with_stream, "/v1/streams/logins/running")["items"]
+    (line,) = get(with_rule, "/v1/streams/logins/running")["items"]
     assert [(each["job"]["name"], each["state"], each["is_current"]) for each in line["jobs"]] == [
         ("main", "active", True),
         ("shadow", None, False),
     ]
-    assert [each["name"] for each in get(with_stream, JOBS)] == ["main", "shadow"]
+    assert [each["name"] for each in get(with_rule, JOBS)] == ["main", "shadow"]
 
 
 def test_reports_of_two_jobs_at_once_stay_apart(
-    with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
+    with_rule: ServiceUnderTest, job: ReportingJob
 ) -> None:
-    publish()
-    other = ReportingJob(with_stream, "shadow", SECOND)
+    other = ReportingJob(with_rule, "shadow", SECOND)
     for events in (10, 20):
         job.beat(running(counters={"events": events}), epoch=2, counters={"events": events})
         other.beat(
@@ -439,7 +437,7 @@ def test_reports_of_two_jobs_at_once_stay_apart(
     states = {
         each.name: [
             (held["version"], held["state"])
-            for held in get(with_stream, f"/v1/jobs/{each.id}/versions")["items"]
+            for held in get(with_rule, f"/v1/jobs/{each.id}/versions")["items"]
         ]
         for each in (job, other)
     }
@@ -490,16 +488,15 @@ def test_history_adds_up_to_the_totals(with_stream: ServiceUnderTest, job: Repor
 
 
 def test_matches_of_the_last_hour_are_counted(
-    with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
+    with_rule: ServiceUnderTest, job: ReportingJob
 ) -> None:
-    publish()
     job.beat(running(counters={"matches": 3}, last_match_ms=START_MS))
-    with_stream.clock.time_ms += HOUR_MS // 2
+    with_rule.clock.time_ms += HOUR_MS // 2
     job.beat(running(counters={"matches": 5}, last_match_ms=START_MS + 1))
-    assert joined(with_stream)["matches_last_hour"] == 5
-    with_stream.clock.time_ms += HOUR_MS // 2
-    assert joined(with_stream)["matches_last_hour"] == 2
-    assert joined(with_stream)["last_match"] == "2027-01-15T08:00:00.001Z"
+    assert joined(with_rule)["matches_last_hour"] == 5
+    with_rule.clock.time_ms += HOUR_MS // 2
+    assert joined(with_rule)["matches_last_hour"] == 2
+    assert joined(with_rule)["last_match"] == "2027-01-15T08:00:00.001Z"
 
 
 def test_history_and_superseded_versions_are_let_go_after_a_day(
@@ -574,11 +571,8 @@ def test_a_malformed_heartbeat_is_refused_with_its_place(
     assert [flaw["pointer"] for flaw in answer.json()["errors"]] == [pointer]
 
 
-def test_unknown_streams_jobs_and_processors_are_not_found(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
-    with_stream.client.post("/v1/streams", json=STREAM | {"name": "other"})
+def test_unknown_streams_jobs_and_processors_are_not_found(with_rule: ServiceUnderTest) -> None:
+    with_rule.client.post("/v1/streams", json=STREAM | {"name": "other"})
     for path in (
         "/v1/streams/unknown/jobs",
         "/v1/streams/unknown/running",
@@ -588,9 +582,9 @@ def test_unknown_streams_jobs_and_processors_are_not_found(
         "/v1/jobs/0123456789abcdef/history",
         "/v1/jobs/0123456789abcdef/versions",
     ):
-        assert with_stream.client.get(path).status_code == 404, path
+        assert with_rule.client.get(path).status_code == 404, path
     body = {"instance_id": FIRST}
-    assert with_stream.client.put("/v1/streams/unknown/jobs/x", json=body).status_code == 404
+    assert with_rule.client.put("/v1/streams/unknown/jobs/x", json=body).status_code == 404
 
 
 def metrics(service: ServiceUnderTest) -> Iterator[str]:
@@ -599,10 +593,7 @@ def metrics(service: ServiceUnderTest) -> Iterator[str]:
             yield line.removeprefix("percept_job_")
 
 
-def test_what_is_worth_an_alert_is_a_metric(
-    with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
-) -> None:
-    publish()
+def test_what_is_worth_an_alert_is_a_metric(with_rule: ServiceUnderTest, job: ReportingJob) -> None:
     told = {"status": "failing", "error": "no route", "unreadable": 2}
     job.beat(
         running(state="quarantined"),
@@ -616,7 +607,7 @@ def test_what_is_worth_an_alert_is_a_metric(
         batch_running_ms=90_500,
     )
     label = 'stream="logins"'
-    found = set(metrics(with_stream))
+    found = set(metrics(with_rule))
     assert f'up{{job="main",{label}}} 1.0' in found
     assert f'epochs_behind{{job="main",{label}}} 1.0' in found
     assert f'backlog_events{{job="main",{label}}} 9.0' in found
@@ -631,11 +622,11 @@ def test_what_is_worth_an_alert_is_a_metric(
     assert f'discovery_up{{job="main",{label}}} 0.0' in found
     assert f'discovery_unreadable_rules{{job="main",{label}}} 2.0' in found
 
-    with_stream.clock.time_ms += HOUR_MS
-    assert f'up{{job="main",{label}}} 0.0' in set(metrics(with_stream))
-    with_stream.clock.time_ms = START_MS
+    with_rule.clock.time_ms += HOUR_MS
+    assert f'up{{job="main",{label}}} 0.0' in set(metrics(with_rule))
+    with_rule.clock.time_ms = START_MS
     job.stop()
-    assert list(metrics(with_stream)) == []
+    assert list(metrics(with_rule)) == []
 
 
 def test_thousands_of_versions_are_reported_in_parts(job: ReportingJob) -> None:

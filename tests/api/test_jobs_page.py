@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from api.access.authentication import Role
-from tests.api.running import Publish, ServiceUnderTest
+from tests.api.running import ServiceUnderTest
 from tests.api.test_serve import shows
 
 PAGE = Path(__file__).parents[2] / "docs" / "jobs.md"
@@ -14,20 +14,17 @@ EXCHANGE = re.compile(
 )
 
 
-def test_every_request_is_answered_as_shown(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
+def test_every_request_is_answered_as_shown(with_rule: ServiceUnderTest) -> None:
     exchanges = EXCHANGE.findall(PAGE.read_text(encoding="utf-8"))
     assert len(exchanges) == 6
     job_id = ""
     for method, path, body, shown in exchanges:
         role = Role.VIEWER if method == "GET" else Role.JOB
-        answer = with_stream.client.request(
+        answer = with_rule.client.request(
             method,
             path.replace("{job_id}", job_id),
             content=body,
-            headers=with_stream.as_role(role) | {"Content-Type": "application/json"},
+            headers=with_rule.as_role(role) | {"Content-Type": "application/json"},
         )
         assert answer.status_code == 200, answer.text
         given = answer.json()

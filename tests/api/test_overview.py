@@ -103,18 +103,17 @@ def test_rules_that_no_job_runs_need_attention(
 
 
 def test_quarantined_versions_come_with_their_error_before_all_else(
-    with_stream: ServiceUnderTest, publish: Publish
+    with_rule: ServiceUnderTest,
 ) -> None:
-    publish()
     broken = {
         "processor_id": "failed-logins",
         "version": 1,
         "state": "quarantined",
         "error": "TypeError: <b>no</b>",
     }
-    beat(with_stream, register(with_stream), watermark_ms=START_MS - 10**8, versions=[broken])
+    beat(with_rule, register(with_rule), watermark_ms=START_MS - 10**8, versions=[broken])
 
-    first, second = overview(with_stream)["attention"]
+    first, second = overview(with_rule)["attention"]
 
     assert first["concern"] == "quarantined"
     assert first["detail"] == "TypeError: <b>no</b>"
@@ -158,29 +157,27 @@ def test_a_job_that_lags_needs_attention(
 
 
 def test_a_job_that_does_not_take_up_changes_needs_attention_after_a_minute(
-    with_stream: ServiceUnderTest, publish: Publish
+    with_rule: ServiceUnderTest,
 ) -> None:
-    publish()
-    job_id = register(with_stream)
-    beat(with_stream, job_id, epoch=1)
-    assert concerns(with_stream) == []
+    job_id = register(with_rule)
+    beat(with_rule, job_id, epoch=1)
+    assert concerns(with_rule) == []
 
-    with_stream.clock.time_ms += MINUTE_MS + 1
-    beat(with_stream, job_id, 2, epoch=1)
-    assert concerns(with_stream) == ["epoch_behind"]
+    with_rule.clock.time_ms += MINUTE_MS + 1
+    beat(with_rule, job_id, 2, epoch=1)
+    assert concerns(with_rule) == ["epoch_behind"]
 
-    beat(with_stream, job_id, 3, epoch=2)
-    assert concerns(with_stream) == []
+    beat(with_rule, job_id, 3, epoch=2)
+    assert concerns(with_rule) == []
 
 
 def test_a_job_that_does_not_take_up_changes_is_told_after_the_clock_was_set_back(
-    with_stream: ServiceUnderTest, publish: Publish
+    with_rule: ServiceUnderTest,
 ) -> None:
-    publish()
-    job_id = register(with_stream)
-    with_stream.clock.time_ms -= 60 * MINUTE_MS
-    beat(with_stream, job_id, epoch=1)
-    assert concerns(with_stream) == ["epoch_behind"]
+    job_id = register(with_rule)
+    with_rule.clock.time_ms -= 60 * MINUTE_MS
+    beat(with_rule, job_id, epoch=1)
+    assert concerns(with_rule) == ["epoch_behind"]
 
 
 def test_what_begins_or_ends_within_the_hour_is_told_the_next_first(

@@ -20,16 +20,6 @@ WIDER_RULE = processor_document(pattern=WIDER)
 
 
 @pytest.fixture
-def ana(with_stream: ServiceUnderTest) -> Person:
-    return token_of(with_stream, "ana", person="ana")
-
-
-@pytest.fixture
-def bob(with_stream: ServiceUnderTest) -> Person:
-    return token_of(with_stream, "bob", person="bob")
-
-
-@pytest.fixture
 def eve(with_stream: ServiceUnderTest) -> Person:
     return token_of(with_stream, "eve", person="eve")
 
@@ -52,10 +42,9 @@ def newest_change(service: ServiceUnderTest, action: str) -> Any:
 
 class TestTheWayOfAProposal:
     def test_two_others_approve_and_it_is_published(
-        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person, bob: Person, eve: Person
+        self, with_rule: ServiceUnderTest, ana: Person, bob: Person, eve: Person
     ) -> None:
-        publish()
-        ask_for(with_stream, 2)
+        ask_for(with_rule, 2)
         proposal = ana.propose(document=WIDER_RULE, comment="slow attacks")
         assert (proposal["state"], proposal["base_version"]) == ("open", 1)
         assert proposal["differences"] == [
@@ -72,19 +61,19 @@ class TestTheWayOfAProposal:
         refused = eve.act(number, "publish")
         assert refused.status_code == 409
         assert "1 of the 2 approvals" in refused.json()["detail"]
-        assert runs(with_stream)["published"] == [(1, False)]
+        assert runs(with_rule)["published"] == [(1, False)]
         assert eve.act(number, "approve").json()["approval_count"] == 2
         published = ana.act(number, "publish")
         assert published.status_code == 200, published.text
         assert published.json()["state"] == "published"
         assert published.json()["published_version"] == 2
         assert [each["person"] for each in published.json()["approvals"]] == ["bob", "eve"]
-        assert runs(with_stream)["published"] == [(2, False)]
-        change = newest_change(with_stream, "processor.publish")
+        assert runs(with_rule)["published"] == [(2, False)]
+        change = newest_change(with_rule, "processor.publish")
         assert change["subject"] == f"proposal {number} by ana, approved by bob, eve"
         assert (change["actor"], change["comment"]) == ("ana", "slow attacks")
         assert change["epoch"] == published.json()["published_epoch"]
-        actions = [each["action"] for each in with_stream.client.get("/v1/changes").json()["items"]]
+        actions = [each["action"] for each in with_rule.client.get("/v1/changes").json()["items"]]
         assert actions[:5] == [
             "proposal.publish",
             "processor.publish",
@@ -130,9 +119,8 @@ class TestTheWayOfAProposal:
         assert [flaw["pointer"] for flaw in answer.json()["errors"]] == pointers
 
     def test_what_would_be_refused_is_refused_at_once(
-        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person
+        self, with_rule: ServiceUnderTest, ana: Person
     ) -> None:
-        publish()
         for change in (
             {"kind": "resume", "processor_id": "failed-logins"},
             {"kind": "cancel", "processor_id": "failed-logins", "version": 1},
@@ -148,8 +136,8 @@ class TestTheWayOfAProposal:
             answer = ana.send("POST", PROPOSALS, json=change)
             assert answer.status_code == 404, answer.text
         assert ana.send("GET", PROPOSALS).json()["items"] == []
-        assert runs(with_stream)["published"] == [(1, False)]
-        assert with_stream.client.get("/v1/streams/logins").json()["epoch"] == 2
+        assert runs(with_rule)["published"] == [(1, False)]
+        assert with_rule.client.get("/v1/streams/logins").json()["epoch"] == 2
 
     def test_comments_are_kept_in_order(self, publish: Publish, ana: Person, bob: Person) -> None:
         publish()
@@ -164,25 +152,23 @@ class TestTheWayOfAProposal:
         assert bob.act(number, "comments", json={"text": " \n"}).status_code == 422
 
     def test_without_any_approval_asked_for_a_proposal_is_published_by_whoever_may(
-        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person
+        self, with_rule: ServiceUnderTest, ana: Person
     ) -> None:
-        publish()
-        author = token_of(with_stream, "an author", Role.AUTHOR)
+        author = token_of(with_rule, "an author", Role.AUTHOR)
         number = author.propose(document=WIDER_RULE)["id"]
         assert author.act(number, "publish").status_code == 403
         assert ana.act(number, "publish").status_code == 200
-        assert runs(with_stream)["published"] == [(2, False)]
+        assert runs(with_rule)["published"] == [(2, False)]
 
 
 class TestWhoCounts:
     def test_nobody_approves_their_own_under_whatever_token(
-        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person
+        self, with_rule: ServiceUnderTest, ana: Person
     ) -> None:
-        publish()
-        ask_for(with_stream, 1)
+        ask_for(with_rule, 1)
         number = ana.propose(document=WIDER_RULE)["id"]
-        again = token_of(with_stream, "phone", person="Ana")
-        admin = token_of(with_stream, "root", Role.ADMIN, person="ANA")
+        again = token_of(with_rule, "phone", person="Ana")
+        admin = token_of(with_rule, "root", Role.ADMIN, person="ANA")
         for own in (ana, again, admin):
             answer = own.act(number, "approve")
             assert answer.status_code == 403, answer.text
@@ -191,41 +177,37 @@ class TestWhoCounts:
             assert own.act(number, "publish").status_code == 409
 
     def test_two_tokens_of_one_person_are_one_approval(
-        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person, bob: Person
+        self, with_rule: ServiceUnderTest, ana: Person, bob: Person
     ) -> None:
-        publish()
-        ask_for(with_stream, 2)
+        ask_for(with_rule, 2)
         number = ana.propose(document=WIDER_RULE)["id"]
-        phone = token_of(with_stream, "phone", person="BOB")
+        phone = token_of(with_rule, "phone", person="BOB")
         for own in (bob, phone, bob):
             assert own.act(number, "approve").json()["approval_count"] == 1
         assert phone.act(number, "publish").status_code == 409
 
     def test_a_token_of_nobody_cannot_approve(
-        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person
+        self, with_rule: ServiceUnderTest, ana: Person
     ) -> None:
-        publish()
-        ask_for(with_stream, 1)
+        ask_for(with_rule, 1)
         number = ana.propose(document=WIDER_RULE)["id"]
-        answer = with_stream.client.post(f"{PROPOSALS}/{number}/approve", headers=ANY_STATE)
+        answer = with_rule.client.post(f"{PROPOSALS}/{number}/approve", headers=ANY_STATE)
         assert answer.status_code == 403
         assert "--person" in answer.json()["detail"]
 
     def test_the_name_of_a_token_of_nobody_is_its_authors_identity(
-        self, with_stream: ServiceUnderTest, publish: Publish, bob: Person
+        self, with_rule: ServiceUnderTest, bob: Person
     ) -> None:
-        publish()
-        nameless = token_of(with_stream, "Bob")
+        nameless = token_of(with_rule, "Bob")
         number = nameless.propose(document=WIDER_RULE)["id"]
         assert bob.act(number, "approve").status_code == 403
 
     @pytest.mark.parametrize("role", [Role.VIEWER, Role.JOB, Role.AUTHOR])
     def test_roles_below_publisher_decide_nothing(
-        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person, role: Role
+        self, with_rule: ServiceUnderTest, ana: Person, role: Role
     ) -> None:
-        publish()
         number = ana.propose(document=WIDER_RULE)["id"]
-        other = token_of(with_stream, "other", role, person="other")
+        other = token_of(with_rule, "other", role, person="other")
         for verb, body in (("approve", None), ("publish", None), ("reject", {"reason": "no"})):
             assert other.act(number, verb, json=body).status_code == 403
 
@@ -245,10 +227,9 @@ class TestWhoCounts:
 
 class TestWhatIsApproved:
     def test_an_edit_loses_the_approvals(
-        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person, bob: Person
+        self, with_rule: ServiceUnderTest, ana: Person, bob: Person
     ) -> None:
-        publish()
-        ask_for(with_stream, 1)
+        ask_for(with_rule, 1)
         proposal = ana.propose(document=WIDER_RULE)
         path = f"{PROPOSALS}/{proposal['id']}"
         bob.act(proposal["id"], "approve")
@@ -264,7 +245,7 @@ class TestWhatIsApproved:
         assert bob.act(proposal["id"], "approve", headers=seen).status_code == 412
         assert bob.act(proposal["id"], "approve").status_code == 200
         assert ana.act(proposal["id"], "publish").status_code == 200
-        assert with_stream.client.get(PATH).json()["document"]["pattern"] == WIDEST
+        assert with_rule.client.get(PATH).json()["document"]["pattern"] == WIDEST
 
     def test_it_stays_of_its_kind_and_rule(self, publish: Publish, ana: Person) -> None:
         publish()
@@ -295,12 +276,9 @@ class TestWhatIsApproved:
         bob.act(number, "approve")
         assert ana.act(number, "publish").json()["published_version"] == 3
 
-    def test_labels_do_not_make_it_stale(
-        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person
-    ) -> None:
-        publish()
+    def test_labels_do_not_make_it_stale(self, with_rule: ServiceUnderTest, ana: Person) -> None:
         number = ana.propose(document=WIDER_RULE)["id"]
-        with_stream.client.patch(PATH, json={"owner": "fraud"}, headers=ANY_STATE)
+        with_rule.client.patch(PATH, json={"owner": "fraud"}, headers=ANY_STATE)
         assert not ana.send("GET", f"{PROPOSALS}/{number}").json()["is_stale"]
 
     def test_a_document_that_does_not_fit_its_stream_any_more_is_not_published(
@@ -330,10 +308,9 @@ class TestWhatIsApproved:
             assert "rejected by bob" in answer.json()["detail"]
 
     def test_the_definition_that_ran_last_is_compared_with_what_a_resume_would_run(
-        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person, bob: Person
+        self, with_rule: ServiceUnderTest, ana: Person, bob: Person
     ) -> None:
-        publish()
-        ask_for(with_stream, 1)
+        ask_for(with_rule, 1)
         assert ana.send("POST", f"{PATH}/pause").status_code == 200
         assert ana.send("PUT", PATH, json=WIDER_RULE).status_code == 200
         proposal = bob.propose(kind="resume", processor_id="failed-logins")
@@ -496,9 +473,8 @@ class TestEveryKind:
 
 class TestListsAndBounds:
     def test_lists_are_filtered_and_paged(
-        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person, bob: Person
+        self, with_rule: ServiceUnderTest, ana: Person, bob: Person
     ) -> None:
-        publish()
         numbers = [ana.propose(document=WIDER_RULE)["id"] for _ in range(3)]
         other = bob.propose(document=processor_document(id="another"))["id"]
         ana.act(numbers[0], "withdraw")
@@ -515,7 +491,7 @@ class TestListsAndBounds:
         rest = ana.send("GET", f"{PROPOSALS}?limit=2&cursor={first['next_cursor']}").json()
         assert [each["id"] for each in [*first["items"], *rest["items"]]] == listed("")
         assert rest["next_cursor"] is None
-        text = with_stream.client.get("/metrics").text
+        text = with_rule.client.get("/metrics").text
         assert 'percept_open_proposals{stream="logins"} 3.0' in text
 
     def test_only_so_many_are_open(
@@ -545,23 +521,21 @@ class TestListsAndBounds:
 
 class TestRaces:
     def test_of_many_who_publish_at_once_one_does(
-        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person, bob: Person
+        self, with_rule: ServiceUnderTest, ana: Person, bob: Person
     ) -> None:
-        publish()
-        ask_for(with_stream, 1)
+        ask_for(with_rule, 1)
         number = ana.propose(document=WIDER_RULE)["id"]
         bob.act(number, "approve")
         with ThreadPoolExecutor(8) as pool:
             answers = list(pool.map(lambda _: bob.act(number, "publish"), range(8)))
         assert sorted(each.status_code for each in answers) == [200, *[409] * 7]
-        assert with_stream.client.get(PATH).json()["version"] == 2
-        assert runs(with_stream)["published"] == [(2, False)]
+        assert with_rule.client.get(PATH).json()["version"] == 2
+        assert runs(with_rule)["published"] == [(2, False)]
 
     def test_what_is_approved_while_it_is_edited_is_never_the_edited_one(
-        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person, bob: Person
+        self, with_rule: ServiceUnderTest, ana: Person, bob: Person
     ) -> None:
-        publish()
-        ask_for(with_stream, 1)
+        ask_for(with_rule, 1)
         edited = {"document": processor_document(pattern=WIDEST)}
         for _ in range(10):
             proposal = ana.propose(document=WIDER_RULE)

@@ -2,32 +2,14 @@
 
 import json
 import re
-from collections.abc import Callable
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from api.access.authentication import Role
-from percept.command_line import app
-from tests.api.documents import processor_document
-from tests.api.listening import ListeningService
+from tests.api.commands import Run
 
 ID = "failed-logins"
-Run = Callable[..., Result]
-
-
-@pytest.fixture
-def run(listening: ListeningService, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run a command with the token of a role; returns its result."""
-    monkeypatch.setenv("PERCEPT_URL", listening.url)
-
-    def with_role(*words: object, role: Role = Role.ADMIN) -> Result:
-        token = listening.service.token_of[role]
-        return CliRunner().invoke(app, [*map(str, words)], env={"PERCEPT_TOKEN": token})
-
-    with listening.client() as client:
-        client.create(processor_document())
-    return with_role
+pytestmark = pytest.mark.usefixtures("client_with_rule")
 
 
 def test_a_rule_is_snoozed_listed_and_woken(run: Run) -> None:

@@ -2,41 +2,19 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import yaml
-from typer.testing import CliRunner, Result
 
 from api.access.authentication import Role
 from api.client import Client, Processor
 from api.remote import changing, known_rules
-from percept.command_line import app
+from tests.api.commands import Run
 from tests.api.documents import PATTERN, STREAM, processor_document
-from tests.api.listening import ListeningService
 
 ID = "failed-logins"
-Run = Callable[..., Result]
 STEERING = "[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]"
-
-
-@pytest.fixture
-def client(listening: ListeningService) -> Iterator[Client]:
-    with listening.client() as connected:
-        yield connected
-
-
-@pytest.fixture
-def run(listening: ListeningService, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run a command with the token of a role; returns its result."""
-    monkeypatch.setenv("PERCEPT_URL", listening.url)
-
-    def with_role(*words: object, role: Role = Role.ADMIN) -> Result:
-        token = listening.service.token_of[role]
-        return CliRunner().invoke(app, [str(word) for word in words], env={"PERCEPT_TOKEN": token})
-
-    return with_role
 
 
 def publish(client: Client, name: str = ID, stream: str = "logins", **parts: object) -> Processor:

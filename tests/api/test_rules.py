@@ -254,33 +254,27 @@ def test_a_line_tells_what_runs_since_when_and_what_comes_next(
     assert line["matches"] == [0] * 10 + [2, 3]
 
 
-def test_without_a_job_rules_are_listed_all_the_same(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
-    page = read(with_stream, sort="-matches_last_hour")
+def test_without_a_job_rules_are_listed_all_the_same(with_rule: ServiceUnderTest) -> None:
+    page = read(with_rule, sort="-matches_last_hour")
     (line,) = page["items"]
     assert (page["job"], page["jobs"]) == (None, [])
     assert (line["standing"], line["running"], line["matches"]) == ("absent", None, [0] * 12)
     assert page["problems"]["behind"] == 0
 
 
-def test_the_freshest_job_is_looked_at_unless_one_is_named(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
-    silent = ReportingJob(with_stream, "silent")
+def test_the_freshest_job_is_looked_at_unless_one_is_named(with_rule: ServiceUnderTest) -> None:
+    silent = ReportingJob(with_rule, "silent")
     silent.beat(held("failed-logins", "quarantined", error="division by zero"))
-    with_stream.clock.time_ms += 60_000
-    ReportingJob(with_stream, "lively").beat(held("failed-logins", "active"))
+    with_rule.clock.time_ms += 60_000
+    ReportingJob(with_rule, "lively").beat(held("failed-logins", "active"))
 
-    assert read(with_stream)["job"]["name"] == "lively"
-    (line,) = read(with_stream, job="silent")["items"]
+    assert read(with_rule)["job"]["name"] == "lively"
+    (line,) = read(with_rule, job="silent")["items"]
     assert line["standing"] == "quarantined"
     assert line["running"]["job"]["state"] == "stale"
     assert line["running"]["error"] == "division by zero"
-    assert with_stream.client.get(RULES, params={"job": "nobody"}).status_code == 404
-    assert with_stream.client.get("/v1/streams/none/rules").status_code == 404
+    assert with_rule.client.get(RULES, params={"job": "nobody"}).status_code == 404
+    assert with_rule.client.get("/v1/streams/none/rules").status_code == 404
 
 
 def test_a_cursor_of_another_order_is_refused(

@@ -23,11 +23,8 @@ def read(service: ServiceUnderTest, known: str | None = None, wait: str | None =
     return service.client.get(SNAPSHOT, headers=headers, params={"wait": wait} if wait else {})
 
 
-def test_a_snapshot_parses_with_the_model_that_jobs_use(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
-    snapshot = Snapshot.model_validate_json(read(with_stream).content)
+def test_a_snapshot_parses_with_the_model_that_jobs_use(with_rule: ServiceUnderTest) -> None:
+    snapshot = Snapshot.model_validate_json(read(with_rule).content)
 
     assert snapshot.stream.ddl == STREAM["schema"]
     assert snapshot.stream.allowed_delay_ms == 5_000

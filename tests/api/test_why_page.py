@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from api.diagnosis.explanations import ExplanationRequest
-from tests.api.running import START_MS, Publish, ServiceUnderTest
+from tests.api.running import START_MS, ServiceUnderTest
 from tests.api.test_diagnosis import HEALTHY, read
 from tests.api.test_jobs import ReportingJob, running
 from tests.api.test_jobs_page import EXCHANGE
@@ -44,11 +44,8 @@ OPEN = {
 }
 
 
-def test_every_request_is_answered_as_shown(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
-    job = ReportingJob(with_stream)
+def test_every_request_is_answered_as_shown(with_rule: ServiceUnderTest) -> None:
+    job = ReportingJob(with_rule)
     report = running(steps=[FAIL], partial_matches=12, counters={"events": 1_230})
     job.beat(
         report,
@@ -59,9 +56,9 @@ def test_every_request_is_answered_as_shown(
     ExplanationRequest.model_validate_json(exchanges[-1][3])  # a worker answers it
     for _, path, _, shown in exchanges[:-1]:
         what = path.removeprefix("/v1/processors/failed-logins/")
-        given = read(with_stream, what)
+        given = read(with_rule, what)
         if what.startswith("partial-matches"):
             (question,) = job.beat(report)["asked_keys"]
             job.tell({"id": question["id"], **OPEN})
-            given = read(with_stream, what)
+            given = read(with_rule, what)
         assert shows(json.loads(shown), given), given
