@@ -20,6 +20,7 @@ from api.client import Client
 from api.store.database import Database
 from tests.api.commands import Run, runner
 from tests.api.documents import PATTERN, STREAM, processor_document
+from tests.api.jobs import ReportingJob
 from tests.api.listening import ListeningService, listening_service
 from tests.api.people import Person, token_of
 from tests.api.running import (
@@ -210,6 +211,12 @@ def with_rule(with_stream: ServiceUnderTest, publish: Publish) -> ServiceUnderTe
     """A service that has the stream `logins` with the rule `failed-logins`."""
     publish()
     return with_stream
+
+
+@pytest.fixture
+def job(with_stream: ServiceUnderTest) -> ReportingJob:
+    """A job of the stream `logins`."""
+    return ReportingJob(with_stream)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from api.access.authentication import Role
 from api.backtests.service import WORKER_SEEN_MS
 from api.backtests.turns import TURN_MS
-from tests.api.documents import PATTERN, STREAM, processor_document
+from tests.api.documents import PATTERN, processor_document
 from tests.api.running import START_MS, Publish, ServiceUnderTest
 from tests.api.triage import bulk, found, post, selected
 
@@ -17,23 +17,15 @@ WIDER = PATTERN | {"within": "1 hour"}
 
 
 def request(service: ServiceUnderTest, status: int = 202, **body: Any) -> Any:
-    headers = service.as_role(Role.AUTHOR)
-    answer = service.client.post(PATH, json=body, headers=headers)
-    assert answer.status_code == status, answer.text
-    return answer.json()
+    return service.post(PATH, Role.AUTHOR, body, expect=status)
 
 
 def read(service: ServiceUnderTest, path: str) -> Any:
-    answer = service.client.get(f"{PATH}{path}", headers=service.as_role(Role.VIEWER))
-    assert answer.status_code == 200, answer.text
-    return answer.json()
+    return service.get(f"{PATH}{path}")
 
 
 def of_job(service: ServiceUnderTest, path: str, status: int = 200, **body: Any) -> Any:
-    headers = service.as_role(Role.JOB)
-    answer = service.client.post(f"{PATH}{path}", json=body, headers=headers)
-    assert answer.status_code == status, answer.text
-    return answer.json()
+    return service.post(f"{PATH}{path}", Role.JOB, body, expect=status)
 
 
 def claim(
@@ -141,28 +133,6 @@ def test_so_many_may_wait(with_rule: ServiceUnderTest) -> None:
     task = claim(with_rule)
     outcome(with_rule, task, report=report())
     request(with_rule, processor_id="failed-logins")
-
-
-def test_roles(with_rule: ServiceUnderTest) -> None:
-    number = request(with_rule, processor_id="failed-logins")["number"]
-    body = {"processor_id": "failed-logins"}
-    asked: dict[str, tuple[dict[str, Any], set[Role]]] = {
-        "": (body, {Role.AUTHOR, Role.PUBLISHER, Role.ADMIN}),
-        f"/{number}/cancel": ({}, {Role.AUTHOR, Role.PUBLISHER, Role.ADMIN}),
-        "/workers/claim": ({"worker": "one", "streams": ["logins"]}, {Role.JOB, Role.ADMIN}),
-    }
-    for path, (content, allowed) in asked.items():
-        for role in Role:
-            answer = with_rule.client.post(
-                f"{PATH}{path}", json=content, headers=with_rule.as_role(role)
-            )
-            assert (answer.status_code != 403) == (role in allowed), (path, role)
-    for path in ("", f"/{number}", "/workers?stream=logins"):
-        assert (
-            with_rule.client.get(f"{PATH}{path}", headers=with_rule.as_role(Role.JOB)).status_code
-            == 403
-        )
-        read(with_rule, path)
 
 
 # --- turns
@@ -314,8 +284,7 @@ def test_a_report_that_is_too_large_is_refused(with_rule: ServiceUnderTest, size
 
 
 def test_old_ones_are_forgotten(service: ServiceUnderTest) -> None:
-    service.begin_anew(backtests_per_stream=2)
-    service.client.post("/v1/streams", json=STREAM)
+    service.begin_with_stream(backtests_per_stream=2)
     service.client.post("/v1/processors", json=processor_document())
     numbers = []
     for _ in range(5):

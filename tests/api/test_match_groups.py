@@ -171,8 +171,7 @@ def test_neither_order_nor_repetition_matters(
 def test_a_group_of_a_match_that_was_let_go_is_found_again_if_the_match_is(
     service: ServiceUnderTest,
 ) -> None:
-    service.begin_anew(matches_per_processor=2)
-    service.client.post("/v1/streams", json=STREAM)
+    service.begin_with_stream(matches_per_processor=2)
     post(service, [found(number) for number in range(3)], [])
     post(service, [], [group_of(0, 9)])
     assert standing(service) == {1: None, 2: None}

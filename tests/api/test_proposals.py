@@ -202,15 +202,6 @@ class TestWhoCounts:
         number = nameless.propose(document=WIDER_RULE)["id"]
         assert bob.act(number, "approve").status_code == 403
 
-    @pytest.mark.parametrize("role", [Role.VIEWER, Role.JOB, Role.AUTHOR])
-    def test_roles_below_publisher_decide_nothing(
-        self, with_rule: ServiceUnderTest, ana: Person, role: Role
-    ) -> None:
-        number = ana.propose(document=WIDER_RULE)["id"]
-        other = token_of(with_rule, "other", role, person="other")
-        for verb, body in (("approve", None), ("publish", None), ("reject", {"reason": "no"})):
-            assert other.act(number, verb, json=body).status_code == 403
-
     def test_only_its_author_edits_renews_and_withdraws_it(
         self, publish: Publish, ana: Person, bob: Person
     ) -> None:
@@ -507,8 +498,7 @@ class TestListsAndBounds:
         assert schemas.MOST_OPEN == 200
 
     def test_of_closed_ones_the_newest_are_kept(self, service: ServiceUnderTest) -> None:
-        service.begin_anew(proposals_per_stream=2)
-        assert service.client.post("/v1/streams", json=STREAM).status_code == 201
+        service.begin_with_stream(proposals_per_stream=2)
         ana = token_of(service, "ana")
         numbers = [ana.propose(document=WIDER_RULE)["id"] for _ in range(5)]
         ana.act(numbers[3], "comments", json={"text": "goes with it"})

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from api.access.authentication import Role
 from api.rollouts import comparison
 from contract.snapshot import read_snapshot, snapshot_json
 from tests.api.documents import ANY_STATE, PATTERN, processor_document
+from tests.api.jobs import ReportingJob, running
 from tests.api.running import START_MS, Publish, ServiceUnderTest
+from tests.api.triage import post
 
 PATH = "/v1/processors/failed-logins"
 ROLLOUT = f"{PATH}/rollout"
@@ -179,13 +180,9 @@ class TestRefusals:
         assert answer.status_code == 422
         assert answer.json()["errors"][0]["pointer"] == "/effective_from"
 
-    def test_it_takes_a_publisher_and_the_state_it_was_made_from(
-        self, with_rule: ServiceUnderTest
-    ) -> None:
+    def test_it_takes_the_state_it_was_made_from(self, with_rule: ServiceUnderTest) -> None:
         document = processor_document(pattern=WIDER)
-        author = with_rule.as_role(Role.AUTHOR)
         client = with_rule.client
-        assert client.post(ROLLOUT, json=document, headers=ANY_STATE | author).status_code == 403
         assert client.post(ROLLOUT, json=document).status_code == 428
         stale = {"If-Match": '"99"'}
         assert client.post(ROLLOUT, json=document, headers=stale).status_code == 412
@@ -206,31 +203,11 @@ def find(version: int, identity: str, **fields: Any) -> dict[str, Any]:
     } | fields
 
 
-def post(service: ServiceUnderTest, *matches: dict[str, Any]) -> None:
-    answer = service.client.post(
-        "/v1/streams/logins/matches",
-        json={"job": "main", "matches": list(matches)},
-        headers=service.as_role(Role.JOB),
-    )
-    assert answer.status_code == 200, answer.text
-
-
 def report(service: ServiceUnderTest, **fields: Any) -> None:
     """Have the job `main` report that it runs version 2 in shadow."""
-    job = service.as_role(Role.JOB)
-    registered = service.client.put(
-        "/v1/streams/logins/jobs/main", json={"instance_id": "instance-1"}, headers=job
-    ).json()
-    version = {
-        "processor_id": "failed-logins",
-        "version": 2,
-        "state": "shadow",
-        "active_from_ms": START_MS,
-        "counters": {"matches": 1, "shadow": 2},
-    }
-    body = {"instance_id": "instance-1", "sequence": 1, "versions": [version | fields]}
-    answer = service.client.post(f"/v1/jobs/{registered['id']}/heartbeats", json=body, headers=job)
-    assert answer.status_code == 200, answer.text
+    counters = {"matches": 1, "shadow": 2}
+    version = running(version=2, state="shadow", active_from_ms=START_MS, counters=counters)
+    ReportingJob(service).beat(version | fields)
 
 
 class TestComparison:

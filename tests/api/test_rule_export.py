@@ -117,15 +117,9 @@ def test_pages_end_between_rules_and_where_they_become_too_long(
     publish(id="b", pattern=PATTERN | {"within": "1 minute"}, effective_from="2030-01-01T00:00:00Z")
 
     def pages(limit: int) -> list[list[str]]:
-        found, cursor = [], ""
-        while cursor is not None:
-            query = {"limit": limit} | ({"cursor": cursor} if cursor else {})
-            answer = with_stream.client.get(EXPORT, params=query)
-            assert answer.status_code == 200, answer.text
-            assert answer.json()["epoch"] == 5
-            cursor = answer.json()["next_cursor"]
-            found.append([document["id"] for document in answer.json()["items"]])
-        return found
+        found = list(with_stream.pages(EXPORT, limit=limit))
+        assert {page["epoch"] for page in found} == {5}
+        return [[document["id"] for document in page["items"]] for page in found]
 
     assert pages(100) == [["a", "b", "b", "c"]]
     assert pages(2) == [["a", "b", "b"], ["c"]]

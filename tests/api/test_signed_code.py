@@ -398,8 +398,7 @@ def test_signed_code_that_is_no_callable_is_no_condition() -> None:
 @pytest.fixture
 def signing(service: ServiceUnderTest) -> ServiceUnderTest:
     """A service with the signing keys and the stream `logins`."""
-    service.begin_anew(signing_keys=KEYS)
-    service.client.post("/v1/streams", json=STREAM).raise_for_status()
+    service.begin_with_stream(signing_keys=KEYS)
     return service
 
 
@@ -517,8 +516,7 @@ def test_a_service_whose_keys_need_a_rule_refuses_code_for_any(
     use: CodeUse, service: ServiceUnderTest
 ) -> None:
     write, pointer = PLACES[use]
-    service.begin_anew(signing_keys=SigningKeys((BOUND,)))
-    service.client.post("/v1/streams", json=STREAM).raise_for_status()
+    service.begin_with_stream(signing_keys=SigningKeys((BOUND,)))
     answer = service.client.post("/v1/processors", json=write(sign(len, NEW, use)))
     assert answer.status_code == 422
     (error,) = answer.json()["errors"]
@@ -584,8 +582,7 @@ def test_code_whose_key_was_taken_out_cannot_be_rolled_back_to(service: ServiceU
     document = with_function(sign(len, OLD, CodeUse.FUNCTION))
     path = f"/v1/processors/{document['id']}"
     any_state = {"If-Match": "*"}
-    service.begin_anew(signing_keys=KEYS)
-    service.client.post("/v1/streams", json=STREAM).raise_for_status()
+    service.begin_with_stream(signing_keys=KEYS)
     service.client.post("/v1/processors", json=document).raise_for_status()
     put = service.client.put(path, json=processor_document(), headers=any_state)
     assert put.json()["version"] == 2

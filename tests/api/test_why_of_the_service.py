@@ -8,10 +8,10 @@ from api.access.authentication import Role
 from api.client import Client
 from tests.api.commands import Run
 from tests.api.documents import PATTERN
+from tests.api.jobs import ReportingJob, running
 from tests.api.listening import ListeningService
 from tests.api.running import START_MS
 from tests.api.test_diagnosis import FAIL, HEALTHY
-from tests.api.test_jobs import ReportingJob, running
 
 COMMAND, ROLE = ("why",), Role.VIEWER
 
