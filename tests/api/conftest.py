@@ -22,6 +22,7 @@ from tests.api.commands import Run, runner
 from tests.api.documents import PATTERN, STREAM, processor_document
 from tests.api.jobs import ReportingJob
 from tests.api.listening import ListeningService, listening_service
+from tests.api.lists import Lists
 from tests.api.people import Person, token_of
 from tests.api.running import (
     Publish,
@@ -217,6 +218,12 @@ def with_rule(with_stream: ServiceUnderTest, publish: Publish) -> ServiceUnderTe
 def job(with_stream: ServiceUnderTest) -> ReportingJob:
     """A job of the stream `logins`."""
     return ReportingJob(with_stream)
+
+
+@pytest.fixture
+def lists(with_stream: ServiceUnderTest) -> Lists:
+    """The lists of the stream `logins`."""
+    return Lists(with_stream)
 
 
 @pytest.fixture

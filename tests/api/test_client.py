@@ -84,10 +84,6 @@ def test_times_may_be_datetimes(client: Client) -> None:
     assert published.published[0].effective_from == begin.timestamp() * 1000
 
 
-def test_a_processor_may_be_created_paused(client: Client) -> None:
-    assert client.publish("logins", ID, pattern=PATTERN, paused=True).is_paused
-
-
 PLACE = CodePlace(stream="logins", processor=ID)
 
 
@@ -434,27 +430,21 @@ def test_a_version_that_waits_for_its_time_may_be_enough(
         client.wait_until_running("logins", ID, 1, 0)
 
 
-def test_waiting_for_no_job_ends_with_the_time(client: Client) -> None:
-    client.publish("logins", ID, pattern=PATTERN)
-    with pytest.raises(NotRunning, match="no job of stream logins is alive"):
-        client.wait_until_running("logins", ID, 1, 0.05, poll_seconds=0.01)
+STOPPED = {"state": "quarantined", "error": "division by zero", "traceback": "line 3"}
+NOT_RUNNING: dict[str, tuple[dict[str, str] | None, str]] = {
+    "no job": (None, "no job of stream logins is alive"),
+    "stopped": (STOPPED, "fraud stopped version 1: division by zero\nline 3"),
+    "replaced": ({"state": "draining"}, r"has replaced version 1 \(draining\)"),
+}
 
 
-def test_waiting_ends_at_once_if_a_job_has_stopped_the_version(
-    client: Client, listening: ListeningService
+@pytest.mark.parametrize("case", NOT_RUNNING)
+def test_waiting_ends_at_once_where_there_is_nothing_to_wait_for(
+    case: str, client: Client, listening: ListeningService
 ) -> None:
+    held, told = NOT_RUNNING[case]
     client.publish("logins", ID, pattern=PATTERN)
-    job_of(listening).beat(
-        running(state="quarantined", error="division by zero", traceback="line 3")
-    )
-    with pytest.raises(NotRunning, match="fraud stopped version 1: division by zero\nline 3"):
-        client.wait_until_running("logins", ID, 1, 60)
-
-
-def test_waiting_for_a_version_that_was_replaced_ends_at_once(
-    client: Client, listening: ListeningService
-) -> None:
-    client.publish("logins", ID, pattern=PATTERN)
-    job_of(listening).beat(running(state="draining"))
-    with pytest.raises(NotRunning, match=r"has replaced version 1 \(draining\)"):
-        client.wait_until_running("logins", ID, 1, 60)
+    if held is not None:
+        job_of(listening).beat(running(**held))
+    with pytest.raises(NotRunning, match=told):
+        client.wait_until_running("logins", ID, 1, 60 if held else 0.05, poll_seconds=0.01)

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from api.access.authentication import Role
-from api.client import Client, Conflict, Invalid, NotAllowed, NotFound, Outdated
+from api.client import Client, Conflict, Invalid, NotFound, Outdated
 from tests.api.commands import Run
 from tests.api.documents import STREAM, processor_document
-from tests.api.listening import ListeningService
 
 COMMAND = ("lists",)
 PATTERN = {"steps": [{"name": "a", "where": "user IN LIST('vip')"}]}
@@ -94,11 +93,3 @@ def test_what_is_wrong_is_told(run: Run, client: Client, tmp_path: Path) -> None
     several = run("list")
     assert (several.exit_code, "logins, other" in several.stderr) == (2, True)
     assert run("list", "--stream", "logins").exit_code == 0
-
-
-def test_a_viewer_reads_and_changes_nothing(listening: ListeningService, client: Client) -> None:
-    client.lists("logins").create("vip")
-    with listening.client(Role.VIEWER) as viewer:
-        assert viewer.lists("logins").read("vip").count == 0
-        with pytest.raises(NotAllowed):
-            viewer.lists("logins").change("vip", add=["eve"])

@@ -5,7 +5,6 @@ import re
 
 import pytest
 
-from api.access.authentication import Role
 from tests.api.commands import Run
 
 ID = "failed-logins"
@@ -49,12 +48,6 @@ def test_a_rule_is_snoozed_listed_and_woken(run: Run) -> None:
 def test_what_cannot_be_is_told(run: Run, words: list[str], code: int, told: str) -> None:
     result = run(*words)
     assert (result.exit_code, told in result.output) == (code, True), result.output
-
-
-def test_roles(run: Run) -> None:
-    assert run("snooze", ID, "--for", "1h", role=Role.AUTHOR).exit_code == 1
-    assert run("snoozes", role=Role.VIEWER).exit_code == 0
-    assert run("webhooks", "list", role=Role.PUBLISHER).exit_code == 1
 
 
 def test_a_webhook_is_made_tested_and_removed(run: Run) -> None:
