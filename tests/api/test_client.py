@@ -356,19 +356,14 @@ def test_a_service_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) ->
 # --- the token
 
 
-@pytest.mark.parametrize("url", ["http://rules.example.com", "http://10.0.0.1:8321"])
-def test_a_token_does_not_cross_a_network_unencrypted(url: str) -> None:
-    with pytest.raises(ValueError, match="would cross the network"):
-        Client(url, "secret")
-    Client(url, "secret", allow_plain_http=True).close()
-
-
-@pytest.mark.parametrize(
-    "url", ["https://rules.example.com", "http://localhost:1", "http://[::1]:1"]
-)
-def test_https_and_this_machine_are_safe(url: str) -> None:
-    with Client(url, "secret") as client:
-        assert "secret" not in repr(client)
+def test_a_token_does_not_cross_a_network_unencrypted() -> None:
+    for url in ("http://rules.example.com", "http://10.0.0.1:8321"):
+        with pytest.raises(ValueError, match="would cross the network"):
+            Client(url, "secret")
+        Client(url, "secret", allow_plain_http=True).close()
+    for url in ("https://rules.example.com", "http://localhost:1", "http://[::1]:1"):
+        with Client(url, "secret") as client:
+            assert "secret" not in repr(client)
 
 
 def test_certificates_are_read_for_a_service_with_tls_only(

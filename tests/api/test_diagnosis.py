@@ -138,6 +138,23 @@ HEALTHY: dict[str, Any] = {
     "events_per_second": 10.0,
 }
 LOGIN = {"name": "login", "reached": 1, "events": 1}
+COUNTED: dict[str, Any] = {"counters": {"events": 9}, "steps": [FAIL, LOGIN]}
+CHAINS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
+    "no event meets a condition": ({}, HEALTHY, ["conditions"]),
+    "the source is empty": ({}, {"epoch": 2}, ["source"]),
+    "the source is silent": (COUNTED, HEALTHY | {"silent_since_ms": START_MS - 90_000}, ["source"]),
+    "left out": (COUNTED | {"counters": {"events": 9, "left_out": 3}}, HEALTHY, ["output"]),
+    "suppressed": (COUNTED | {"counters": {"events": 9, "suppressed": 3}}, HEALTHY, ["output"]),
+    "budget spent": (
+        COUNTED | {"counters": {"events": 9, "matches": 9}, "throttled_until_ms": START_MS},
+        HEALTHY,
+        ["output"],
+    ),
+    **{
+        state: (COUNTED | {"state": state, "error": "boom"}, HEALTHY, ["version"])
+        for state in ("pending", "quarantined", "shadow", "paused", "superseded")
+    },
+}
 
 
 class TestDiagnosis:
@@ -171,7 +188,7 @@ class TestDiagnosis:
         assert lines(with_stream)["rule"]["title"] == "It ended at 2027-03-01T00:00:00.000Z"
 
     def test_a_job_that_does_not_report(self, job: ReportingJob) -> None:
-        job.beat(running(counters={"events": 9}, steps=[FAIL, LOGIN]), **HEALTHY)
+        job.beat(running(**COUNTED), **HEALTHY)
         job.service.clock.time_ms += 600_000
         assert wrong(job.service) == ["heartbeat"]
         assert lines(job.service)["batches"]["state"] == "unknown"
@@ -182,35 +199,26 @@ class TestDiagnosis:
         job.beat(**HEALTHY)
         assert lines(job.service)["version"]["title"] == "The job does not run the rule"
 
-    @pytest.mark.parametrize("state", ["pending", "quarantined", "shadow", "paused", "superseded"])
-    def test_a_version_that_does_not_run(self, job: ReportingJob, state: str) -> None:
-        counted: dict[str, Any] = {"counters": {"events": 9}, "steps": [FAIL, LOGIN]}
-        job.beat(running(state=state, error="boom", **counted), **HEALTHY)
-        assert wrong(job.service) == ["version"]
-        if state == "quarantined":
-            assert lines(job.service)["version"]["detail"] == "boom"
-
-    def test_a_source_that_is_empty_or_silent(self, job: ReportingJob) -> None:
-        job.beat(running(), epoch=2)
-        assert wrong(job.service) == ["source"]
+    @pytest.mark.parametrize("case", CHAINS)
+    def test_the_link_that_is_broken_is_told(self, job: ReportingJob, case: str) -> None:
+        of_rule, of_job, links = CHAINS[case]
+        job.beat(running(**of_rule), **of_job)
+        assert wrong(job.service) == links
         told = lines(job.service)
-        assert {told[link]["state"] for link in ("watermark", "conditions", "steps")} == {"unknown"}
-        silent = {"silent_since_ms": START_MS - 90_000}
-        job.beat(running(counters={"events": 9}, steps=[FAIL, LOGIN]), **HEALTHY | silent)
-        assert wrong(job.service) == ["source"]
+        if case == "quarantined":
+            assert told["version"]["detail"] == "boom"
+        if case == "the source is empty":
+            rest = {told[link]["state"] for link in ("watermark", "conditions", "steps")}
+            assert rest == {"unknown"}
 
     def test_event_time_that_lags_and_events_that_are_late(self, job: ReportingJob) -> None:
-        rule = running(counters={"events": 9}, steps=[FAIL, LOGIN])
+        rule = running(**COUNTED)
         old = {"watermark_ms": START_MS - 3_600_000, "time_mode": "events"}
         job.beat(rule, **HEALTHY | old)
         assert wrong(job.service) == ["watermark"]
         assert "Only new events advance it" in lines(job.service)["watermark"]["detail"]
         job.beat(rule, **HEALTHY | {"counters": {"events": 100, "late": 40}})
         assert lines(job.service)["watermark"]["title"] == "40 of 100 events arrived too late"
-
-    def test_a_condition_that_no_event_meets(self, job: ReportingJob) -> None:
-        job.beat(running(), **HEALTHY)
-        assert wrong(job.service) == ["conditions"]
 
     def test_a_step_that_nothing_comes_to(self, job: ReportingJob) -> None:
         job.beat(running(counters={"events": 9}, steps=[FAIL | {"timed_out": 90}]), **HEALTHY)
@@ -230,7 +238,7 @@ class TestDiagnosis:
         maybe = {"name": "view", "contiguity": "followed_by", "optional": True}
         publish(pattern=PATTERN | {"steps": [first, maybe, last]})
         job = ReportingJob(with_stream)
-        job.beat(running(counters={"events": 9}, steps=[FAIL, LOGIN]), **HEALTHY)
+        job.beat(running(**COUNTED), **HEALTHY)
         assert wrong(with_stream) == []
         job.beat(running(counters={"events": 9}, steps=[FAIL]), **HEALTHY)
         assert lines(with_stream)["steps"]["title"].endswith("the step login")
@@ -243,19 +251,8 @@ class TestDiagnosis:
         assert (told["state"], told["title"]) == ("attention", "No partial match has started")
         assert told["detail"] == "fail requires: action = 'fail'"
 
-    def test_matches_that_are_found_and_not_output(self, job: ReportingJob) -> None:
-        for counter in ("left_out", "suppressed"):
-            counters = {"events": 9, counter: 3}
-            job.beat(running(counters=counters, steps=[FAIL, LOGIN]), **HEALTHY)
-            assert wrong(job.service) == ["output"]
-        spent = running(
-            counters={"events": 9, "matches": 9}, throttled_until_ms=START_MS, steps=[FAIL, LOGIN]
-        )
-        job.beat(spent, **HEALTHY)
-        assert wrong(job.service) == ["output"]
-
     def test_each_job_has_its_own_chain(self, job: ReportingJob) -> None:
-        job.beat(running(counters={"events": 9}, steps=[FAIL, LOGIN]), **HEALTHY)
+        job.beat(running(**COUNTED), **HEALTHY)
         ReportingJob(job.service, "second").beat(running(), **HEALTHY)
         found = read(job.service, "diagnosis")["lines"]
         bad = [(line["job"], line["link"]) for line in found if line["state"] == "attention"]

@@ -124,14 +124,6 @@ def test_a_clause_is_written_as_a_block_of_lines(with_stream: ServiceUnderTest) 
     assert lines[3:] == [f"    {line}" if line else "" for line in CLAUSE.splitlines()]
 
 
-def test_the_pattern_is_checked_while_the_rest_is_unfinished(
-    with_stream: ServiceUnderTest,
-) -> None:
-    text = RULE_TEXT.replace("id: failed-logins\n", "").replace("action = 'login'", "acton = 1")
-    found = [problem["pointer"] for problem in problems(with_stream, text)]
-    assert found == ["/id", "/pattern/steps/1/where"]
-
-
 def test_what_is_allowed_and_rarely_meant_is_a_warning(
     with_stream: ServiceUnderTest, publish: Publish
 ) -> None:

@@ -385,19 +385,6 @@ def test_every_problem_of_every_file_is_told_with_its_place(
     assert list(client.processors()) == []
 
 
-def test_rules_of_a_new_stream_are_checked_before_it_is_registered(
-    run: Run, client: Client, tmp_path: Path
-) -> None:
-    document = processor_document(stream="payments", key_by=["usr"], select={"a": "lgin.user"})
-    pattern = {"steps": [{"name": "x", "where": "amuont > 1"}]}
-    write(tmp_path / "a.yaml", PAYMENTS, document, document | {"id": "b", "pattern": pattern})
-    result = run("apply", "-f", tmp_path)
-    assert result.exit_code == 2
-    for path in ("key_by[0]", "select.a", "pattern.steps[0].where"):
-        assert f": {path}: " in result.output
-    assert [stream.name for stream in client.streams()] == ["logins"]
-
-
 TAGGED = PAYMENTS | {"schema": PAYMENTS["schema"] + ", tags ARRAY<STRING>"}
 UNFIT: dict[str, tuple[dict[str, Any], str]] = {
     "a key of lists": ({"key_by": ["tags"]}, "key_by[0]: a value of type ARRAY<STRING> cannot be"),

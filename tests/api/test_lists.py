@@ -16,7 +16,7 @@ SOON = "2027-06-01T00:00:00Z"
 SOON_MS = 1_811_808_000_000
 
 
-def test_a_list_is_created_filled_and_given_to_jobs(lists: Lists) -> None:
+def test_a_list_is_created_filled_given_to_jobs_and_counted(lists: Lists) -> None:
     created = lists.create(description="Called first.")
     assert created.headers["Location"] == VIP
     assert (created.json()["version"], created.json()["count"]) == (1, 0)
@@ -30,6 +30,9 @@ def test_a_list_is_created_filled_and_given_to_jobs(lists: Lists) -> None:
     assert (given.name, given.data_type) == ("vip", "STRING")
     assert (version.version, version.count, version.effective_from_ms) == (2, 2, None)
     assert version.digest == list_digest(content)
+    told = lists.client.get("/metrics").text
+    assert 'percept_list_values{list="vip",stream="logins"} 2.0' in told
+    assert 'percept_list_versions{list="vip",stream="logins"} 2.0' in told
 
 
 def test_jobs_fetch_contents_and_only_those_of_their_stream(lists: Lists) -> None:
@@ -386,13 +389,6 @@ def test_lists_are_left_to_publishers_where_the_stream_says_so(lists: Lists) -> 
         if each["action"] == "stream.approvals"
     ]
     assert subjects == ["1, before 1 (not for lists)", "1 (not for lists), before 0"]
-
-
-def test_lists_are_counted(lists: Lists) -> None:
-    lists.create("ana", "eve")
-    told = lists.client.get("/metrics").text
-    assert 'percept_list_values{list="vip",stream="logins"} 2.0' in told
-    assert 'percept_list_versions{list="vip",stream="logins"} 2.0' in told
 
 
 def test_lines_of_lists_say_what_jobs_are_given(lists: Lists) -> None:

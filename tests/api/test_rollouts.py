@@ -73,17 +73,14 @@ class TestChanges:
         actions = [each["action"] for each in with_rule.client.get("/v1/changes").json()["items"]]
         assert actions[:3] == ["rollout.promote", "rollout.share", "rollout.start"]
 
-    def test_a_rollout_is_taken_back(self, with_rule: ServiceUnderTest) -> None:
+    def test_another_takes_its_place_and_is_taken_back(self, with_rule: ServiceUnderTest) -> None:
         start(with_rule)
+        start(with_rule, pattern=WIDEST)
+        assert runs(with_rule) == ([1], [(3, 0)])
         assert with_rule.client.delete(ROLLOUT, headers=ANY_STATE).status_code == 200
         assert runs(with_rule) == ([1], [])
         assert with_rule.client.get(ROLLOUT).status_code == 404
         assert with_rule.client.get(PATH).json()["version"] == 1
-
-    def test_another_takes_its_place(self, with_rule: ServiceUnderTest) -> None:
-        start(with_rule)
-        start(with_rule, pattern=WIDEST)
-        assert runs(with_rule) == ([1], [(3, 0)])
 
     def test_a_rule_can_be_new(self, with_stream: ServiceUnderTest) -> None:
         path = "/v1/processors?shadow=true"
@@ -151,10 +148,6 @@ class TestRefusals:
         publish()
         assert only_tried() == [2]
 
-    def test_the_same_as_published_is_not_tried(self, with_rule: ServiceUnderTest) -> None:
-        answer = with_rule.client.post(ROLLOUT, json=processor_document(), headers=ANY_STATE)
-        assert answer.status_code == 409
-
     @pytest.mark.parametrize(
         ("published", "tried"), [(["user"], ["action"]), (None, None), (["user"], None)]
     )
@@ -174,7 +167,11 @@ class TestRefusals:
         start(with_rule)
         assert share(with_rule, percent).status_code == 422
 
-    def test_a_schedule_is_refused(self, with_rule: ServiceUnderTest) -> None:
+    def test_what_is_published_and_a_schedule_are_not_tried(
+        self, with_rule: ServiceUnderTest
+    ) -> None:
+        same = with_rule.client.post(ROLLOUT, json=processor_document(), headers=ANY_STATE)
+        assert same.status_code == 409
         document = processor_document(pattern=WIDER, effective_from="2030-01-01T00:00:00Z")
         answer = with_rule.client.post(ROLLOUT, json=document, headers=ANY_STATE)
         assert answer.status_code == 422

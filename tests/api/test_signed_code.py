@@ -149,16 +149,13 @@ def test_code_of_another_python_version_is_refused_before_it_is_unpickled(
     assert not canary.file.exists()
 
 
-def test_code_too_large_is_neither_signed_nor_read() -> None:
+def test_what_is_too_large_or_cannot_be_pickled_is_not_signed() -> None:
     with pytest.raises(CodeRefused, match="bytes, the limit is 262,144"):
         sign(bytes(MAXIMUM_PAYLOAD_BYTES), NEW, CodeUse.FUNCTION)
     large = base64.b64encode(bytes(MAXIMUM_PAYLOAD_BYTES + 1)).decode()
     document = sign(len, NEW, CodeUse.FUNCTION).to_document() | {"payload": large}
     with pytest.raises(ValidationError, match="at most 262144 bytes"):
         SignedCode.model_validate(document)
-
-
-def test_what_cannot_be_pickled_is_refused_by_name() -> None:
     with pytest.raises(CodeRefused, match="genexpr> cannot be pickled: cannot pickle 'generator'"):
         sign((number for number in range(3)), NEW, CodeUse.FUNCTION)
 

@@ -390,14 +390,6 @@ def test_jobs_that_post_and_people_who_triage_do_not_get_into_each_others_way(
     assert len(listed(service)) == 5
 
 
-def test_there_is_no_triage_of_streams_that_do_not_exist(service: ServiceUnderTest) -> None:
-    change = {"matches": selected(1), "status": "resolved"}
-    assert bulk(service, change).status_code == 404
-    assert bulk(service, {"status": "resolved"}, kind="match").status_code == 404
-    for path in (TRIAGE, f"{TRIAGE}/assignees", f"{TRIAGE}/labels"):
-        assert service.client.get(path).status_code == 404
-
-
 def test_the_time_of_a_change_is_that_of_the_service(with_matches: ServiceUnderTest) -> None:
     with_matches.clock.time_ms = START_MS + DAY_MS
     triage(with_matches, 1, status="resolved")
