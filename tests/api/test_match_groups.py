@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from api.access.authentication import Role
 from api.matches import groups
 from cep.instants import iso_text
 from tests.api.documents import STREAM
@@ -45,9 +46,7 @@ def post(
     path: str = PATH,
 ) -> Any:
     body = {"job": "main", "matches": matches, "groups": told}
-    answer = service.client.post(path, json=body)
-    assert answer.status_code == 200, answer.text
-    return answer.json()
+    return service.post(path, Role.JOB, body)
 
 
 def standing(service: ServiceUnderTest, path: str = PATH) -> dict[int, int | None]:

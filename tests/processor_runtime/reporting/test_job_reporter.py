@@ -381,8 +381,15 @@ def test_a_token_that_cannot_be_read_is_tried_again(tmp_path: Path) -> None:
         eventually(lambda: script.bodies)
 
 
+def reported(script: ScriptedService, status: JobStatus) -> dict[str, Any]:
+    """Return the first heartbeat of a job that is in this state."""
+    with reporter(script.rules()) as reporting:
+        reporting.update(status)
+        eventually(lambda: script.bodies)
+    return script.bodies[0]
+
+
 def test_numbers_that_cannot_travel_are_left_out_or_cut() -> None:
-    script = ScriptedService()
     odd = replace(
         STATUS,
         watermark_ms=-(2**63),
@@ -391,22 +398,16 @@ def test_numbers_that_cannot_travel_are_left_out_or_cut() -> None:
         backlog_events=-1,
         totals=Totals(events=2**60),
     )
-    with reporter(script.rules()) as reporting:
-        reporting.update(odd)
-        eventually(lambda: script.bodies)
-    body = script.bodies[0]
+    body = reported(ScriptedService(), odd)
     assert (body["watermark_ms"], body["newest_event_ms"]) == (None, None)
     assert (body["events_per_second"], body["backlog_events"]) == (0, 0)
     assert body["counters"]["events"] == 2**53 - 1
 
 
 def test_everything_that_is_counted_is_reported() -> None:
-    script = ScriptedService()
     counted = {each.name: place for place, each in enumerate(fields(Totals), start=1)}
-    with reporter(script.rules()) as reporting:
-        reporting.update(replace(STATUS, totals=Totals(**counted)))
-        eventually(lambda: script.bodies)
-    assert script.bodies[0]["counters"] == counted
+    status = replace(STATUS, totals=Totals(**counted))
+    assert reported(ScriptedService(), status)["counters"] == counted
 
 
 def test_a_service_that_hangs_does_not_keep_the_end_of_the_job_waiting() -> None:
