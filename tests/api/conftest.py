@@ -15,10 +15,15 @@ from typing import Any
 
 import pytest
 
+from api.access.authentication import Role
 from api.client import Client
 from api.store.database import Database
+from tests.api.commands import Run, runner
 from tests.api.documents import PATTERN, STREAM, processor_document
+from tests.api.jobs import ReportingJob
 from tests.api.listening import ListeningService, listening_service
+from tests.api.lists import Lists
+from tests.api.people import Person, token_of
 from tests.api.running import (
     Publish,
     ServiceUnderTest,
@@ -174,10 +179,25 @@ def listening(module_listening: ListeningService) -> ListeningService:
 
 @pytest.fixture
 def client(listening: ListeningService) -> Iterator[Client]:
-    """A client of that service, which has the rule `failed-logins` with a window of a minute."""
+    """A client of that service, with the role of an admin."""
     with listening.client() as connected:
-        connected.create(processor_document(pattern=PATTERN | {"within": "1 minute"}))
         yield connected
+
+
+@pytest.fixture
+def client_with_rule(client: Client) -> Client:
+    """That client; its service has the rule `failed-logins` with a window of a minute."""
+    client.create(processor_document(pattern=PATTERN | {"within": "1 minute"}))
+    return client
+
+
+@pytest.fixture
+def run(
+    request: pytest.FixtureRequest, listening: ListeningService, monkeypatch: pytest.MonkeyPatch
+) -> Run:
+    """Run commands on that service; a module may say which in `COMMAND`, and whose in `ROLE`."""
+    command, role = (getattr(request.module, name, None) for name in ("COMMAND", "ROLE"))
+    return runner(listening, monkeypatch, *command or (), role=role or Role.ADMIN)
 
 
 @pytest.fixture
@@ -185,6 +205,37 @@ def with_stream(service: ServiceUnderTest) -> ServiceUnderTest:
     """A service that has the stream `logins`."""
     assert service.client.post("/v1/streams", json=STREAM).status_code == 201
     return service
+
+
+@pytest.fixture
+def with_rule(with_stream: ServiceUnderTest, publish: Publish) -> ServiceUnderTest:
+    """A service that has the stream `logins` with the rule `failed-logins`."""
+    publish()
+    return with_stream
+
+
+@pytest.fixture
+def job(with_stream: ServiceUnderTest) -> ReportingJob:
+    """A job of the stream `logins`."""
+    return ReportingJob(with_stream)
+
+
+@pytest.fixture
+def lists(with_stream: ServiceUnderTest) -> Lists:
+    """The lists of the stream `logins`."""
+    return Lists(with_stream)
+
+
+@pytest.fixture
+def ana(with_stream: ServiceUnderTest) -> Person:
+    """Somebody with the role of a publisher."""
+    return token_of(with_stream, "ana", person="ana")
+
+
+@pytest.fixture
+def bob(with_stream: ServiceUnderTest) -> Person:
+    """Somebody else with the role of a publisher."""
+    return token_of(with_stream, "bob", person="bob")
 
 
 @pytest.fixture

@@ -26,6 +26,7 @@ from api.tables import Record
 from api.tokens import service as tokens
 from api.tokens.schemas import TokenDocument
 from api.transactions import Writing
+from tests.api.documents import STREAM
 from tests.patience import FAR_LONGER_SECONDS, eventually
 
 POSTGRESQL = os.environ.get(
@@ -66,6 +67,11 @@ class ServiceUnderTest:
         forget(self.app, Settings(**(self.settings | settings)), self.clock)
         self.begin()
 
+    def begin_with_stream(self, **settings: Any) -> None:
+        """Begin anew, with the stream `logins`."""
+        self.begin_anew(**settings)
+        self.post("/v1/streams", Role.ADMIN, STREAM, expect=201)
+
     def begin(self) -> None:
         """Make a token for each role; the client gets that of an admin."""
         self.token_of = new_tokens(self.database, self.clock())
@@ -75,6 +81,28 @@ class ServiceUnderTest:
     def as_role(self, role: Role) -> dict[str, str]:
         """Return the header that makes a request one of this role."""
         return {"Authorization": f"Bearer {self.token_of[role]}"}
+
+    def get(self, path: str, role: Role = Role.VIEWER, *, expect: int = 200, **query: Any) -> Any:
+        """Read something with the token of a role; returns the body of the answer."""
+        answer = self.client.get(path, params=query or None, headers=self.as_role(role))
+        assert answer.status_code == expect, answer.text
+        return answer.json()
+
+    def post(self, path: str, role: Role, body: Any = None, *, expect: int = 200) -> Any:
+        """Send something with the token of a role; returns the body of the answer."""
+        answer = self.client.post(path, json=body, headers=self.as_role(role))
+        assert answer.status_code == expect, answer.text
+        return answer.json()
+
+    def pages(self, path: str, **query: Any) -> Iterator[Any]:
+        """Yield one page of a list after the other."""
+        cursor: dict[str, str] = {}
+        while True:
+            page = self.get(path, **query, **cursor)
+            yield page
+            if page["next_cursor"] is None:
+                return
+            cursor = {"cursor": page["next_cursor"]}
 
     def wait_for_reader(self) -> None:
         """Wait until a request is held open by it."""

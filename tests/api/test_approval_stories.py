@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from api.access.authentication import Role
 from tests.api.documents import PATTERN, STREAM, processor_document
 from tests.api.people import PROPOSALS, Person, ask_for, token_of
-from tests.api.running import ServiceUnderTest, running_service
+from tests.api.running import ServiceUnderTest
 from tests.properties import slow_property
 
 ALL_KEYS = 10_000
@@ -230,16 +230,10 @@ def window_of(version: Any) -> str:
 
 
 @pytest.fixture(scope="module")
-def lasting(migrated_store: Callable[[str], str]) -> Iterator[ServiceUnderTest]:
-    with running_service(migrated_store("sqlite")) as service:
-        yield service
-
-
-@pytest.fixture(scope="module")
-def tokens(lasting: ServiceUnderTest) -> list[Person]:
+def tokens(module_service: ServiceUnderTest) -> list[Person]:
     roles = [Role.PUBLISHER, Role.ADMIN]
     return [
-        token_of(lasting, f"{person} {place}", roles[place % 2], person=person)
+        token_of(module_service, f"{person} {place}", roles[place % 2], person=person)
         for place, person in enumerate(TOKENS)
     ]
 
@@ -248,11 +242,11 @@ def tokens(lasting: ServiceUnderTest) -> list[Person]:
 @settings(slow_property(), phases=[Phase.explicit, Phase.generate])
 @given(seed=st.integers(0, 2**32))
 def test_nothing_comes_to_run_without_its_approvals(
-    lasting: ServiceUnderTest, tokens: list[Person], seed: int
+    module_service: ServiceUnderTest, tokens: list[Person], seed: int
 ) -> None:
     random = Random(seed)  # noqa: S311 - a story, no secret
-    story = Story(lasting, tokens, f"stream{next(_streams)}", 0)
-    lasting.client.post("/v1/streams", json=STREAM | {"name": story.stream})
+    story = Story(module_service, tokens, f"stream{next(_streams)}", 0)
+    module_service.client.post("/v1/streams", json=STREAM | {"name": story.stream})
     if random.random() < 0.8:
         story.take(("create", 0, WINDOWS[0], ""))
     story.take(("ask for", random.randint(1, 2)))

@@ -46,6 +46,11 @@ AS_MANY = {"partial_matches_per_key": 10_000_000}
 
 
 @pytest.fixture
+def client(client_with_rule: Client) -> Client:
+    return client_with_rule
+
+
+@pytest.fixture
 def archive(tmp_path: Path) -> Path:
     return write_archive(tmp_path / "archive", START_MS)
 

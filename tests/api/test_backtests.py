@@ -8,7 +8,7 @@ import pytest
 from api.access.authentication import Role
 from api.backtests.service import WORKER_SEEN_MS
 from api.backtests.turns import TURN_MS
-from tests.api.documents import PATTERN, STREAM, processor_document
+from tests.api.documents import PATTERN, processor_document
 from tests.api.running import START_MS, Publish, ServiceUnderTest
 from tests.api.triage import bulk, found, post, selected
 
@@ -17,23 +17,15 @@ WIDER = PATTERN | {"within": "1 hour"}
 
 
 def request(service: ServiceUnderTest, status: int = 202, **body: Any) -> Any:
-    headers = service.as_role(Role.AUTHOR)
-    answer = service.client.post(PATH, json=body, headers=headers)
-    assert answer.status_code == status, answer.text
-    return answer.json()
+    return service.post(PATH, Role.AUTHOR, body, expect=status)
 
 
 def read(service: ServiceUnderTest, path: str) -> Any:
-    answer = service.client.get(f"{PATH}{path}", headers=service.as_role(Role.VIEWER))
-    assert answer.status_code == 200, answer.text
-    return answer.json()
+    return service.get(f"{PATH}{path}")
 
 
 def of_job(service: ServiceUnderTest, path: str, status: int = 200, **body: Any) -> Any:
-    headers = service.as_role(Role.JOB)
-    answer = service.client.post(f"{PATH}{path}", json=body, headers=headers)
-    assert answer.status_code == status, answer.text
-    return answer.json()
+    return service.post(f"{PATH}{path}", Role.JOB, body, expect=status)
 
 
 def claim(
@@ -117,208 +109,160 @@ def test_a_proposal_says_which_backtests_are_of_what_it_proposes(
         assert proposal.json()["content_hash"] == backtest["content_hash"], more
 
 
-def test_what_cannot_be_run_is_refused(with_stream: ServiceUnderTest, publish: Publish) -> None:
-    publish()
-    request(with_stream, 422)
-    request(with_stream, 422, processor_id="failed-logins", document=processor_document())
-    request(with_stream, 422, document=processor_document(), version=1)
-    request(with_stream, 404, processor_id="nowhere")
-    request(with_stream, 404, processor_id="failed-logins", version=7)
-    request(with_stream, 404, processor_id="failed-logins", against=7)
-    request(with_stream, 404, document=processor_document(stream="nowhere"))
+def test_what_cannot_be_run_is_refused(with_rule: ServiceUnderTest) -> None:
+    request(with_rule, 422)
+    request(with_rule, 422, processor_id="failed-logins", document=processor_document())
+    request(with_rule, 422, document=processor_document(), version=1)
+    request(with_rule, 404, processor_id="nowhere")
+    request(with_rule, 404, processor_id="failed-logins", version=7)
+    request(with_rule, 404, processor_id="failed-logins", against=7)
+    request(with_rule, 404, document=processor_document(stream="nowhere"))
     times: dict[str, Any] = {"since": "2026-11-02T00:00:00Z", "until": "2026-11-01T00:00:00Z"}
-    assert "/until" in str(request(with_stream, 422, processor_id="failed-logins", **times))
-    refused = request(with_stream, 422, document=processor_document(key_by=["nobody"]))
+    assert "/until" in str(request(with_rule, 422, processor_id="failed-logins", **times))
+    refused = request(with_rule, 422, document=processor_document(key_by=["nobody"]))
     assert "nobody" in str(refused)
-    assert read(with_stream, "")["items"] == []
-    with_stream.client.delete("/v1/processors/failed-logins", headers={"If-Match": "*"})
-    request(with_stream, 404, processor_id="failed-logins")
+    assert read(with_rule, "")["items"] == []
+    with_rule.client.delete("/v1/processors/failed-logins", headers={"If-Match": "*"})
+    request(with_rule, 404, processor_id="failed-logins")
 
 
-def test_so_many_may_wait(with_stream: ServiceUnderTest, publish: Publish) -> None:
-    publish()
+def test_so_many_may_wait(with_rule: ServiceUnderTest) -> None:
     for _ in range(20):
-        request(with_stream, processor_id="failed-logins")
-    assert "20 backtests" in request(with_stream, 409, processor_id="failed-logins")["detail"]
-    task = claim(with_stream)
-    outcome(with_stream, task, report=report())
-    request(with_stream, processor_id="failed-logins")
-
-
-def test_roles(with_stream: ServiceUnderTest, publish: Publish) -> None:
-    publish()
-    number = request(with_stream, processor_id="failed-logins")["number"]
-    body = {"processor_id": "failed-logins"}
-    asked: dict[str, tuple[dict[str, Any], set[Role]]] = {
-        "": (body, {Role.AUTHOR, Role.PUBLISHER, Role.ADMIN}),
-        f"/{number}/cancel": ({}, {Role.AUTHOR, Role.PUBLISHER, Role.ADMIN}),
-        "/workers/claim": ({"worker": "one", "streams": ["logins"]}, {Role.JOB, Role.ADMIN}),
-    }
-    for path, (content, allowed) in asked.items():
-        for role in Role:
-            answer = with_stream.client.post(
-                f"{PATH}{path}", json=content, headers=with_stream.as_role(role)
-            )
-            assert (answer.status_code != 403) == (role in allowed), (path, role)
-    for path in ("", f"/{number}", "/workers?stream=logins"):
-        assert (
-            with_stream.client.get(
-                f"{PATH}{path}", headers=with_stream.as_role(Role.JOB)
-            ).status_code
-            == 403
-        )
-        read(with_stream, path)
+        request(with_rule, processor_id="failed-logins")
+    assert "20 backtests" in request(with_rule, 409, processor_id="failed-logins")["detail"]
+    task = claim(with_rule)
+    outcome(with_rule, task, report=report())
+    request(with_rule, processor_id="failed-logins")
 
 
 # --- turns
 
 
-def test_progress_and_result_are_shown(with_stream: ServiceUnderTest, publish: Publish) -> None:
-    publish()
-    number = request(with_stream, processor_id="failed-logins", against="published")["number"]
-    task = claim(with_stream)
+def test_progress_and_result_are_shown(with_rule: ServiceUnderTest) -> None:
+    number = request(with_rule, processor_id="failed-logins", against="published")["number"]
+    task = claim(with_rule)
     told: dict[str, Any] = {"worker": "one", "attempt": 1, "events_done": 5, "events_total": 20}
-    assert of_job(with_stream, f"/{number}/progress", **told) == {"goes_on": True}
-    running = read(with_stream, f"/{number}")
+    assert of_job(with_rule, f"/{number}/progress", **told) == {"goes_on": True}
+    running = read(with_rule, f"/{number}")
     shown = [running[name] for name in ("state", "events_done", "events_total", "worker", "report")]
     assert shown == ["running", 5, 20, "one", None]
     compared = {"both": 2, "gained": 1, "lost": 4, "first_gained": [], "first_lost": []}
-    ended = outcome(with_stream, task, report=report(against=compared))
+    ended = outcome(with_rule, task, report=report(against=compared))
     assert [ended[name] for name in ("state", "matches", "gained", "lost")] == ["done", 3, 1, 4]
-    whole = read(with_stream, f"/{number}")
+    whole = read(with_rule, f"/{number}")
     assert whole["report"]["rules"][0]["by_hour"] == {"2026-11-01T08:00:00.000Z": 3}
     assert whole["document"]["id"] == "failed-logins"
-    outcome(with_stream, task, 409, report=report())
+    outcome(with_rule, task, 409, report=report())
 
 
-def test_a_backtest_that_failed_says_why(with_stream: ServiceUnderTest, publish: Publish) -> None:
-    publish()
-    number = request(with_stream, processor_id="failed-logins")["number"]
-    outcome(with_stream, claim(with_stream), error="row 7: no number")
-    failed = read(with_stream, f"/{number}")
+def test_a_backtest_that_failed_says_why(with_rule: ServiceUnderTest) -> None:
+    number = request(with_rule, processor_id="failed-logins")["number"]
+    outcome(with_rule, claim(with_rule), error="row 7: no number")
+    failed = read(with_rule, f"/{number}")
     assert (failed["state"], failed["error"]) == ("failed", "row 7: no number")
-    assert [each["number"] for each in read(with_stream, "?state=failed")["items"]] == [number]
+    assert [each["number"] for each in read(with_rule, "?state=failed")["items"]] == [number]
 
 
-def test_a_cancelled_backtest_stops(with_stream: ServiceUnderTest, publish: Publish) -> None:
-    publish()
-    number = request(with_stream, processor_id="failed-logins")["number"]
-    task = claim(with_stream)
+def test_a_cancelled_backtest_stops(with_rule: ServiceUnderTest) -> None:
+    number = request(with_rule, processor_id="failed-logins")["number"]
+    task = claim(with_rule)
     cancel = f"{PATH}/{number}/cancel"
-    headers = with_stream.as_role(Role.AUTHOR)
-    assert with_stream.client.post(cancel, headers=headers).json()["state"] == "cancelled"
-    assert with_stream.client.post(cancel, headers=headers).json()["state"] == "cancelled"
+    headers = with_rule.as_role(Role.AUTHOR)
+    assert with_rule.client.post(cancel, headers=headers).json()["state"] == "cancelled"
+    assert with_rule.client.post(cancel, headers=headers).json()["state"] == "cancelled"
     told: dict[str, Any] = {"worker": "one", "attempt": 1, "events_done": 5, "events_total": 20}
-    assert of_job(with_stream, f"/{number}/progress", **told) == {"goes_on": False}
-    outcome(with_stream, task, 409, report=report())
-    assert claim(with_stream) is None
-    log = with_stream.client.get("/v1/changes", params={"action": "backtest.cancel"}).json()[
-        "items"
-    ]
+    assert of_job(with_rule, f"/{number}/progress", **told) == {"goes_on": False}
+    outcome(with_rule, task, 409, report=report())
+    assert claim(with_rule) is None
+    log = with_rule.client.get("/v1/changes", params={"action": "backtest.cancel"}).json()["items"]
     assert [each["subject"] for each in log] == [f"{number}"]
 
 
-def test_a_silent_worker_loses_its_turn_three_times(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
-    number = request(with_stream, processor_id="failed-logins")["number"]
-    first = claim(with_stream, "one")
-    with_stream.clock.time_ms += TURN_MS // 2
+def test_a_silent_worker_loses_its_turn_three_times(with_rule: ServiceUnderTest) -> None:
+    number = request(with_rule, processor_id="failed-logins")["number"]
+    first = claim(with_rule, "one")
+    with_rule.clock.time_ms += TURN_MS // 2
     told: dict[str, Any] = {"worker": "one", "attempt": 1, "events_done": 5, "events_total": 20}
-    of_job(with_stream, f"/{number}/progress", **told)
-    with_stream.clock.time_ms += TURN_MS // 2 + 1
-    assert claim(with_stream, "two") is None  # it was told of in between
-    with_stream.clock.time_ms += TURN_MS
-    second = claim(with_stream, "two")
+    of_job(with_rule, f"/{number}/progress", **told)
+    with_rule.clock.time_ms += TURN_MS // 2 + 1
+    assert claim(with_rule, "two") is None  # it was told of in between
+    with_rule.clock.time_ms += TURN_MS
+    second = claim(with_rule, "two")
     assert (second["number"], second["attempt"]) == (number, 2)
-    assert of_job(with_stream, f"/{number}/progress", **told) == {"goes_on": False}
-    outcome(with_stream, first, 409, report=report())
-    with_stream.clock.time_ms += TURN_MS + 1
-    assert claim(with_stream, "one")["attempt"] == 3
-    with_stream.clock.time_ms += TURN_MS + 1
-    assert claim(with_stream, "one") is None
-    failed = read(with_stream, f"/{number}")
+    assert of_job(with_rule, f"/{number}/progress", **told) == {"goes_on": False}
+    outcome(with_rule, first, 409, report=report())
+    with_rule.clock.time_ms += TURN_MS + 1
+    assert claim(with_rule, "one")["attempt"] == 3
+    with_rule.clock.time_ms += TURN_MS + 1
+    assert claim(with_rule, "one") is None
+    failed = read(with_rule, f"/{number}")
     assert (failed["state"], "3 workers" in failed["error"]) == ("failed", True)
 
 
-def test_a_worker_that_stops_gives_its_backtest_back(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
-    number = request(with_stream, processor_id="failed-logins")["number"]
+def test_a_worker_that_stops_gives_its_backtest_back(with_rule: ServiceUnderTest) -> None:
+    number = request(with_rule, processor_id="failed-logins")["number"]
     for _ in range(5):
-        task = claim(with_stream, "one")
+        task = claim(with_rule, "one")
         assert (task["number"], task["attempt"]) == (number, 1)
         its_turn: dict[str, Any] = {"worker": "one", "attempt": 1}
-        of_job(with_stream, f"/{number}/release", 409, worker="two", attempt=1)
-        back = of_job(with_stream, f"/{number}/release", **its_turn)
+        of_job(with_rule, f"/{number}/release", 409, worker="two", attempt=1)
+        back = of_job(with_rule, f"/{number}/release", **its_turn)
         assert (back["state"], back["started_at"], back["worker"]) == ("queued", None, "")
-        of_job(with_stream, f"/{number}/release", 409, **its_turn)
-        outcome(with_stream, task, 409, report=report())
-    outcome(with_stream, claim(with_stream, "two"), worker="two", report=report())
-    assert read(with_stream, f"/{number}")["state"] == "done"
+        of_job(with_rule, f"/{number}/release", 409, **its_turn)
+        outcome(with_rule, task, 409, report=report())
+    outcome(with_rule, claim(with_rule, "two"), worker="two", report=report())
+    assert read(with_rule, f"/{number}")["state"] == "done"
 
 
-def test_each_backtest_goes_to_one_of_many_workers(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
-    numbers = {request(with_stream, processor_id="failed-logins")["number"] for _ in range(12)}
+def test_each_backtest_goes_to_one_of_many_workers(with_rule: ServiceUnderTest) -> None:
+    numbers = {request(with_rule, processor_id="failed-logins")["number"] for _ in range(12)}
     with ThreadPoolExecutor(6) as threads:
-        tasks = list(threads.map(lambda place: claim(with_stream, f"w{place % 4}"), range(18)))
+        tasks = list(threads.map(lambda place: claim(with_rule, f"w{place % 4}"), range(18)))
     given = [task["number"] for task in tasks if task is not None]
     # One that asks while another one is given its turn may get nothing, and asks again.
-    given += [task["number"] for task in (claim(with_stream) for _ in range(12)) if task]
+    given += [task["number"] for task in (claim(with_rule) for _ in range(12)) if task]
     assert sorted(given) == sorted(numbers)
 
 
-def test_a_worker_gets_backtests_of_its_streams_alone(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
-    request(with_stream, processor_id="failed-logins")
-    assert claim(with_stream, streams=("payments",)) is None
-    assert read(with_stream, "/workers?stream=logins")["workers"] == []
-    assert claim(with_stream, streams=("payments", "logins")) is not None
-    (seen,) = read(with_stream, "/workers?stream=logins")["workers"]
+def test_a_worker_gets_backtests_of_its_streams_alone(with_rule: ServiceUnderTest) -> None:
+    request(with_rule, processor_id="failed-logins")
+    assert claim(with_rule, streams=("payments",)) is None
+    assert read(with_rule, "/workers?stream=logins")["workers"] == []
+    assert claim(with_rule, streams=("payments", "logins")) is not None
+    (seen,) = read(with_rule, "/workers?stream=logins")["workers"]
     assert seen["name"] == "one"
-    with_stream.clock.time_ms += WORKER_SEEN_MS + 1
-    assert read(with_stream, "/workers?stream=logins")["workers"] == []
+    with_rule.clock.time_ms += WORKER_SEEN_MS + 1
+    assert read(with_rule, "/workers?stream=logins")["workers"] == []
 
 
-def test_what_people_decided_about_matches_goes_with_it(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
-    post(with_stream, found(1), found(2, version=2), found(3), found(4, kind="timeout"))
-    bulk(with_stream, {"status": "resolved", "matches": selected(1, 4)})
-    bulk(with_stream, {"status": "false_positive", "matches": selected(2)})
-    request(with_stream, processor_id="failed-logins")
-    request(with_stream, processor_id="failed-logins", takes_labels=False)
-    labels = claim(with_stream)["labels"]
+def test_what_people_decided_about_matches_goes_with_it(with_rule: ServiceUnderTest) -> None:
+    post(with_rule, found(1), found(2, version=2), found(3), found(4, kind="timeout"))
+    bulk(with_rule, {"status": "resolved", "matches": selected(1, 4)})
+    bulk(with_rule, {"status": "false_positive", "matches": selected(2)})
+    request(with_rule, processor_id="failed-logins")
+    request(with_rule, processor_id="failed-logins", takes_labels=False)
+    labels = claim(with_rule)["labels"]
     assert [(each["is_true"], each["key"], each["end_ms"]) for each in labels] == [
         (False, ["eve"], START_MS + 2),
         (True, ["eve"], START_MS + 1),
     ]
-    assert claim(with_stream)["labels"] == []
+    assert claim(with_rule)["labels"] == []
 
 
 def test_labels_are_of_the_time_of_a_backtest(
-    with_stream: ServiceUnderTest, publish: Publish, monkeypatch: pytest.MonkeyPatch
+    with_rule: ServiceUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    publish()
     places = (1, 1_000), (2_000, 3_000), (2_500, 4_000), (4_000, 5_000)
     matches = [
         found(number, start_ms=START_MS + start, end_ms=START_MS + end)
         for number, (start, end) in enumerate(places, start=1)
     ]
-    post(with_stream, *matches)
-    bulk(with_stream, {"status": "resolved", "matches": selected(1, 2, 3, 4)})
+    post(with_rule, *matches)
+    bulk(with_rule, {"status": "resolved", "matches": selected(1, 2, 3, 4)})
 
     def labels(**times: int) -> tuple[list[int], bool]:
-        request(with_stream, processor_id="failed-logins", **times)
-        task = claim(with_stream)
+        request(with_rule, processor_id="failed-logins", **times)
+        task = claim(with_rule)
         ends = [each["end_ms"] - START_MS for each in task["labels"]]
         return ends, task["labels_are_complete"]
 
@@ -331,20 +275,16 @@ def test_labels_are_of_the_time_of_a_backtest(
 
 
 @pytest.mark.parametrize("size", [1_100_000, 3_000_000])
-def test_a_report_that_is_too_large_is_refused(
-    with_stream: ServiceUnderTest, publish: Publish, size: int
-) -> None:
-    publish()
-    request(with_stream, processor_id="failed-logins")
-    task = claim(with_stream)
+def test_a_report_that_is_too_large_is_refused(with_rule: ServiceUnderTest, size: int) -> None:
+    request(with_rule, processor_id="failed-logins")
+    task = claim(with_rule)
     status = 422 if size < 2_000_000 else 413
-    outcome(with_stream, task, status, report=report(top_keys={"x" * size: 1}))
-    outcome(with_stream, task, report=report())
+    outcome(with_rule, task, status, report=report(top_keys={"x" * size: 1}))
+    outcome(with_rule, task, report=report())
 
 
 def test_old_ones_are_forgotten(service: ServiceUnderTest) -> None:
-    service.begin_anew(backtests_per_stream=2)
-    service.client.post("/v1/streams", json=STREAM)
+    service.begin_with_stream(backtests_per_stream=2)
     service.client.post("/v1/processors", json=processor_document())
     numbers = []
     for _ in range(5):

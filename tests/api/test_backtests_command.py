@@ -2,41 +2,21 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from api.access.authentication import Role
-from api.client import Client
-from percept.command_line import app
 from processor_runtime.backtest.worker.archives import read_archives
 from processor_runtime.backtest.worker.turns import Worker, WorkLimits
 from processor_runtime.reporting.rule_service import RuleService
+from tests.api.commands import Run
 from tests.api.documents import PATTERN, processor_document
 from tests.api.listening import ListeningService
 
-Run = Callable[..., Result]
-
-
-@pytest.fixture
-def client(listening: ListeningService) -> Iterator[Client]:
-    with listening.client() as connected:
-        connected.create(processor_document())
-        yield connected
-
-
-@pytest.fixture
-def run(listening: ListeningService, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setenv("PERCEPT_URL", listening.url)
-
-    def with_role(*words: object, role: Role = Role.AUTHOR) -> Result:
-        token = listening.service.token_of[role]
-        given = ["backtests", *map(str, words)]
-        return CliRunner().invoke(app, given, env={"PERCEPT_TOKEN": token})
-
-    return with_role
+COMMAND, ROLE = ("backtests",), Role.AUTHOR
+pytestmark = pytest.mark.usefixtures("client_with_rule")
 
 
 @pytest.fixture
@@ -62,7 +42,7 @@ def working(listening: ListeningService, tmp_path: Path) -> Iterator[None]:
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("client", "working")
+@pytest.mark.usefixtures("working")
 def test_a_file_is_run_and_reported(run: Run, tmp_path: Path) -> None:
     shorter = processor_document(pattern=PATTERN | {"within": "1 second"})
     file = tmp_path / "rule.json"
@@ -86,7 +66,6 @@ def test_a_file_is_run_and_reported(run: Run, tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.usefixtures("client")
 def test_one_that_waits_is_told_of_and_cancelled(run: Run) -> None:
     assert run("run", "failed-logins", "--no-wait").stdout == "1\n"
     shown = run("show", 1)
@@ -98,7 +77,6 @@ def test_one_that_waits_is_told_of_and_cancelled(run: Run) -> None:
     assert (ended.exit_code, "cancelled: by hand" in ended.stderr) == (1, True)
 
 
-@pytest.mark.usefixtures("client")
 def test_what_is_wrong_is_told(run: Run, tmp_path: Path) -> None:
     assert "Did you mean 'failed-logins'?" in run("run", "faild-logins").stderr
     assert run("run", "failed-logins", "--from", "soon").exit_code == 2

@@ -16,7 +16,7 @@ from processor_runtime.reporting.rule_service import RuleService
 from tests.api.documents import PATTERN, processor_document
 from tests.api.listening import ListeningService, listening_service
 from tests.api.test_command_line_page import told
-from tests.docs.fences import ROOT, fences, links
+from tests.docs.fences import fences
 from tests.docs.sessions import commands
 
 PAGE = "docs/backtests.md"
@@ -77,9 +77,3 @@ def test_every_command_does_what_the_page_shows(
         assert told(CliRunner().invoke(app, words).output) == told(shown), words
         ran += 1
     assert ran == 2
-
-
-def test_the_page_links_only_to_what_exists() -> None:
-    targets = [link.partition("#")[0] for link in links(PAGE) if "://" not in link]
-    assert targets
-    assert all((ROOT / "docs" / target).exists() for target in targets)

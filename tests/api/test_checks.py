@@ -24,31 +24,12 @@ def pattern(**step: Any) -> dict[str, Any]:
     return {"steps": [{"name": "a", **step}, {"name": "b", "contiguity": "next"}], "within": "PT1H"}
 
 
-def test_a_key_whose_values_cannot_be_keys_is_refused(with_stream: ServiceUnderTest) -> None:
-    orders = {"name": "orders", "schema": "user STRING, tags ARRAY<STRING>, ts TIMESTAMP"}
-    orders["event_time_column"] = "ts"
-    assert with_stream.client.post("/v1/streams", json=orders).status_code == 201
-    tagged = {"steps": [{"name": "a", "where": "ARRAY_CONTAINS(tags, 'vip')"}]}
-    answer = validate(with_stream, stream="orders", pattern=tagged, key_by=["user", "tags"])
-    (flaw,) = answer.json()["errors"]
-    assert flaw["pointer"] == "/key_by/1"
-    assert "ARRAY<STRING> cannot be a key" in flaw["detail"]
-
-
 @pytest.mark.parametrize(
     ("changes", "pointer", "detail"),
     [
-        ({"pattern": pattern(where="amuont > 1")}, "/pattern/steps/0/where", "amuont"),
-        ({"pattern": pattern(where="user > 1")}, "/pattern/steps/0/where", ""),
-        ({"pattern": pattern(where="user >")}, "/pattern/steps/0/where", ""),
         ({"pattern": pattern(whree="TRUE")}, "/pattern/steps/0/whree", "unknown"),
-        ({"pattern": {"steps": []}}, "/pattern/steps", ""),
-        ({"key_by": ["user", "usr"]}, "/key_by/1", "usr"),
         ({"select": {"a/b": "login.amuont"}}, "/select/a~1b", "amuont"),
         ({"select": {"x": "amount"}}, "/select/x", "step"),
-        ({"select": {"x": "SUM(lgin.amount)"}}, "/select/x", "lgin"),
-        ({"severity": "huge"}, "/severity", ""),
-        ({"tags": ["ok", "not ok"]}, "/tags/1", ""),
         ({"effective_from": "tomorrow"}, "/effective_from", "2026-12-01T08:00:00Z"),
         ({"effective_from": "2026-12-01T08:00:00"}, "/effective_from", "zone"),
         (
@@ -66,14 +47,6 @@ def test_a_mistake_is_refused_with_its_place(
     (flaw,) = answer.json()["errors"]
     assert flaw["pointer"] == pointer
     assert detail in flaw["detail"]
-
-
-def test_all_mistakes_are_told_at_once(with_stream: ServiceUnderTest) -> None:
-    answer = validate(with_stream, pattern=pattern(where="x = 1"), key_by=["y"])
-    assert [flaw["pointer"] for flaw in answer.json()["errors"]] == [
-        "/pattern/steps/0/where",
-        "/key_by/0",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -157,11 +130,8 @@ def test_events_out_of_order_or_without_a_time_are_told(with_stream: ServiceUnde
         assert answer.json()["errors"][0]["pointer"] == "/examples/0/events"
 
 
-def test_a_new_schema_must_fit_what_is_published(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
-    client, any_state = with_stream.client, {"If-Match": "*"}
+def test_a_new_schema_must_fit_what_is_published(with_rule: ServiceUnderTest) -> None:
+    client, any_state = with_rule.client, {"If-Match": "*"}
     renamed = STREAM | {"schema": "name STRING, action STRING, ts TIMESTAMP"}
     answer = client.put("/v1/streams/logins", json=renamed, headers=any_state)
     (flaw,) = answer.json()["errors"]

@@ -4,7 +4,6 @@ import ssl
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
 from unittest.mock import Mock
 
 import httpx2
@@ -29,16 +28,11 @@ from cep.signing.code import CodePlace, CodeUse, SignedCode, verify_and_load
 from cep.signing.keys import SigningKeys
 from contract.snapshot import Snapshot
 from tests.api.documents import PATTERN, STREAM, processor_document
+from tests.api.jobs import ReportingJob, running
 from tests.api.listening import KEYS, ListeningService, listening_service
 
 ID = "failed-logins"
 OTHER_PATTERN = PATTERN | {"within": "5 minutes"}
-
-
-@pytest.fixture
-def client(listening: ListeningService) -> Iterator[Client]:
-    with listening.client() as connected:
-        yield connected
 
 
 @pytest.fixture
@@ -88,10 +82,6 @@ def test_times_may_be_datetimes(client: Client) -> None:
     begin = datetime(2030, 1, 1, tzinfo=UTC)
     published = client.publish("logins", ID, pattern=PATTERN, effective_from=begin)
     assert published.published[0].effective_from == begin.timestamp() * 1000
-
-
-def test_a_processor_may_be_created_paused(client: Client) -> None:
-    assert client.publish("logins", ID, pattern=PATTERN, paused=True).is_paused
 
 
 PLACE = CodePlace(stream="logins", processor=ID)
@@ -366,19 +356,14 @@ def test_a_service_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) ->
 # --- the token
 
 
-@pytest.mark.parametrize("url", ["http://rules.example.com", "http://10.0.0.1:8321"])
-def test_a_token_does_not_cross_a_network_unencrypted(url: str) -> None:
-    with pytest.raises(ValueError, match="would cross the network"):
-        Client(url, "secret")
-    Client(url, "secret", allow_plain_http=True).close()
-
-
-@pytest.mark.parametrize(
-    "url", ["https://rules.example.com", "http://localhost:1", "http://[::1]:1"]
-)
-def test_https_and_this_machine_are_safe(url: str) -> None:
-    with Client(url, "secret") as client:
-        assert "secret" not in repr(client)
+def test_a_token_does_not_cross_a_network_unencrypted() -> None:
+    for url in ("http://rules.example.com", "http://10.0.0.1:8321"):
+        with pytest.raises(ValueError, match="would cross the network"):
+            Client(url, "secret")
+        Client(url, "secret", allow_plain_http=True).close()
+    for url in ("https://rules.example.com", "http://localhost:1", "http://[::1]:1"):
+        with Client(url, "secret") as client:
+            assert "secret" not in repr(client)
 
 
 def test_certificates_are_read_for_a_service_with_tls_only(
@@ -411,67 +396,50 @@ def test_a_redirect_does_not_carry_the_token_elsewhere() -> None:
 # --- waiting
 
 
-class ReportingJob:
-    """A job that registers and reports the state of one version."""
-
-    def __init__(self, listening: ListeningService) -> None:
-        self._client = listening.service.client
-        self._instance = {"instance_id": "instance-1"}
-        self._sequence = 0
-        answer = self._client.put("/v1/streams/logins/jobs/fraud", json=self._instance)
-        self._id = answer.json()["id"]
-
-    def report(self, version: int, state: str, **more: Any) -> None:
-        self._sequence += 1
-        held = {"processor_id": ID, "version": version, "state": state, **more}
-        body = {**self._instance, "sequence": self._sequence, "versions": [held]}
-        self._client.post(f"/v1/jobs/{self._id}/heartbeats", json=body).raise_for_status()
+def job_of(listening: ListeningService) -> ReportingJob:
+    return ReportingJob(listening.service, "fraud")
 
 
 def test_waiting_ends_once_the_job_runs_the_version(
     client: Client, listening: ListeningService
 ) -> None:
     published = client.publish("logins", ID, pattern=PATTERN)
-    job = ReportingJob(listening)
-    job.report(1, "pending")
-    threading.Timer(0.3, job.report, (1, "active")).start()
+    job = job_of(listening)
+    job.beat(running(state="pending"))
+    threading.Timer(0.3, job.beat, [running()]).start()
 
-    running = client.wait_until_running(
+    waited = client.wait_until_running(
         "logins", ID, published.version, timeout_seconds=10, poll_seconds=0.05
     )
 
-    assert [held.state for each in running.jobs for held in each.versions] == ["active"]
+    assert [held.state for each in waited.jobs for held in each.versions] == ["active"]
 
 
 def test_a_version_that_waits_for_its_time_may_be_enough(
     client: Client, listening: ListeningService
 ) -> None:
     client.publish("logins", ID, pattern=PATTERN)
-    ReportingJob(listening).report(1, "pending")
+    job_of(listening).beat(running(state="pending"))
     assert client.wait_until_running("logins", ID, 1, 0, pending_is_enough=True)
     with pytest.raises(NotRunning, match="does not run everywhere after 0 s; fraud: pending"):
         client.wait_until_running("logins", ID, 1, 0)
 
 
-def test_waiting_for_no_job_ends_with_the_time(client: Client) -> None:
-    client.publish("logins", ID, pattern=PATTERN)
-    with pytest.raises(NotRunning, match="no job of stream logins is alive"):
-        client.wait_until_running("logins", ID, 1, 0.05, poll_seconds=0.01)
+STOPPED = {"state": "quarantined", "error": "division by zero", "traceback": "line 3"}
+NOT_RUNNING: dict[str, tuple[dict[str, str] | None, str]] = {
+    "no job": (None, "no job of stream logins is alive"),
+    "stopped": (STOPPED, "fraud stopped version 1: division by zero\nline 3"),
+    "replaced": ({"state": "draining"}, r"has replaced version 1 \(draining\)"),
+}
 
 
-def test_waiting_ends_at_once_if_a_job_has_stopped_the_version(
-    client: Client, listening: ListeningService
+@pytest.mark.parametrize("case", NOT_RUNNING)
+def test_waiting_ends_at_once_where_there_is_nothing_to_wait_for(
+    case: str, client: Client, listening: ListeningService
 ) -> None:
+    held, told = NOT_RUNNING[case]
     client.publish("logins", ID, pattern=PATTERN)
-    ReportingJob(listening).report(1, "quarantined", error="division by zero", traceback="line 3")
-    with pytest.raises(NotRunning, match="fraud stopped version 1: division by zero\nline 3"):
-        client.wait_until_running("logins", ID, 1, 60)
-
-
-def test_waiting_for_a_version_that_was_replaced_ends_at_once(
-    client: Client, listening: ListeningService
-) -> None:
-    client.publish("logins", ID, pattern=PATTERN)
-    ReportingJob(listening).report(1, "draining")
-    with pytest.raises(NotRunning, match=r"has replaced version 1 \(draining\)"):
-        client.wait_until_running("logins", ID, 1, 60)
+    if held is not None:
+        job_of(listening).beat(running(**held))
+    with pytest.raises(NotRunning, match=told):
+        client.wait_until_running("logins", ID, 1, 60 if held else 0.05, poll_seconds=0.01)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from api.access.authentication import Role
-from api.client import Client, Conflict, Invalid, MatchLine, NotAllowed, NotFound, Outdated
+from api.client import Client, Conflict, Invalid, MatchLine, NotFound, Outdated
 from api.client.matches import MatchFilter
 from tests.api.listening import ListeningService
 from tests.api.running import START_MS
@@ -103,12 +103,3 @@ def test_rules_are_counted_and_labels_are_read(client: Client) -> None:
     ]
     assert labels[0].end == START_MS + 3
     assert list(client.labels("logins", "other")) == []
-
-
-def test_who_only_looks_is_told_so(client: Client, listening: ListeningService) -> None:
-    assert client
-    with (
-        listening.client(Role.VIEWER) as viewer,
-        pytest.raises(NotAllowed, match="author is required"),
-    ):
-        viewer.triage_match("logins", match_id(1), status="resolved")

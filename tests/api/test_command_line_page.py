@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from api.access.authentication import Role
 from percept.command_line import app
 from tests.api.listening import listening_service
-from tests.docs.fences import ROOT, Fence, fences, links
+from tests.docs.fences import ROOT, Fence, fences
 from tests.docs.sessions import commands
 
 PAGE = "docs/command-line.md"
@@ -54,9 +54,3 @@ def test_every_command_does_what_the_page_shows() -> None:
         assert told(CliRunner().invoke(app, words).output) == told(shown), words
         ran += 1
     assert ran >= 3
-
-
-def test_the_page_links_only_to_what_exists() -> None:
-    targets = [link.partition("#")[0] for link in links(PAGE) if "://" not in link]
-    assert targets
-    assert all((ROOT / "docs" / target).exists() for target in targets)

@@ -4,35 +4,29 @@ from typing import Any
 
 import pytest
 
-from api.access.authentication import Role
 from api.diagnosis.written_steps import WrittenStep, written_steps
 from tests.api.documents import ANY_STATE, PATTERN
+from tests.api.jobs import ReportingJob, running
 from tests.api.running import START_MS, Publish, ServiceUnderTest
-from tests.api.test_jobs import ReportingJob, running
 
 PATH = "/v1/processors/failed-logins"
 FAIL = {"name": "fail", "reached": 4, "events": 9, "timed_out": 1, "broken": 2, "pruned": 3}
 
 
 @pytest.fixture
-def job(with_stream: ServiceUnderTest) -> ReportingJob:
-    return ReportingJob(with_stream)
+def job(with_rule: ServiceUnderTest) -> ReportingJob:
+    return ReportingJob(with_rule)
 
 
 def read(service: ServiceUnderTest, what: str) -> Any:
-    answer = service.client.get(f"{PATH}/{what}", headers=service.as_role(Role.VIEWER))
-    assert answer.status_code == 200, answer.text
-    return answer.json()
+    return service.get(f"{PATH}/{what}")
 
 
 class TestFunnel:
-    def test_steps_are_told_in_the_order_of_the_pattern(
-        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
-    ) -> None:
-        publish()
+    def test_steps_are_told_in_the_order_of_the_pattern(self, job: ReportingJob) -> None:
         login = {"name": "login", "reached": 1, "events": 1, "last_event_ms": START_MS}
         job.beat(running(steps=[login, FAIL], partial_matches=2))
-        (in_job,) = read(with_stream, "funnel")["jobs"]
+        (in_job,) = read(job.service, "funnel")["jobs"]
         (version,) = in_job["versions"]
         assert (in_job["job"]["name"], version["version"], version["state"]) == (
             "main",
@@ -48,45 +42,38 @@ class TestFunnel:
         assert (login["reached"], login["timed_out"]) == (1, 0)
         assert login["last_event"] == "2027-01-15T08:00:00.000Z"
 
-    def test_a_step_that_nothing_reached_is_told_too(
-        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
-    ) -> None:
-        publish()
+    def test_a_step_that_nothing_reached_is_told_too(self, job: ReportingJob) -> None:
         job.beat(running())
-        (version,) = read(with_stream, "funnel")["jobs"][0]["versions"]
+        (version,) = read(job.service, "funnel")["jobs"][0]["versions"]
         assert [(step["name"], step["reached"]) for step in version["steps"]] == [
             ("fail", 0),
             ("login", 0),
         ]
 
-    def test_a_later_report_takes_the_place_of_the_one_before(
-        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
-    ) -> None:
-        publish()
+    def test_a_later_report_takes_the_place_of_the_one_before(self, job: ReportingJob) -> None:
         job.beat(running(steps=[FAIL]))
         job.beat(running(steps=[FAIL | {"reached": 5}], state="superseded"))
-        (version,) = read(with_stream, "funnel")["jobs"][0]["versions"]
+        (version,) = read(job.service, "funnel")["jobs"][0]["versions"]
         assert (version["steps"][0]["reached"], version["state"]) == (5, "superseded")
 
     def test_a_clause_that_is_searched_row_by_row_says_that_it_is_not_counted(
-        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
+        self, with_stream: ServiceUnderTest, publish: Publish
     ) -> None:
         clause = (
             "MATCH_RECOGNIZE (PARTITION BY user ORDER BY ts MEASURES LAST(B.ts) AS until "
             "PATTERN (A+ B) DEFINE A AS action = 'fail', B AS action > PREV(action))"
         )
         publish(pattern={"match_recognize": clause})
-        job.beat(running(counters={"events": 10}))
+        ReportingJob(with_stream).beat(running(counters={"events": 10}))
         (version,) = read(with_stream, "funnel")["jobs"][0]["versions"]
         assert version["is_counted"] is False
         assert [step["name"] for step in version["steps"]] == ["A", "B"]
 
     def test_what_a_job_runs_that_is_not_known_here_is_told_as_it_was_counted(
-        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
+        self, job: ReportingJob
     ) -> None:
-        publish()
         job.beat(running(version=9, steps=[FAIL | {"name": "<b>x</b>"}]))
-        (version,) = read(with_stream, "funnel")["jobs"][0]["versions"]
+        (version,) = read(job.service, "funnel")["jobs"][0]["versions"]
         assert [(step["name"], step["condition"]) for step in version["steps"]] == [
             ("<b>x</b>", "")
         ]
@@ -151,39 +138,46 @@ HEALTHY: dict[str, Any] = {
     "events_per_second": 10.0,
 }
 LOGIN = {"name": "login", "reached": 1, "events": 1}
+COUNTED: dict[str, Any] = {"counters": {"events": 9}, "steps": [FAIL, LOGIN]}
+CHAINS: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
+    "no event meets a condition": ({}, HEALTHY, ["conditions"]),
+    "the source is empty": ({}, {"epoch": 2}, ["source"]),
+    "the source is silent": (COUNTED, HEALTHY | {"silent_since_ms": START_MS - 90_000}, ["source"]),
+    "left out": (COUNTED | {"counters": {"events": 9, "left_out": 3}}, HEALTHY, ["output"]),
+    "suppressed": (COUNTED | {"counters": {"events": 9, "suppressed": 3}}, HEALTHY, ["output"]),
+    "budget spent": (
+        COUNTED | {"counters": {"events": 9, "matches": 9}, "throttled_until_ms": START_MS},
+        HEALTHY,
+        ["output"],
+    ),
+    **{
+        state: (COUNTED | {"state": state, "error": "boom"}, HEALTHY, ["version"])
+        for state in ("pending", "quarantined", "shadow", "paused", "superseded")
+    },
+}
 
 
 class TestDiagnosis:
-    def test_a_rule_that_finds_matches_has_nothing_wrong(
-        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
-    ) -> None:
-        publish()
+    def test_a_rule_that_finds_matches_has_nothing_wrong(self, job: ReportingJob) -> None:
         counters = {"events": 9, "matches": 2}
         job.beat(running(counters=counters, steps=[FAIL, LOGIN]), **HEALTHY)
-        assert wrong(with_stream) == []
-        assert read(with_stream, "diagnosis")["matches"] == 2
+        assert wrong(job.service) == []
+        assert read(job.service, "diagnosis")["matches"] == 2
 
-    def test_no_job(self, with_stream: ServiceUnderTest, publish: Publish) -> None:
-        publish()
-        assert wrong(with_stream) == ["job"]
+    def test_no_job(self, with_rule: ServiceUnderTest) -> None:
+        assert wrong(with_rule) == ["job"]
 
-    def test_all_jobs_have_stopped(
-        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
-    ) -> None:
-        publish()
+    def test_all_jobs_have_stopped(self, job: ReportingJob) -> None:
         job.beat(running(), **HEALTHY)
         job.stop()
-        assert wrong(with_stream) == ["job"]
-        assert lines(with_stream)["job"]["detail"] == "main: deployed"
+        assert wrong(job.service) == ["job"]
+        assert lines(job.service)["job"]["detail"] == "main: deployed"
 
-    def test_a_rule_that_is_paused_or_deleted(
-        self, with_stream: ServiceUnderTest, publish: Publish
-    ) -> None:
-        publish()
-        with_stream.client.post(f"{PATH}/pause", headers=ANY_STATE)
-        assert lines(with_stream)["rule"]["title"] == "The rule is paused"
-        with_stream.client.delete(PATH, headers=ANY_STATE)
-        assert lines(with_stream)["rule"]["title"] == "The rule is deleted"
+    def test_a_rule_that_is_paused_or_deleted(self, with_rule: ServiceUnderTest) -> None:
+        with_rule.client.post(f"{PATH}/pause", headers=ANY_STATE)
+        assert lines(with_rule)["rule"]["title"] == "The rule is paused"
+        with_rule.client.delete(PATH, headers=ANY_STATE)
+        assert lines(with_rule)["rule"]["title"] == "The rule is deleted"
 
     def test_a_rule_that_begins_later_or_is_over(
         self, with_stream: ServiceUnderTest, publish: Publish
@@ -193,122 +187,73 @@ class TestDiagnosis:
         with_stream.clock.time_ms += 60 * 86_400_000
         assert lines(with_stream)["rule"]["title"] == "It ended at 2027-03-01T00:00:00.000Z"
 
-    def test_a_job_that_does_not_report(
-        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
-    ) -> None:
-        publish()
-        job.beat(running(counters={"events": 9}, steps=[FAIL, LOGIN]), **HEALTHY)
-        with_stream.clock.time_ms += 600_000
-        assert wrong(with_stream) == ["heartbeat"]
-        assert lines(with_stream)["batches"]["state"] == "unknown"
+    def test_a_job_that_does_not_report(self, job: ReportingJob) -> None:
+        job.beat(running(**COUNTED), **HEALTHY)
+        job.service.clock.time_ms += 600_000
+        assert wrong(job.service) == ["heartbeat"]
+        assert lines(job.service)["batches"]["state"] == "unknown"
 
-    def test_a_job_that_has_not_picked_the_rule_up(
-        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
-    ) -> None:
-        publish()
+    def test_a_job_that_has_not_picked_the_rule_up(self, job: ReportingJob) -> None:
         job.beat(**HEALTHY | {"epoch": 1})
-        assert wrong(with_stream) == ["version"]
+        assert wrong(job.service) == ["version"]
         job.beat(**HEALTHY)
-        assert lines(with_stream)["version"]["title"] == "The job does not run the rule"
+        assert lines(job.service)["version"]["title"] == "The job does not run the rule"
 
-    @pytest.mark.parametrize("state", ["pending", "quarantined", "shadow", "paused", "superseded"])
-    def test_a_version_that_does_not_run(
-        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish, state: str
-    ) -> None:
-        publish()
-        counted: dict[str, Any] = {"counters": {"events": 9}, "steps": [FAIL, LOGIN]}
-        job.beat(running(state=state, error="boom", **counted), **HEALTHY)
-        assert wrong(with_stream) == ["version"]
-        if state == "quarantined":
-            assert lines(with_stream)["version"]["detail"] == "boom"
+    @pytest.mark.parametrize("case", CHAINS)
+    def test_the_link_that_is_broken_is_told(self, job: ReportingJob, case: str) -> None:
+        of_rule, of_job, links = CHAINS[case]
+        job.beat(running(**of_rule), **of_job)
+        assert wrong(job.service) == links
+        told = lines(job.service)
+        if case == "quarantined":
+            assert told["version"]["detail"] == "boom"
+        if case == "the source is empty":
+            rest = {told[link]["state"] for link in ("watermark", "conditions", "steps")}
+            assert rest == {"unknown"}
 
-    def test_a_source_that_is_empty_or_silent(
-        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
-    ) -> None:
-        publish()
-        job.beat(running(), epoch=2)
-        assert wrong(with_stream) == ["source"]
-        told = lines(with_stream)
-        assert {told[link]["state"] for link in ("watermark", "conditions", "steps")} == {"unknown"}
-        silent = {"silent_since_ms": START_MS - 90_000}
-        job.beat(running(counters={"events": 9}, steps=[FAIL, LOGIN]), **HEALTHY | silent)
-        assert wrong(with_stream) == ["source"]
-
-    def test_event_time_that_lags_and_events_that_are_late(
-        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
-    ) -> None:
-        publish()
-        rule = running(counters={"events": 9}, steps=[FAIL, LOGIN])
+    def test_event_time_that_lags_and_events_that_are_late(self, job: ReportingJob) -> None:
+        rule = running(**COUNTED)
         old = {"watermark_ms": START_MS - 3_600_000, "time_mode": "events"}
         job.beat(rule, **HEALTHY | old)
-        assert wrong(with_stream) == ["watermark"]
-        assert "Only new events advance it" in lines(with_stream)["watermark"]["detail"]
+        assert wrong(job.service) == ["watermark"]
+        assert "Only new events advance it" in lines(job.service)["watermark"]["detail"]
         job.beat(rule, **HEALTHY | {"counters": {"events": 100, "late": 40}})
-        assert lines(with_stream)["watermark"]["title"] == "40 of 100 events arrived too late"
+        assert lines(job.service)["watermark"]["title"] == "40 of 100 events arrived too late"
 
-    def test_a_condition_that_no_event_meets(
-        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
-    ) -> None:
-        publish()
-        job.beat(running(), **HEALTHY)
-        assert wrong(with_stream) == ["conditions"]
-
-    def test_a_step_that_nothing_comes_to(
-        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
-    ) -> None:
-        publish()
+    def test_a_step_that_nothing_comes_to(self, job: ReportingJob) -> None:
         job.beat(running(counters={"events": 9}, steps=[FAIL | {"timed_out": 90}]), **HEALTHY)
-        assert wrong(with_stream) == ["steps"]
-        told = lines(with_stream)["steps"]
+        assert wrong(job.service) == ["steps"]
+        told = lines(job.service)["steps"]
         assert told["title"] == "No partial match has reached the step login"
         assert "90 timed out" in told["detail"]
         assert "login requires: action = 'login'" in told["detail"]
         assert "within" in told["remedy"]
         job.beat(running(counters={"events": 9}, steps=[FAIL | {"broken": 91}]), **HEALTHY)
-        assert "next allows none" in lines(with_stream)["steps"]["remedy"]
+        assert "next allows none" in lines(job.service)["steps"]["remedy"]
 
     def test_an_optional_step_is_not_missed(
-        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
+        self, with_stream: ServiceUnderTest, publish: Publish
     ) -> None:
         first, last = PATTERN["steps"]
         maybe = {"name": "view", "contiguity": "followed_by", "optional": True}
         publish(pattern=PATTERN | {"steps": [first, maybe, last]})
-        job.beat(running(counters={"events": 9}, steps=[FAIL, LOGIN]), **HEALTHY)
+        job = ReportingJob(with_stream)
+        job.beat(running(**COUNTED), **HEALTHY)
         assert wrong(with_stream) == []
         job.beat(running(counters={"events": 9}, steps=[FAIL]), **HEALTHY)
         assert lines(with_stream)["steps"]["title"].endswith("the step login")
         job.beat(running(counters={"events": 9, "matches": 1}, steps=[FAIL]), **HEALTHY)
         assert wrong(with_stream) == []
 
-    def test_a_first_step_that_no_event_meets(
-        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
-    ) -> None:
-        publish()
+    def test_a_first_step_that_no_event_meets(self, job: ReportingJob) -> None:
         job.beat(running(counters={"events": 9}), **HEALTHY)
-        told = lines(with_stream)["steps"]
+        told = lines(job.service)["steps"]
         assert (told["state"], told["title"]) == ("attention", "No partial match has started")
         assert told["detail"] == "fail requires: action = 'fail'"
 
-    def test_matches_that_are_found_and_not_output(
-        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
-    ) -> None:
-        publish()
-        for counter in ("left_out", "suppressed"):
-            counters = {"events": 9, counter: 3}
-            job.beat(running(counters=counters, steps=[FAIL, LOGIN]), **HEALTHY)
-            assert wrong(with_stream) == ["output"]
-        spent = running(
-            counters={"events": 9, "matches": 9}, throttled_until_ms=START_MS, steps=[FAIL, LOGIN]
-        )
-        job.beat(spent, **HEALTHY)
-        assert wrong(with_stream) == ["output"]
-
-    def test_each_job_has_its_own_chain(
-        self, with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
-    ) -> None:
-        publish()
-        job.beat(running(counters={"events": 9}, steps=[FAIL, LOGIN]), **HEALTHY)
-        ReportingJob(with_stream, "second").beat(running(), **HEALTHY)
-        found = read(with_stream, "diagnosis")["lines"]
+    def test_each_job_has_its_own_chain(self, job: ReportingJob) -> None:
+        job.beat(running(**COUNTED), **HEALTHY)
+        ReportingJob(job.service, "second").beat(running(), **HEALTHY)
+        found = read(job.service, "diagnosis")["lines"]
         bad = [(line["job"], line["link"]) for line in found if line["state"] == "attention"]
         assert bad == [("second", "conditions")]

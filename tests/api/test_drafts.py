@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 import yaml
 
-from api.access.authentication import Role
 from tests.api.documents import PATTERN, RULE_TEXT, processor_document
 from tests.api.running import Publish, ServiceUnderTest
 
@@ -123,14 +122,6 @@ def test_a_clause_is_written_as_a_block_of_lines(with_stream: ServiceUnderTest) 
     lines = answer.json()["text"].splitlines()
     assert lines[:3] == ["id: guessed", "pattern:", "  match_recognize: |-"]
     assert lines[3:] == [f"    {line}" if line else "" for line in CLAUSE.splitlines()]
-
-
-def test_the_pattern_is_checked_while_the_rest_is_unfinished(
-    with_stream: ServiceUnderTest,
-) -> None:
-    text = RULE_TEXT.replace("id: failed-logins\n", "").replace("action = 'login'", "acton = 1")
-    found = [problem["pointer"] for problem in problems(with_stream, text)]
-    assert found == ["/id", "/pattern/steps/1/where"]
 
 
 def test_what_is_allowed_and_rarely_meant_is_a_warning(
@@ -390,12 +381,6 @@ def test_nothing_of_a_draft_is_stored(with_stream: ServiceUnderTest) -> None:
     problems(with_stream, RULE_TEXT)
     tried(with_stream, events("fail"))
     assert with_stream.client.get("/v1/processors").json()["items"] == []
-
-
-def test_viewers_may_not_run_rules(with_stream: ServiceUnderTest) -> None:
-    body = {"text": RULE_TEXT, "events": []}
-    viewer = with_stream.as_role(Role.VIEWER)
-    assert with_stream.client.post("/v1/drafts/trial", json=body, headers=viewer).status_code == 403
 
 
 def test_a_clause_is_answered_as_a_tree_to_be_drawn(with_stream: ServiceUnderTest) -> None:

@@ -36,17 +36,11 @@ SPAN = {"since": 0, "until": HOUR}
 
 
 def ask(service: ServiceUnderTest, status: int = 202, path: str = PATH, **body: Any) -> Any:
-    headers = service.as_role(Role.AUTHOR)
-    answer = service.client.post(path, json={"key": "eve"} | SPAN | body, headers=headers)
-    assert answer.status_code == status, answer.text
-    return answer.json()
+    return service.post(path, Role.AUTHOR, {"key": "eve"} | SPAN | body, expect=status)
 
 
 def read(service: ServiceUnderTest, number: int, status: int = 200) -> Any:
-    headers = service.as_role(Role.VIEWER)
-    answer = service.client.get(f"{PATH}/{number}", headers=headers)
-    assert answer.status_code == status, answer.text
-    return answer.json()
+    return service.get(f"{PATH}/{number}", expect=status)
 
 
 def span_report(**changes: Any) -> dict[str, Any]:
@@ -75,44 +69,40 @@ def span_report(**changes: Any) -> dict[str, Any]:
 # --- the queue
 
 
-def test_without_a_worker_it_says_how_to_give_the_archive(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
-    told = ask(with_stream, 409)["detail"]
+def test_without_a_worker_it_says_how_to_give_the_archive(with_rule: ServiceUnderTest) -> None:
+    told = ask(with_rule, 409)["detail"]
     assert "No worker has the archive of the stream 'logins'" in told
     assert "percept work --archive logins=PATH" in told
-    claim(with_stream)
-    assert ask(with_stream)["state"] == "queued"
-    with_stream.clock.time_ms += WORKER_SEEN_MS + 1
-    ask(with_stream, 409)
+    claim(with_rule)
+    asked = ask(with_rule)
+    assert (asked["state"], asked["not_regarded"]) == ("queued", [])
+    with_rule.clock.time_ms += WORKER_SEEN_MS + 1
+    ask(with_rule, 409)
 
 
-def test_a_worker_that_is_busy_counts(with_stream: ServiceUnderTest, publish: Publish) -> None:
-    publish()
-    request(with_stream, processor_id="failed-logins")
-    task = claim(with_stream)
+def test_a_worker_that_is_busy_counts(with_rule: ServiceUnderTest) -> None:
+    request(with_rule, processor_id="failed-logins")
+    task = claim(with_rule)
     for _ in range(3):
-        with_stream.clock.time_ms += WORKER_SEEN_MS // 2
+        with_rule.clock.time_ms += WORKER_SEEN_MS // 2
         progress: dict[str, Any] = {"attempt": 1, "events_done": 0, "events_total": 0}
-        of_job(with_stream, f"/{task['number']}/progress", worker="one", **progress)
-    assert ask(with_stream)["state"] == "queued"
+        of_job(with_rule, f"/{task['number']}/progress", worker="one", **progress)
+    assert ask(with_rule)["state"] == "queued"
 
 
 def test_a_question_goes_before_backtests_and_its_answer_is_shown_in_words(
-    with_stream: ServiceUnderTest, publish: Publish
+    with_rule: ServiceUnderTest,
 ) -> None:
-    publish()
-    claim(with_stream)
-    request(with_stream, processor_id="failed-logins")
-    number = ask(with_stream, attempts=5)["number"]
-    task = claim(with_stream)
+    claim(with_rule)
+    request(with_rule, processor_id="failed-logins")
+    number = ask(with_rule, attempts=5)["number"]
+    task = claim(with_rule)
     assert (task["number"], task["question"]) == (number, {"key": '["eve"]', "attempts": 5})
     assert (task["from_ms"], task["until_ms"]) == (0, HOUR)
-    told = read(with_stream, number)
+    told = read(with_rule, number)
     assert (told["state"], told["worker"], told["lines"]) == ("running", "one", [])
-    outcome(with_stream, task, report=span_report())
-    told = read(with_stream, number)
+    outcome(with_rule, task, report=span_report())
+    told = read(with_rule, number)
     assert (told["state"], told["report"]["read"]) == ("done", 9)
     assert told["lines"][0] == {"text": "failed-logins, key eve: no match", "style": "bold"}
 
@@ -135,74 +125,62 @@ def test_it_is_no_backtest(with_stream: ServiceUnderTest, publish: Publish) -> N
 
 
 def test_a_worker_that_answers_something_else_is_of_another_release(
-    with_stream: ServiceUnderTest, publish: Publish
+    with_rule: ServiceUnderTest,
 ) -> None:
-    publish()
-    claim(with_stream)
-    number = ask(with_stream)["number"]
-    outcome(with_stream, claim(with_stream), report=report())
-    told = read(with_stream, number)
+    claim(with_rule)
+    number = ask(with_rule)["number"]
+    outcome(with_rule, claim(with_rule), report=report())
+    told = read(with_rule, number)
     assert (told["state"], told["report"]) == ("failed", None)
     assert "another release" in told["error"]
 
 
 def test_a_question_that_nobody_begins_fails_and_so_many_may_wait(
-    with_stream: ServiceUnderTest, publish: Publish
+    with_rule: ServiceUnderTest,
 ) -> None:
-    publish()
-    claim(with_stream)
-    first = ask(with_stream)["number"]
+    claim(with_rule)
+    first = ask(with_rule)["number"]
     for _ in range(19):
-        ask(with_stream)
-    assert "20 questions" in ask(with_stream, 409)["detail"]
-    with_stream.clock.time_ms += 10 * MINUTE + 1
-    ask(with_stream, 409)  # no worker any more
-    claim(with_stream, "two")  # takes the first of them
-    ask(with_stream)
-    assert read(with_stream, first)["state"] == "running"
-    assert "within ten minutes" in read(with_stream, first + 1)["error"]
+        ask(with_rule)
+    assert "20 questions" in ask(with_rule, 409)["detail"]
+    with_rule.clock.time_ms += 10 * MINUTE + 1
+    ask(with_rule, 409)  # no worker any more
+    claim(with_rule, "two")  # takes the first of them
+    ask(with_rule)
+    assert read(with_rule, first)["state"] == "running"
+    assert "within ten minutes" in read(with_rule, first + 1)["error"]
 
 
 def cancel(service: ServiceUnderTest, number: int, status: int = 200) -> Any:
-    headers = service.as_role(Role.AUTHOR)
-    answer = service.client.post(f"{PATH}/{number}/cancel", headers=headers)
-    assert answer.status_code == status, answer.text
-    return answer.json()
+    return service.post(f"{PATH}/{number}/cancel", Role.AUTHOR, expect=status)
 
 
-def test_a_question_that_waits_or_runs_is_cancelled(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
-    claim(with_stream)
-    waiting = ask(with_stream)["number"]
-    assert cancel(with_stream, waiting)["state"] == "cancelled"
-    asked = ask(with_stream)["number"]
-    task = claim(with_stream)
+def test_a_question_that_waits_or_runs_is_cancelled(with_rule: ServiceUnderTest) -> None:
+    claim(with_rule)
+    waiting = ask(with_rule)["number"]
+    assert cancel(with_rule, waiting)["state"] == "cancelled"
+    asked = ask(with_rule)["number"]
+    task = claim(with_rule)
     assert task["number"] == asked  # the other one waits no more
-    cancelled = cancel(with_stream, asked)
+    cancelled = cancel(with_rule, asked)
     assert (cancelled["state"], cancelled["ended_at"] is None) == ("cancelled", False)
     progress: dict[str, Any] = {"attempt": 1, "events_done": 0, "events_total": 0}
-    told = of_job(with_stream, f"/{asked}/progress", worker="one", **progress)
+    told = of_job(with_rule, f"/{asked}/progress", worker="one", **progress)
     assert told["goes_on"] is False
-    outcome(with_stream, task, status=409, report=span_report())
-    assert read(with_stream, asked)["state"] == "cancelled"
+    outcome(with_rule, task, status=409, report=span_report())
+    assert read(with_rule, asked)["state"] == "cancelled"
 
 
 def test_what_has_ended_stays_and_what_is_not_there_is_not_cancelled(
-    with_stream: ServiceUnderTest, publish: Publish
+    with_rule: ServiceUnderTest,
 ) -> None:
-    publish()
-    claim(with_stream)
-    number = ask(with_stream)["number"]
-    outcome(with_stream, claim(with_stream), report=span_report())
-    assert cancel(with_stream, number)["state"] == "done"
-    backtest = request(with_stream, processor_id="failed-logins")["number"]
-    cancel(with_stream, backtest, 404)
-    cancel(with_stream, number + 100, 404)
-    viewer = with_stream.as_role(Role.VIEWER)
-    refused = with_stream.client.post(f"{PATH}/{number}/cancel", headers=viewer)
-    assert refused.status_code == 403
+    claim(with_rule)
+    number = ask(with_rule)["number"]
+    outcome(with_rule, claim(with_rule), report=span_report())
+    assert cancel(with_rule, number)["state"] == "done"
+    backtest = request(with_rule, processor_id="failed-logins")["number"]
+    cancel(with_rule, backtest, 404)
+    cancel(with_rule, number + 100, 404)
 
 
 def test_it_says_what_it_does_not_regard(with_stream: ServiceUnderTest, publish: Publish) -> None:
@@ -232,43 +210,26 @@ def test_it_says_what_it_does_not_regard(with_stream: ServiceUnderTest, publish:
     assert len(later["not_regarded"]) == 2  # the snoozes are over by then
 
 
-def test_without_an_alert_nothing_is_left_unregarded(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
-    claim(with_stream)
-    assert ask(with_stream)["not_regarded"] == []
-
-
-def test_roles(with_stream: ServiceUnderTest, publish: Publish) -> None:
-    publish()
-    claim(with_stream)
-    number = ask(with_stream)["number"]
-    client = with_stream.client
-    body = {"key": "eve"} | SPAN
-    for role in (Role.VIEWER, Role.JOB):
-        headers = with_stream.as_role(role)
-        assert client.post(PATH, json=body, headers=headers).status_code == 403
-    assert client.get(f"{PATH}/{number}", headers=with_stream.as_role(Role.JOB)).status_code == 403
-    assert read(with_stream, number)["created_by"]
-
-
-def test_what_cannot_be_asked_is_refused(with_stream: ServiceUnderTest, publish: Publish) -> None:
-    publish()
-    claim(with_stream)
-    assert "does not come after" in json.dumps(ask(with_stream, 422, since=HOUR))
-    ask(with_stream, 422, attempts=51)
-    ask(with_stream, 422, attempts=0)
-    ask(with_stream, 422, since=None)
-    ask(with_stream, 422, unknown=1)
-    ask(with_stream, 422, key="x" * 2_001)
-    assert "instead of 1 values" in ask(with_stream, 422, key='["a", "b"]')["detail"]
-    assert "begins like a JSON array" in ask(with_stream, 422, key="[1")["detail"]
-    assert "Version '7'" in ask(with_stream, 404, version=7)["detail"]
-    ask(with_stream, 404, path="/v1/processors/none/explanations")
+def test_what_cannot_be_asked_is_refused(with_rule: ServiceUnderTest) -> None:
+    claim(with_rule)
+    assert "does not come after" in json.dumps(ask(with_rule, 422, since=HOUR))
+    ask(with_rule, 422, attempts=51)
+    ask(with_rule, 422, attempts=0)
+    ask(with_rule, 422, since=None)
+    ask(with_rule, 422, unknown=1)
+    ask(with_rule, 422, key="x" * 2_001)
+    assert "instead of 1 values" in ask(with_rule, 422, key='["a", "b"]')["detail"]
+    assert "begins like a JSON array" in ask(with_rule, 422, key="[1")["detail"]
+    assert "Version '7'" in ask(with_rule, 404, version=7)["detail"]
+    ask(with_rule, 404, path="/v1/processors/none/explanations")
 
 
 # --- the worker
+
+
+@pytest.fixture
+def client(client_with_rule: Client) -> Client:
+    return client_with_rule
 
 
 @pytest.fixture

@@ -11,13 +11,12 @@ from sqlalchemy import func, select
 from api.access.authentication import Role
 from api.idempotency import answers
 from api.idempotency.tables import IdempotentRequest
-from tests.api.documents import PATTERN, processor_document
+from tests.api.documents import ANY_STATE, PATTERN, processor_document
 from tests.api.running import Publish, ServiceUnderTest
 
 RULES = "/v1/processors"
 RULE = f"{RULES}/failed-logins"
 KEY = {"Idempotency-Key": "a1b2"}
-ANY = {"If-Match": "*"}
 
 
 def create(service: ServiceUnderTest, headers: dict[str, str] = KEY, **changes: Any) -> Response:
@@ -50,7 +49,7 @@ def test_the_same_request_again_is_answered_as_before_and_changes_nothing(
 
 def test_an_answer_with_a_key_is_that_without_one(with_stream: ServiceUnderTest) -> None:
     plain = create(with_stream, {})
-    with_stream.client.delete(RULE, headers=ANY)
+    with_stream.client.delete(RULE, headers=ANY_STATE)
     again = create(with_stream)
     moments = {"created_at", "updated_at", "revision", "version", "published", "latest_version"}
     shown = [
@@ -68,18 +67,18 @@ def test_it_is_answered_before_anything_of_it_is_checked_again(
     paused = with_stream.client.post(
         f"{RULE}/pause", headers=KEY | {"If-Match": f'"{shown["revision"]}"'}
     )
-    with_stream.client.delete(RULE, headers=ANY)
+    with_stream.client.delete(RULE, headers=ANY_STATE)
     again = with_stream.client.post(
         f"{RULE}/pause", headers=KEY | {"If-Match": f'"{shown["revision"]}"'}
     )
     assert (again.status_code, again.json()) == (200, paused.json())
     assert create(with_stream).status_code == 422  # the key was of another request
 
-    deleted = with_stream.client.delete(RULE, headers={"Idempotency-Key": "x"} | ANY)
+    deleted = with_stream.client.delete(RULE, headers={"Idempotency-Key": "x"} | ANY_STATE)
     assert deleted.status_code == 404  # refused: nothing is kept, and the key is free
     assert create(with_stream, {"Idempotency-Key": "x"}).status_code == 201
     for _ in range(2):
-        deleted = with_stream.client.delete(RULE, headers={"Idempotency-Key": "y"} | ANY)
+        deleted = with_stream.client.delete(RULE, headers={"Idempotency-Key": "y"} | ANY_STATE)
         assert (deleted.status_code, deleted.content) == (204, b"")
 
 
@@ -137,59 +136,52 @@ def test_an_answer_that_is_very_long_is_not_kept(
 
 
 def test_keys_are_forgotten_after_a_day_and_beyond_so_many(
-    with_stream: ServiceUnderTest, publish: Publish, monkeypatch: Any
+    with_rule: ServiceUnderTest, monkeypatch: Any
 ) -> None:
-    publish()
-
     def label(key: str) -> int:
-        headers = ANY | {"Idempotency-Key": key}
-        return with_stream.client.patch(RULE, json={"owner": key}, headers=headers).status_code
+        headers = ANY_STATE | {"Idempotency-Key": key}
+        return with_rule.client.patch(RULE, json={"owner": key}, headers=headers).status_code
 
     monkeypatch.setattr(answers, "KEPT_PER_TOKEN", 3)
     assert [label(f"key {number}") for number in range(5)] == [200] * 5
-    assert kept(with_stream) == 3
-    with_stream.clock.time_ms += answers.KEPT_MS + 60_000
+    assert kept(with_rule) == 3
+    with_rule.clock.time_ms += answers.KEPT_MS + 60_000
     label("new")
-    assert kept(with_stream) == 1
+    assert kept(with_rule) == 1
 
 
 def test_after_a_day_a_change_is_made_again_even_if_its_key_was_not_forgotten(
-    with_stream: ServiceUnderTest, publish: Publish, monkeypatch: Any
+    with_rule: ServiceUnderTest, monkeypatch: Any
 ) -> None:
-    publish()
-
     def pause_and_resume() -> list[str | None]:
         return [
-            with_stream.client.post(
-                f"{RULE}/{action}", headers=ANY | {"Idempotency-Key": action}
+            with_rule.client.post(
+                f"{RULE}/{action}", headers=ANY_STATE | {"Idempotency-Key": action}
             ).headers.get("Idempotent-Replayed")
             for action in ("pause", "resume")
         ]
 
     assert pause_and_resume() == [None, None]
     assert pause_and_resume() == ["true", "true"]
-    with_stream.clock.time_ms += answers.KEPT_MS
+    with_rule.clock.time_ms += answers.KEPT_MS
     monkeypatch.setattr(answers, "_FORGOTTEN_AT_ONCE", 0)
     assert pause_and_resume() == [None, None]
     assert pause_and_resume() == ["true", "true"]
-    assert actions(with_stream).count("processor.pause") == 2
+    assert actions(with_rule).count("processor.pause") == 2
 
 
 @pytest.mark.parametrize("store_kind", ["postgresql"], indirect=True, scope="module")
-def test_no_change_waits_for_another_that_forgets_old_keys(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
-    create(with_stream, id="old")
-    with_stream.clock.time_ms += answers.KEPT_MS
-    database = with_stream.app.state.runtime.database
+def test_no_change_waits_for_another_that_forgets_old_keys(with_rule: ServiceUnderTest) -> None:
+    create(with_rule, id="old")
+    with_rule.clock.time_ms += answers.KEPT_MS
+    database = with_rule.app.state.runtime.database
     with database.writing() as session:
         session.scalars(select(IdempotentRequest).with_for_update()).all()
-        answer = with_stream.client.patch(
-            RULE, json={"owner": "a"}, headers=ANY | {"Idempotency-Key": "another"}
+        answer = with_rule.client.patch(
+            RULE, json={"owner": "a"}, headers=ANY_STATE | {"Idempotency-Key": "another"}
         )
         assert answer.status_code == 200
-        assert kept(with_stream) == 2
+        assert kept(with_rule) == 2
 
 
 def test_an_upload_takes_no_key(with_stream: ServiceUnderTest) -> None:
@@ -197,18 +189,19 @@ def test_an_upload_takes_no_key(with_stream: ServiceUnderTest) -> None:
     created = with_stream.client.post(lists, json={"name": "vip", "type": "STRING"}, headers=KEY)
     assert created.status_code == 201
     put = with_stream.client.put(
-        f"{lists}/vip/values", content=b"ana", headers=KEY | ANY | {"Content-Type": "text/csv"}
+        f"{lists}/vip/values",
+        content=b"ana",
+        headers=KEY | ANY_STATE | {"Content-Type": "text/csv"},
     )
     assert put.json()["errors"][0]["pointer"] == "header/Idempotency-Key"
 
 
 def test_a_pattern_is_the_first_one_even_where_the_rule_has_gone_on(
-    with_stream: ServiceUnderTest, publish: Publish
+    with_rule: ServiceUnderTest,
 ) -> None:
-    publish()
     changed = processor_document(pattern=PATTERN | {"within": "5 minutes"})
-    first = with_stream.client.put(RULE, json=changed, headers=ANY | KEY)
-    with_stream.client.put(RULE, json=processor_document(), headers=ANY)
-    again = with_stream.client.put(RULE, json=changed, headers=ANY | KEY)
+    first = with_rule.client.put(RULE, json=changed, headers=ANY_STATE | KEY)
+    with_rule.client.put(RULE, json=processor_document(), headers=ANY_STATE)
+    again = with_rule.client.put(RULE, json=changed, headers=ANY_STATE | KEY)
     assert again.json() == first.json()
-    assert with_stream.client.get(RULE).json()["version"] == 3
+    assert with_rule.client.get(RULE).json()["version"] == 3

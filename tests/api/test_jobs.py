@@ -17,77 +17,13 @@ from contract.reports import (
     RunningVersion,
 )
 from tests.api.documents import ANY_STATE, STREAM
+from tests.api.jobs import FIRST, ReportingJob, running
 from tests.api.running import START_MS, Publish, ServiceUnderTest
 
 JOBS = "/v1/streams/logins/jobs"
-FIRST, SECOND = "instance-1", "instance-2"
+SECOND = "instance-2"
 MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS
-
-
-class ReportingJob:
-    """A job that registers and sends heartbeats with the role of a job."""
-
-    def __init__(
-        self, service: ServiceUnderTest, name: str = "main", instance: str = FIRST
-    ) -> None:
-        self._service = service
-        self.instance = instance
-        self.sequence = 0
-        self.name = name
-        answer = self.put()
-        assert answer.status_code == 200, answer.text
-        self.id: str = answer.json()["id"]
-
-    def put(self) -> Any:
-        body = {"instance_id": self.instance, "properties": {"host": "driver-1"}}
-        headers = self._service.as_role(Role.JOB)
-        return self._service.client.put(f"{JOBS}/{self.name}", json=body, headers=headers)
-
-    def post(self, **fields: Any) -> Any:
-        self.sequence += 1
-        body = {"instance_id": self.instance, "sequence": self.sequence} | fields
-        path = f"/v1/jobs/{self.id}/heartbeats"
-        headers = self._service.as_role(Role.JOB)
-        return self._service.client.post(path, json=body, headers=headers)
-
-    def beat(self, *versions: dict[str, Any], **fields: Any) -> dict[str, Any]:
-        answer = self.post(versions=list(versions), **fields)
-        assert answer.status_code == 200, answer.text
-        body: dict[str, Any] = answer.json()
-        return body
-
-    def tell(self, *answers: dict[str, Any], instance: str | None = None) -> Any:
-        """Answer questions about keys."""
-        body = {"instance_id": instance or self.instance, "answers": list(answers)}
-        path = f"/v1/jobs/{self.id}/key-answers"
-        return self._service.client.post(path, json=body, headers=self._service.as_role(Role.JOB))
-
-    def stop(self) -> Any:
-        body = {"instance_id": self.instance, "reason": "deployed"}
-        headers = self._service.as_role(Role.JOB)
-        return self._service.client.post(f"/v1/jobs/{self.id}/stop", json=body, headers=headers)
-
-    def view(self) -> dict[str, Any]:
-        view: dict[str, Any] = get(self._service, f"/v1/jobs/{self.id}")
-        return view
-
-
-def get(service: ServiceUnderTest, path: str) -> Any:
-    answer = service.client.get(path, headers=service.as_role(Role.VIEWER))
-    assert answer.status_code == 200, answer.text
-    return answer.json()
-
-
-def running(processor_id: str = "failed-logins", version: int = 1, **fields: Any) -> dict[str, Any]:
-    fields = {"state": "active"} | fields
-    return {"processor_id": processor_id, "version": version} | fields
-
-
-@pytest.fixture
-def job(with_stream: ServiceUnderTest) -> ReportingJob:
-    """A job of the stream `logins`."""
-    return ReportingJob(with_stream)
 
 
 def test_each_quarantine_is_noted_once_in_the_log(
@@ -98,7 +34,7 @@ def test_each_quarantine_is_noted_once_in_the_log(
     broken = running("broken", state="quarantined", error="boom")
 
     def noted() -> list[tuple[int, str]]:
-        items = get(with_stream, "/v1/changes?action=processor.quarantine")["items"]
+        items = with_stream.get("/v1/changes?action=processor.quarantine")["items"]
         return [(each["new_version"], each["subject"]) for each in items]
 
     job.beat(broken)
@@ -119,7 +55,7 @@ def test_each_quarantine_is_noted_once_in_the_log(
     author = with_stream.as_role(Role.AUTHOR)
     acknowledged = f"{path}/acknowledge?comment=mine"
     assert with_stream.client.post(acknowledged, headers=author).status_code == 204
-    newest = get(with_stream, "/v1/changes?processor=broken")["items"][0]
+    newest = with_stream.get("/v1/changes?processor=broken")["items"][0]
     assert (newest["action"], newest["comment"]) == ("processor.acknowledge", "mine")
     assert with_stream.client.post("/v1/processors/none/acknowledge").status_code == 404
 
@@ -138,7 +74,7 @@ def test_where_a_version_failed_is_kept_of_its_newest_quarantines(
         job.beat(running(name, state="quarantined", error=f"boom {number}", failed_at=failed_at))
 
     def places(name: str) -> list[Any]:
-        items = get(with_stream, f"/v1/changes?processor={name}&limit=100")["items"]
+        items = with_stream.get(f"/v1/changes?processor={name}&limit=100")["items"]
         assert items[-1] | {"failed_at": None} == items[-1]
         return [each["failed_at"] for each in items if each["action"] == "processor.quarantine"]
 
@@ -158,43 +94,37 @@ def test_where_a_version_failed_is_kept_of_its_newest_quarantines(
     assert places("broken")[0]["event"] == {LEFT_OUT: "an event of 6011 bytes"}
 
 
-def test_a_job_starts_runs_goes_stale_and_stops(
-    with_stream: ServiceUnderTest, job: ReportingJob
-) -> None:
+def test_a_job_starts_runs_goes_stale_and_stops(job: ReportingJob) -> None:
     states = [job.view()["state"]]
     job.beat(epoch=1)
     states.append(job.view()["state"])
-    with_stream.clock.time_ms += 30_000
+    job.service.clock.time_ms += 30_000
     states.append(job.view()["state"])
-    with_stream.clock.time_ms += 1
+    job.service.clock.time_ms += 1
     states.append(job.view()["state"])
     job.beat(epoch=1)
     states.append(job.view()["state"])
     assert job.stop().status_code == 200
-    with_stream.clock.time_ms += HOUR_MS
+    job.service.clock.time_ms += HOUR_MS
     states.append(job.view()["state"])
 
     assert states == ["starting", "running", "running", "stale", "running", "stopped"]
     assert job.view()["stop_reason"] == "deployed"
 
 
-def test_a_clock_that_is_set_back_makes_no_dead_job_look_well(
-    with_stream: ServiceUnderTest, job: ReportingJob
-) -> None:
+def test_a_clock_that_is_set_back_makes_no_dead_job_look_well(job: ReportingJob) -> None:
     job.beat(epoch=1)
-    with_stream.clock.time_ms -= HOUR_MS
+    job.service.clock.time_ms -= HOUR_MS
     assert job.view()["state"] == "stale"
     job.beat(epoch=1, counters={"events": 5})
     assert job.view()["state"] == "running"
     assert job.view()["counters"]["events"] == 5
 
 
-def test_a_start_after_the_clock_was_set_back_is_the_current_one(
-    with_stream: ServiceUnderTest, job: ReportingJob
-) -> None:
+def test_a_start_after_the_clock_was_set_back_is_the_current_one(job: ReportingJob) -> None:
     for number in range(REMEMBERED_INSTANCES + 3):
-        with_stream.clock.time_ms -= HOUR_MS
-        restarted = ReportingJob(with_stream, instance=f"restart-{number}")
+        job.service.clock.time_ms -= HOUR_MS
+        restarted = ReportingJob(job.service, instance=f"restart-{number}")
         instances = job.view()["instances"]
         assert instances[0]["instance_id"] == restarted.instance
         assert job.post().status_code == 409
@@ -217,21 +147,17 @@ def test_a_job_tells_what_makes_its_time_go_on(job: ReportingJob) -> None:
     ]
 
 
-def test_a_job_that_never_reports_goes_stale(
-    with_stream: ServiceUnderTest, job: ReportingJob
-) -> None:
-    with_stream.clock.time_ms += 30_001
+def test_a_job_that_never_reports_goes_stale(job: ReportingJob) -> None:
+    job.service.clock.time_ms += 30_001
     assert job.view()["state"] == "stale"
 
 
-def test_registering_again_changes_nothing_but_a_restart_takes_over(
-    with_stream: ServiceUnderTest, job: ReportingJob
-) -> None:
+def test_registering_again_changes_nothing_but_a_restart_takes_over(job: ReportingJob) -> None:
     job.beat(running(), epoch=1, held_versions=1)
     assert job.put().json()["id"] == job.id
     assert job.view()["versions"] == {"active": 1}
 
-    restarted = ReportingJob(with_stream, instance=SECOND)
+    restarted = ReportingJob(job.service, instance=SECOND)
 
     assert restarted.id == job.id
     view = job.view()
@@ -241,23 +167,19 @@ def test_registering_again_changes_nothing_but_a_restart_takes_over(
     assert ends == [(SECOND, ""), (FIRST, f"superseded by {SECOND}")]
 
 
-def test_an_instance_that_has_ended_neither_reports_nor_comes_back(
-    with_stream: ServiceUnderTest, job: ReportingJob
-) -> None:
-    restarted = ReportingJob(with_stream, instance=SECOND)
+def test_an_instance_that_has_ended_neither_reports_nor_comes_back(job: ReportingJob) -> None:
+    restarted = ReportingJob(job.service, instance=SECOND)
     assert [job.post().status_code, job.stop().status_code, job.put().status_code] == [409] * 3
     assert SECOND in job.post().json()["detail"]
 
     assert restarted.stop().status_code == 200
     assert [restarted.post().status_code, restarted.put().status_code] == [409] * 2
-    assert ReportingJob(with_stream, instance="instance-3").id == job.id
+    assert ReportingJob(job.service, instance="instance-3").id == job.id
 
 
-def test_starts_stops_and_reports_at_once_never_block_each_other(
-    with_stream: ServiceUnderTest, job: ReportingJob
-) -> None:
+def test_starts_stops_and_reports_at_once_never_block_each_other(job: ReportingJob) -> None:
     def act(number: int) -> set[int]:
-        instance = ReportingJob(with_stream, instance=f"instance-at-once-{number}")
+        instance = ReportingJob(job.service, instance=f"instance-at-once-{number}")
         return {instance.post().status_code, instance.stop().status_code}
 
     with ThreadPoolExecutor(6) as pool:
@@ -266,33 +188,20 @@ def test_starts_stops_and_reports_at_once_never_block_each_other(
     assert len(job.view()["instances"]) == REMEMBERED_INSTANCES
 
 
-def test_only_the_newest_starts_are_remembered(
-    with_stream: ServiceUnderTest, job: ReportingJob
-) -> None:
-    for number in range(REMEMBERED_INSTANCES + 3):
-        with_stream.clock.time_ms += 1
-        ReportingJob(with_stream, instance=f"restart-{number}")
-    instances = job.view()["instances"]
-    assert len(instances) == REMEMBERED_INSTANCES
-    assert instances[0]["instance_id"] == f"restart-{REMEMBERED_INSTANCES + 2}"
-
-
 def test_a_heartbeat_changes_what_it_names_and_leaves_the_rest(job: ReportingJob) -> None:
     job.beat(running("a"), running("b", state="pending", active_from_ms=START_MS))
     job.beat(running("b", state="quarantined", error="division by zero", traceback="line 1"))
     assert job.view()["versions"] == {"active": 1, "quarantined": 1}
 
 
-def test_a_repeated_or_overtaken_heartbeat_changes_nothing(
-    with_stream: ServiceUnderTest, job: ReportingJob
-) -> None:
+def test_a_repeated_or_overtaken_heartbeat_changes_nothing(job: ReportingJob) -> None:
     job.beat(running(counters={"matches": 5}), counters={"matches": 5}, epoch=2)
     job.sequence = 0
     job.beat(running(counters={"matches": 3}), counters={"matches": 3}, epoch=1)
 
     view = job.view()
     assert (view["epoch"], view["counters"]["matches"]) == (2, 5)
-    assert sum(get(with_stream, f"/v1/jobs/{job.id}/history")["series"]["matches"]) == 5
+    assert sum(job.service.get(f"/v1/jobs/{job.id}/history")["series"]["matches"]) == 5
 
 
 def test_a_service_that_knows_other_versions_asks_for_all_of_them(job: ReportingJob) -> None:
@@ -304,7 +213,7 @@ def test_a_service_that_knows_other_versions_asks_for_all_of_them(job: Reporting
 
 
 def test_a_whole_report_ends_what_it_does_not_name_and_counts_nothing_twice(
-    with_stream: ServiceUnderTest, job: ReportingJob
+    job: ReportingJob,
 ) -> None:
     versions = [running(name, counters={"matches": 3}) for name in "abc"]
     job.beat(*versions, held_versions=3)
@@ -312,7 +221,7 @@ def test_a_whole_report_ends_what_it_does_not_name_and_counts_nothing_twice(
     assert not job.beat(versions[2], held_versions=2)["resend_all"]
 
     assert job.view()["versions"] == {"active": 2, "superseded": 1}
-    history = get(with_stream, f"/v1/jobs/{job.id}/processors/b/history")
+    history = job.service.get(f"/v1/jobs/{job.id}/processors/b/history")
     assert sum(history["series"]["matches"]) == 3
 
 
@@ -325,29 +234,25 @@ def test_long_and_unstorable_texts_are_mended_before_they_are_sent() -> None:
     assert version.traceback.endswith("t!")
 
 
-def test_what_a_job_really_runs_is_paged_and_filtered(
-    with_stream: ServiceUnderTest, job: ReportingJob
-) -> None:
+def test_what_a_job_really_runs_is_paged_and_filtered(job: ReportingJob) -> None:
     job.beat(
         *[running(f"p{number}", version) for number in range(5) for version in (1, 2)],
         running("broken", state="quarantined", error="boom", traceback="line 7"),
     )
-    path, cursor, seen = f"/v1/jobs/{job.id}/versions?limit=3", "", []
-    while cursor is not None:
-        page = get(with_stream, f"{path}&cursor={cursor}" if cursor else path)
-        seen += [(each["processor_id"], each["version"]) for each in page["items"]]
-        cursor = page["next_cursor"]
+    path = f"/v1/jobs/{job.id}/versions"
+    pages = job.service.pages(path, limit=3)
+    seen = [(each["processor_id"], each["version"]) for page in pages for each in page["items"]]
     assert seen == sorted(seen)
     assert len(seen) == 11
 
-    (broken,) = get(with_stream, f"{path}&state=quarantined")["items"]
+    (broken,) = job.service.get(path, state="quarantined")["items"]
     assert (broken["error"], broken["traceback"]) == ("boom", "line 7")
 
 
 def joined(service: ServiceUnderTest, processor_id: str = "failed-logins") -> dict[str, Any]:
-    view = get(service, f"/v1/streams/logins/processors/{processor_id}/running")
+    view = service.get(f"/v1/streams/logins/processors/{processor_id}/running")
     (in_job,) = view["jobs"]
-    listed = get(service, f"/v1/streams/logins/running?processor={processor_id}")["items"]
+    listed = service.get(f"/v1/streams/logins/running?processor={processor_id}")["items"]
     if listed:  # deleted processors are not
         same = {key: value for key, value in in_job.items() if key != "versions"}
         assert listed[0]["jobs"] == [same]
@@ -404,26 +309,24 @@ def test_published_and_running_are_joined_through_the_life_of_a_processor(
 
 
 def test_each_job_of_a_stream_has_its_own_line(
-    with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
+    with_rule: ServiceUnderTest, job: ReportingJob
 ) -> None:
-    publish()
-    shadow = ReportingJob(with_stream, "shadow")
+    shadow = ReportingJob(with_rule, "shadow")
     job.beat(running(), epoch=2)
     shadow.beat(epoch=1)
 
-    (line,) = get(with_stream, "/v1/streams/logins/running")["items"]
+    (line,) = with_rule.get("/v1/streams/logins/running")["items"]
     assert [(each["job"]["name"], each["state"], each["is_current"]) for each in line["jobs"]] == [
         ("main", "active", True),
         ("shadow", None, False),
     ]
-    assert [each["name"] for each in get(with_stream, JOBS)] == ["main", "shadow"]
+    assert [each["name"] for each in with_rule.get(JOBS)] == ["main", "shadow"]
 
 
 def test_reports_of_two_jobs_at_once_stay_apart(
-    with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
+    with_rule: ServiceUnderTest, job: ReportingJob
 ) -> None:
-    publish()
-    other = ReportingJob(with_stream, "shadow", SECOND)
+    other = ReportingJob(with_rule, "shadow", SECOND)
     for events in (10, 20):
         job.beat(running(counters={"events": events}), epoch=2, counters={"events": events})
         other.beat(
@@ -439,7 +342,7 @@ def test_reports_of_two_jobs_at_once_stay_apart(
     states = {
         each.name: [
             (held["version"], held["state"])
-            for held in get(with_stream, f"/v1/jobs/{each.id}/versions")["items"]
+            for held in with_rule.get(f"/v1/jobs/{each.id}/versions")["items"]
         ]
         for each in (job, other)
     }
@@ -455,22 +358,22 @@ def test_the_comparison_is_paged_and_can_be_asked_for_some(
     for processor_id in "abcd":
         publish(id=processor_id)
     path = "/v1/streams/logins/running"
-    first = get(with_stream, f"{path}?limit=3")
-    rest = get(with_stream, f"{path}?limit=3&cursor={first['next_cursor']}")
+    first = with_stream.get(f"{path}?limit=3")
+    rest = with_stream.get(f"{path}?limit=3&cursor={first['next_cursor']}")
     ids = [[each["processor_id"] for each in page["items"]] for page in (first, rest)]
     assert (ids, rest["next_cursor"]) == ([["a", "b", "c"], ["d"]], None)
-    some = get(with_stream, f"{path}?processor=d&processor=b&processor=unknown")["items"]
+    some = with_stream.get(f"{path}?processor=d&processor=b&processor=unknown")["items"]
     assert [each["processor_id"] for each in some] == ["b", "d"]
 
 
-def test_history_adds_up_to_the_totals(with_stream: ServiceUnderTest, job: ReportingJob) -> None:
+def test_history_adds_up_to_the_totals(job: ReportingJob) -> None:
     for minute, total in enumerate([2, 2, 7, 10]):
-        with_stream.clock.time_ms = START_MS + minute * 4 * MINUTE_MS
+        job.service.clock.time_ms = START_MS + minute * 4 * MINUTE_MS
         counters = {"matches": total, "events": 10 * total}
         newest = {"watermark_ms": START_MS, "newest_event_ms": START_MS + minute}
         job.beat(running(counters=counters), counters=counters, backlog_events=minute, **newest)
 
-    history = get(with_stream, f"/v1/jobs/{job.id}/history?since=2027-01-15T08:00:00Z")
+    history = job.service.get(f"/v1/jobs/{job.id}/history?since=2027-01-15T08:00:00Z")
     assert (history["bucket_seconds"], history["times"][0]) == (60, "2027-01-15T08:00:00.000Z")
     assert history["series"]["matches"] == [2, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 3]
     assert history["series"]["backlog_events"] == [
@@ -485,68 +388,61 @@ def test_history_adds_up_to_the_totals(with_stream: ServiceUnderTest, job: Repor
     assert history["series"]["watermark_delay_ms"][8] == 2
 
     path = f"/v1/jobs/{job.id}/processors/failed-logins/history"
-    of_processor = get(with_stream, f"{path}?since=2027-01-15T08:00:00Z")
+    of_processor = job.service.get(f"{path}?since=2027-01-15T08:00:00Z")
     assert (of_processor["bucket_seconds"], of_processor["series"]["events"]) == (300, [20, 50, 30])
 
 
 def test_matches_of_the_last_hour_are_counted(
-    with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
+    with_rule: ServiceUnderTest, job: ReportingJob
 ) -> None:
-    publish()
     job.beat(running(counters={"matches": 3}, last_match_ms=START_MS))
-    with_stream.clock.time_ms += HOUR_MS // 2
+    with_rule.clock.time_ms += HOUR_MS // 2
     job.beat(running(counters={"matches": 5}, last_match_ms=START_MS + 1))
-    assert joined(with_stream)["matches_last_hour"] == 5
-    with_stream.clock.time_ms += HOUR_MS // 2
-    assert joined(with_stream)["matches_last_hour"] == 2
-    assert joined(with_stream)["last_match"] == "2027-01-15T08:00:00.001Z"
+    assert joined(with_rule)["matches_last_hour"] == 5
+    with_rule.clock.time_ms += HOUR_MS // 2
+    assert joined(with_rule)["matches_last_hour"] == 2
+    assert joined(with_rule)["last_match"] == "2027-01-15T08:00:00.001Z"
 
 
-def test_history_and_superseded_versions_are_let_go_after_a_day(
-    with_stream: ServiceUnderTest, job: ReportingJob
-) -> None:
+def test_history_and_superseded_versions_are_let_go_after_a_day(job: ReportingJob) -> None:
     counters = {"matches": 4}
     job.beat(running("old", state="superseded", counters=counters), counters=counters)
-    with_stream.clock.time_ms += 25 * HOUR_MS
+    job.service.clock.time_ms += 25 * HOUR_MS
     job.beat(running("new"), counters=counters)
 
     assert job.view()["versions"] == {"active": 1}
-    with_stream.clock.time_ms = START_MS + 1  # whatever is asked for, it is not there any more
+    job.service.clock.time_ms = START_MS + 1  # whatever is asked for, it is not there any more
     for path in (f"/v1/jobs/{job.id}/history", f"/v1/jobs/{job.id}/processors/old/history"):
-        assert sum(get(with_stream, path)["series"]["matches"]) == 0
+        assert sum(job.service.get(path)["series"]["matches"]) == 0
 
 
 def test_a_stream_has_a_bounded_number_of_jobs(
-    with_stream: ServiceUnderTest, job: ReportingJob, monkeypatch: pytest.MonkeyPatch
+    job: ReportingJob, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("api.jobs.service.MAXIMUM_JOBS", 4)
     for number in range(3):
-        ReportingJob(with_stream, f"job-{number}")
+        ReportingJob(job.service, f"job-{number}")
     path, body = f"{JOBS}/one-too-many", {"instance_id": FIRST}
-    assert with_stream.client.put(path, json=body).status_code == 409
-    assert with_stream.client.delete(f"/v1/jobs/{job.id}").status_code == 204
-    assert with_stream.client.put(path, json=body).status_code == 200
+    assert job.service.client.put(path, json=body).status_code == 409
+    assert job.service.client.delete(f"/v1/jobs/{job.id}").status_code == 204
+    assert job.service.client.put(path, json=body).status_code == 200
 
 
-def test_a_deleted_job_is_forgotten_and_may_register_again(
-    with_stream: ServiceUnderTest, job: ReportingJob
-) -> None:
+def test_a_deleted_job_is_forgotten_and_may_register_again(job: ReportingJob) -> None:
     job.beat(running(counters={"matches": 1}), counters={"matches": 1})
-    assert with_stream.client.delete(f"/v1/jobs/{job.id}").status_code == 204
+    assert job.service.client.delete(f"/v1/jobs/{job.id}").status_code == 204
     assert job.post().status_code == 404
-    again = ReportingJob(with_stream)
+    again = ReportingJob(job.service)
     assert again.id != job.id
     assert again.view()["versions"] == {}
 
 
-def test_starts_stops_and_deletions_are_in_the_change_log(
-    with_stream: ServiceUnderTest, job: ReportingJob
-) -> None:
+def test_starts_stops_and_deletions_are_in_the_change_log(job: ReportingJob) -> None:
     job.put()
     job.beat()
     job.stop()
-    with_stream.client.delete(f"/v1/jobs/{job.id}")
-    log = get(with_stream, "/v1/changes?stream=logins")["items"]
+    job.service.client.delete(f"/v1/jobs/{job.id}")
+    log = job.service.get("/v1/changes?stream=logins")["items"]
     assert [change["action"] for change in log] == [
         "job.delete",
         "job.stop",
@@ -574,23 +470,9 @@ def test_a_malformed_heartbeat_is_refused_with_its_place(
     assert [flaw["pointer"] for flaw in answer.json()["errors"]] == [pointer]
 
 
-def test_unknown_streams_jobs_and_processors_are_not_found(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
-    with_stream.client.post("/v1/streams", json=STREAM | {"name": "other"})
-    for path in (
-        "/v1/streams/unknown/jobs",
-        "/v1/streams/unknown/running",
-        "/v1/streams/logins/processors/unknown/running",
-        "/v1/streams/other/processors/failed-logins/running",
-        "/v1/jobs/0123456789abcdef",
-        "/v1/jobs/0123456789abcdef/history",
-        "/v1/jobs/0123456789abcdef/versions",
-    ):
-        assert with_stream.client.get(path).status_code == 404, path
-    body = {"instance_id": FIRST}
-    assert with_stream.client.put("/v1/streams/unknown/jobs/x", json=body).status_code == 404
+def test_a_rule_is_not_found_on_another_stream(with_rule: ServiceUnderTest) -> None:
+    with_rule.client.post("/v1/streams", json=STREAM | {"name": "other"})
+    with_rule.get("/v1/streams/other/processors/failed-logins/running", expect=404)
 
 
 def metrics(service: ServiceUnderTest) -> Iterator[str]:
@@ -599,10 +481,7 @@ def metrics(service: ServiceUnderTest) -> Iterator[str]:
             yield line.removeprefix("percept_job_")
 
 
-def test_what_is_worth_an_alert_is_a_metric(
-    with_stream: ServiceUnderTest, job: ReportingJob, publish: Publish
-) -> None:
-    publish()
+def test_what_is_worth_an_alert_is_a_metric(with_rule: ServiceUnderTest, job: ReportingJob) -> None:
     told = {"status": "failing", "error": "no route", "unreadable": 2}
     job.beat(
         running(state="quarantined"),
@@ -616,7 +495,7 @@ def test_what_is_worth_an_alert_is_a_metric(
         batch_running_ms=90_500,
     )
     label = 'stream="logins"'
-    found = set(metrics(with_stream))
+    found = set(metrics(with_rule))
     assert f'up{{job="main",{label}}} 1.0' in found
     assert f'epochs_behind{{job="main",{label}}} 1.0' in found
     assert f'backlog_events{{job="main",{label}}} 9.0' in found
@@ -631,11 +510,11 @@ def test_what_is_worth_an_alert_is_a_metric(
     assert f'discovery_up{{job="main",{label}}} 0.0' in found
     assert f'discovery_unreadable_rules{{job="main",{label}}} 2.0' in found
 
-    with_stream.clock.time_ms += HOUR_MS
-    assert f'up{{job="main",{label}}} 0.0' in set(metrics(with_stream))
-    with_stream.clock.time_ms = START_MS
+    with_rule.clock.time_ms += HOUR_MS
+    assert f'up{{job="main",{label}}} 0.0' in set(metrics(with_rule))
+    with_rule.clock.time_ms = START_MS
     job.stop()
-    assert list(metrics(with_stream)) == []
+    assert list(metrics(with_rule)) == []
 
 
 def test_thousands_of_versions_are_reported_in_parts(job: ReportingJob) -> None:

@@ -23,12 +23,11 @@ def test_health_lists_and_figures_are_among_them() -> None:
     }
 
 
-def test_every_read_of_json_has_a_tag(publish: Publish, with_stream: ServiceUnderTest) -> None:
-    publish()
+def test_every_read_of_json_has_a_tag(with_rule: ServiceUnderTest) -> None:
     for path in readable_paths():
-        answer = with_stream.client.get(path)
+        answer = with_rule.client.get(path)
         assert "ETag" in answer.headers, path
-        again = with_stream.client.get(path, headers={"If-None-Match": '"of-something-else", *'})
+        again = with_rule.client.get(path, headers={"If-None-Match": '"of-something-else", *'})
         assert again.status_code == 304, path
 
 
@@ -59,8 +58,7 @@ def test_refusals_and_other_formats_have_none(path: str, with_stream: ServiceUnd
     assert "ETag" not in answer.headers
 
 
-def test_only_who_may_read_it_is_told(publish: Publish, with_stream: ServiceUnderTest) -> None:
-    publish()
-    tag = with_stream.client.get("/v1/processors").headers["ETag"]
+def test_only_who_may_read_it_is_told(with_rule: ServiceUnderTest) -> None:
+    tag = with_rule.client.get("/v1/processors").headers["ETag"]
     headers = {"If-None-Match": tag, "Authorization": "Bearer unknown"}
-    assert with_stream.client.get("/v1/processors", headers=headers).status_code == 401
+    assert with_rule.client.get("/v1/processors", headers=headers).status_code == 401

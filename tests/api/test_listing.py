@@ -103,34 +103,15 @@ def test_pages_together_are_all_that_meets_the_filter_in_order(
         reverse=descending,
     )
     sort = f"-{field}" if descending else field
-    found: list[Any] = []
-    cursor: dict[str, str] = {}
-    while True:
-        page = client.get(
-            "/v1/processors", params={**query, "sort": sort, "limit": str(limit), **cursor}
-        ).json()
-        assert len(page["items"]) <= limit
-        found += page["items"]
-        if page["next_cursor"] is None:
-            break
-        cursor = {"cursor": page["next_cursor"]}
-
-    assert found == expected
+    pages = list(lasting_service.pages("/v1/processors", **query, sort=sort, limit=limit))
+    assert max(len(page["items"]) for page in pages) <= limit
+    assert [processor for page in pages for processor in page["items"]] == expected
 
 
 @pytest.mark.parametrize("path", ["/v1/changes", "/v1/streams", "/v1/processors/a_2/versions"])
 def test_other_lists_are_the_same_in_pages_and_at_once(
     lasting_service: ServiceUnderTest, path: str
 ) -> None:
-    client = lasting_service.client
-    whole = client.get(path, params={"limit": 500}).json()["items"]
-    found: list[Any] = []
-    cursor: dict[str, str] = {}
-    while True:
-        page = client.get(path, params={"limit": "1", **cursor}).json()
-        found += page["items"]
-        if page["next_cursor"] is None:
-            break
-        cursor = {"cursor": page["next_cursor"]}
-    assert found == whole
-    assert whole
+    whole = lasting_service.get(path, limit=500)["items"]
+    pages = lasting_service.pages(path, limit=1)
+    assert [item for page in pages for item in page["items"]] == whole != []

@@ -1,38 +1,16 @@
 """`Client.lists` and `percept lists`, against a service that listens."""
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from api.access.authentication import Role
-from api.client import Client, Conflict, Invalid, NotAllowed, NotFound, Outdated
-from percept.command_line import app
+from api.client import Client, Conflict, Invalid, NotFound, Outdated
+from tests.api.commands import Run
 from tests.api.documents import STREAM, processor_document
-from tests.api.listening import ListeningService
 
+COMMAND = ("lists",)
 PATTERN = {"steps": [{"name": "a", "where": "user IN LIST('vip')"}]}
-Run = Callable[..., Result]
-
-
-@pytest.fixture
-def client(listening: ListeningService) -> Iterator[Client]:
-    with listening.client() as connected:
-        yield connected
-
-
-@pytest.fixture
-def run(listening: ListeningService, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run a sub-command with the token of a role; returns its result."""
-    monkeypatch.setenv("PERCEPT_URL", listening.url)
-
-    def with_role(*words: object, role: Role = Role.ADMIN, given: str | None = None) -> Result:
-        token = listening.service.token_of[role]
-        command = ["lists", *map(str, words)]
-        return CliRunner().invoke(app, command, input=given, env={"PERCEPT_TOKEN": token})
-
-    return with_role
 
 
 def test_a_list_from_python(client: Client) -> None:
@@ -115,11 +93,3 @@ def test_what_is_wrong_is_told(run: Run, client: Client, tmp_path: Path) -> None
     several = run("list")
     assert (several.exit_code, "logins, other" in several.stderr) == (2, True)
     assert run("list", "--stream", "logins").exit_code == 0
-
-
-def test_a_viewer_reads_and_changes_nothing(listening: ListeningService, client: Client) -> None:
-    client.lists("logins").create("vip")
-    with listening.client(Role.VIEWER) as viewer:
-        assert viewer.lists("logins").read("vip").count == 0
-        with pytest.raises(NotAllowed):
-            viewer.lists("logins").change("vip", add=["eve"])

@@ -1,7 +1,6 @@
 """Lists in a repository: `percept apply` and `percept export`, and commands without a service."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,23 +15,13 @@ from api.gitops import execution
 from api.gitops.list_planning import lines_of
 from cep.list_content import list_content, list_digest
 from percept.command_line import app
+from tests.api.commands import Run, write
 from tests.api.documents import STREAM, processor_document
 from tests.api.listening import ListeningService
-from tests.api.test_gitops import Run, plan_of, runner, write
+from tests.api.test_gitops import plan_of
 
 NAMING = {"steps": [{"name": "any", "where": "user IN LIST('vip')"}]}
 EXAMPLE = {"name": "eve", "events": [{"ts": 1, "user": "eve"}], "matches": [{"any": [0]}]}
-
-
-@pytest.fixture
-def client(listening: ListeningService) -> Iterator[Client]:
-    with listening.client() as connected:
-        yield connected
-
-
-@pytest.fixture
-def run(listening: ListeningService, monkeypatch: pytest.MonkeyPatch) -> Run:
-    return runner(listening, monkeypatch)
 
 
 def vip(folder: Path, *values: str, **document: Any) -> Path:

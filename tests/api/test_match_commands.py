@@ -21,14 +21,14 @@ import typer
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, field_serializer
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from api.access.authentication import Role
 from api.client import Client, MatchLine, NotAllowed, ServiceError, Unreachable
 from api.client.following import server_events
 from api.remote.readers import until_interrupted
 from contract.reports import MatchKind
-from percept.command_line import app
+from tests.api.commands import Run
 from tests.api.documents import PATTERN, STREAM
 from tests.api.listening import ListeningService, listening_service
 from tests.api.running import START_MS
@@ -38,21 +38,13 @@ from tests.api.test_remote_commands import STEERING
 from tests.api.triage import found, post
 from tests.patience import PATIENCE_SECONDS, eventually
 
-Run = Callable[..., Result]
+COMMAND, ROLE = ("matches",), Role.VIEWER
 
 
 @pytest.fixture
-def client(listening: ListeningService) -> Iterator[Client]:
-    with listening.client() as connected:
-        connected.publish("logins", "failed-logins", pattern=PATTERN)
-        yield connected
-
-
-@pytest.fixture
-def run(listening: ListeningService, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setenv("PERCEPT_URL", listening.url)
-    monkeypatch.setenv("PERCEPT_TOKEN", listening.service.token_of[Role.VIEWER])
-    return lambda *words: CliRunner().invoke(app, ["matches", *map(str, words)])
+def client(client: Client) -> Client:
+    client.publish("logins", "failed-logins", pattern=PATTERN)
+    return client
 
 
 def failures(result: Result) -> list[int]:

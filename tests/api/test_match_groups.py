@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from api.access.authentication import Role
 from api.matches import groups
 from cep.instants import iso_text
 from tests.api.documents import STREAM
@@ -45,9 +46,7 @@ def post(
     path: str = PATH,
 ) -> Any:
     body = {"job": "main", "matches": matches, "groups": told}
-    answer = service.client.post(path, json=body)
-    assert answer.status_code == 200, answer.text
-    return answer.json()
+    return service.post(path, Role.JOB, body)
 
 
 def standing(service: ServiceUnderTest, path: str = PATH) -> dict[int, int | None]:
@@ -172,8 +171,7 @@ def test_neither_order_nor_repetition_matters(
 def test_a_group_of_a_match_that_was_let_go_is_found_again_if_the_match_is(
     service: ServiceUnderTest,
 ) -> None:
-    service.begin_anew(matches_per_processor=2)
-    service.client.post("/v1/streams", json=STREAM)
+    service.begin_with_stream(matches_per_processor=2)
     post(service, [found(number) for number in range(3)], [])
     post(service, [], [group_of(0, 9)])
     assert standing(service) == {1: None, 2: None}

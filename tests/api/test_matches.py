@@ -17,13 +17,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from api.access.authentication import Role
 from api.matches import export
 from cep.instants import instant_ms
 from contract.reports import EVENTS_BYTES, OUTPUT_BYTES
 from tests.api.documents import STREAM
 from tests.api.running import START_MS, ServiceUnderTest, running_service
 from tests.api.serving import Served, served
+from tests.api.triage import found, post
 from tests.patience import FAR_LONGER_SECONDS, PATIENCE_SECONDS
 from tests.properties import slow_property
 
@@ -31,34 +31,10 @@ PATH = "/v1/streams/logins/matches"
 STREAMS = itertools.count()
 
 
-def found(number: int, **fields: Any) -> dict[str, Any]:
-    """Return a match as a job posts it."""
-    match = {
-        "match_id": f"match-{number:012}",
-        "processor_id": "failed-logins",
-        "version": 1,
-        "epoch": 2,
-        "key": ["eve"],
-        "start_ms": START_MS,
-        "end_ms": START_MS + number,
-        "output": {"failures": number},
-        "events": {"login": [{"user": "eve"}]},
-    }
-    return match | fields
-
-
-def post(service: ServiceUnderTest, *matches: dict[str, Any], path: str = PATH) -> Any:
-    body = {"job": "main", "matches": list(matches)}
-    answer = service.client.post(path, json=body, headers=service.as_role(Role.JOB))
-    assert answer.status_code == 200, answer.text
-    return answer.json()
-
-
 def listed(service: ServiceUnderTest, query: str = "") -> list[int]:
     """Return the event times of listed matches, as milliseconds after the start."""
-    answer = service.client.get(f"{PATH}?{query}", headers=service.as_role(Role.VIEWER))
-    assert answer.status_code == 200, answer.text
-    return [match["output"]["failures"] for match in answer.json()["items"]]
+    items = service.get(f"{PATH}?{query}")["items"]
+    return [match["output"]["failures"] for match in items]
 
 
 def told(text: str) -> list[tuple[str, int, int]]:
@@ -79,14 +55,8 @@ def listen(service: ServiceUnderTest, query: str = "wait=0.2s", **headers: str) 
     return told(answer.text)
 
 
-def test_the_newest_match_comes_first(with_stream: ServiceUnderTest) -> None:
-    assert post(with_stream, found(1), found(2)) == {"added": 2, "known": 0}
-    post(with_stream, found(3))
-    assert listed(with_stream) == [3, 2, 1]
-
-
 def test_a_match_posted_again_is_not_added_again(with_stream: ServiceUnderTest) -> None:
-    post(with_stream, found(1), found(2))
+    assert post(with_stream, found(1), found(2)) == {"added": 2, "known": 0}
     assert post(with_stream, found(2), found(3), found(3)) == {"added": 1, "known": 2}
     assert listed(with_stream) == [3, 2, 1]
 
@@ -169,13 +139,9 @@ def test_pages_by_event_time_have_each_match_once_and_in_order(
     path = f"/v1/streams/{stream}/matches"
     post(with_stream, *[found(n, end_ms=START_MS + end) for n, end in enumerate(ends)], path=path)
     seen: list[int] = []
-    query = f"sort={sort}&limit={limit}"
-    cursor: str | None = ""
-    while cursor is not None:
-        page = with_stream.client.get(f"{path}?{query}{cursor and f'&cursor={cursor}'}").json()
+    for page in with_stream.pages(path, sort=sort, limit=limit):
         assert page["newest"] == len(ends)
         seen += [match["output"]["failures"] for match in page["items"]]
-        cursor = page["next_cursor"]
     order = sorted(range(len(ends)), key=lambda number: (ends[number], number))
     assert seen == (order if sort == "end" else order[::-1])
 
@@ -234,8 +200,7 @@ def test_matches_are_exported_as_csv_and_as_lines_of_json(
 
 
 def test_of_too_many_matches_the_oldest_are_let_go(service: ServiceUnderTest) -> None:
-    service.begin_anew(matches_per_stream=6, matches_per_processor=3)
-    service.client.post("/v1/streams", json=STREAM)
+    service.begin_with_stream(matches_per_stream=6, matches_per_processor=3)
     post(service, *[found(number) for number in range(5)])
     assert listed(service) == [4, 3, 2]
     post(service, *[found(number, processor_id=f"p{number}") for number in range(5, 9)])
@@ -245,8 +210,7 @@ def test_of_too_many_matches_the_oldest_are_let_go(service: ServiceUnderTest) ->
 
 
 def test_timeouts_do_not_push_out_matches_of_their_rule(service: ServiceUnderTest) -> None:
-    service.begin_anew(matches_per_processor=3)
-    service.client.post("/v1/streams", json=STREAM)
+    service.begin_with_stream(matches_per_processor=3)
     post(service, *[found(number) for number in range(3)])
     post(service, *[found(number, kind="timeout") for number in range(3, 9)])
     assert listed(service) == [8, 7, 6, 2, 1, 0]
@@ -299,8 +263,7 @@ def test_writers_at_once_give_each_match_a_number_of_its_own(
 
 
 def test_only_so_many_listen_at_once(service: ServiceUnderTest) -> None:
-    service.begin_anew(match_listeners=1)
-    service.client.post("/v1/streams", json=STREAM)
+    service.begin_with_stream(match_listeners=1)
     with ThreadPoolExecutor() as pool:
         first = pool.submit(listen, service, f"wait={FAR_LONGER_SECONDS:g}s")
         service.wait_for_reader()
@@ -337,13 +300,6 @@ def test_a_malformed_match_is_refused_with_its_place(with_stream: ServiceUnderTe
         assert answer.status_code == 422
         assert answer.json()["errors"][0]["pointer"] == f"/matches/1/{pointer}"
     assert listed(with_stream) == []
-
-
-def test_streams_that_do_not_exist_have_no_matches(service: ServiceUnderTest) -> None:
-    body = {"job": "main", "matches": [found(1)]}
-    assert service.client.post(PATH, json=body).status_code == 404
-    for path in (PATH, f"{PATH}/stream", f"{PATH}/match-000000000001"):
-        assert service.client.get(path).status_code == 404
 
 
 @pytest.fixture

@@ -59,6 +59,10 @@ WRONG: dict[str, tuple[Document, set[str]]] = {
         {"select.x"},
     ),
     "an unknown column": ({"pattern": steps({"where": "amuont > 1"})}, {"pattern.steps[0].where"}),
+    "conditions that are none": (
+        {"pattern": steps({"where": "user > 1"}, {"where": "user >"})},
+        {"pattern.steps[0].where", "pattern.steps[1].where"},
+    ),
     "no steps": ({"pattern": {"steps": []}}, {"pattern.steps"}),
     "a pattern that is none": ({"pattern": 3}, {"pattern"}),
     "one step of which the shape is wrong, one of which the condition is": (

@@ -4,40 +4,22 @@ from typing import Any
 
 import pytest
 
-from api.access.authentication import Role
 from tests.api.documents import ANY_STATE, STREAM
+from tests.api.jobs import ReportingJob
 from tests.api.running import START_MS, Publish, ServiceUnderTest
 
 MINUTE_MS = 60_000
 DELAY_MS = STREAM["allowed_delay_ms"]
-INSTANCE = "instance-1"
 
 
-def register(service: ServiceUnderTest, name: str = "main") -> str:
-    answer = service.client.put(f"/v1/streams/logins/jobs/{name}", json={"instance_id": INSTANCE})
-    assert answer.status_code == 200, answer.text
-    job_id: str = answer.json()["id"]
-    return job_id
-
-
-def beat(service: ServiceUnderTest, job_id: str, sequence: int = 1, **fields: Any) -> None:
-    now_ms = service.clock()
-    report = {
-        "instance_id": INSTANCE,
-        "sequence": sequence,
-        "epoch": 2,
-        "watermark_ms": now_ms - DELAY_MS,
-        "newest_event_ms": now_ms,
-        "events_per_second": 100.0,
-    } | fields
-    answer = service.client.post(f"/v1/jobs/{job_id}/heartbeats", json=report)
-    assert answer.status_code == 200, answer.text
+def beat(job: ReportingJob, *versions: dict[str, Any], **fields: Any) -> None:
+    now_ms = job.service.clock()
+    times = {"watermark_ms": now_ms - DELAY_MS, "newest_event_ms": now_ms}
+    job.beat(*versions, **{"epoch": 2, "events_per_second": 100.0} | times | fields)
 
 
 def overview(service: ServiceUnderTest) -> dict[str, Any]:
-    answer = service.client.get("/v1/overview", headers=service.as_role(Role.VIEWER))
-    assert answer.status_code == 200, answer.text
-    body: dict[str, Any] = answer.json()
+    body: dict[str, Any] = service.get("/v1/overview")
     return body
 
 
@@ -59,10 +41,10 @@ def test_jobs_are_shown_with_their_last_hour_and_rules_by_state(
     with_stream.client.post("/v1/processors/paused-rule/pause", headers=ANY_STATE)
     publish(id="deleted-rule")
     with_stream.client.delete("/v1/processors/deleted-rule", headers=ANY_STATE)
-    job_id = register(with_stream)
-    beat(with_stream, job_id, epoch=6, counters={"events": 100, "matches": 2})
+    job = ReportingJob(with_stream)
+    beat(job, epoch=6, counters={"events": 100, "matches": 2})
     with_stream.clock.time_ms += MINUTE_MS
-    beat(with_stream, job_id, 2, epoch=6, counters={"events": 250, "matches": 3})
+    beat(job, epoch=6, counters={"events": 250, "matches": 3})
 
     (stream,) = overview(with_stream)["streams"]
 
@@ -80,15 +62,15 @@ def test_jobs_are_shown_with_their_last_hour_and_rules_by_state(
 def test_a_silent_job_needs_attention_until_it_stops_on_purpose(
     with_stream: ServiceUnderTest,
 ) -> None:
-    job_id = register(with_stream)
-    beat(with_stream, job_id)
+    job = ReportingJob(with_stream)
+    beat(job)
     with_stream.clock.time_ms += MINUTE_MS
 
     (item,) = overview(with_stream)["attention"]
     assert (item["concern"], item["urgency"], item["job"]) == ("job_stale", "bad", "main")
     assert item["at"] == "2027-01-15T08:00:00.000Z"
 
-    with_stream.client.post(f"/v1/jobs/{job_id}/stop", json={"instance_id": INSTANCE})
+    job.stop()
     assert concerns(with_stream) == []
 
 
@@ -98,23 +80,22 @@ def test_rules_that_no_job_runs_need_attention(
     assert concerns(with_stream) == []
     publish()
     assert concerns(with_stream) == ["no_job"]
-    beat(with_stream, register(with_stream))
+    beat(ReportingJob(with_stream))
     assert concerns(with_stream) == []
 
 
 def test_quarantined_versions_come_with_their_error_before_all_else(
-    with_stream: ServiceUnderTest, publish: Publish
+    with_rule: ServiceUnderTest,
 ) -> None:
-    publish()
     broken = {
         "processor_id": "failed-logins",
         "version": 1,
         "state": "quarantined",
         "error": "TypeError: <b>no</b>",
     }
-    beat(with_stream, register(with_stream), watermark_ms=START_MS - 10**8, versions=[broken])
+    beat(ReportingJob(with_rule), broken, watermark_ms=START_MS - 10**8)
 
-    first, second = overview(with_stream)["attention"]
+    first, second = overview(with_rule)["attention"]
 
     assert first["concern"] == "quarantined"
     assert first["detail"] == "TypeError: <b>no</b>"
@@ -153,40 +134,38 @@ def test_quarantined_versions_come_with_their_error_before_all_else(
 def test_a_job_that_lags_needs_attention(
     with_stream: ServiceUnderTest, fields: dict[str, Any], expected: list[str]
 ) -> None:
-    beat(with_stream, register(with_stream), **fields)
+    beat(ReportingJob(with_stream), **fields)
     assert concerns(with_stream) == expected
 
 
 def test_a_job_that_does_not_take_up_changes_needs_attention_after_a_minute(
-    with_stream: ServiceUnderTest, publish: Publish
+    with_rule: ServiceUnderTest,
 ) -> None:
-    publish()
-    job_id = register(with_stream)
-    beat(with_stream, job_id, epoch=1)
-    assert concerns(with_stream) == []
+    job = ReportingJob(with_rule)
+    beat(job, epoch=1)
+    assert concerns(with_rule) == []
 
-    with_stream.clock.time_ms += MINUTE_MS + 1
-    beat(with_stream, job_id, 2, epoch=1)
-    assert concerns(with_stream) == ["epoch_behind"]
+    with_rule.clock.time_ms += MINUTE_MS + 1
+    beat(job, epoch=1)
+    assert concerns(with_rule) == ["epoch_behind"]
 
-    beat(with_stream, job_id, 3, epoch=2)
-    assert concerns(with_stream) == []
+    beat(job, epoch=2)
+    assert concerns(with_rule) == []
 
 
 def test_a_job_that_does_not_take_up_changes_is_told_after_the_clock_was_set_back(
-    with_stream: ServiceUnderTest, publish: Publish
+    with_rule: ServiceUnderTest,
 ) -> None:
-    publish()
-    job_id = register(with_stream)
-    with_stream.clock.time_ms -= 60 * MINUTE_MS
-    beat(with_stream, job_id, epoch=1)
-    assert concerns(with_stream) == ["epoch_behind"]
+    job = ReportingJob(with_rule)
+    with_rule.clock.time_ms -= 60 * MINUTE_MS
+    beat(job, epoch=1)
+    assert concerns(with_rule) == ["epoch_behind"]
 
 
 def test_what_begins_or_ends_within_the_hour_is_told_the_next_first(
     with_stream: ServiceUnderTest, publish: Publish
 ) -> None:
-    beat(with_stream, register(with_stream))
+    beat(ReportingJob(with_stream))
     publish(id="later", effective_from="2027-01-15T08:50:00Z")
     publish(id="ends", effective_until="2027-01-15T08:10:00Z")
     publish(
@@ -214,7 +193,7 @@ def test_of_very_many_items_the_number_left_out_is_told(
         {"processor_id": f"rule-{number}", "version": 1, "state": "quarantined"}
         for number in range(130)
     ]
-    beat(with_stream, register(with_stream), versions=broken)
+    beat(ReportingJob(with_stream), *broken)
     body = overview(with_stream)
     assert len(body["attention"]) == 100
     assert body["attention_left_out"] == 30

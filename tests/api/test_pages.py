@@ -10,7 +10,7 @@ from api.access.authentication import Role
 from api.gitops.commands import apply, export
 from tests.api.listening import KEYS, ListeningService
 from tests.api.triage import found, post
-from tests.docs.fences import ROOT, fences, links
+from tests.docs.fences import fences
 from tests.docs.sessions import commands, run_sessions
 
 
@@ -53,10 +53,3 @@ def test_rules_in_a_repository_are_applied_as_their_page_shows(tmp_path: Path) -
         assert without_diff == shown_lines, words
         ran += 1
     assert ran == 6
-
-
-@pytest.mark.parametrize("page", ["docs/client.md", "docs/gitops.md"])
-def test_the_pages_link_only_to_what_exists(page: str) -> None:
-    targets = [link.partition("#")[0] for link in links(page) if "://" not in link]
-    assert targets
-    assert all((ROOT / "docs" / target).exists() for target in targets)

@@ -1,22 +1,23 @@
 """Parameters of a rule: PATCH …/parameters, `Client.set_parameters`, `percept set`."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from httpx2 import Response
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
 from api.access.authentication import Role
 from api.client import Client, Invalid, Outdated
 from percept.command_line import app
+from tests.api.commands import Run
 from tests.api.documents import PATTERN, processor_document
-from tests.api.listening import ListeningService
 from tests.api.people import ask_for
 from tests.api.running import Publish, ServiceUnderTest
 
+COMMAND = ("set",)
 ID = "failed-logins"
 PATH = f"/v1/processors/{ID}"
 PARAMETERS: dict[str, Any] = {
@@ -198,25 +199,11 @@ def test_a_list_is_changed_as_a_whole(with_stream: ServiceUnderTest, publish: Pu
 
 
 @pytest.fixture
-def client(listening: ListeningService) -> Iterator[Client]:
-    with listening.client() as connected:
-        yield connected
-
-
-@pytest.fixture
-def run(listening: ListeningService, monkeypatch: pytest.MonkeyPatch, client: Client) -> Any:
-    monkeypatch.setenv("PERCEPT_URL", listening.url)
+def client(client: Client) -> Client:
     client.publish("logins", ID, pattern=WITH_PARAMETERS, select=SELECT)
-    token = listening.service.token_of[Role.ADMIN]
-
-    def invoke(*words: object) -> Result:
-        texts = ["set", *(str(word) for word in words)]
-        return CliRunner().invoke(app, texts, env={"PERCEPT_TOKEN": token})
-
-    return invoke
+    return client
 
 
-@pytest.mark.usefixtures("run")
 def test_the_client_sets_values(client: Client) -> None:
     first = client.get(ID)
     assert client.set_parameters(ID, {"least": 5}, if_match=first.etag).version == 2
@@ -227,7 +214,7 @@ def test_the_client_sets_values(client: Client) -> None:
     assert refused.value.flaws[0].pointer == "/least"
 
 
-def test_the_command_lists_and_sets_values(client: Client, run: Any) -> None:
+def test_the_command_lists_and_sets_values(client: Client, run: Run) -> None:
     lines = run(ID).stdout.splitlines()
     assert "least = 100  (DOUBLE; min 0; max 1000)" in lines
     assert len(lines) == 3
@@ -253,13 +240,14 @@ def test_the_command_lists_and_sets_values(client: Client, run: Any) -> None:
         (("least=1", "least=2"), 2, "twice"),
     ],
 )
-def test_the_command_says_what_is_wrong(run: Any, words: Any, code: int, told: str) -> None:
+@pytest.mark.usefixtures("client")
+def test_the_command_says_what_is_wrong(run: Run, words: Any, code: int, told: str) -> None:
     result = run(ID, *words)
     assert result.exit_code == code
     assert told in result.stderr
 
 
-def test_the_command_sets_lists(client: Client, run: Any) -> None:
+def test_the_command_sets_lists(client: Client, run: Run) -> None:
     listed = {"users": {"type": "ARRAY<STRING>", "value": []}}
     pattern = {"parameters": listed, "steps": [{"name": "a", "where": "user IN :users"}]}
     client.publish("logins", "listed", pattern=pattern)
@@ -268,7 +256,7 @@ def test_the_command_sets_lists(client: Client, run: Any) -> None:
     assert "is not a list" in run("listed", "users=ana").stderr
 
 
-def test_a_rule_without_parameters_has_none_to_list(client: Client, run: Any) -> None:
+def test_a_rule_without_parameters_has_none_to_list(client: Client, run: Run) -> None:
     client.publish("logins", "plain", pattern=PATTERN)
     assert "has no parameters" in run("plain").stdout
 

@@ -9,8 +9,8 @@ from api.diagnosis.partial_matches import key_of_text
 from api.jobs.asked_keys import KEYS_OF_ONE
 from api.web.problems import Refusal
 from contract.asked_keys import KEYS_ASKED
-from tests.api.running import START_MS, Publish, ServiceUnderTest
-from tests.api.test_jobs import ReportingJob, running
+from tests.api.jobs import ReportingJob, running
+from tests.api.running import START_MS, ServiceUnderTest
 
 PATH = "/v1/processors/failed-logins/partial-matches"
 PARTIAL = {
@@ -24,17 +24,14 @@ PARTIAL = {
 
 
 @pytest.fixture
-def job(with_stream: ServiceUnderTest, publish: Publish) -> ReportingJob:
-    publish()
-    return ReportingJob(with_stream)
+def job(with_rule: ServiceUnderTest) -> ReportingJob:
+    return ReportingJob(with_rule)
 
 
 def read(
     service: ServiceUnderTest, key: str = "eve", status: int = 200, role: Role = Role.VIEWER
 ) -> Any:
-    answer = service.client.get(PATH, params={"key": key}, headers=service.as_role(role))
-    assert answer.status_code == status, answer.text
-    return answer.json()
+    return service.get(PATH, role, expect=status, key=key)
 
 
 def asked(job: ReportingJob) -> list[dict[str, Any]]:
@@ -42,15 +39,16 @@ def asked(job: ReportingJob) -> list[dict[str, Any]]:
     return found
 
 
-def test_a_key_is_asked_told_and_read(with_stream: ServiceUnderTest, job: ReportingJob) -> None:
+def test_a_key_is_asked_told_by_its_job_alone_and_read(job: ReportingJob) -> None:
     assert asked(job) == []
-    before = read(with_stream)
+    before = read(job.service)
     assert [each["answered_at"] for each in before["jobs"]] == [None]
     (question,) = asked(job)
     assert (question["processor_id"], question["key"]) == ("failed-logins", ["eve"])
     answer = {"id": question["id"], "batch_id": 7, "watermark_ms": START_MS, "open": 12}
+    assert job.tell(answer, instance="somebody-else").status_code == 409
     assert job.tell(answer | {"partial_matches": [PARTIAL]}).json() == {"taken": 1}
-    (in_job,) = read(with_stream)["jobs"]
+    (in_job,) = read(job.service)["jobs"]
     assert (in_job["open"], in_job["batch_id"]) == (12, 7)
     (partial,) = in_job["partial_matches"]
     assert partial["steps"][0]["count"] == 2
@@ -59,88 +57,60 @@ def test_a_key_is_asked_told_and_read(with_stream: ServiceUnderTest, job: Report
         {"name": "login", "condition": "action = 'login'"},
         {"name": "gone", "condition": ""},
     ]
+    job.tell({"id": question["id"], "batch_id": 8, "open": 0})
+    assert read(job.service)["jobs"][0]["open"] == 0
 
 
-def test_a_later_answer_takes_the_place_of_the_one_before(
-    with_stream: ServiceUnderTest, job: ReportingJob
-) -> None:
-    read(with_stream)
-    (question,) = asked(job)
-    for count in (3, 0):
-        job.tell({"id": question["id"], "batch_id": count, "open": count})
-    assert read(with_stream)["jobs"][0]["open"] == 0
-
-
-def test_a_question_is_forgotten_a_minute_after_it_was_last_asked(
-    with_stream: ServiceUnderTest, job: ReportingJob
-) -> None:
-    read(with_stream)
+def test_a_question_is_forgotten_a_minute_after_it_was_last_asked(job: ReportingJob) -> None:
+    read(job.service)
     (question,) = asked(job)
     job.tell({"id": question["id"], "batch_id": 1, "open": 3})
-    with_stream.clock.time_ms += 50_000
-    assert read(with_stream)["jobs"][0]["open"] == 3  # which puts it off
-    with_stream.clock.time_ms += 59_000
+    job.service.clock.time_ms += 50_000
+    assert read(job.service)["jobs"][0]["open"] == 3  # which puts it off
+    job.service.clock.time_ms += 59_000
     assert asked(job) == [question]
-    with_stream.clock.time_ms += 2_000
+    job.service.clock.time_ms += 2_000
     assert asked(job) == []
     assert job.tell({"id": question["id"], "batch_id": 2}).json() == {"taken": 0}
-    assert read(with_stream)["jobs"][0]["answered_at"] is None
+    assert read(job.service)["jobs"][0]["answered_at"] is None
 
 
 def test_so_many_keys_are_asked_about_and_no_more(
-    with_stream: ServiceUnderTest, job: ReportingJob, monkeypatch: pytest.MonkeyPatch
+    job: ReportingJob, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     roles = (Role.VIEWER, Role.AUTHOR, Role.PUBLISHER, Role.ADMIN)
     for number in range(KEYS_ASKED):
-        read(with_stream, f"user{number}", role=roles[number // KEYS_OF_ONE])
+        read(job.service, f"user{number}", role=roles[number // KEYS_OF_ONE])
         if number == KEYS_OF_ONE - 1:
-            told = read(with_stream, "one more", 409)["detail"]
+            told = read(job.service, "one more", 409)["detail"]
             assert f"{KEYS_OF_ONE} keys of the stream 'logins'" in told
             assert "with this token" in told
     monkeypatch.setattr("api.jobs.asked_keys.KEYS_OF_ONE", KEYS_ASKED)
-    told = read(with_stream, "one more", 409)["detail"]
+    told = read(job.service, "one more", 409)["detail"]
     assert f"{KEYS_ASKED} keys of the stream 'logins' are asked about, which" in told
-    read(with_stream, "user0")
+    read(job.service, "user0")
     assert len(asked(job)) == KEYS_ASKED
-    with_stream.clock.time_ms += 61_000
-    read(with_stream, "one more")
+    job.service.clock.time_ms += 61_000
+    read(job.service, "one more")
     assert len(asked(job)) == 1
 
 
-def test_who_does_not_speak_for_the_job_is_not_heard(
-    with_stream: ServiceUnderTest, job: ReportingJob
-) -> None:
-    read(with_stream)
-    (question,) = asked(job)
-    told = {"id": question["id"], "batch_id": 1}
-    assert job.tell(told, instance="somebody-else").status_code == 409
-    as_viewer = with_stream.client.post(
-        f"/v1/jobs/{job.id}/key-answers",
-        json={"instance_id": job.instance, "answers": [told]},
-        headers=with_stream.as_role(Role.VIEWER),
-    )
-    assert as_viewer.status_code == 403
-
-
-def test_a_job_that_is_deleted_leaves_no_answers(
-    with_stream: ServiceUnderTest, job: ReportingJob
-) -> None:
-    read(with_stream)
+def test_a_job_that_is_deleted_leaves_no_answers(job: ReportingJob) -> None:
+    read(job.service)
     (question,) = asked(job)
     job.tell({"id": question["id"], "batch_id": 1})
-    deleted = with_stream.client.delete(
-        f"/v1/jobs/{job.id}", headers=with_stream.as_role(Role.PUBLISHER)
+    deleted = job.service.client.delete(
+        f"/v1/jobs/{job.id}", headers=job.service.as_role(Role.PUBLISHER)
     )
     assert deleted.status_code == 204
-    assert read(with_stream)["jobs"] == []
+    assert read(job.service)["jobs"] == []
 
 
-def test_a_key_that_is_none_is_refused(with_stream: ServiceUnderTest, job: ReportingJob) -> None:
-    del job
-    assert "this is 2 instead of 1 values" in read(with_stream, '["eve", 7]', 422)["detail"]
-    assert "Write the values" in read(with_stream, "[{}]", 422)["detail"]
-    assert read(with_stream, "", 422)
-    assert read(with_stream, "x" * 3_000, 422)
+def test_a_key_that_is_none_is_refused(job: ReportingJob) -> None:
+    assert "this is 2 instead of 1 values" in read(job.service, '["eve", 7]', 422)["detail"]
+    assert "Write the values" in read(job.service, "[{}]", 422)["detail"]
+    assert read(job.service, "", 422)
+    assert read(job.service, "x" * 3_000, 422)
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,11 @@ import pytest
 from httpx2 import Response
 
 from api.access.authentication import Role
-from tests.api.documents import PATTERN, processor_document
+from tests.api.documents import ANY_STATE, PATTERN, processor_document
 from tests.api.running import Publish, ServiceUnderTest
 
 ID = "failed-logins"
 LATER = "2030-01-01T00:00:00Z"
-ANY = {"If-Match": "*"}
 OTHER_PATTERN = PATTERN | {"within": "5 minutes"}
 
 
@@ -24,7 +23,7 @@ def put(service: ServiceUnderTest, if_match: str | None = "*", **changes: Any) -
 
 def act(service: ServiceUnderTest, action: str, **body: Any) -> Response:
     path = f"/v1/processors/{ID}/{action}"
-    return service.client.post(path, headers=ANY, json=body or None)
+    return service.client.post(path, headers=ANY_STATE, json=body or None)
 
 
 def snapshot(service: ServiceUnderTest) -> Any:
@@ -57,19 +56,11 @@ def test_a_created_processor_is_in_the_next_snapshot(
     assert definition == {"pattern": PATTERN, "key_by": ["user"], "severity": "high"}
 
 
-def test_an_id_is_taken_only_once(with_stream: ServiceUnderTest, publish: Publish) -> None:
-    publish()
-    assert with_stream.client.post("/v1/processors", json=processor_document()).status_code == 409
-
-
-def test_the_same_content_in_another_spelling_makes_no_version(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
+def test_the_same_content_in_another_spelling_makes_no_version(with_rule: ServiceUnderTest) -> None:
     spelled = {"steps": PATTERN["steps"], "within_ms": 600_000, "within_type": "first_and_last"}
 
-    assert put(with_stream, pattern=spelled).json()["version"] == 1
-    assert snapshot(with_stream)["epoch"] == 2
+    assert put(with_rule, pattern=spelled).json()["version"] == 1
+    assert snapshot(with_rule)["epoch"] == 2
 
 
 def test_new_labels_make_neither_a_version_nor_an_epoch_but_an_entry_in_the_log(
@@ -78,7 +69,9 @@ def test_new_labels_make_neither_a_version_nor_an_epoch_but_an_entry_in_the_log(
     before = publish()
 
     after = put(with_stream, tags=["beta", "alpha"], owner="fraud").json()
-    patch = with_stream.client.patch(f"/v1/processors/{ID}", json={"tags": ["b"]}, headers=ANY)
+    patch = with_stream.client.patch(
+        f"/v1/processors/{ID}", json={"tags": ["b"]}, headers=ANY_STATE
+    )
 
     assert (after["version"], after["tags"], after["owner"]) == (1, ["alpha", "beta"], "fraud")
     assert (patch.json()["tags"], patch.json()["owner"]) == (["b"], "fraud")
@@ -89,19 +82,6 @@ def test_new_labels_make_neither_a_version_nor_an_epoch_but_an_entry_in_the_log(
         "processor.label",
         "processor.create",
     ]
-
-
-def test_a_write_needs_the_state_it_was_made_from(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
-    seen = with_stream.client.get(f"/v1/processors/{ID}").headers["ETag"]
-
-    assert put(with_stream, None, pattern=OTHER_PATTERN).status_code == 428
-    assert put(with_stream, seen, pattern=OTHER_PATTERN).status_code == 200
-    stale = put(with_stream, seen)
-    assert stale.status_code == 412
-    assert stale.headers["ETag"] != seen
 
 
 CHANGES: dict[str, tuple[str, str, Any]] = {
@@ -117,30 +97,26 @@ CHANGES: dict[str, tuple[str, str, Any]] = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_every_change_names_the_state_it_was_made_from(
-    with_stream: ServiceUnderTest, publish: Publish, change: str
+    with_rule: ServiceUnderTest, change: str
 ) -> None:
-    publish()
-    stale = with_stream.client.get(f"/v1/processors/{ID}").headers["ETag"]
-    put(with_stream, pattern=OTHER_PATTERN, effective_from=LATER)
-    seen = with_stream.client.get(f"/v1/processors/{ID}").headers["ETag"]
-    epoch = with_stream.client.get("/v1/streams/logins").json()["epoch"]
+    stale = with_rule.client.get(f"/v1/processors/{ID}").headers["ETag"]
+    put(with_rule, pattern=OTHER_PATTERN, effective_from=LATER)
+    seen = with_rule.client.get(f"/v1/processors/{ID}").headers["ETag"]
+    epoch = with_rule.client.get("/v1/streams/logins").json()["epoch"]
     method, action, body = CHANGES[change]
 
     def make(**headers: str) -> int:
         path = f"/v1/processors/{ID}{action}"
-        return with_stream.client.request(method, path, json=body, headers=headers).status_code
+        return with_rule.client.request(method, path, json=body, headers=headers).status_code
 
     assert make() == 428
     assert make(**{"If-Match": stale}) == 412
-    assert with_stream.client.get("/v1/streams/logins").json()["epoch"] == epoch
+    assert with_rule.client.get("/v1/streams/logins").json()["epoch"] == epoch
     assert make(**{"If-Match": seen}) in {200, 204}
 
 
-def test_what_is_known_already_is_not_sent_again(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
-    client = with_stream.client
+def test_what_is_known_already_is_not_sent_again(with_rule: ServiceUnderTest) -> None:
+    client = with_rule.client
     for path in (f"/v1/processors/{ID}", "/v1/streams/logins/epochs/2"):
         etag = client.get(path).headers["ETag"]
         for known in (etag, f'"other", {etag}', "*"):
@@ -151,10 +127,10 @@ def test_what_is_known_already_is_not_sent_again(
 
     seen = {"If-None-Match": client.get(f"/v1/processors/{ID}").headers["ETag"]}
     changes: list[Callable[[], Response]] = [
-        lambda: client.patch(f"/v1/processors/{ID}", json={"owner": "fraud"}, headers=ANY),
-        lambda: put(with_stream, pattern=OTHER_PATTERN, effective_from=LATER),
-        lambda: act(with_stream, "versions/2/cancel"),
-        lambda: act(with_stream, "pause"),
+        lambda: client.patch(f"/v1/processors/{ID}", json={"owner": "fraud"}, headers=ANY_STATE),
+        lambda: put(with_rule, pattern=OTHER_PATTERN, effective_from=LATER),
+        lambda: act(with_rule, "versions/2/cancel"),
+        lambda: act(with_rule, "pause"),
     ]
     for change in changes:
         assert change().is_success
@@ -165,93 +141,59 @@ def test_what_is_known_already_is_not_sent_again(
 
 @pytest.mark.parametrize("publishing", ["put", "roll back"])
 def test_scheduled_versions_whose_place_is_taken_are_named(
-    with_stream: ServiceUnderTest, publish: Publish, publishing: str
+    with_rule: ServiceUnderTest, publishing: str
 ) -> None:
-    publish()
-    put(with_stream, pattern=OTHER_PATTERN, effective_from=LATER)
-    put(with_stream, pattern=PATTERN, effective_from=LATER.replace("2030", "2031"))
+    put(with_rule, pattern=OTHER_PATTERN, effective_from=LATER)
+    put(with_rule, pattern=PATTERN, effective_from=LATER.replace("2030", "2031"))
     newest = {"within": "7 minutes"}
     if publishing == "put":
-        answer = put(with_stream, pattern=PATTERN | newest).json()
+        answer = put(with_rule, pattern=PATTERN | newest).json()
     else:
-        answer = act(with_stream, "rollback", version=1).json()
+        answer = act(with_rule, "rollback", version=1).json()
 
     assert answer["withdrawn"] == [2, 3]
-    assert published_versions(with_stream) == [4]
-    log = with_stream.client.get("/v1/changes?action=processor.withdraw").json()["items"]
+    assert published_versions(with_rule) == [4]
+    log = with_rule.client.get("/v1/changes?action=processor.withdraw").json()["items"]
     assert [(each["old_version"], each["epoch"]) for each in log] == [(3, None), (2, None)]
-    assert with_stream.client.get(f"/v1/processors/{ID}").json()["withdrawn"] == []
-    assert act(with_stream, "pause").json()["withdrawn"] == []
+    assert with_rule.client.get(f"/v1/processors/{ID}").json()["withdrawn"] == []
+    assert act(with_rule, "pause").json()["withdrawn"] == []
 
 
-def test_a_scheduled_version_stands_beside_the_one_that_runs(
-    with_stream: ServiceUnderTest, publish: Publish
+def test_a_scheduled_version_waits_until_it_is_cancelled_or_replaced_by_one_at_once(
+    with_rule: ServiceUnderTest,
 ) -> None:
-    publish()
-    scheduled = put(with_stream, pattern=OTHER_PATTERN, effective_from=LATER).json()
+    scheduled = put(with_rule, pattern=OTHER_PATTERN, effective_from=LATER).json()
 
     assert scheduled["state"] == "scheduled"
-    assert published_versions(with_stream) == [1, 2]
-    versions = snapshot(with_stream)["processors"][0]["versions"]
+    assert published_versions(with_rule) == [1, 2]
+    versions = snapshot(with_rule)["processors"][0]["versions"]
     assert [version["effective_from_ms"] for version in versions] == [None, 1_893_456_000_000]
-
-
-def test_an_immediate_version_replaces_all_before_it_also_scheduled_ones(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
-    put(with_stream, pattern=OTHER_PATTERN, effective_from=LATER)
-    put(with_stream, pattern=OTHER_PATTERN)
-
-    assert published_versions(with_stream) == [3]
-
-
-def test_a_cancelled_version_is_gone_and_the_one_before_goes_on(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
-    put(with_stream, pattern=OTHER_PATTERN, effective_from=LATER)
-
-    cancelled = act(with_stream, "versions/2/cancel").json()
+    cancelled = act(with_rule, "versions/2/cancel").json()
 
     assert cancelled["state"] == "published"
-    assert published_versions(with_stream) == [1]
-    assert act(with_stream, "versions/2/cancel").status_code == 409
-    assert act(with_stream, "versions/1/cancel").status_code == 409
+    assert published_versions(with_rule) == [1]
+    assert act(with_rule, "versions/2/cancel").status_code == 409
+    assert act(with_rule, "versions/1/cancel").status_code == 409
+    put(with_rule, pattern=OTHER_PATTERN, effective_from=LATER)
+
+    assert published_versions(with_rule) == [1, 3]
+    put(with_rule, pattern=OTHER_PATTERN)
+    assert published_versions(with_rule) == [4]
 
 
-def test_content_that_was_cancelled_can_be_published_again(
-    with_stream: ServiceUnderTest, publish: Publish
+def test_a_paused_processor_is_marked_until_it_is_resumed_also_with_a_new_version(
+    with_rule: ServiceUnderTest,
 ) -> None:
-    publish()
-    put(with_stream, pattern=OTHER_PATTERN, effective_from=LATER)
-    act(with_stream, "versions/2/cancel")
-
-    put(with_stream, pattern=OTHER_PATTERN, effective_from=LATER)
-
-    assert published_versions(with_stream) == [1, 3]
-
-
-def test_a_paused_processor_is_marked_and_a_resumed_one_is_not(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
     for action, paused, state in (("pause", True, "paused"), ("resume", False, "published")):
-        assert act(with_stream, action).json()["state"] == state
-        assert act(with_stream, action).json()["state"] == state  # again: nothing changes
-        assert snapshot(with_stream)["processors"][0]["paused"] is paused
-    assert snapshot(with_stream)["epoch"] == 4
+        assert act(with_rule, action).json()["state"] == state
+        assert act(with_rule, action).json()["state"] == state  # again: nothing changes
+        assert snapshot(with_rule)["processors"][0]["paused"] is paused
+    assert snapshot(with_rule)["epoch"] == 4
+    act(with_rule, "pause")
+    put(with_rule, pattern=OTHER_PATTERN)
 
-
-def test_a_new_version_of_a_paused_processor_stays_paused(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
-    act(with_stream, "pause")
-    put(with_stream, pattern=OTHER_PATTERN)
-
-    processor = snapshot(with_stream)["processors"][0]
-    assert (processor["paused"], published_versions(with_stream)) == (True, [2])
+    processor = snapshot(with_rule)["processors"][0]
+    assert (processor["paused"], published_versions(with_rule)) == (True, [2])
 
 
 def test_a_roll_back_is_a_new_version_with_the_old_content(
@@ -270,49 +212,41 @@ def test_a_roll_back_is_a_new_version_with_the_old_content(
     assert act(with_stream, "rollback", version=9).status_code == 404
 
 
-def test_a_deleted_processor_is_gone_but_its_history_is_not(
-    with_stream: ServiceUnderTest, publish: Publish
+def test_a_deleted_processor_is_gone_but_for_its_history_and_comes_back(
+    with_rule: ServiceUnderTest, publish: Publish
 ) -> None:
-    publish()
-    client = with_stream.client
+    client = with_rule.client
 
-    assert client.delete(f"/v1/processors/{ID}", headers=ANY).status_code == 204
+    assert client.delete(f"/v1/processors/{ID}", headers=ANY_STATE).status_code == 204
 
-    assert snapshot(with_stream)["processors"] == []
+    assert snapshot(with_rule)["processors"] == []
     assert client.get(f"/v1/processors/{ID}").status_code == 404
-    assert client.delete(f"/v1/processors/{ID}", headers=ANY).status_code == 404
+    assert client.delete(f"/v1/processors/{ID}", headers=ANY_STATE).status_code == 404
     assert client.get("/v1/processors").json()["items"] == []
     assert len(client.get("/v1/processors?state=deleted").json()["items"]) == 1
     assert client.get(f"/v1/processors/{ID}/versions/1").status_code == 200
-
-
-def test_a_deleted_processor_comes_back_with_the_next_version_number(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
-    with_stream.client.delete(f"/v1/processors/{ID}", headers=ANY)
+    with_rule.client.delete(f"/v1/processors/{ID}", headers=ANY_STATE)
     assert publish()["state"] == "published"
-    with_stream.client.delete(f"/v1/processors/{ID}", headers=ANY)
-    assert act(with_stream, "rollback", version=1).json()["state"] == "published"
-    assert published_versions(with_stream) == [3]
+    with_rule.client.delete(f"/v1/processors/{ID}", headers=ANY_STATE)
+    assert act(with_rule, "rollback", version=1).json()["state"] == "published"
+    assert published_versions(with_rule) == [3]
 
 
 def test_every_change_is_in_the_log_with_who_when_why_and_its_epoch(
-    with_stream: ServiceUnderTest, publish: Publish
+    with_rule: ServiceUnderTest,
 ) -> None:
-    publish()
-    with_stream.clock.time_ms += 1_000
+    with_rule.clock.time_ms += 1_000
     document = processor_document(pattern=OTHER_PATTERN)
-    with_stream.client.put(
+    with_rule.client.put(
         f"/v1/processors/{ID}?comment=shorter",
         json=document,
         headers={"If-Match": "*", "X-Request-ID": "ticket-7"},
     )
 
-    newest, *_, oldest = changes(with_stream, stream="logins")
+    newest, *_, oldest = changes(with_rule, stream="logins")
 
     admin = next(
-        each for each in with_stream.client.get("/v1/tokens").json() if each["role"] == "admin"
+        each for each in with_rule.client.get("/v1/tokens").json() if each["role"] == "admin"
     )
     assert newest | {"id": 0} == {
         "id": 0,
@@ -343,19 +277,16 @@ def test_a_refused_publish_leaves_no_trace(with_stream: ServiceUnderTest) -> Non
     assert len(changes(with_stream, stream="logins")) == 1
 
 
-def test_two_versions_are_compared_by_meaning_step_by_step(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
+def test_two_versions_are_compared_by_meaning_step_by_step(with_rule: ServiceUnderTest) -> None:
     fail, login = PATTERN["steps"]
     changed = {
         "steps": [fail | {"times": 5}, login, {"name": "pay", "contiguity": "next"}],
         "within": "PT10M",
     }
-    put(with_stream, pattern=changed, key_by=None)
+    put(with_rule, pattern=changed, key_by=None)
 
     path = f"/v1/processors/{ID}/comparison?old=1&new=2"
-    compared = with_stream.client.get(path).json()["differences"]
+    compared = with_rule.client.get(path).json()["differences"]
 
     assert [(each["pointer"], each["change"], each["old"], each["new"]) for each in compared] == [
         ("/key_by", "removed", ["user"], None),
@@ -373,12 +304,12 @@ def test_an_author_may_write_paused_processors_only(with_stream: ServiceUnderTes
     assert created.json()["state"] == "paused"
     changed = document | {"pattern": OTHER_PATTERN}
     path = f"/v1/processors/{ID}"
-    assert client.put(path, json=changed, headers=author | ANY).json()["version"] == 2
-    assert client.post(f"{path}/resume", headers=author | ANY).status_code == 403
+    assert client.put(path, json=changed, headers=author | ANY_STATE).json()["version"] == 2
+    assert client.post(f"{path}/resume", headers=author | ANY_STATE).status_code == 403
 
     act(with_stream, "resume")
 
-    assert client.put(path, json=document, headers=author | ANY).status_code == 403
+    assert client.put(path, json=document, headers=author | ANY_STATE).status_code == 403
     assert published_versions(with_stream) == [2]
 
 
@@ -401,7 +332,7 @@ def test_put_creates_what_is_not_there_and_changes_nothing_of_what_is(
     assert (again.status_code, again.headers["ETag"]) == (412, created.headers["ETag"])
     assert put(with_stream, created.headers["ETag"], pattern=OTHER_PATTERN).json()["version"] == 2
 
-    with_stream.client.delete(f"/v1/processors/{ID}", headers=ANY)
+    with_stream.client.delete(f"/v1/processors/{ID}", headers=ANY_STATE)
     assert (put_new(with_stream).status_code, published_versions(with_stream)) == (201, [3])
 
 
@@ -412,10 +343,10 @@ def test_put_creates_paused_for_authors_and_says_what_it_does_not_take(
     assert put_new(with_stream, **author).status_code == 403
     assert put_new(with_stream, "?paused=true", **author).json()["state"] == "paused"
 
-    both = put_new(with_stream, **ANY)
+    both = put_new(with_stream, **ANY_STATE)
     named = put_new(with_stream, **{"If-None-Match": '"1"'})
     paused = with_stream.client.put(
-        f"/v1/processors/{ID}?paused=true", json=processor_document(), headers=ANY
+        f"/v1/processors/{ID}?paused=true", json=processor_document(), headers=ANY_STATE
     )
     pointers = [each.json()["errors"][0]["pointer"] for each in (both, named, paused)]
     assert pointers == ["header/If-Match", "header/If-None-Match", "query/paused"]

@@ -1,24 +1,19 @@
 """`percept proposals` and `percept apply --propose` against a service that listens."""
 
 import json
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
-from typer.testing import CliRunner, Result
 
 from api.access.authentication import Role
 from api.client import Client, Conflict, NotAllowed
-from percept.command_line import app
+from tests.api.commands import Run, write
 from tests.api.documents import PATTERN, processor_document
 from tests.api.listening import ListeningService
 from tests.api.people import Person, token_of
 
 ID = "failed-logins"
 WIDER = processor_document(pattern=PATTERN | {"within": "1 hour"})
-Run = Callable[..., Result]
 
 
 @pytest.fixture
@@ -32,34 +27,17 @@ def bob(listening: ListeningService) -> Person:
 
 
 @pytest.fixture
-def admin(listening: ListeningService) -> Iterator[Client]:
-    with listening.client() as connected:
-        yield connected
-
-
-@pytest.fixture
-def gated(admin: Client) -> Client:
+def gated(client: Client) -> Client:
     """A stream with a rule that asks for one approval, and the client of an admin."""
-    admin.create(processor_document())
-    assert admin.require_approvals("logins", 1).required_approvals == 1
-    return admin
+    client.create(processor_document())
+    assert client.require_approvals("logins", 1).required_approvals == 1
+    return client
 
 
 @pytest.fixture
-def run(listening: ListeningService, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(run: Run) -> Run:
     """Run a command as somebody; returns its result."""
-    monkeypatch.setenv("PERCEPT_URL", listening.url)
-
-    def as_somebody(who: Person, *words: object) -> Result:
-        given = list(map(str, words))
-        return CliRunner().invoke(app, given, env={"PERCEPT_TOKEN": who.token})
-
-    return as_somebody
-
-
-def write(file: Path, *documents: dict[str, Any]) -> Path:
-    file.write_text(yaml.safe_dump_all(documents, sort_keys=False), encoding="utf-8")
-    return file
+    return lambda who, *words: run(*words, token=who.token)
 
 
 def test_a_change_in_a_repository_is_proposed_approved_and_published(

@@ -20,13 +20,8 @@ WIDER_RULE = processor_document(pattern=WIDER)
 
 
 @pytest.fixture
-def ana(with_stream: ServiceUnderTest) -> Person:
-    return token_of(with_stream, "ana", person="ana")
-
-
-@pytest.fixture
-def bob(with_stream: ServiceUnderTest) -> Person:
-    return token_of(with_stream, "bob", person="bob")
+def ana(with_rule: ServiceUnderTest) -> Person:
+    return token_of(with_rule, "ana", person="ana")
 
 
 @pytest.fixture
@@ -52,10 +47,9 @@ def newest_change(service: ServiceUnderTest, action: str) -> Any:
 
 class TestTheWayOfAProposal:
     def test_two_others_approve_and_it_is_published(
-        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person, bob: Person, eve: Person
+        self, ana: Person, bob: Person, eve: Person
     ) -> None:
-        publish()
-        ask_for(with_stream, 2)
+        ask_for(ana.service, 2)
         proposal = ana.propose(document=WIDER_RULE, comment="slow attacks")
         assert (proposal["state"], proposal["base_version"]) == ("open", 1)
         assert proposal["differences"] == [
@@ -72,19 +66,19 @@ class TestTheWayOfAProposal:
         refused = eve.act(number, "publish")
         assert refused.status_code == 409
         assert "1 of the 2 approvals" in refused.json()["detail"]
-        assert runs(with_stream)["published"] == [(1, False)]
+        assert runs(ana.service)["published"] == [(1, False)]
         assert eve.act(number, "approve").json()["approval_count"] == 2
         published = ana.act(number, "publish")
         assert published.status_code == 200, published.text
         assert published.json()["state"] == "published"
         assert published.json()["published_version"] == 2
         assert [each["person"] for each in published.json()["approvals"]] == ["bob", "eve"]
-        assert runs(with_stream)["published"] == [(2, False)]
-        change = newest_change(with_stream, "processor.publish")
+        assert runs(ana.service)["published"] == [(2, False)]
+        change = newest_change(ana.service, "processor.publish")
         assert change["subject"] == f"proposal {number} by ana, approved by bob, eve"
         assert (change["actor"], change["comment"]) == ("ana", "slow attacks")
         assert change["epoch"] == published.json()["published_epoch"]
-        actions = [each["action"] for each in with_stream.client.get("/v1/changes").json()["items"]]
+        actions = [each["action"] for each in ana.service.client.get("/v1/changes").json()["items"]]
         assert actions[:5] == [
             "proposal.publish",
             "processor.publish",
@@ -93,16 +87,15 @@ class TestTheWayOfAProposal:
             "proposal.create",
         ]
 
-    def test_a_rule_can_be_new(
-        self, with_stream: ServiceUnderTest, ana: Person, bob: Person
-    ) -> None:
-        ask_for(with_stream, 1)
-        proposal = ana.propose(document=processor_document(tags=["new"]))
+    def test_a_rule_can_be_new(self, ana: Person, bob: Person) -> None:
+        ask_for(ana.service, 1)
+        path, document = "/v1/processors/another", processor_document(id="another", tags=["new"])
+        proposal = ana.propose(document=document)
         assert (proposal["base_version"], proposal["differences"]) == (None, [])
-        assert with_stream.client.get(PATH).status_code == 404
+        assert ana.service.client.get(path).status_code == 404
         bob.act(proposal["id"], "approve")
         assert bob.act(proposal["id"], "publish").status_code == 200
-        assert with_stream.client.get(PATH).json()["tags"] == ["new"]
+        assert ana.service.client.get(path).json()["tags"] == ["new"]
 
     def test_what_is_wrong_is_told_with_its_place(self, ana: Person) -> None:
         steps = [{"name": "a", "where": "acton = 1"}]
@@ -129,10 +122,7 @@ class TestTheWayOfAProposal:
         assert answer.status_code == 422
         assert [flaw["pointer"] for flaw in answer.json()["errors"]] == pointers
 
-    def test_what_would_be_refused_is_refused_at_once(
-        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person
-    ) -> None:
-        publish()
+    def test_what_would_be_refused_is_refused_at_once(self, ana: Person) -> None:
         for change in (
             {"kind": "resume", "processor_id": "failed-logins"},
             {"kind": "cancel", "processor_id": "failed-logins", "version": 1},
@@ -148,11 +138,10 @@ class TestTheWayOfAProposal:
             answer = ana.send("POST", PROPOSALS, json=change)
             assert answer.status_code == 404, answer.text
         assert ana.send("GET", PROPOSALS).json()["items"] == []
-        assert runs(with_stream)["published"] == [(1, False)]
-        assert with_stream.client.get("/v1/streams/logins").json()["epoch"] == 2
+        assert runs(ana.service)["published"] == [(1, False)]
+        assert ana.service.client.get("/v1/streams/logins").json()["epoch"] == 2
 
-    def test_comments_are_kept_in_order(self, publish: Publish, ana: Person, bob: Person) -> None:
-        publish()
+    def test_comments_are_kept_in_order(self, ana: Person, bob: Person) -> None:
         number = ana.propose(document=WIDER_RULE)["id"]
         for said in ("why?", "for slow ones", "<script>alert(1)</script>"):
             assert bob.act(number, "comments", json={"text": said}).status_code == 201
@@ -164,25 +153,21 @@ class TestTheWayOfAProposal:
         assert bob.act(number, "comments", json={"text": " \n"}).status_code == 422
 
     def test_without_any_approval_asked_for_a_proposal_is_published_by_whoever_may(
-        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person
+        self, ana: Person
     ) -> None:
-        publish()
-        author = token_of(with_stream, "an author", Role.AUTHOR)
+        author = token_of(ana.service, "an author", Role.AUTHOR)
         number = author.propose(document=WIDER_RULE)["id"]
         assert author.act(number, "publish").status_code == 403
         assert ana.act(number, "publish").status_code == 200
-        assert runs(with_stream)["published"] == [(2, False)]
+        assert runs(ana.service)["published"] == [(2, False)]
 
 
 class TestWhoCounts:
-    def test_nobody_approves_their_own_under_whatever_token(
-        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person
-    ) -> None:
-        publish()
-        ask_for(with_stream, 1)
+    def test_nobody_approves_their_own_under_whatever_token(self, ana: Person) -> None:
+        ask_for(ana.service, 1)
         number = ana.propose(document=WIDER_RULE)["id"]
-        again = token_of(with_stream, "phone", person="Ana")
-        admin = token_of(with_stream, "root", Role.ADMIN, person="ANA")
+        again = token_of(ana.service, "phone", person="Ana")
+        admin = token_of(ana.service, "root", Role.ADMIN, person="ANA")
         for own in (ana, again, admin):
             answer = own.act(number, "approve")
             assert answer.status_code == 403, answer.text
@@ -190,49 +175,29 @@ class TestWhoCounts:
             assert own.act(number, "reject", json={"reason": "no"}).status_code == 403
             assert own.act(number, "publish").status_code == 409
 
-    def test_two_tokens_of_one_person_are_one_approval(
-        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person, bob: Person
-    ) -> None:
-        publish()
-        ask_for(with_stream, 2)
+    def test_two_tokens_of_one_person_are_one_approval(self, ana: Person, bob: Person) -> None:
+        ask_for(ana.service, 2)
         number = ana.propose(document=WIDER_RULE)["id"]
-        phone = token_of(with_stream, "phone", person="BOB")
+        phone = token_of(ana.service, "phone", person="BOB")
         for own in (bob, phone, bob):
             assert own.act(number, "approve").json()["approval_count"] == 1
         assert phone.act(number, "publish").status_code == 409
 
-    def test_a_token_of_nobody_cannot_approve(
-        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person
-    ) -> None:
-        publish()
-        ask_for(with_stream, 1)
+    def test_a_token_of_nobody_cannot_approve(self, ana: Person) -> None:
+        ask_for(ana.service, 1)
         number = ana.propose(document=WIDER_RULE)["id"]
-        answer = with_stream.client.post(f"{PROPOSALS}/{number}/approve", headers=ANY_STATE)
+        answer = ana.service.client.post(f"{PROPOSALS}/{number}/approve", headers=ANY_STATE)
         assert answer.status_code == 403
         assert "--person" in answer.json()["detail"]
 
     def test_the_name_of_a_token_of_nobody_is_its_authors_identity(
-        self, with_stream: ServiceUnderTest, publish: Publish, bob: Person
+        self, with_rule: ServiceUnderTest, bob: Person
     ) -> None:
-        publish()
-        nameless = token_of(with_stream, "Bob")
+        nameless = token_of(with_rule, "Bob")
         number = nameless.propose(document=WIDER_RULE)["id"]
         assert bob.act(number, "approve").status_code == 403
 
-    @pytest.mark.parametrize("role", [Role.VIEWER, Role.JOB, Role.AUTHOR])
-    def test_roles_below_publisher_decide_nothing(
-        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person, role: Role
-    ) -> None:
-        publish()
-        number = ana.propose(document=WIDER_RULE)["id"]
-        other = token_of(with_stream, "other", role, person="other")
-        for verb, body in (("approve", None), ("publish", None), ("reject", {"reason": "no"})):
-            assert other.act(number, verb, json=body).status_code == 403
-
-    def test_only_its_author_edits_renews_and_withdraws_it(
-        self, publish: Publish, ana: Person, bob: Person
-    ) -> None:
-        publish()
+    def test_only_its_author_edits_renews_and_withdraws_it(self, ana: Person, bob: Person) -> None:
         number = ana.propose(document=WIDER_RULE)["id"]
         path = f"{PROPOSALS}/{number}"
         edited = {"document": processor_document(pattern=WIDEST)}
@@ -244,11 +209,8 @@ class TestWhoCounts:
 
 
 class TestWhatIsApproved:
-    def test_an_edit_loses_the_approvals(
-        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person, bob: Person
-    ) -> None:
-        publish()
-        ask_for(with_stream, 1)
+    def test_an_edit_loses_the_approvals(self, ana: Person, bob: Person) -> None:
+        ask_for(ana.service, 1)
         proposal = ana.propose(document=WIDER_RULE)
         path = f"{PROPOSALS}/{proposal['id']}"
         bob.act(proposal["id"], "approve")
@@ -264,10 +226,9 @@ class TestWhatIsApproved:
         assert bob.act(proposal["id"], "approve", headers=seen).status_code == 412
         assert bob.act(proposal["id"], "approve").status_code == 200
         assert ana.act(proposal["id"], "publish").status_code == 200
-        assert with_stream.client.get(PATH).json()["document"]["pattern"] == WIDEST
+        assert ana.service.client.get(PATH).json()["document"]["pattern"] == WIDEST
 
-    def test_it_stays_of_its_kind_and_rule(self, publish: Publish, ana: Person) -> None:
-        publish()
+    def test_it_stays_of_its_kind_and_rule(self, ana: Person) -> None:
         number = ana.propose(document=WIDER_RULE)["id"]
         for change in (
             {"document": processor_document(id="another")},
@@ -276,13 +237,12 @@ class TestWhatIsApproved:
             assert ana.send("PUT", f"{PROPOSALS}/{number}", json=change).status_code == 409
 
     def test_a_rule_that_has_changed_makes_it_stale_until_it_is_renewed(
-        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person, bob: Person
+        self, publish: Publish, ana: Person, bob: Person
     ) -> None:
-        publish()
         number = ana.propose(document=WIDER_RULE)["id"]
         bob.act(number, "approve")
         publish(pattern=WIDEST)
-        ask_for(with_stream, 1)
+        ask_for(ana.service, 1)
         assert bob.send("GET", f"{PROPOSALS}/{number}").json()["is_stale"]
         for verb in ("approve", "publish"):
             answer = bob.act(number, verb)
@@ -295,31 +255,25 @@ class TestWhatIsApproved:
         bob.act(number, "approve")
         assert ana.act(number, "publish").json()["published_version"] == 3
 
-    def test_labels_do_not_make_it_stale(
-        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person
-    ) -> None:
-        publish()
+    def test_labels_do_not_make_it_stale(self, ana: Person) -> None:
         number = ana.propose(document=WIDER_RULE)["id"]
-        with_stream.client.patch(PATH, json={"owner": "fraud"}, headers=ANY_STATE)
+        ana.service.client.patch(PATH, json={"owner": "fraud"}, headers=ANY_STATE)
         assert not ana.send("GET", f"{PROPOSALS}/{number}").json()["is_stale"]
 
     def test_a_document_that_does_not_fit_its_stream_any_more_is_not_published(
-        self, with_stream: ServiceUnderTest, ana: Person, bob: Person
+        self, ana: Person, bob: Person
     ) -> None:
         document = processor_document(select={"money": "login.amount"})
         number = ana.propose(document=document)["id"]
         bob.act(number, "approve")
         narrower = STREAM | {"schema": "user STRING, action STRING, ts TIMESTAMP"}
-        redefined = with_stream.client.put("/v1/streams/logins", json=narrower, headers=ANY_STATE)
+        redefined = ana.service.client.put("/v1/streams/logins", json=narrower, headers=ANY_STATE)
         assert redefined.status_code == 200
         answer = ana.act(number, "publish")
         assert answer.status_code == 422
         assert answer.json()["errors"][0]["pointer"].startswith("/document/select")
 
-    def test_a_rejected_one_is_closed_with_its_reason(
-        self, publish: Publish, ana: Person, bob: Person
-    ) -> None:
-        publish()
+    def test_a_rejected_one_is_closed_with_its_reason(self, ana: Person, bob: Person) -> None:
         number = ana.propose(document=WIDER_RULE)["id"]
         rejected = bob.act(number, "reject", json={"reason": "too noisy"}).json()
         assert (rejected["state"], rejected["reason"]) == ("rejected", "too noisy")
@@ -330,10 +284,9 @@ class TestWhatIsApproved:
             assert "rejected by bob" in answer.json()["detail"]
 
     def test_the_definition_that_ran_last_is_compared_with_what_a_resume_would_run(
-        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person, bob: Person
+        self, ana: Person, bob: Person
     ) -> None:
-        publish()
-        ask_for(with_stream, 1)
+        ask_for(ana.service, 1)
         assert ana.send("POST", f"{PATH}/pause").status_code == 200
         assert ana.send("PUT", PATH, json=WIDER_RULE).status_code == 200
         proposal = bob.propose(kind="resume", processor_id="failed-logins")
@@ -345,17 +298,16 @@ class TestEveryWayIn:
     """Each change that lets something run, for every role; and those that are free."""
 
     @pytest.fixture
-    def gated(self, with_stream: ServiceUnderTest, publish: Publish) -> ServiceUnderTest:
-        publish()
+    def gated(self, with_rule: ServiceUnderTest, publish: Publish) -> ServiceUnderTest:
         publish(pattern=WIDER)
         publish(id="paused-rule")
         steps = [{"name": "large", "where": "amount > :limit"}]
         limit = {"type": "DOUBLE", "value": 100}
         publish(id="with-limit", pattern={"steps": steps, "parameters": {"limit": limit}})
-        answer = with_stream.client.post("/v1/processors/paused-rule/pause", headers=ANY_STATE)
+        answer = with_rule.client.post("/v1/processors/paused-rule/pause", headers=ANY_STATE)
         assert answer.status_code == 200
-        ask_for(with_stream, 1)
-        return with_stream
+        ask_for(with_rule, 1)
+        return with_rule
 
     def test_is_refused_without_a_proposal(self, gated: ServiceUnderTest) -> None:
         later = processor_document(pattern=WIDEST, effective_from="2031-01-01T00:00:00Z")
@@ -468,37 +420,32 @@ class TestEveryKind:
 
         return published
 
-    def test_does_what_it_says(
-        self, with_stream: ServiceUnderTest, publish_proposal: Callable[..., Any], ana: Person
-    ) -> None:
+    def test_does_what_it_says(self, publish_proposal: Callable[..., Any], ana: Person) -> None:
         name = {"processor_id": "failed-logins"}
         tried = publish_proposal(kind="canary", document=WIDER_RULE, share_percent=5)
         assert tried["published_version"] == 2
-        assert runs(with_stream) == {"published": [(1, False)], "tried": [(2, 500)]}
+        assert runs(ana.service) == {"published": [(1, False)], "tried": [(2, 500)]}
         publish_proposal(kind="share", share_percent=20, **name)
-        assert runs(with_stream)["tried"] == [(2, 2_000)]
+        assert runs(ana.service)["tried"] == [(2, 2_000)]
         assert publish_proposal(kind="promote", **name)["published_version"] == 2
-        assert runs(with_stream) == {"published": [(2, False)], "tried": []}
+        assert runs(ana.service) == {"published": [(2, False)], "tried": []}
         assert publish_proposal(kind="rollback", version=1, **name)["published_version"] == 3
         later = processor_document(pattern=WIDEST, effective_from="2031-01-01T00:00:00Z")
         publish_proposal(document=later)
-        assert runs(with_stream)["published"] == [(3, False), (4, False)]
+        assert runs(ana.service)["published"] == [(3, False), (4, False)]
         publish_proposal(kind="cancel", version=4, **name)
-        assert runs(with_stream)["published"] == [(3, False)]
+        assert runs(ana.service)["published"] == [(3, False)]
         ana.send("POST", f"{PATH}/pause")
         publish_proposal(kind="resume", **name)
-        assert runs(with_stream)["published"] == [(3, False)]
+        assert runs(ana.service)["published"] == [(3, False)]
         publish_proposal(kind="delete", **name)
-        assert runs(with_stream)["published"] == []
+        assert runs(ana.service)["published"] == []
         publish_proposal(kind="rollback", version=2, **name)
-        assert with_stream.client.get(PATH).json()["document"]["pattern"] == WIDER
+        assert ana.service.client.get(PATH).json()["document"]["pattern"] == WIDER
 
 
 class TestListsAndBounds:
-    def test_lists_are_filtered_and_paged(
-        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person, bob: Person
-    ) -> None:
-        publish()
+    def test_lists_are_filtered_and_paged(self, ana: Person, bob: Person) -> None:
         numbers = [ana.propose(document=WIDER_RULE)["id"] for _ in range(3)]
         other = bob.propose(document=processor_document(id="another"))["id"]
         ana.act(numbers[0], "withdraw")
@@ -515,13 +462,10 @@ class TestListsAndBounds:
         rest = ana.send("GET", f"{PROPOSALS}?limit=2&cursor={first['next_cursor']}").json()
         assert [each["id"] for each in [*first["items"], *rest["items"]]] == listed("")
         assert rest["next_cursor"] is None
-        text = with_stream.client.get("/metrics").text
+        text = ana.service.client.get("/metrics").text
         assert 'percept_open_proposals{stream="logins"} 3.0' in text
 
-    def test_only_so_many_are_open(
-        self, publish: Publish, ana: Person, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        publish()
+    def test_only_so_many_are_open(self, ana: Person, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("api.proposals.service.MOST_OPEN", 1)
         number = ana.propose(document=WIDER_RULE)["id"]
         answer = ana.send("POST", PROPOSALS, json={"document": WIDER_RULE})
@@ -531,8 +475,7 @@ class TestListsAndBounds:
         assert schemas.MOST_OPEN == 200
 
     def test_of_closed_ones_the_newest_are_kept(self, service: ServiceUnderTest) -> None:
-        service.begin_anew(proposals_per_stream=2)
-        assert service.client.post("/v1/streams", json=STREAM).status_code == 201
+        service.begin_with_stream(proposals_per_stream=2)
         ana = token_of(service, "ana")
         numbers = [ana.propose(document=WIDER_RULE)["id"] for _ in range(5)]
         ana.act(numbers[3], "comments", json={"text": "goes with it"})
@@ -544,24 +487,20 @@ class TestListsAndBounds:
 
 
 class TestRaces:
-    def test_of_many_who_publish_at_once_one_does(
-        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person, bob: Person
-    ) -> None:
-        publish()
-        ask_for(with_stream, 1)
+    def test_of_many_who_publish_at_once_one_does(self, ana: Person, bob: Person) -> None:
+        ask_for(ana.service, 1)
         number = ana.propose(document=WIDER_RULE)["id"]
         bob.act(number, "approve")
         with ThreadPoolExecutor(8) as pool:
             answers = list(pool.map(lambda _: bob.act(number, "publish"), range(8)))
         assert sorted(each.status_code for each in answers) == [200, *[409] * 7]
-        assert with_stream.client.get(PATH).json()["version"] == 2
-        assert runs(with_stream)["published"] == [(2, False)]
+        assert ana.service.client.get(PATH).json()["version"] == 2
+        assert runs(ana.service)["published"] == [(2, False)]
 
     def test_what_is_approved_while_it_is_edited_is_never_the_edited_one(
-        self, with_stream: ServiceUnderTest, publish: Publish, ana: Person, bob: Person
+        self, ana: Person, bob: Person
     ) -> None:
-        publish()
-        ask_for(with_stream, 1)
+        ask_for(ana.service, 1)
         edited = {"document": processor_document(pattern=WIDEST)}
         for _ in range(10):
             proposal = ana.propose(document=WIDER_RULE)

@@ -43,9 +43,7 @@ def bob(gated: ServiceUnderTest) -> Person:
 
 
 def values(service: ServiceUnderTest, path: str = VIP) -> Any:
-    answer = service.client.get(f"{path}/values?limit=500")
-    assert answer.status_code == 200, answer.text
-    return answer.json()["items"]
+    return service.get(f"{path}/values", limit=500)["items"]
 
 
 def add(person: Person, *added: str, **more: Any) -> Any:
@@ -72,7 +70,7 @@ def approve_and_publish(bob: Person, number: int) -> Any:
 
 
 def test_values_are_proposed_looked_through_approved_and_published(
-    gated: ServiceUnderTest, ana: Person, bob: Person
+    ana: Person, bob: Person
 ) -> None:
     refused = ana.send("POST", f"{VIP}/changes", json={"add": ["zoe"]})
     assert refused.status_code == 403
@@ -93,12 +91,12 @@ def test_values_are_proposed_looked_through_approved_and_published(
     }
     number = proposal["id"]
     assert ana.act(number, "publish").status_code == 409
-    assert values(gated) == ["ana", "bob", "eve"]
+    assert values(ana.service) == ["ana", "bob", "eve"]
     bob.act(number, "approve")
     published = ana.act(number, "publish").json()
     assert (published["state"], published["published_version"]) == ("published", 3)
-    assert values(gated) == ["ana", "bob", "zoe"]
-    log = gated.client.get("/v1/changes").json()["items"]
+    assert values(ana.service) == ["ana", "bob", "zoe"]
+    log = ana.service.client.get("/v1/changes").json()["items"]
     assert [(each["action"], each["subject"]) for each in log[:4]] == [
         ("proposal.publish", f"{number} list_change vip, approved by bob"),
         (
@@ -112,69 +110,62 @@ def test_values_are_proposed_looked_through_approved_and_published(
 
 
 @pytest.mark.parametrize("given", [{"values": ["zoe", "ana"]}, {"csv": "zoe\n\nana\n"}])
-def test_all_values_are_replaced(
-    gated: ServiceUnderTest, ana: Person, bob: Person, given: dict[str, Any]
-) -> None:
+def test_all_values_are_replaced(ana: Person, bob: Person, given: dict[str, Any]) -> None:
     proposal = ana.propose(kind="list_put", **OF_VIP, **given)
     assert proposal["values"]["added_values"] == ["zoe"]
     assert proposal["values"]["removed_values"] == ["bob", "eve"]
     approve_and_publish(bob, proposal["id"])
-    assert values(gated) == ["ana", "zoe"]
+    assert values(ana.service) == ["ana", "zoe"]
 
 
-def test_a_list_is_created_with_its_values(gated: ServiceUnderTest, bob: Person) -> None:
-    author = token_of(gated, "an author", Role.AUTHOR)
+def test_a_list_is_created_with_its_values(bob: Person) -> None:
+    author = token_of(bob.service, "an author", Role.AUTHOR)
     change = {"stream": "logins", "list_name": "ids", "list_type": "BIGINT", "values": [2**62, "7"]}
     proposal = author.propose(kind="list_create", **change, description="Whose they are.")
     assert (proposal["base_version"], proposal["values"]["count"]) == (None, 2)
-    assert gated.client.get(f"{LISTS}/ids").status_code == 404
+    assert bob.service.client.get(f"{LISTS}/ids").status_code == 404
     approve_and_publish(bob, proposal["id"])
-    assert values(gated, f"{LISTS}/ids") == ["7", str(2**62)]
-    shown = gated.client.get(f"{LISTS}/ids").json()
+    assert values(bob.service, f"{LISTS}/ids") == ["7", str(2**62)]
+    shown = bob.service.client.get(f"{LISTS}/ids").json()
     assert (shown["type"], shown["description"]) == ("BIGINT", "Whose they are.")
 
 
-def test_a_list_is_rolled_back_scheduled_cancelled_and_deleted(
-    gated: ServiceUnderTest, ana: Person, bob: Person
-) -> None:
+def test_a_list_is_rolled_back_scheduled_cancelled_and_deleted(ana: Person, bob: Person) -> None:
     back = ana.propose(kind="list_rollback", **OF_VIP, version=1)
     assert back["values"]["removed_values"] == ["ana", "bob", "eve"]
     assert approve_and_publish(bob, back["id"])["published_version"] == 3
-    assert values(gated) == []
+    assert values(ana.service) == []
     later = add(ana, "zoe", effective_from=SOON)
     assert later["effective_from"] == "2027-06-01T00:00:00.000Z"
     assert approve_and_publish(bob, later["id"])["published_version"] == 4
-    assert len(gated.client.get(VIP).json()["published"]) == 2
+    assert len(ana.service.client.get(VIP).json()["published"]) == 2
     cancelled = ana.propose(kind="list_cancel", **OF_VIP, version=4)
     assert approve_and_publish(bob, cancelled["id"])["published_version"] is None
-    assert len(gated.client.get(VIP).json()["published"]) == 1
+    assert len(ana.service.client.get(VIP).json()["published"]) == 1
     away = ana.propose(kind="list_delete", **OF_VIP)
     approve_and_publish(bob, away["id"])
-    assert gated.client.get(VIP).status_code == 404
+    assert ana.service.client.get(VIP).status_code == 404
 
 
-def test_nobody_approves_their_own(gated: ServiceUnderTest, ana: Person) -> None:
+def test_nobody_approves_their_own(ana: Person) -> None:
     number = add(ana, "zoe")["id"]
-    for own in (ana, token_of(gated, "phone", person="ANA"), token_of(gated, "x", Role.ADMIN)):
+    phone = token_of(ana.service, "phone", person="ANA")
+    for own in (ana, phone, token_of(ana.service, "x", Role.ADMIN)):
         assert own.act(number, "approve").status_code == 403
         assert own.act(number, "publish").status_code == 409
-    assert values(gated) == ["ana", "bob", "eve"]
+    assert values(ana.service) == ["ana", "bob", "eve"]
 
 
-def test_an_approval_of_one_list_is_none_of_another_or_of_a_rule(
-    gated: ServiceUnderTest, ana: Person, bob: Person
-) -> None:
-    gated.client.post(LISTS, json={"name": "other"})
+def test_an_approval_of_one_list_is_none_of_another_or_of_a_rule(ana: Person, bob: Person) -> None:
+    ana.service.client.post(LISTS, json={"name": "other"})
     approve_and_publish(bob, add(ana, "zoe")["id"])
     for path in (VIP, f"{LISTS}/other"):
         assert ana.send("POST", f"{path}/changes", json={"add": ["kim"]}).status_code == 403
     assert ana.send("POST", "/v1/processors", json=processor_document()).status_code == 403
 
 
-def test_an_edit_loses_the_approvals_and_stays_of_its_list(
-    gated: ServiceUnderTest, ana: Person, bob: Person
-) -> None:
-    gated.client.post(LISTS, json={"name": "other"})
+def test_an_edit_loses_the_approvals_and_stays_of_its_list(ana: Person, bob: Person) -> None:
+    ana.service.client.post(LISTS, json={"name": "other"})
     number = add(ana, "zoe")["id"]
     path = f"{PROPOSALS}/{number}"
     bob.act(number, "approve")
@@ -186,16 +177,16 @@ def test_an_edit_loses_the_approvals_and_stays_of_its_list(
     for other in ({"list_name": "other"}, {"kind": "list_put", "values": ["zoe"], "add": None}):
         assert ana.send("PUT", path, json=same | other).status_code == 409
     approve_and_publish(bob, number)
-    assert values(gated) == ["ana", "bob", "eve", "mallory"]
+    assert values(ana.service) == ["ana", "bob", "eve", "mallory"]
 
 
 def test_a_list_that_was_changed_meanwhile_makes_it_stale_until_it_is_renewed(
-    gated: ServiceUnderTest, ana: Person, bob: Person
+    ana: Person, bob: Person
 ) -> None:
     number = ana.propose(kind="list_put", **OF_VIP, values=["ana", "zoe"])["id"]
     assert ana.act(number, "renew").status_code == 409
     bob.act(number, "approve")
-    change_directly(gated, add=["kim"])
+    change_directly(ana.service, add=["kim"])
     assert ana.send("GET", f"{PROPOSALS}/{number}").json()["is_stale"] is True
     (line,) = ana.send("GET", f"{PROPOSALS}?list=vip").json()["items"]
     assert line["is_stale"] is True
@@ -208,45 +199,41 @@ def test_a_list_that_was_changed_meanwhile_makes_it_stale_until_it_is_renewed(
     assert (renewed["is_stale"], renewed["approval_count"]) == (False, 0)
     assert renewed["values"]["removed_values"] == ["bob", "eve", "kim"]
     approve_and_publish(bob, number)
-    assert values(gated) == ["ana", "zoe"]
+    assert values(ana.service) == ["ana", "zoe"]
 
 
-def test_a_description_makes_none_stale(gated: ServiceUnderTest, ana: Person) -> None:
+def test_a_description_makes_none_stale(ana: Person) -> None:
     number = add(ana, "zoe")["id"]
-    gated.client.patch(VIP, json={"description": "Called first."}, headers=ANY_STATE)
+    ana.service.client.patch(VIP, json={"description": "Called first."}, headers=ANY_STATE)
     assert ana.send("GET", f"{PROPOSALS}/{number}").json()["is_stale"] is False
 
 
-def test_a_scheduled_version_that_takes_effect_makes_it_stale(
-    gated: ServiceUnderTest, ana: Person, bob: Person
-) -> None:
-    change_directly(gated, add=["zoe"])
-    leave_to_publishers(gated, free=True)
-    query = {"effective_from": iso_text(gated.clock() + 60_000)}
-    later = gated.client.post(f"{VIP}/changes", json={"add": ["kim"]}, params=query)
+def test_a_scheduled_version_that_takes_effect_makes_it_stale(ana: Person, bob: Person) -> None:
+    change_directly(ana.service, add=["zoe"])
+    leave_to_publishers(ana.service, free=True)
+    query = {"effective_from": iso_text(ana.service.clock() + 60_000)}
+    later = ana.service.client.post(f"{VIP}/changes", json={"add": ["kim"]}, params=query)
     assert later.is_success, later.text
-    leave_to_publishers(gated, free=False)
+    leave_to_publishers(ana.service, free=False)
     proposal = add(ana, "mallory")
     assert proposal["values"]["withdrawn"] == [4]
-    gated.clock.time_ms += 120_000
+    ana.service.clock.time_ms += 120_000
     assert ana.send("GET", f"{PROPOSALS}/{proposal['id']}").json()["is_stale"] is True
     assert bob.act(proposal["id"], "approve").status_code == 409
     assert ana.act(proposal["id"], "renew").json()["base_version"] == 4
 
 
-def test_a_deleted_list_and_one_of_its_name(
-    gated: ServiceUnderTest, ana: Person, bob: Person
-) -> None:
+def test_a_deleted_list_and_one_of_its_name(ana: Person, bob: Person) -> None:
     number = add(ana, "zoe")["id"]
     bob.act(number, "approve")
-    leave_to_publishers(gated, free=True)
-    gated.client.delete(VIP, headers=ANY_STATE)
-    leave_to_publishers(gated, free=False)
+    leave_to_publishers(ana.service, free=True)
+    ana.service.client.delete(VIP, headers=ANY_STATE)
+    leave_to_publishers(ana.service, free=False)
     for verb in ("publish", "renew"):
         assert ana.act(number, verb).status_code == 404
     assert bob.act(number, "approve").status_code == 409
     assert ana.send("GET", f"{PROPOSALS}/{number}").json()["is_stale"] is True
-    gated.client.post(LISTS, json={"name": "vip", "type": "BIGINT"})
+    ana.service.client.post(LISTS, json={"name": "vip", "type": "BIGINT"})
     assert bob.act(number, "publish").status_code == 422  # 'zoe' is no number
     assert bob.act(number, "approve").status_code == 409
     assert bob.act(number, "reject", json={"reason": "gone"}).status_code == 200
@@ -257,18 +244,18 @@ def test_a_deleted_list_and_one_of_its_name(
 
 
 def test_a_list_that_a_rule_names_is_not_deleted_by_a_proposal(
-    gated: ServiceUnderTest, ana: Person, bob: Person, publish: Publish
+    ana: Person, bob: Person, publish: Publish
 ) -> None:
     number = ana.propose(kind="list_delete", **OF_VIP)["id"]
     bob.act(number, "approve")
     steps = [{"name": "a", "where": "user IN LIST('vip')"}]
-    ask_for(gated, 0)
+    ask_for(ana.service, 0)
     publish(pattern=PATTERN | {"steps": steps})
-    ask_for(gated, 1)
+    ask_for(ana.service, 1)
     answer = ana.act(number, "publish")
     assert answer.status_code == 409
     assert "is named by" in answer.json()["detail"]
-    assert values(gated) == ["ana", "bob", "eve"]
+    assert values(ana.service) == ["ana", "bob", "eve"]
 
 
 @pytest.mark.parametrize(
@@ -297,7 +284,7 @@ def test_each_kind_takes_its_fields(
     assert ana.send("GET", PROPOSALS).json()["items"] == []
 
 
-def test_what_would_be_refused_is_refused_at_once(gated: ServiceUnderTest, ana: Person) -> None:
+def test_what_would_be_refused_is_refused_at_once(ana: Person) -> None:
     for change, status in (
         ({"kind": "list_change", "add": ["ana"]}, 409),
         ({"kind": "list_put", "values": ["ana", "bob", "eve"]}, 409),
@@ -309,20 +296,18 @@ def test_what_would_be_refused_is_refused_at_once(gated: ServiceUnderTest, ana: 
         answer = ana.send("POST", PROPOSALS, json=OF_VIP | change)
         assert answer.status_code == status, answer.text
     assert ana.send("GET", PROPOSALS).json()["items"] == []
-    assert gated.client.get(VIP).json()["version"] == 2
+    assert ana.service.client.get(VIP).json()["version"] == 2
 
 
-def test_hostile_texts_come_back_as_they_were_sent(
-    gated: ServiceUnderTest, ana: Person, bob: Person
-) -> None:
+def test_hostile_texts_come_back_as_they_were_sent(ana: Person, bob: Person) -> None:
     proposal = add(ana, *HOSTILE, comment="<img src=x>")
     assert sorted(proposal["values"]["added_values"]) == sorted(HOSTILE)
     approve_and_publish(bob, proposal["id"])
-    assert sorted(values(gated)) == sorted([*HOSTILE, "ana", "bob", "eve"])
+    assert sorted(values(ana.service)) == sorted([*HOSTILE, "ana", "bob", "eve"])
 
 
 def test_more_than_people_look_through_is_refused(
-    gated: ServiceUnderTest, ana: Person, monkeypatch: pytest.MonkeyPatch
+    ana: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("api.proposals.list_changes.MOST_SHOWN", 2)
     wide = ana.send("POST", PROPOSALS, json={"kind": "list_put", **OF_VIP, "values": []})
@@ -333,51 +318,47 @@ def test_more_than_people_look_through_is_refused(
     monkeypatch.setattr("api.proposals.list_changes.MOST_SHOWN_CHARACTERS", 5)
     long = ana.send("POST", PROPOSALS, json={"kind": "list_change", **OF_VIP, "add": ["x" * 6]})
     assert long.status_code == 422
-    assert len(gated.client.get(PROPOSALS).json()["items"]) == 1
+    assert len(ana.service.client.get(PROPOSALS).json()["items"]) == 1
 
 
-def test_the_most_that_fits_is_proposed_and_published(
-    gated: ServiceUnderTest, ana: Person, bob: Person
-) -> None:
+def test_the_most_that_fits_is_proposed_and_published(ana: Person, bob: Person) -> None:
     many = [f"v{number}" for number in range(schemas.MOST_SHOWN)]
     proposal = add(ana, *many)
     assert len(proposal["values"]["added_values"]) == schemas.MOST_SHOWN
     approve_and_publish(bob, proposal["id"])
-    assert gated.client.get(VIP).json()["count"] == schemas.MOST_SHOWN + 3
+    assert ana.service.client.get(VIP).json()["count"] == schemas.MOST_SHOWN + 3
     body = {"kind": "list_put", **OF_VIP, "values": ["x" * 1000] * 3_000}
     assert ana.send("POST", PROPOSALS, json=body).status_code == 413
 
 
 def test_of_a_publication_and_a_direct_change_one_is_first_and_no_value_is_lost(
-    gated: ServiceUnderTest, ana: Person, bob: Person
+    ana: Person, bob: Person
 ) -> None:
     for turn in range(5):
         number = ana.propose(kind="list_put", **OF_VIP, values=[f"put{turn}"])["id"]
         bob.act(number, "approve")
-        leave_to_publishers(gated, free=True)
+        leave_to_publishers(ana.service, free=True)
         direct = {"add": [f"direct{turn}"]}
         with ThreadPoolExecutor(2) as pool:
             published = pool.submit(bob.act, number, "publish")
             changed = pool.submit(ana.send, "POST", f"{VIP}/changes", json=direct)
         assert changed.result().status_code == 200
-        leave_to_publishers(gated, free=False)
+        leave_to_publishers(ana.service, free=False)
         if published.result().status_code == 200:
-            assert values(gated) == [f"direct{turn}", f"put{turn}"]
+            assert values(ana.service) == [f"direct{turn}", f"put{turn}"]
         else:
             # What was approved would have taken away a value that nobody had seen.
             assert published.result().status_code == 409
-            assert f"direct{turn}" in values(gated)
-            assert f"put{turn}" not in values(gated)
+            assert f"direct{turn}" in values(ana.service)
+            assert f"put{turn}" not in values(ana.service)
 
 
-def test_a_token_of_another_stream_sees_and_proposes_nothing(
-    gated: ServiceUnderTest, ana: Person
-) -> None:
-    assert gated.client.post("/v1/streams", json=STREAM | {"name": "other"}).is_success
-    with gated.database.writing() as session:
+def test_a_token_of_another_stream_sees_and_proposes_nothing(ana: Person) -> None:
+    assert ana.service.client.post("/v1/streams", json=STREAM | {"name": "other"}).is_success
+    with ana.service.database.writing() as session:
         document = TokenDocument(name="o", role=Role.PUBLISHER, person="o", streams=["other"])
-        token = tokens.create(Writing(session, "test", gated.clock()), document).token
-    other, number = Person(gated, token), add(ana, "zoe")["id"]
+        token = tokens.create(Writing(session, "test", ana.service.clock()), document).token
+    other, number = Person(ana.service, token), add(ana, "zoe")["id"]
     assert other.send("GET", f"{PROPOSALS}/{number}").status_code == 404
     assert other.send("GET", f"{PROPOSALS}?list=vip").json()["items"] == []
     for verb in ("approve", "publish"):

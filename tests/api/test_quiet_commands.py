@@ -2,32 +2,13 @@
 
 import json
 import re
-from collections.abc import Callable
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from api.access.authentication import Role
-from percept.command_line import app
-from tests.api.documents import processor_document
-from tests.api.listening import ListeningService
+from tests.api.commands import Run
 
 ID = "failed-logins"
-Run = Callable[..., Result]
-
-
-@pytest.fixture
-def run(listening: ListeningService, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run a command with the token of a role; returns its result."""
-    monkeypatch.setenv("PERCEPT_URL", listening.url)
-
-    def with_role(*words: object, role: Role = Role.ADMIN) -> Result:
-        token = listening.service.token_of[role]
-        return CliRunner().invoke(app, [*map(str, words)], env={"PERCEPT_TOKEN": token})
-
-    with listening.client() as client:
-        client.create(processor_document())
-    return with_role
+pytestmark = pytest.mark.usefixtures("client_with_rule")
 
 
 def test_a_rule_is_snoozed_listed_and_woken(run: Run) -> None:
@@ -67,12 +48,6 @@ def test_a_rule_is_snoozed_listed_and_woken(run: Run) -> None:
 def test_what_cannot_be_is_told(run: Run, words: list[str], code: int, told: str) -> None:
     result = run(*words)
     assert (result.exit_code, told in result.output) == (code, True), result.output
-
-
-def test_roles(run: Run) -> None:
-    assert run("snooze", ID, "--for", "1h", role=Role.AUTHOR).exit_code == 1
-    assert run("snoozes", role=Role.VIEWER).exit_code == 0
-    assert run("webhooks", "list", role=Role.PUBLISHER).exit_code == 1
 
 
 def test_a_webhook_is_made_tested_and_removed(run: Run) -> None:

@@ -2,41 +2,19 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import yaml
-from typer.testing import CliRunner, Result
 
 from api.access.authentication import Role
 from api.client import Client, Processor
 from api.remote import changing, known_rules
-from percept.command_line import app
+from tests.api.commands import Run
 from tests.api.documents import PATTERN, STREAM, processor_document
-from tests.api.listening import ListeningService
 
 ID = "failed-logins"
-Run = Callable[..., Result]
 STEERING = "[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]"
-
-
-@pytest.fixture
-def client(listening: ListeningService) -> Iterator[Client]:
-    with listening.client() as connected:
-        yield connected
-
-
-@pytest.fixture
-def run(listening: ListeningService, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run a command with the token of a role; returns its result."""
-    monkeypatch.setenv("PERCEPT_URL", listening.url)
-
-    def with_role(*words: object, role: Role = Role.ADMIN) -> Result:
-        token = listening.service.token_of[role]
-        return CliRunner().invoke(app, [str(word) for word in words], env={"PERCEPT_TOKEN": token})
-
-    return with_role
 
 
 def publish(client: Client, name: str = ID, stream: str = "logins", **parts: object) -> Processor:
@@ -140,19 +118,25 @@ def test_versions_are_listed_and_each_is_shown(run: Run, client: Client) -> None
     assert listed[1].endswith("shorter")
 
 
-def test_a_deleted_rule_is_told_and_its_versions_shown(run: Run, client: Client) -> None:
+def test_a_deleted_rule_is_told_its_versions_shown_and_it_comes_back(
+    run: Run, client: Client
+) -> None:
     publish(client)
     client.delete(ID)
     result = run("show", ID)
     assert result.exit_code == 1
     assert f"rule {ID} was deleted; `percept rollback {ID} --to VERSION`" in result.stderr
     assert yaml.safe_load(run("show", ID, "--version", 1).stdout)["stream"] == "logins"
+    assert run("rollback", ID, "--to", 1).exit_code == 0
+    assert client.get(ID).state == "published"
 
 
 # --- pause, resume
 
 
-def test_rules_are_paused_and_resumed(run: Run, client: Client) -> None:
+def test_rules_are_paused_and_resumed_and_none_if_one_name_is_wrong(
+    run: Run, client: Client
+) -> None:
     publish(client)
     publish(client, "other")
     dry = run("pause", ID, "other", "--dry-run")
@@ -168,10 +152,6 @@ def test_rules_are_paused_and_resumed(run: Run, client: Client) -> None:
     assert (again.exit_code, again.stdout) == (0, f"{ID}: nothing to do, it is paused, version 1\n")
     assert run("resume", ID, "other").stdout == f"{ID}: resumed\nother: resumed\n"
     assert not client.get(ID).is_paused
-
-
-def test_nothing_is_paused_if_one_name_is_wrong(run: Run, client: Client) -> None:
-    publish(client)
     result = run("pause", ID, "faild-logins")
     assert result.exit_code == 1
     assert "there is no rule faild-logins. Did you mean 'failed-logins'?" in result.stderr
@@ -218,19 +198,19 @@ def test_a_rule_gets_the_content_of_an_old_version(run: Run, client: Client) -> 
     assert client.version(ID, 4).comment == "back"
 
 
-def test_a_deleted_rule_comes_back(run: Run, client: Client) -> None:
-    publish(client)
-    client.delete(ID)
-    assert run("rollback", ID, "--to", 1).exit_code == 0
-    assert client.get(ID).state == "published"
-
-
-def test_a_version_that_is_not_there_is_told(run: Run, client: Client) -> None:
+def test_a_rule_or_version_that_is_not_there_is_told_with_those_that_are(
+    run: Run, client: Client
+) -> None:
     publish(client)
     for words in (("rollback", ID, "--to", 7), ("show", ID, "--version", 7)):
         result = run(*words)
         assert result.exit_code == 1
         assert f"rule {ID} has no version 7; it has 1" in result.stderr
+    for words in (("show", "failed-login"), ("rollback", "failed-login", "--to", 1)):
+        result = run(*words)
+        assert result.exit_code == 1
+        assert "there is no rule failed-login. Did you mean 'failed-logins'?" in result.stderr
+    assert "Known here: 'failed-logins'." in run("show", "zzz").stderr
 
 
 # --- what goes wrong
@@ -267,15 +247,6 @@ def test_without_service_token_or_right_a_command_says_so(
     assert client.get(ID) == before
     for result in (away, wrong, far, viewer):
         assert "Traceback" not in result.output
-
-
-def test_an_unknown_rule_has_the_nearest_name(run: Run, client: Client) -> None:
-    publish(client)
-    for words in (("show", "failed-login"), ("rollback", "failed-login", "--to", 1)):
-        result = run(*words)
-        assert result.exit_code == 1
-        assert "there is no rule failed-login. Did you mean 'failed-logins'?" in result.stderr
-    assert "Known here: 'failed-logins'." in run("show", "zzz").stderr
 
 
 def test_an_unknown_stream_and_an_impossible_name_are_told(run: Run) -> None:

@@ -1,49 +1,24 @@
 """`percept rollout` against a service that listens."""
 
 import json
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import yaml
-from typer.testing import CliRunner, Result
 
 from api.access.authentication import Role
 from api.client import Client
-from percept.command_line import app
+from tests.api.commands import Run, write
 from tests.api.documents import PATTERN, processor_document
-from tests.api.listening import ListeningService
 
+COMMAND = ("rollout",)
 ID = "failed-logins"
-Run = Callable[..., Result]
-
-
-@pytest.fixture
-def client(listening: ListeningService) -> Iterator[Client]:
-    with listening.client() as connected:
-        yield connected
-
-
-@pytest.fixture
-def run(listening: ListeningService, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run a sub-command with the token of a role; returns its result."""
-    monkeypatch.setenv("PERCEPT_URL", listening.url)
-
-    def with_role(*words: object, role: Role = Role.ADMIN) -> Result:
-        given = ["rollout", *map(str, words)]
-        token = listening.service.token_of[role]
-        return CliRunner().invoke(app, given, env={"PERCEPT_TOKEN": token})
-
-    return with_role
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     """A file with another version of the rule, paused or not."""
     document = processor_document(pattern=PATTERN | {"within": "1 hour"}) | {"paused": False}
-    path = tmp_path / "rule.yaml"
-    path.write_text(yaml.safe_dump(document), encoding="utf-8")
-    return path
+    return write(tmp_path / "rule.yaml", document)
 
 
 def test_a_version_is_tried_shown_shared_and_promoted(run: Run, client: Client, file: Path) -> None:
@@ -64,8 +39,7 @@ def test_a_rule_can_be_new_and_a_version_taken_back(run: Run, client: Client, fi
     assert client.get(ID).state == "shadow"
     assert run("end", ID).exit_code == 1
     assert run("promote", ID).exit_code == 0
-    tried = yaml.safe_dump(processor_document(severity="low"))
-    file.write_text(tried, encoding="utf-8")
+    write(file, processor_document(severity="low"))
     assert run("start", file, "--share", 5).stdout == f"{ID}: version 2 has 5% of the keys\n"
     assert run("end", ID).stdout == f"{ID}: nothing is on trial any more; version 1 has all keys\n"
 

@@ -6,16 +6,13 @@ from typing import Any
 
 import httpx2
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from api.access.authentication import Role
 from api.client import Client, RuleChange, ServiceError
-from api.gitops import commands
 from api.rules import exporting
 from cep.definition.text import json_text
+from tests.api.commands import Run
 from tests.api.documents import ANY_STATE, PATTERN, processor_document
-from tests.api.listening import ListeningService, listening_service
+from tests.api.listening import listening_service
 from tests.api.running import Publish, ServiceUnderTest
 
 EXPORT = "/v1/streams/logins/export"
@@ -23,8 +20,6 @@ CLAUSE = (
     "MATCH_RECOGNIZE (PARTITION BY user ORDER BY ts MEASURES A.user AS who "
     "PATTERN (A B) DEFINE A AS action = 'fail', B AS action = 'login')"
 )
-APP = typer.Typer()
-APP.command()(commands.apply)
 
 
 def fill(client: Client) -> None:
@@ -60,44 +55,36 @@ def changes_of(documents: list[dict[str, Any]]) -> Iterator[RuleChange]:
         yield change
 
 
-def test_apply_finds_what_is_exported_unchanged(
-    listening: ListeningService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with listening.client() as client:
-        fill(client)
-        documents = list(client.export_rules("logins"))
+def test_apply_finds_what_is_exported_unchanged(client: Client, run: Run, tmp_path: Path) -> None:
+    fill(client)
     file = tmp_path / "rules.json"
-    file.write_text(json_text(documents), encoding="utf-8")
-    monkeypatch.setenv("PERCEPT_URL", listening.url)
-    monkeypatch.setenv("PERCEPT_TOKEN", listening.service.token_of[Role.ADMIN])
-    planned = CliRunner().invoke(APP, ["-f", str(file), "--dry-run"])
-    assert planned.output == "Plan: 4 unchanged\n"
+    file.write_text(json_text(list(client.export_rules("logins"))), encoding="utf-8")
+    assert run("apply", "-f", file, "--dry-run").output == "Plan: 4 unchanged\n"
 
 
 def test_what_is_exported_is_imported_by_a_change_set(
-    listening: ListeningService, migrated_store: Callable[[str], str]
+    client: Client, migrated_store: Callable[[str], str]
 ) -> None:
-    with listening.client() as client:
-        fill(client)
-        documents = list(client.export_rules("logins"))
+    fill(client)
+    documents = list(client.export_rules("logins"))
     assert [document["id"] for document in documents] == [
         "clause",
         "labelled",
         "paused",
         *["scheduled"] * 3,
     ]
-    with listening_service(migrated_store("sqlite")) as other, other.client() as client:
-        made = client.change_rules("logins", changes_of(documents), comment="imported")
+    with listening_service(migrated_store("sqlite")) as other, other.client() as importing:
+        made = importing.change_rules("logins", changes_of(documents), comment="imported")
         assert made.epoch == 2
-        assert list(client.export_rules("logins")) == documents
-        assert {rule.id: rule.state for rule in client.processors("logins")} == {
+        assert list(importing.export_rules("logins")) == documents
+        assert {rule.id: rule.state for rule in importing.processors("logins")} == {
             "clause": "published",
             "labelled": "published",
             "paused": "paused",
             "scheduled": "scheduled",
         }
         with pytest.raises(ServiceError) as refused:
-            client.change_rules("logins", changes_of(documents))
+            importing.change_rules("logins", changes_of(documents))
         assert (refused.value.status, refused.value.flaws[0].pointer) == (
             428,
             "/changes/0/based_on",
@@ -130,15 +117,9 @@ def test_pages_end_between_rules_and_where_they_become_too_long(
     publish(id="b", pattern=PATTERN | {"within": "1 minute"}, effective_from="2030-01-01T00:00:00Z")
 
     def pages(limit: int) -> list[list[str]]:
-        found, cursor = [], ""
-        while cursor is not None:
-            query = {"limit": limit} | ({"cursor": cursor} if cursor else {})
-            answer = with_stream.client.get(EXPORT, params=query)
-            assert answer.status_code == 200, answer.text
-            assert answer.json()["epoch"] == 5
-            cursor = answer.json()["next_cursor"]
-            found.append([document["id"] for document in answer.json()["items"]])
-        return found
+        found = list(with_stream.pages(EXPORT, limit=limit))
+        assert {page["epoch"] for page in found} == {5}
+        return [[document["id"] for document in page["items"]] for page in found]
 
     assert pages(100) == [["a", "b", "b", "c"]]
     assert pages(2) == [["a", "b", "b"], ["c"]]

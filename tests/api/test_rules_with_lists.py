@@ -1,6 +1,5 @@
 """Rules that name lists: checked with lists of their stream, tried with their values, counted."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,9 +7,9 @@ from httpx2 import Response
 
 from api.access.authentication import Role
 from tests.api.documents import ANY_STATE, processor_document
+from tests.api.lists import LISTS, Lists
 from tests.api.running import Publish, ServiceUnderTest
 
-LISTS = "/v1/streams/logins/lists"
 RULE = "/v1/processors/failed-logins"
 PATTERN = {"steps": [{"name": "a", "where": "action = 'fail' AND user IN LIST('vip')"}]}
 PLAIN = {"steps": [{"name": "a", "where": "action = 'fail'"}]}
@@ -27,25 +26,6 @@ DRAFT = (
     "id: a\nstream: logins\nkey_by: [user]\n"
     "pattern: {steps: [{name: a, where: \"UPPER(user) IN LIST('vip')\"}]}\n"
 )
-
-Create = Callable[..., None]
-
-
-@pytest.fixture
-def create(with_stream: ServiceUnderTest) -> Create:
-    def created(*values: Any, name: str = "vip", data_type: str = "STRING") -> None:
-        client = with_stream.client
-        made = client.post(LISTS, json={"name": name, "type": data_type})
-        assert made.status_code == 201, made.text
-        put(with_stream, *values, name=name)
-
-    return created
-
-
-def put(service: ServiceUnderTest, *values: Any, name: str = "vip", **query: str) -> None:
-    path = f"{LISTS}/{name}/values"
-    answer = service.client.put(path, json=list(values), headers=ANY_STATE, params=query)
-    assert answer.status_code == 200, answer.text
 
 
 def delete(service: ServiceUnderTest, name: str = "vip") -> Response:
@@ -66,96 +46,86 @@ def naming(service: ServiceUnderTest, name: str = "vip") -> Any:
 
 @pytest.mark.parametrize("pattern", [PATTERN, CLAUSE])
 def test_a_rule_that_names_an_unknown_list_is_not_published(
-    with_stream: ServiceUnderTest, create: Create, pattern: dict[str, Any]
+    lists: Lists, pattern: dict[str, Any]
 ) -> None:
-    refused = validate(with_stream, pattern=pattern, key_by=None)
+    refused = validate(lists.service, pattern=pattern, key_by=None)
     assert refused.status_code == 422
     assert "vip" in refused.json()["errors"][0]["detail"]
-    create("ana")
-    assert validate(with_stream, pattern=pattern, key_by=None).status_code == 200
+    lists.create("ana")
+    assert validate(lists.service, pattern=pattern, key_by=None).status_code == 200
 
 
-def test_a_near_name_is_suggested_and_another_type_refused(
-    with_stream: ServiceUnderTest, create: Create
-) -> None:
-    create(name="vips")
-    create(1, name="numbers", data_type="BIGINT")
-    (flaw,) = validate(with_stream, pattern=PATTERN).json()["errors"]
+def test_a_near_name_is_suggested_and_another_type_refused(lists: Lists) -> None:
+    lists.create(name="vips")
+    lists.create(1, name="numbers", type="BIGINT")
+    (flaw,) = validate(lists.service, pattern=PATTERN).json()["errors"]
     assert "vips" in flaw["remedy"]
     wrong = {"steps": [{"name": "a", "where": "user IN LIST('numbers')"}]}
-    assert validate(with_stream, pattern=wrong).status_code == 422
+    assert validate(lists.service, pattern=wrong).status_code == 422
 
 
-def test_a_list_that_a_rule_names_is_not_deleted(
-    with_stream: ServiceUnderTest, create: Create, publish: Publish
-) -> None:
-    create("ana")
+def test_a_list_that_a_rule_names_is_not_deleted(lists: Lists, publish: Publish) -> None:
+    lists.create("ana")
     publish(pattern=PATTERN)
     publish(id="second", pattern=PATTERN)
-    assert naming(with_stream) == {"failed-logins": [1], "second": [1]}
+    assert naming(lists.service) == {"failed-logins": [1], "second": [1]}
     for path in (RULE, f"{RULE}/versions/1"):
-        assert with_stream.client.get(path).json()["lists"] == ["vip"]
-    refused = delete(with_stream)
+        assert lists.client.get(path).json()["lists"] == ["vip"]
+    refused = delete(lists.service)
     assert refused.status_code == 409
     assert "'failed-logins', 'second'" in refused.json()["detail"]
 
-    with_stream.client.delete("/v1/processors/second", headers=ANY_STATE)
-    with_stream.client.post(f"{RULE}/pause", headers=ANY_STATE)
-    assert naming(with_stream) == {"failed-logins": [1]}
-    assert delete(with_stream).status_code == 409
+    lists.client.delete("/v1/processors/second", headers=ANY_STATE)
+    lists.client.post(f"{RULE}/pause", headers=ANY_STATE)
+    assert naming(lists.service) == {"failed-logins": [1]}
+    assert delete(lists.service).status_code == 409
     publish(pattern=PLAIN)
-    assert naming(with_stream) == {}
-    assert delete(with_stream).status_code == 204
+    assert naming(lists.service) == {}
+    assert delete(lists.service).status_code == 204
 
 
-def test_versions_that_are_scheduled_or_tried_name_it_too(
-    with_stream: ServiceUnderTest, create: Create, publish: Publish
-) -> None:
-    create("ana")
+def test_versions_that_are_scheduled_or_tried_name_it_too(lists: Lists, publish: Publish) -> None:
+    lists.create("ana")
     publish(pattern=PLAIN)
     publish(pattern=PATTERN, effective_from="2099-01-01T00:00:00Z")
-    assert naming(with_stream) == {"failed-logins": [2]}
-    assert delete(with_stream).status_code == 409
-    with_stream.client.post(f"{RULE}/versions/2/cancel", headers=ANY_STATE)
-    assert naming(with_stream) == {}
+    assert naming(lists.service) == {"failed-logins": [2]}
+    assert delete(lists.service).status_code == 409
+    lists.client.post(f"{RULE}/versions/2/cancel", headers=ANY_STATE)
+    assert naming(lists.service) == {}
     document = processor_document(pattern=PATTERN)
-    tried = with_stream.client.post(f"{RULE}/rollout", json=document, headers=ANY_STATE)
+    tried = lists.client.post(f"{RULE}/rollout", json=document, headers=ANY_STATE)
     assert tried.status_code == 200
-    assert naming(with_stream) == {"failed-logins": [3]}
-    assert delete(with_stream).status_code == 409
+    assert naming(lists.service) == {"failed-logins": [3]}
+    assert delete(lists.service).status_code == 409
 
 
-def test_a_version_whose_list_is_gone_is_not_rolled_back_to(
-    with_stream: ServiceUnderTest, create: Create, publish: Publish
-) -> None:
-    create("ana")
+def test_a_version_whose_list_is_gone_is_not_rolled_back_to(lists: Lists, publish: Publish) -> None:
+    lists.create("ana")
     publish(pattern=PATTERN)
     publish(pattern=PLAIN)
-    assert delete(with_stream).status_code == 204
+    assert delete(lists.service).status_code == 204
 
     def roll_back() -> Response:
-        return with_stream.client.post(f"{RULE}/rollback", json={"version": 1}, headers=ANY_STATE)
+        return lists.client.post(f"{RULE}/rollback", json={"version": 1}, headers=ANY_STATE)
 
     refused = roll_back()
     assert (refused.status_code, "'vip'" in refused.json()["detail"]) == (409, True)
-    create(1, data_type="BIGINT")
+    lists.create(1, type="BIGINT")
     refused = roll_back()
     assert (refused.status_code, "no longer STRING" in refused.json()["detail"]) == (409, True)
-    delete(with_stream)
-    create("eve")
+    delete(lists.service)
+    lists.create("eve")
     assert roll_back().status_code == 200
-    assert naming(with_stream) == {"failed-logins": [3]}
+    assert naming(lists.service) == {"failed-logins": [3]}
 
 
-def test_a_new_definition_of_the_stream_fits_the_lists(
-    with_stream: ServiceUnderTest, create: Create, publish: Publish
-) -> None:
-    create("ana")
+def test_a_new_definition_of_the_stream_fits_the_lists(lists: Lists, publish: Publish) -> None:
+    lists.create("ana")
     publish(pattern=PATTERN)
     stream = {"name": "logins", "event_time_column": "ts"}
     for user, status in (("BIGINT", 422), ("STRING", 200)):
         ddl = f"user {user}, action STRING, more STRING, ts TIMESTAMP"
-        answer = with_stream.client.put(
+        answer = lists.client.put(
             "/v1/streams/logins", json=stream | {"schema": ddl}, headers=ANY_STATE
         )
         assert answer.status_code == status, answer.text
@@ -163,28 +133,28 @@ def test_a_new_definition_of_the_stream_fits_the_lists(
 
 @pytest.mark.parametrize("pattern", [PATTERN, CLAUSE])
 def test_examples_are_run_with_the_values_that_are_in_effect(
-    with_stream: ServiceUnderTest, create: Create, pattern: dict[str, Any]
+    lists: Lists, pattern: dict[str, Any]
 ) -> None:
-    create("eve")
-    put(with_stream, "ana", effective_from="2099-01-01T00:00:00Z")
+    lists.create("eve")
+    lists.put(["ana"], effective_from="2099-01-01T00:00:00Z")
     step = "a" if pattern is PATTERN else "A"
     for position, status in ((1, 200), (0, 422)):
         example = {"events": EVENTS, "matches": [{step: [position]}]}
-        answer = validate(with_stream, pattern=pattern, key_by=None, examples=[example])
+        answer = validate(lists.service, pattern=pattern, key_by=None, examples=[example])
         assert answer.status_code == status, answer.text
 
 
-def test_drafts_are_tried_with_lists(with_stream: ServiceUnderTest, create: Create) -> None:
-    create("ANA", "EVE")
-    create(*(f"u{number}" for number in range(1_000)), name="long")
-    author = with_stream.as_role(Role.AUTHOR)
+def test_drafts_are_tried_with_lists(lists: Lists) -> None:
+    lists.create("ANA", "EVE")
+    lists.create(*(f"u{number}" for number in range(1_000)), name="long")
+    author = lists.service.as_role(Role.AUTHOR)
     trial = {"text": DRAFT, "events": EVENTS}
-    answer = with_stream.client.post("/v1/drafts/trial", json=trial, headers=author)
+    answer = lists.client.post("/v1/drafts/trial", json=trial, headers=author)
     assert answer.status_code == 200, answer.text
     assert [match["key"] for match in answer.json()["matches"]] == [["ana"], ["eve"]]
-    samples = with_stream.client.post("/v1/drafts/samples", json={"text": DRAFT}, headers=author)
+    samples = lists.client.post("/v1/drafts/samples", json={"text": DRAFT}, headers=author)
     assert samples.status_code == 200, samples.text
     unknown = {"text": DRAFT.replace("vip", "vop"), "events": EVENTS}
-    refused = with_stream.client.post("/v1/drafts/trial", json=unknown, headers=author)
+    refused = lists.client.post("/v1/drafts/trial", json=unknown, headers=author)
     assert refused.status_code == 422
     assert "Did you mean vip" in refused.json()["errors"][0]["remedy"]

@@ -84,7 +84,9 @@ def test_health_is_open_and_metrics_can_be_opened(service: ServiceUnderTest) -> 
         assert service.client.get(path).status_code == 200
 
 
-def test_a_revoked_token_is_refused_from_then_on(service: ServiceUnderTest) -> None:
+def test_a_revoked_token_is_refused_from_then_on_even_if_the_clock_is_set_back(
+    service: ServiceUnderTest,
+) -> None:
     viewer = service.as_role(Role.VIEWER)
     assert service.client.get("/v1/streams", headers=viewer).status_code == 200
     token_id = next(
@@ -96,6 +98,8 @@ def test_a_revoked_token_is_refused_from_then_on(service: ServiceUnderTest) -> N
     for _ in range(2):
         assert service.client.delete(f"/v1/tokens/{token_id}").status_code == 204
 
+    assert service.client.get("/v1/streams", headers=viewer).status_code == 401
+    service.clock.time_ms -= 3_600_000
     assert service.client.get("/v1/streams", headers=viewer).status_code == 401
     log = service.client.get("/v1/changes?action=token.revoke").json()["items"]
     assert [change["subject"] for change in log] == [f"{token_id} viewer"]
@@ -110,15 +114,6 @@ def test_an_expired_token_is_refused(service: ServiceUnderTest) -> None:
     service.clock.time_ms = START_MS + 10_000
     assert service.client.get("/v1/streams", headers=header).status_code == 401
     assert service.client.post("/v1/tokens", json=document).status_code == 422
-
-
-def test_a_revoked_token_stays_so_if_the_clock_is_set_back(service: ServiceUnderTest) -> None:
-    made = service.client.post("/v1/tokens", json={"name": "ci", "role": "viewer"}).json()
-    header = {"Authorization": f"Bearer {made['token']}"}
-    assert service.client.get("/v1/streams", headers=header).status_code == 200
-    assert service.client.delete(f"/v1/tokens/{made['id']}").is_success
-    service.clock.time_ms -= 3_600_000
-    assert service.client.get("/v1/streams", headers=header).status_code == 401
 
 
 def test_nobody_revokes_the_token_in_use(service: ServiceUnderTest) -> None:

@@ -33,7 +33,7 @@ from cep.signing.code import (
     verify_and_load,
 )
 from cep.signing.keys import SigningKey, SigningKeys
-from tests.api.documents import STREAM, processor_document
+from tests.api.documents import ANY_STATE, STREAM, processor_document
 from tests.api.running import ServiceUnderTest, running_service
 from tests.properties import slow_property
 
@@ -149,16 +149,13 @@ def test_code_of_another_python_version_is_refused_before_it_is_unpickled(
     assert not canary.file.exists()
 
 
-def test_code_too_large_is_neither_signed_nor_read() -> None:
+def test_what_is_too_large_or_cannot_be_pickled_is_not_signed() -> None:
     with pytest.raises(CodeRefused, match="bytes, the limit is 262,144"):
         sign(bytes(MAXIMUM_PAYLOAD_BYTES), NEW, CodeUse.FUNCTION)
     large = base64.b64encode(bytes(MAXIMUM_PAYLOAD_BYTES + 1)).decode()
     document = sign(len, NEW, CodeUse.FUNCTION).to_document() | {"payload": large}
     with pytest.raises(ValidationError, match="at most 262144 bytes"):
         SignedCode.model_validate(document)
-
-
-def test_what_cannot_be_pickled_is_refused_by_name() -> None:
     with pytest.raises(CodeRefused, match="genexpr> cannot be pickled: cannot pickle 'generator'"):
         sign((number for number in range(3)), NEW, CodeUse.FUNCTION)
 
@@ -405,8 +402,7 @@ def test_signed_code_of_one_argument_is_refused_before_any_event() -> None:
 @pytest.fixture
 def signing(service: ServiceUnderTest) -> ServiceUnderTest:
     """A service with the signing keys and the stream `logins`."""
-    service.begin_anew(signing_keys=KEYS)
-    service.client.post("/v1/streams", json=STREAM).raise_for_status()
+    service.begin_with_stream(signing_keys=KEYS)
     return service
 
 
@@ -486,11 +482,11 @@ def test_code_of_a_known_key_is_stored_and_never_unpickled(
     path = f"/v1/processors/{document['id']}"
 
     assert client.post("/v1/processors", json=document).status_code == 201
-    assert client.put(path, json=document, headers={"If-Match": "*"}).json()["version"] == 1
+    assert client.put(path, json=document, headers=ANY_STATE).json()["version"] == 1
     changed = document | {"severity": "high"}
-    assert client.put(path, json=changed, headers={"If-Match": "*"}).json()["version"] == 2
+    assert client.put(path, json=changed, headers=ANY_STATE).json()["version"] == 2
     body = {"version": 1}
-    assert client.post(f"{path}/rollback", json=body, headers={"If-Match": "*"}).is_success
+    assert client.post(f"{path}/rollback", json=body, headers=ANY_STATE).is_success
     assert client.get(f"{path}/comparison?old=1&new=2").is_success
     assert not canary.file.exists()
 
@@ -513,38 +509,32 @@ def test_the_service_takes_code_for_one_rule_there_and_nowhere_else(
 
     assert client.post("/v1/processors", json=document).status_code == 201
     path = f"/v1/processors/{document['id']}"
-    assert client.put(path, json=processor_document(), headers={"If-Match": "*"}).is_success
+    assert client.put(path, json=processor_document(), headers=ANY_STATE).is_success
     body = {"version": 1}
-    assert client.post(f"{path}/rollback", json=body, headers={"If-Match": "*"}).is_success
+    assert client.post(f"{path}/rollback", json=body, headers=ANY_STATE).is_success
     assert not canary.file.exists()
 
 
+TOO_FEW_KEYS: dict[str, tuple[SigningKeys | None, str]] = {
+    "keys that need a rule": (SigningKeys((BOUND,)), "signed for any rule"),
+    "no keys": (None, "no signing keys are set here"),
+}
+
+
 @pytest.mark.parametrize("use", CodeUse)
-def test_a_service_whose_keys_need_a_rule_refuses_code_for_any(
-    use: CodeUse, service: ServiceUnderTest
+@pytest.mark.parametrize("case", TOO_FEW_KEYS)
+def test_without_keys_for_it_the_service_refuses_code_and_takes_other_rules(
+    case: str, use: CodeUse, service: ServiceUnderTest
 ) -> None:
     write, pointer = PLACES[use]
-    service.begin_anew(signing_keys=SigningKeys((BOUND,)))
-    service.client.post("/v1/streams", json=STREAM).raise_for_status()
+    keys, told = TOO_FEW_KEYS[case]
+    service.begin_with_stream(signing_keys=keys)
     answer = service.client.post("/v1/processors", json=write(sign(len, NEW, use)))
     assert answer.status_code == 422
     (error,) = answer.json()["errors"]
-    assert error["pointer"] == pointer
-    assert "signed for any rule" in error["detail"]
-
-
-@pytest.mark.parametrize("use", CodeUse)
-def test_without_keys_the_service_refuses_all_code(
-    use: CodeUse, with_stream: ServiceUnderTest
-) -> None:
-    write, pointer = PLACES[use]
-    answer = with_stream.client.post("/v1/processors", json=write(sign(len, NEW, use)))
-    assert answer.status_code == 422
-    (error,) = answer.json()["errors"]
-    assert error["pointer"] == pointer
-    assert "no signing keys are set here" in error["detail"]
-    assert is_empty(with_stream)
-    assert with_stream.client.post("/v1/processors", json=processor_document()).is_success
+    assert (error["pointer"], told in error["detail"]) == (pointer, True)
+    assert is_empty(service)
+    assert service.client.post("/v1/processors", json=processor_document()).is_success
 
 
 @pytest.mark.parametrize("use", CodeUse)
@@ -561,11 +551,10 @@ def test_authors_may_not_send_code_not_even_to_be_checked(
     assert is_empty(signing)
 
     client.post("/v1/processors?paused=true", json=processor_document()).raise_for_status()
-    put = {**author, "If-Match": "*"}
-    assert (
-        client.put(f"/v1/processors/{document['id']}", json=document, headers=put).status_code
-        == 403
+    refused = client.put(
+        f"/v1/processors/{document['id']}", json=document, headers=author | ANY_STATE
     )
+    assert refused.status_code == 403
 
 
 def test_code_too_large_is_refused_with_its_place(signing: ServiceUnderTest) -> None:
@@ -590,16 +579,14 @@ def test_examples_cannot_stand_beside_python_conditions(
 def test_code_whose_key_was_taken_out_cannot_be_rolled_back_to(service: ServiceUnderTest) -> None:
     document = with_function(sign(len, OLD, CodeUse.FUNCTION))
     path = f"/v1/processors/{document['id']}"
-    any_state = {"If-Match": "*"}
-    service.begin_anew(signing_keys=KEYS)
-    service.client.post("/v1/streams", json=STREAM).raise_for_status()
+    service.begin_with_stream(signing_keys=KEYS)
     service.client.post("/v1/processors", json=document).raise_for_status()
-    put = service.client.put(path, json=processor_document(), headers=any_state)
+    put = service.client.put(path, json=processor_document(), headers=ANY_STATE)
     assert put.json()["version"] == 2
     token = service.client.headers["Authorization"]
     with running_service(service.url, signing_keys=SigningKeys((NEW,))) as other:
         other.client.headers["Authorization"] = token
-        answer = other.client.post(f"{path}/rollback", json={"version": 1}, headers=any_state)
+        answer = other.client.post(f"{path}/rollback", json={"version": 1}, headers=ANY_STATE)
         assert answer.status_code == 422
         assert "the key 'old', unknown here" in answer.json()["errors"][0]["detail"]
         assert other.client.get(path).json()["version"] == 2

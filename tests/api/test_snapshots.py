@@ -23,28 +23,6 @@ def read(service: ServiceUnderTest, known: str | None = None, wait: str | None =
     return service.client.get(SNAPSHOT, headers=headers, params={"wait": wait} if wait else {})
 
 
-def test_a_snapshot_parses_with_the_model_that_jobs_use(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
-    snapshot = Snapshot.model_validate_json(read(with_stream).content)
-
-    assert snapshot.stream.ddl == STREAM["schema"]
-    assert snapshot.stream.allowed_delay_ms == 5_000
-    assert snapshot.processors[0].versions[0].definition["pattern"] == PATTERN
-
-
-def test_an_unchanged_snapshot_is_not_sent_again(
-    with_stream: ServiceUnderTest, publish: Publish
-) -> None:
-    publish()
-    known = read(with_stream).headers["ETag"]
-
-    assert read(with_stream, known).status_code == 304
-    publish(id="another")
-    assert read(with_stream, known).status_code == 200
-
-
 def test_a_wait_ends_unchanged_when_nothing_happens(with_stream: ServiceUnderTest) -> None:
     known = read(with_stream).headers["ETag"]
     began = time.monotonic()

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from api.access.authentication import Role
 from api.snoozes import service as snoozing
 from contract.snapshot import read_snapshot, snapshot_json
 from tests.api.documents import ANY_STATE
+from tests.api.people import ask_for
 from tests.api.running import START_MS, Publish, ServiceUnderTest
 
 PATH = "/v1/processors/failed-logins"
@@ -54,41 +54,37 @@ class TestSnoozes:
         assert older.content == before
 
     def test_jobs_read_it_and_older_epochs_keep_their_bytes(
-        self, with_stream: ServiceUnderTest, publish: Publish
+        self, with_rule: ServiceUnderTest
     ) -> None:
-        publish()
-        before = with_stream.client.get("/v1/streams/logins/snapshot").content
+        before = with_rule.client.get("/v1/streams/logins/snapshot").content
         assert b"snoozes" not in before
-        etag = with_stream.client.get(PATH).headers["ETag"]
-        begun = snooze(with_stream, "?comment=drill", key="eve")
+        etag = with_rule.client.get(PATH).headers["ETag"]
+        begun = snooze(with_rule, "?comment=drill", key="eve")
         assert (begun["until"], begun["key"], begun["is_over"], begun["comment"]) == (
             "2027-01-15T09:00:00.000Z",
             "eve",
             False,
             "drill",
         )
-        every = snooze(with_stream, lasts=5_000)
-        assert snapshot(with_stream)["snoozes"] == [
+        every = snooze(with_rule, lasts=5_000)
+        assert snapshot(with_rule)["snoozes"] == [
             {"id": "failed-logins", "key": None, "until_ms": START_MS + 5_000},
             {"id": "failed-logins", "key": "eve", "until_ms": START_MS + HOUR_MS},
         ]
-        assert with_stream.client.get(PATH).headers["ETag"] == etag
+        assert with_rule.client.get(PATH).headers["ETag"] == etag
         for each in (begun, every):
             path = f"{SNOOZES}/{each['number']}"
-            assert with_stream.client.delete(f"{path}?comment=over").status_code == 204
-            assert with_stream.client.delete(path).status_code == 404
-        assert "snoozes" not in snapshot(with_stream)
-        assert with_stream.client.get("/v1/streams/logins/epochs/2").content == before
-        at_four = with_stream.client.get("/v1/streams/logins/epochs/4").json()
+            assert with_rule.client.delete(f"{path}?comment=over").status_code == 204
+            assert with_rule.client.delete(path).status_code == 404
+        assert "snoozes" not in snapshot(with_rule)
+        assert with_rule.client.get("/v1/streams/logins/epochs/2").content == before
+        at_four = with_rule.client.get("/v1/streams/logins/epochs/4").json()
         assert len(at_four["snoozes"]) == 2
 
-    def test_who_did_it_and_why_is_in_the_log(
-        self, with_stream: ServiceUnderTest, publish: Publish
-    ) -> None:
-        publish()
-        begun = snooze(with_stream, "?comment=drill", key="eve")
-        with_stream.client.delete(f"{SNOOZES}/{begun['number']}?comment=over")
-        newest = with_stream.client.get("/v1/changes?limit=2").json()["items"]
+    def test_who_did_it_and_why_is_in_the_log(self, with_rule: ServiceUnderTest) -> None:
+        begun = snooze(with_rule, "?comment=drill", key="eve")
+        with_rule.client.delete(f"{SNOOZES}/{begun['number']}?comment=over")
+        newest = with_rule.client.get("/v1/changes?limit=2").json()["items"]
         assert [
             (each["action"], each["processor_id"], each["subject"], each["comment"], each["epoch"])
             for each in newest
@@ -103,43 +99,35 @@ class TestSnoozes:
             ),
         ]
 
-    def test_another_for_the_same_key_takes_its_place(
-        self, with_stream: ServiceUnderTest, publish: Publish
-    ) -> None:
-        publish()
-        snooze(with_stream)
-        longer = snooze(with_stream, lasts="2 hours")
-        assert listed(with_stream) == [(longer["number"], None, "2027-01-15T10:00:00.000Z", False)]
-        assert len(snapshot(with_stream)["snoozes"]) == 1
+    def test_another_for_the_same_key_takes_its_place(self, with_rule: ServiceUnderTest) -> None:
+        snooze(with_rule)
+        longer = snooze(with_rule, lasts="2 hours")
+        assert listed(with_rule) == [(longer["number"], None, "2027-01-15T10:00:00.000Z", False)]
+        assert len(snapshot(with_rule)["snoozes"]) == 1
 
-    def test_those_that_are_over_leave_after_a_day(
-        self, with_stream: ServiceUnderTest, publish: Publish
-    ) -> None:
-        publish()
-        first = snooze(with_stream)
-        with_stream.clock.time_ms += HOUR_MS
-        assert listed(with_stream, "/v1/streams/logins/snoozes")[0][3] is True
-        second = snooze(with_stream, key="")
-        assert [each[0] for each in listed(with_stream)] == [first["number"], second["number"]]
-        with_stream.clock.time_ms += DAY_MS + 1
-        third = snooze(with_stream, key="bob")
-        assert [each[0] for each in listed(with_stream)] == [second["number"], third["number"]]
+    def test_those_that_are_over_leave_after_a_day(self, with_rule: ServiceUnderTest) -> None:
+        first = snooze(with_rule)
+        with_rule.clock.time_ms += HOUR_MS
+        assert listed(with_rule, "/v1/streams/logins/snoozes")[0][3] is True
+        second = snooze(with_rule, key="")
+        assert [each[0] for each in listed(with_rule)] == [first["number"], second["number"]]
+        with_rule.clock.time_ms += DAY_MS + 1
+        third = snooze(with_rule, key="bob")
+        assert [each[0] for each in listed(with_rule)] == [second["number"], third["number"]]
 
     def test_a_stream_has_only_so_many(
         self,
-        with_stream: ServiceUnderTest,
-        publish: Publish,
+        with_rule: ServiceUnderTest,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        publish()
         monkeypatch.setattr(snoozing, "MAXIMUM_SNOOZES", 2)
-        snooze(with_stream)
-        snooze(with_stream, key="eve")
-        epoch = snapshot(with_stream)["epoch"]
-        answer = with_stream.client.post(SNOOZES, json={"for": 1, "key": "bob"})
+        snooze(with_rule)
+        snooze(with_rule, key="eve")
+        epoch = snapshot(with_rule)["epoch"]
+        answer = with_rule.client.post(SNOOZES, json={"for": 1, "key": "bob"})
         assert (answer.status_code, "limit" in answer.json()["detail"]) == (409, True)
-        assert snapshot(with_stream)["epoch"] == epoch
-        snooze(with_stream, key="eve")
+        assert snapshot(with_rule)["epoch"] == epoch
+        snooze(with_rule, key="eve")
 
     @pytest.mark.parametrize(
         ("body", "pointer"),
@@ -157,36 +145,19 @@ class TestSnoozes:
         ],
     )
     def test_what_cannot_be_is_refused(
-        self, with_stream: ServiceUnderTest, publish: Publish, body: Any, pointer: str
+        self, with_rule: ServiceUnderTest, body: Any, pointer: str
     ) -> None:
-        publish()
-        answer = with_stream.client.post(SNOOZES, json=body)
+        answer = with_rule.client.post(SNOOZES, json=body)
         assert answer.status_code == 422
         assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
 
-    def test_it_takes_the_role_that_may_pause_and_no_approval(
-        self, with_stream: ServiceUnderTest, publish: Publish
-    ) -> None:
-        publish()
-        approvals = with_stream.client.put(
-            "/v1/streams/logins/approvals", json={"required": 1}, headers=ANY_STATE
-        )
-        assert approvals.status_code == 200, approvals.text
-        number = snooze(with_stream)["number"]
-        for role in (Role.VIEWER, Role.AUTHOR, Role.PUBLISHER):
-            headers = with_stream.as_role(role)
-            client = with_stream.client
-            assert client.get(SNOOZES, headers=headers).status_code == 200
-            may = role is Role.PUBLISHER
-            begun = client.post(SNOOZES, json={"for": 1, "key": "x"}, headers=headers)
-            assert begun.status_code == (201 if may else 403)
-            ended = client.delete(f"{SNOOZES}/{number}", headers=headers)
-            assert ended.status_code == (204 if may else 403)
+    def test_it_takes_no_approval(self, with_rule: ServiceUnderTest) -> None:
+        ask_for(with_rule, 1)
+        assert snooze(with_rule)["number"]
 
-    def test_what_is_not_there(self, with_stream: ServiceUnderTest, publish: Publish) -> None:
-        publish()
+    def test_what_is_not_there(self, with_rule: ServiceUnderTest) -> None:
         for path in (SNOOZES.replace("failed", "no"), "/v1/streams/none/snoozes"):
-            assert with_stream.client.get(path).status_code == 404
-        assert with_stream.client.delete(f"{SNOOZES}/7").status_code == 404
-        with_stream.client.delete(PATH, headers=ANY_STATE)
-        assert with_stream.client.post(SNOOZES, json={"for": 1}).status_code == 404
+            assert with_rule.client.get(path).status_code == 404
+        assert with_rule.client.delete(f"{SNOOZES}/7").status_code == 404
+        with_rule.client.delete(PATH, headers=ANY_STATE)
+        assert with_rule.client.post(SNOOZES, json={"for": 1}).status_code == 404

@@ -1,46 +1,27 @@
 """`percept triage`: matches named, piped or found by a filter; told before, changed all or none."""
 
 import json
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-import typer
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from api.access.authentication import Role
 from api.client import Client
-from api.remote import triage_command
+from tests.api.commands import Run
 from tests.api.documents import PATTERN
 from tests.api.listening import ListeningService
 from tests.api.triage import found, match_id, post
 
-APP = typer.Typer()
-APP.command()(triage_command.triage)
-
-Run = Callable[..., Result]
+COMMAND, ROLE = ("triage",), Role.AUTHOR
 
 
 @pytest.fixture
-def client(listening: ListeningService) -> Iterator[Client]:
-    with listening.client() as connected:
-        connected.publish("logins", "failed-logins", pattern=PATTERN)
-        post(
-            listening.service,
-            *(found(number, key=["eve" if number % 2 else "bob"]) for number in range(6)),
-        )
-        yield connected
-
-
-@pytest.fixture
-def run(listening: ListeningService, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setenv("PERCEPT_URL", listening.url)
-    monkeypatch.setenv("PERCEPT_TOKEN", listening.service.token_of[Role.AUTHOR])
-
-    def run(*words: object, stdin: str = "") -> Result:
-        return CliRunner().invoke(APP, [str(each) for each in words], input=stdin)
-
-    return run
+def client(client: Client, listening: ListeningService) -> Client:
+    client.publish("logins", "failed-logins", pattern=PATTERN)
+    keys = ("bob", "eve")
+    post(listening.service, *(found(number, key=[keys[number % 2]]) for number in range(6)))
+    return client
 
 
 def states(client: Client) -> dict[str, tuple[str, str]]:
@@ -114,14 +95,14 @@ def test_all_that_fit_are_changed_and_told_to_programs(run: Run, client: Client)
 
 def test_matches_come_from_a_pipe(run: Run, client: Client) -> None:
     piped = f"{match_id(1)}\n\n" + json.dumps({"match_id": match_id(2), "number": 3}) + "\n"
-    assert "2 changed" in run("-", "--status", "acknowledged", stdin=piped).output
+    assert "2 changed" in run("-", "--status", "acknowledged", given=piped).output
     assert set(states(client)) == {match_id(1), match_id(2)}
     for wrong, told in (
         ("", "names no match"),
         ('{"id": 1}\n', "line 1: no JSON object with match_id"),
         ("".join(f"{match_id(number)}\n" for number in range(501)), "501 matches; 500 are"),
     ):
-        result = run("-", "--status", "resolved", stdin=wrong)
+        result = run("-", "--status", "resolved", given=wrong)
         assert (result.exit_code, told in result.output) == (2, True), result.output
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.access.authentication import Role
-from tests.api.documents import STREAM, processor_document
+from tests.api.documents import processor_document
 from tests.api.running import START_MS, ServiceUnderTest
 from tests.api.triage import (
     MATCHES,
@@ -22,7 +22,6 @@ from tests.api.triage import (
     bulk,
     counts,
     found,
-    get,
     listed,
     match_id,
     post,
@@ -100,8 +99,7 @@ def test_lists_and_counts_are_those_of_a_model(
     module_service: ServiceUnderTest, actions: list[tuple[Any, ...]]
 ) -> None:
     service = module_service
-    service.begin_anew(matches_per_processor=KEPT)
-    service.client.post("/v1/streams", json=STREAM)
+    service.begin_with_stream(matches_per_processor=KEPT)
     model = Model()
     for what, *arguments in actions:
         _ACT[what](service, model, *arguments)
@@ -199,10 +197,9 @@ def test_counts_are_of_a_rule_a_version_a_kind(with_stream: ServiceUnderTest) ->
 
 def test_rules_are_counted_page_by_page(with_stream: ServiceUnderTest) -> None:
     post(with_stream, *[found(number, processor_id=f"r{number}") for number in range(5)])
-    first = get(with_stream, TRIAGE, limit=3)
-    rest = get(with_stream, TRIAGE, limit=3, cursor=first["next_cursor"])
-    rules = [item["processor_id"] for item in first["items"] + rest["items"]]
-    assert (rules, rest["next_cursor"]) == ([f"r{number}" for number in range(5)], None)
+    pages = [page["items"] for page in with_stream.pages(TRIAGE, limit=3)]
+    rules = [[item["processor_id"] for item in items] for items in pages]
+    assert rules == [["r0", "r1", "r2"], ["r3", "r4"]]
 
 
 def test_rules_are_listed_with_their_counts_and_sorted_by_rate(
@@ -215,18 +212,12 @@ def test_rules_are_listed_with_their_counts_and_sorted_by_rate(
     bulk(with_stream, {"matches": selected(0, 2, 3), "status": "resolved"})
     bulk(with_stream, {"matches": selected(1, 5), "status": "false_positive"})
     path = "/v1/streams/logins/rules"
-    page = get(with_stream, path, sort="-false_positive_rate")
+    page = with_stream.get(path, sort="-false_positive_rate")
     rates = [(line["id"], line["triage"]["false_positive_rate"]) for line in page["items"]]
     assert rates == [("worse", 1.0), ("bad", 0.333333), ("good", 0.0), ("none", None)]
     assert page["items"][1]["triage"] == counts(with_stream)["bad"]
-    walked: list[str] = []
-    cursor: dict[str, str] = {}
-    while True:
-        page = get(with_stream, path, sort="false_positive_rate", limit=1, **cursor)
-        walked += [line["id"] for line in page["items"]]
-        if page["next_cursor"] is None:
-            break
-        cursor = {"cursor": page["next_cursor"]}
+    pages = with_stream.pages(path, sort="false_positive_rate", limit=1)
+    walked = [line["id"] for page in pages for line in page["items"]]
     assert walked == ["none", "good", "bad", "worse"]
 
 
@@ -234,7 +225,7 @@ def test_assignees_are_known_by_how_much_they_have(with_stream: ServiceUnderTest
     post(with_stream, *map(found, range(4)))
     bulk(with_stream, {"matches": selected(0, 1), "assignee": "ana"})
     triage(with_stream, 2, assignee="Ben <b>")
-    assert get(with_stream, f"{TRIAGE}/assignees") == [
+    assert with_stream.get(f"{TRIAGE}/assignees") == [
         {"value": "ana", "count": 2},
         {"value": "Ben <b>", "count": 1},
     ]
@@ -376,7 +367,7 @@ def test_changes_are_heard_by_those_who_ask_for_them(with_stream: ServiceUnderTe
 def test_who_has_read_a_list_misses_no_change_after_it(with_stream: ServiceUnderTest) -> None:
     post(with_stream, found(1))
     triage(with_stream, 1, status="resolved")
-    newest = get(with_stream, MATCHES)["newest_change"]
+    newest = with_stream.get(MATCHES)["newest_change"]
     with ThreadPoolExecutor() as pool:
         listening = pool.submit(told, with_stream, f"after=1&changes_after={newest}&wait=1.5s")
         with_stream.wait_for_reader()

@@ -1,38 +1,19 @@
 """`percept why` without events: what the service tells of its rule, for people and programs."""
 
 import json
-from collections.abc import Callable, Iterator
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from api.access.authentication import Role
 from api.client import Client
-from percept.command_line import app
+from tests.api.commands import Run
 from tests.api.documents import PATTERN
+from tests.api.jobs import ReportingJob, running
 from tests.api.listening import ListeningService
 from tests.api.running import START_MS
 from tests.api.test_diagnosis import FAIL, HEALTHY
-from tests.api.test_jobs import ReportingJob, running
 
-Run = Callable[..., Result]
-
-
-@pytest.fixture
-def client(listening: ListeningService) -> Iterator[Client]:
-    with listening.client() as connected:
-        yield connected
-
-
-@pytest.fixture
-def run(listening: ListeningService, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setenv("PERCEPT_URL", listening.url)
-
-    def with_viewer(*words: str) -> Result:
-        token = listening.service.token_of[Role.VIEWER]
-        return CliRunner().invoke(app, ["why", *words], env={"PERCEPT_TOKEN": token})
-
-    return with_viewer
+COMMAND, ROLE = ("why",), Role.VIEWER
 
 
 def test_the_chain_and_the_funnel_are_printed(
@@ -67,6 +48,6 @@ def test_a_rule_that_is_not_there_and_a_missing_token(
     assert unknown.exit_code == 1
     assert "failed-logins" in unknown.stderr
     monkeypatch.delenv("PERCEPT_TOKEN", raising=False)
-    without = CliRunner().invoke(app, ["why", "failed-logins"])
+    without = run("failed-logins")
     assert without.exit_code == 2
     assert "EVENTS is missing, or --token" in without.stderr

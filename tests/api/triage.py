@@ -32,9 +32,7 @@ def found(number: int, **fields: Any) -> dict[str, Any]:
 
 def post(service: ServiceUnderTest, *matches: dict[str, Any], path: str = MATCHES) -> Any:
     body = {"job": "main", "matches": list(matches)}
-    answer = service.client.post(path, json=body, headers=service.as_role(Role.JOB))
-    assert answer.status_code == 200, answer.text
-    return answer.json()
+    return service.post(path, Role.JOB, body)
 
 
 def triage(service: ServiceUnderTest, number: int, **change: Any) -> dict[str, Any]:
@@ -59,23 +57,11 @@ def selected(*numbers: int, **revisions: int) -> list[dict[str, Any]]:
 
 def listed(service: ServiceUnderTest, **query: Any) -> list[int]:
     """Return the numbers in the output of all matches that meet a filter, newest first."""
-    numbers: list[int] = []
-    cursor: dict[str, str] = {}
-    while True:
-        page = get(service, MATCHES, **query, **cursor)
-        numbers += [match["output"]["failures"] for match in page["items"]]
-        if page["next_cursor"] is None:
-            return numbers
-        cursor = {"cursor": page["next_cursor"]}
+    pages = service.pages(MATCHES, **query)
+    return [match["output"]["failures"] for page in pages for match in page["items"]]
 
 
 def counts(service: ServiceUnderTest, **query: Any) -> dict[str, dict[str, Any]]:
     """Return the counts of all rules, by id."""
-    items = get(service, TRIAGE, **query)["items"]
+    items = service.get(TRIAGE, **query)["items"]
     return {item.pop("processor_id"): item for item in items}
-
-
-def get(service: ServiceUnderTest, path: str, **query: Any) -> Any:
-    answer = service.client.get(path, params=query, headers=service.as_role(Role.VIEWER))
-    assert answer.status_code == 200, answer.text
-    return answer.json()

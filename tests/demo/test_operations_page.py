@@ -3,13 +3,12 @@
 import re
 from pathlib import Path
 
-import pytest
 from fastapi.testclient import TestClient
 
 from api.app import create_app
 from api.settings import Settings
 from api.store.database import Database, migrate
-from tests.docs.fences import ROOT, links, rows
+from tests.docs.fences import ROOT, rows
 
 PAGE = "docs/operations.md"
 JOB_METRICS = (ROOT / "api/jobs/metrics.py").read_text(encoding="utf-8")
@@ -48,10 +47,3 @@ def test_every_setting_of_the_service_is_in_the_table_with_its_default() -> None
                 str(field.default).lower() if isinstance(field.default, bool) else field.default
             )
             assert str(default) in told
-
-
-@pytest.mark.parametrize("page", [PAGE, "examples/demo/README.md"])
-def test_a_page_links_only_to_what_exists(page: str) -> None:
-    for link in links(page):
-        path = (ROOT / page).parent / link.partition("#")[0]
-        assert link.startswith("http") or path.exists(), link

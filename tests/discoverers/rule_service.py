@@ -2,6 +2,8 @@
 
 import socket
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -90,3 +92,13 @@ class RuleService:
     def publish(self, document: dict[str, Any]) -> None:
         """Create a processor."""
         self.request("POST", "/v1/processors", json=document)
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[RuleService]:
+    """Yield the service with the stream `logins`, listening."""
+    service = RuleService(folder)
+    service.start()
+    service.register_stream()
+    yield service
+    service.stop()

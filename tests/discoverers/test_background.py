@@ -80,20 +80,12 @@ def test_without_a_source_the_snapshot_of_the_checkpoint_does() -> None:
         assert job.first(0.1) is before
 
 
-def test_a_close_in_the_middle_of_a_pause_is_prompt() -> None:
-    discoverer = Discoverer()
+@pytest.mark.parametrize("fails", [False, True], ids=["a pause", "a backoff"])
+def test_a_close_in_the_middle_of_a_pause_is_prompt(*, fails: bool) -> None:
+    discoverer = Discoverer(fails=fails)
     discoverer.may_answer.set()
     with BackgroundDiscovery(discoverer) as job:
-        job.first(PATIENCE_SECONDS)
-        job.close(PATIENCE_SECONDS)
-        assert not job._thread.is_alive()
-
-
-def test_a_close_in_the_middle_of_a_backoff_is_prompt() -> None:
-    discoverer = Discoverer(fails=True)
-    discoverer.may_answer.set()
-    with BackgroundDiscovery(discoverer) as job:
-        eventually(lambda: job.health.consecutive_failures)
+        eventually(lambda: job.health.consecutive_failures if fails else job.latest())
         job.close(PATIENCE_SECONDS)
         assert not job._thread.is_alive()
 

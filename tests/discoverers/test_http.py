@@ -24,7 +24,7 @@ from discoverers import (
 )
 from discoverers.http import HttpDiscoverer, HttpDiscovererFactory, read_answer
 from tests.api.documents import STREAM
-from tests.discoverers.rule_service import RuleService
+from tests.discoverers.rule_service import RuleService, serving
 from tests.discoverers.sources import (
     RememberingManager,
     actions,
@@ -38,11 +38,8 @@ from tests.patience import FAR_LONGER_SECONDS, PATIENCE_SECONDS, eventually
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[RuleService]:
-    service = RuleService(tmp_path)
-    service.start()
-    service.register_stream()
-    yield service
-    service.stop()
+    with serving(tmp_path) as service:
+        yield service
 
 
 def discovery(

@@ -106,16 +106,6 @@ def test_what_was_sent_without_an_answer_is_sent_again_as_it_is_by_then() -> Non
     assert sorted(service.known) == [("a", 1), ("b", 1)]
 
 
-def test_a_service_that_has_lost_everything_is_told_everything() -> None:
-    report, service = VersionReport(), Service()
-    told(report, service, version("a"), version("b"))
-    service.known.clear()
-    told(report, service, version("a"), version("b"))
-    again = told(report, service, version("a"), version("b"))
-    assert (names(again), again.replaces_all) == (["a", "b"], True)
-    assert len(service.known) == 2
-
-
 def test_long_tracebacks_make_a_part_smaller_but_never_empty() -> None:
     report = VersionReport(bytes_per_heartbeat=9_000)
     broken = [

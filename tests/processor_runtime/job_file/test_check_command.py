@@ -252,24 +252,6 @@ def test_settings_that_the_security_protocol_ignores_are_warned_of_with_place_an
             "source.schema_registry",
             "must be in the form",
         ),
-    ],
-)
-def test_schemas_of_values_are_checked_without_a_registry(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: dict[str, Any], place: str, told: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    source = {"format": "kafka", "value_format": "avro"} | kafka_part(subscribe="t") | how
-    result = check(written(tmp_path, minimal(source=source)), "--json")
-    assert result.exit_code == 2
-    (problem,) = report(result)["problems"]
-    assert problem["path"] == place
-    assert told in problem["message"]
-    assert "hush-hush" not in result.output
-
-
-@pytest.mark.parametrize(
-    ("how", "place", "told"),
-    [
         ({"schema_file": "absent.avsc"}, "outputs[0].schema_file", "cannot be read"),
         ({"schema_file": "job.yaml"}, "outputs[0].schema_file", "no schema of Avro"),
         ({"schema_file": "empty"}, "outputs[0].schema_file", "the file is empty"),
@@ -290,14 +272,18 @@ def test_schemas_of_values_are_checked_without_a_registry(
         ),
     ],
 )
-def test_schemas_of_an_output_are_checked_without_a_registry(
+def test_schemas_are_checked_without_a_registry(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: dict[str, Any], place: str, told: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").touch()
-    part = {"type": "kafka", "topic": "t", "value_format": "avro"} | kafka_part()
-    part |= {"schema_registry": {"url": "http://r"}} | how
-    result = check(written(tmp_path, minimal(outputs=[part])), "--json")
+    if place.startswith("source"):
+        source = {"format": "kafka", "value_format": "avro"} | kafka_part(subscribe="t") | how
+        document = minimal(source=source)
+    else:
+        part = {"type": "kafka", "topic": "t", "value_format": "avro"} | kafka_part()
+        document = minimal(outputs=[part | {"schema_registry": {"url": "http://r"}} | how])
+    result = check(written(tmp_path, document), "--json")
     assert result.exit_code == 2
     (problem,) = report(result)["problems"]
     assert problem["path"] == place
@@ -411,6 +397,9 @@ def test_what_a_machine_lacks_for_the_job_is_a_warning(
     assert "pyspark, pyarrow are not installed here" in libraries
     assert libraries.endswith("Where the job runs: pip install 'percept[spark]'.")
     assert "there is no Java here" in java
+    monkeypatch.undo()
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert "there is no Java here" in check(written(tmp_path, minimal())).stderr
 
 
 def test_telemetry_that_the_job_would_not_start_with_is_a_warning(
@@ -437,10 +426,3 @@ def test_a_java_that_is_too_old_is_a_warning(
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
     told = check(written(tmp_path, minimal())).stderr
     assert ("Spark needs 17 or newer. Set JAVA_HOME" in told) is is_told
-
-
-def test_a_java_home_without_java_is_a_warning(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    assert "there is no Java here" in check(written(tmp_path, minimal())).stderr

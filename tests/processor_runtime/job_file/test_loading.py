@@ -9,7 +9,7 @@ from contract.service_access import token_reader
 from contract.snapshot import StreamDefinition
 from processor_runtime.job_file import load_job_file, misfits, stream_of_job
 from processor_runtime.job_file.outputs import KafkaOutput
-from tests.processor_runtime.job_file.job_files import loaded, minimal, refusal, written
+from tests.processor_runtime.job_file.job_files import loaded, minimal, refusal
 
 SPARKS_KAFKA = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.3.0"
 KAFKA: dict[str, Any] = {
@@ -300,15 +300,17 @@ def test_headers_are_asked_for_if_they_are_used(tmp_path: Path) -> None:
     assert options["includeHeaders"] == "true"
 
 
-def test_a_job_uses_the_delay_and_the_order_of_its_stream(tmp_path: Path) -> None:
-    used = stream_of_job(loaded(tmp_path, minimal()), stream(order_by=["user"]))
-    assert (used.allowed_delay_ms, used.order_by) == (5_000, ["ts", "user"])
-
-
-def test_a_job_file_may_say_another_delay_and_order(tmp_path: Path) -> None:
-    job = loaded(tmp_path, minimal(time={"delay": "1 minute", "order_by": ["o"]}))
-    used = stream_of_job(job, stream(order_by=["user"]))
-    assert (used.allowed_delay_ms, used.order_by) == (60_000, ["ts", "o"])
+def test_a_job_uses_the_delay_and_the_order_of_its_stream_unless_it_says_others(
+    tmp_path: Path,
+) -> None:
+    for time, delay_ms, order_by in (
+        ({}, 5_000, ["ts", "user"]),
+        ({"delay": "1 minute", "order_by": ["o"]}, 60_000, ["ts", "o"]),
+        ({"by": "processing"}, 0, ["user"]),
+    ):
+        job = loaded(tmp_path, minimal(**({"time": time} if time else {})))
+        used = stream_of_job(job, stream(order_by=["user"]))
+        assert (used.allowed_delay_ms, used.order_by) == (delay_ms, order_by), time
 
 
 @pytest.mark.parametrize(
@@ -329,12 +331,6 @@ def test_ticks_are_there_where_time_goes_on_without_events(
 ) -> None:
     job = loaded(tmp_path, minimal(**keys))
     assert (job.time_mode, job.has_ticks) == (mode, has_ticks)
-
-
-def test_by_processing_time_nothing_is_late(tmp_path: Path) -> None:
-    job = loaded(tmp_path, minimal(time={"by": "processing"}))
-    used = stream_of_job(job, stream(order_by=["o"]))
-    assert (used.allowed_delay_ms, used.order_by) == (0, ["o"])
 
 
 @pytest.mark.parametrize(
@@ -434,11 +430,3 @@ def test_the_token_of_the_service_is_read_for_every_request(tmp_path: Path) -> N
     assert read() == "first"
     path.write_text("second\n", encoding="utf-8")
     assert read() == "second"
-
-
-def test_the_errors_of_a_job_file_are_data_too(tmp_path: Path) -> None:
-    path = written(tmp_path, minimal(shards="many"))
-    with pytest.raises(ValueError) as refused:  # noqa: PT011 - its problems are what is checked
-        load_job_file(path, {})
-    (problem,) = refused.value.problems  # type: ignore[attr-defined] # of a JobFileError
-    assert (problem.path, problem.line, problem.column) == ("shards", 15, 1)

@@ -8,17 +8,15 @@ import pytest
 from api.access.authentication import Role
 from processor_runtime.reporting import RuleService
 from tests.discoverers.rule_service import RuleService as ServedRuleService
+from tests.discoverers.rule_service import serving
 from tests.patience import PATIENCE_SECONDS
 
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[ServedRuleService]:
     """The service with the stream `logins`, listening."""
-    service = ServedRuleService(tmp_path)
-    service.start()
-    service.register_stream()
-    yield service
-    service.stop()
+    with serving(tmp_path) as service:
+        yield service
 
 
 @pytest.fixture

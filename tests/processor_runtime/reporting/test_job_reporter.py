@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
@@ -59,14 +60,17 @@ def reporter(
 
 def job_in(served: ServedRuleService) -> dict[str, Any]:
     jobs = served.request("GET", JOBS).json()
-    nothing: dict[str, Any] = {
-        "state": "unknown",
-        "instance_id": "",
-        "batch_id": None,
-        "versions": {},
-    }
-    job: dict[str, Any] = jobs[0] if jobs else nothing
-    return job
+    nothing = {"state": "unknown", "instance_id": "", "batch_id": None, "versions": {}}
+    return dict(jobs[0] if jobs else nothing)
+
+
+@pytest.fixture
+def reporting(served: ServedRuleService, rules: RuleService) -> Iterator[JobReporter]:
+    """A reporter whose first report the service has taken."""
+    with reporter(rules) as running:
+        running.update(STATUS)
+        eventually(lambda: job_in(served)["state"] == "running")
+        yield running
 
 
 def versions_in(served: ServedRuleService) -> list[dict[str, Any]]:
@@ -75,19 +79,17 @@ def versions_in(served: ServedRuleService) -> list[dict[str, Any]]:
     return items
 
 
+@pytest.mark.usefixtures("reporting")
 def test_the_service_knows_what_the_newest_batch_was_and_what_runs(
-    served: ServedRuleService, rules: RuleService
+    served: ServedRuleService,
 ) -> None:
-    with reporter(rules) as reporting:
-        reporting.update(STATUS)
-        eventually(lambda: job_in(served)["state"] == "running")
-        job = job_in(served)
-        assert job["properties"] == {"host": "driver-1"}
-        assert (job["epoch"], job["batch_id"]) == (2, 17)
-        assert job["watermark"] == "1970-01-01T00:00:04.000Z"
-        assert job["counters"]["events"] == 91_000
-        (version,) = versions_in(served)
-        assert (version["state"], version["partial_matches"]) == ("active", 12)
+    job = job_in(served)
+    assert job["properties"] == {"host": "driver-1"}
+    assert (job["epoch"], job["batch_id"]) == (2, 17)
+    assert job["watermark"] == "1970-01-01T00:00:04.000Z"
+    assert job["counters"]["events"] == 91_000
+    (version,) = versions_in(served)
+    assert (version["state"], version["partial_matches"]) == ("active", 12)
 
 
 def test_the_service_knows_how_the_source_of_rules_fares_between_two_batches(
@@ -119,16 +121,13 @@ def test_the_service_knows_how_the_source_of_rules_fares_between_two_batches(
 
 
 def test_heartbeats_tell_for_how_long_a_batch_has_been_running(
-    served: ServedRuleService, rules: RuleService
+    served: ServedRuleService, reporting: JobReporter
 ) -> None:
-    with reporter(rules) as reporting:
-        reporting.update(STATUS)
-        eventually(lambda: job_in(served)["state"] == "running")
-        assert job_in(served)["batch_running_ms"] is None
-        reporting.batch_begins()
-        eventually(lambda: (job_in(served)["batch_running_ms"] or 0) > 100)
-        reporting.update(STATUS)
-        eventually(lambda: job_in(served)["batch_running_ms"] is None)
+    assert job_in(served)["batch_running_ms"] is None
+    reporting.batch_begins()
+    eventually(lambda: (job_in(served)["batch_running_ms"] or 0) > 100)
+    reporting.update(STATUS)
+    eventually(lambda: job_in(served)["batch_running_ms"] is None)
 
 
 def _is_told(served: ServedRuleService, path: str, count: int) -> bool:
@@ -136,21 +135,18 @@ def _is_told(served: ServedRuleService, path: str, count: int) -> bool:
 
 
 def test_a_key_that_somebody_asks_about_is_told_of_after_each_batch(
-    served: ServedRuleService, rules: RuleService
+    served: ServedRuleService, reporting: JobReporter
 ) -> None:
     served.publish(processor_document())
     path = "/v1/processors/failed-logins/partial-matches?key=eve"
-    with reporter(rules) as reporting:
-        reporting.update(STATUS)
-        eventually(lambda: job_in(served)["state"] == "running")
-        assert not reporting.asked
-        served.request("GET", path)
-        eventually(lambda: [each.key for each in reporting.asked] == [["eve"]])
-        asked = reporting.asked[0]
-        for batch_id in (18, 19):
-            told = KeyAnswer(id=asked.id, batch_id=batch_id, open=batch_id)
-            reporting.update(replace(STATUS, batch_id=batch_id, answers=(told,)))
-            eventually(partial(_is_told, served, path, batch_id))
+    assert not reporting.asked
+    served.request("GET", path)
+    eventually(lambda: [each.key for each in reporting.asked] == [["eve"]])
+    asked = reporting.asked[0]
+    for batch_id in (18, 19):
+        told = KeyAnswer(id=asked.id, batch_id=batch_id, open=batch_id)
+        reporting.update(replace(STATUS, batch_id=batch_id, answers=(told,)))
+        eventually(partial(_is_told, served, path, batch_id))
 
 
 def test_a_job_without_a_batch_is_starting_and_sends_no_heartbeat(
@@ -187,19 +183,16 @@ def test_a_job_that_dies_of_an_error_is_silent_so_that_its_silence_is_seen(
 
 
 def test_a_service_that_is_down_is_reported_to_when_it_is_back(
-    served: ServedRuleService, rules: RuleService, caplog: pytest.LogCaptureFixture
+    served: ServedRuleService, reporting: JobReporter, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING, "percept.reporting")
-    with reporter(rules) as reporting:
-        reporting.update(STATUS)
-        eventually(lambda: job_in(served)["state"] == "running")
-        served.stop()
-        reporting.update(replace(STATUS, epoch=3))
-        eventually(lambda: reporting.consecutive_failures >= 4)
-        reporting.update(replace(STATUS, epoch=4, batch_id=99))
-        served.start()
-        eventually(lambda: job_in(served)["batch_id"] == 99)
-        assert [version["state"] for version in versions_in(served)] == ["active"]
+    served.stop()
+    reporting.update(replace(STATUS, epoch=3))
+    eventually(lambda: reporting.consecutive_failures >= 4)
+    reporting.update(replace(STATUS, epoch=4, batch_id=99))
+    served.start()
+    eventually(lambda: job_in(served)["batch_id"] == 99)
+    assert [version["state"] for version in versions_in(served)] == ["active"]
     assert len([each for each in caplog.records if "takes no reports" in each.message]) == 1
 
 
@@ -223,17 +216,14 @@ def test_an_outage_however_long_leaves_nothing_behind_in_memory() -> None:
 
 
 def test_a_job_that_the_service_has_forgotten_registers_again_and_tells_everything(
-    served: ServedRuleService, rules: RuleService
+    served: ServedRuleService, reporting: JobReporter
 ) -> None:
-    with reporter(rules) as reporting:
-        reporting.update(STATUS)
-        eventually(lambda: job_in(served)["state"] == "running")
-        first_id = job_in(served)["id"]
-        served.request("DELETE", f"/v1/jobs/{first_id}")
-        reporting.update(replace(STATUS, epoch=3))
-        eventually(lambda: job_in(served)["state"] == "running")
-        assert job_in(served)["id"] != first_id
-        eventually(lambda: len(versions_in(served)) == 1)
+    first_id = job_in(served)["id"]
+    served.request("DELETE", f"/v1/jobs/{first_id}")
+    reporting.update(replace(STATUS, epoch=3))
+    eventually(lambda: job_in(served)["state"] == "running")
+    assert job_in(served)["id"] != first_id
+    eventually(lambda: len(versions_in(served)) == 1)
 
 
 def test_a_superseded_instance_is_told_once_and_reports_no_more(
@@ -391,8 +381,15 @@ def test_a_token_that_cannot_be_read_is_tried_again(tmp_path: Path) -> None:
         eventually(lambda: script.bodies)
 
 
+def reported(script: ScriptedService, status: JobStatus) -> dict[str, Any]:
+    """Return the first heartbeat of a job that is in this state."""
+    with reporter(script.rules()) as reporting:
+        reporting.update(status)
+        eventually(lambda: script.bodies)
+    return script.bodies[0]
+
+
 def test_numbers_that_cannot_travel_are_left_out_or_cut() -> None:
-    script = ScriptedService()
     odd = replace(
         STATUS,
         watermark_ms=-(2**63),
@@ -401,22 +398,16 @@ def test_numbers_that_cannot_travel_are_left_out_or_cut() -> None:
         backlog_events=-1,
         totals=Totals(events=2**60),
     )
-    with reporter(script.rules()) as reporting:
-        reporting.update(odd)
-        eventually(lambda: script.bodies)
-    body = script.bodies[0]
+    body = reported(ScriptedService(), odd)
     assert (body["watermark_ms"], body["newest_event_ms"]) == (None, None)
     assert (body["events_per_second"], body["backlog_events"]) == (0, 0)
     assert body["counters"]["events"] == 2**53 - 1
 
 
 def test_everything_that_is_counted_is_reported() -> None:
-    script = ScriptedService()
     counted = {each.name: place for place, each in enumerate(fields(Totals), start=1)}
-    with reporter(script.rules()) as reporting:
-        reporting.update(replace(STATUS, totals=Totals(**counted)))
-        eventually(lambda: script.bodies)
-    assert script.bodies[0]["counters"] == counted
+    status = replace(STATUS, totals=Totals(**counted))
+    assert reported(ScriptedService(), status)["counters"] == counted
 
 
 def test_a_service_that_hangs_does_not_keep_the_end_of_the_job_waiting() -> None:

@@ -29,7 +29,7 @@ from processor_runtime.spark.sinks.webhook.requests import signature
 from processor_runtime.stages.group_rows import group_rows
 from processor_runtime.stages.groups import Group
 from tests.api.running import postgresql_schema_named
-from tests.docs.fences import ROOT, Fence, fences, links, rows
+from tests.docs.fences import Fence, fences, rows
 from tests.processor_runtime.sinks.rows import error, frame, match, output, surroundings
 
 PAGE = "docs/outputs.md"
@@ -82,12 +82,6 @@ def test_every_option_in_the_tables_is_one() -> None:
     named = {name.strip("`") for row in tables for name in row["option"].split(", ")}
     assert len(named) > 15
     assert named <= known | {"path"}
-
-
-def test_the_page_links_only_to_what_exists() -> None:
-    targets = [link.partition("#")[0] for link in links(PAGE) if "://" not in link]
-    assert targets
-    assert all((ROOT / "docs" / target).exists() for target in targets)
 
 
 def test_a_signature_is_checked_as_the_page_shows() -> None:
