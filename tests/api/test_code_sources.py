@@ -26,12 +26,12 @@ KEY = SigningKey("k1", b"k" * 32)
 KEYS = SigningKeys((KEY,))
 
 
-def is_large(event: Any, _context: Any) -> Any:
+def is_large(event: Any, _context: Any = None) -> Any:
     return event["amount"] > 100
 
 
 IS_LARGE = """\
-def is_large(event: Any, _context: Any) -> Any:
+def is_large(event: Any, _context: Any = None) -> Any:
     return event["amount"] > 100
 """
 

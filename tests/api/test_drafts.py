@@ -66,7 +66,11 @@ def test_a_mistake_in_yaml_is_told_with_its_line(
     [
         ("key_by: [user]", "key_by: user", "key_by: 'user' does not fit. Write a list."),
         ("[user]", "[user, 3]", "key_by[1]: 3 does not fit. Write text."),
-        ("times: 3", "times: 3x", "times: '3x' does not fit. Write a whole number."),
+        (
+            "times: 3",
+            "times: 3x",
+            "times: '3x' does not fit. Write a whole number, or {from: 5, to: null} for 5 or more.",
+        ),
         ("id: failed-logins\n", "", "id: missing. Add it."),
         ("times: 3", "tims: 3", "tims: unknown key. Did you mean 'times'?"),
         (

@@ -109,6 +109,7 @@ def test_the_files_on_the_page_are_valid(validators: dict[str, Any]) -> None:
 BEYOND_SHAPE = {
     *("a key of lists", "a column of no step", "a column without step beside an unknown one"),
     *("an unknown column", "an end before the beginning", "a rule of the language"),
+    "conditions that are none",
 }
 
 
