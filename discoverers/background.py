@@ -5,7 +5,9 @@ discoverer ──► BackgroundDiscovery ◄── job, once per micro-batch
 
 import logging
 import threading
+import time
 from dataclasses import replace
+from typing import Final
 
 from contract.problem_text import first_line
 from contract.snapshot import Snapshot
@@ -13,6 +15,8 @@ from discoverers.background_thread import BackgroundThread
 from discoverers.discoverer import PatternProcessorDiscoverer
 from discoverers.health import DiscovererHealth, HealthStatus
 
+_LOOK_SECONDS: Final = 0.1
+"""How often the health of the source is looked at while its first answer is waited for."""
 _log = logging.getLogger("percept.discoverers")
 
 
@@ -49,20 +53,33 @@ class BackgroundDiscovery(BackgroundThread):
         """
         return self._discoverer.list_content(digest)
 
-    def first(self, timeout_seconds: float) -> Snapshot:
+    def first(self, timeout_seconds: float, *, most_failures: int | None = None) -> Snapshot:
         """Wait until the source has returned a snapshot, and return the newest.
 
-        After the timeout, or `stop_waiting`, the initial snapshot is returned, so that a job can
-        restart without its source.
+        After the timeout, `stop_waiting` or a refusal that waiting does not mend, the initial
+        snapshot is returned, so that a job can restart without its source.
+
+        Args:
+            timeout_seconds: how long to wait.
+            most_failures: after how many failures in a row to wait no longer; `None` = any.
 
         Raises:
             NoSnapshotError: the source returned none in time and there is no initial one.
         """
-        self._ends_waiting.wait(timeout_seconds)
+        begin = time.monotonic()
+        end = begin + timeout_seconds
+        while not self._ends_waiting.wait(max(0.0, min(_LOOK_SECONDS, end - time.monotonic()))):
+            health = self.health
+            failures = health.consecutive_failures
+            if health.needs_mending or (most_failures is not None and failures >= most_failures):
+                break
+            if time.monotonic() >= end:
+                break
         newest = self._newest
         if newest is None:
             trouble = self.health.last_error or "it has not answered yet"
-            raise NoSnapshotError(f"no rules after {timeout_seconds:g} s: {trouble}")
+            waited = min(time.monotonic() - begin, timeout_seconds)
+            raise NoSnapshotError(f"no rules after {waited:.2g} s: {trouble}")
         return newest
 
     def stop_waiting(self) -> None:

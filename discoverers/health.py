@@ -19,8 +19,9 @@ class DiscovererHealth:
     """The status of a discoverer.
 
     `last_success_ms` and `last_error_ms` are milliseconds since 1970. `last_error` is kept after a
-    success, so check its time. `problems` are the processors of the last reading that cannot run;
-    the status of the source is ok nevertheless.
+    success, so check its time. `needs_mending` says that the last error was a refusal which waiting
+    does not mend, such as of a token. `problems` are the processors of the last reading that cannot
+    run; the status of the source is ok nevertheless.
     """
 
     status: HealthStatus = HealthStatus.UNKNOWN
@@ -28,4 +29,5 @@ class DiscovererHealth:
     last_error: str | None = None
     last_error_ms: int | None = None
     consecutive_failures: int = 0
+    needs_mending: bool = False
     problems: tuple[ProcessorProblem, ...] = ()

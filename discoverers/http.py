@@ -68,12 +68,16 @@ class ServiceUnreachable(Exception):
 class SnapshotRefused(Exception):
     """The rule service answered, but not with a snapshot.
 
-    `retry_after_seconds` is the time in its `Retry-After`.
+    `retry_after_seconds` is the time in its `Retry-After`; `needs_mending` says that the same
+    request will be refused again, since its token is wrong or may not read the stream.
     """
 
-    def __init__(self, message: str, retry_after_seconds: float = 0.0) -> None:
+    def __init__(
+        self, message: str, retry_after_seconds: float = 0.0, *, needs_mending: bool = False
+    ) -> None:
         super().__init__(message)
         self.retry_after_seconds = retry_after_seconds
+        self.needs_mending = needs_mending
 
 
 class HttpDiscovererFactory(PatternProcessorDiscovererFactory):
@@ -349,4 +353,8 @@ def _versions(processor: SnapshotProcessor, origin: str) -> list[FoundVersion]:
 
 def _refusal(answer: httpx2.Response) -> SnapshotRefused:
     said = refusal_text(answer, f"{answer.url} answered")
-    return SnapshotRefused(said, min(retry_after_seconds(answer), _LONGEST_ASKED_SECONDS))
+    return SnapshotRefused(
+        said,
+        min(retry_after_seconds(answer), _LONGEST_ASKED_SECONDS),
+        needs_mending=answer.status_code in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN},
+    )

@@ -132,6 +132,7 @@ class PeriodicPatternProcessorDiscoverer(PatternProcessorDiscoverer):
             status=HealthStatus.OK,
             last_success_ms=self._clock.now_ms(),
             consecutive_failures=0,
+            needs_mending=False,
             problems=problems,
         )
 
@@ -144,6 +145,7 @@ class PeriodicPatternProcessorDiscoverer(PatternProcessorDiscoverer):
             last_error=first_line(error),
             last_error_ms=self._clock.now_ms(),
             consecutive_failures=failures,
+            needs_mending=getattr(error, "needs_mending", False),
         )
         if failures == 1 and not self.is_closed:
             stays = "trying again" if self._reading is None else "the last good set stays"

@@ -111,6 +111,10 @@ def names_jars(job: JobFile) -> bool:
     return bool(job.packages) or any(name in job.spark for name in _JARS)
 
 
+_TRIES: Final = 3
+"""A check tells what is wrong now; a job may wait for its source to come."""
+
+
 def discoverer_of(
     job: JobFile, environment: Mapping[str, str], initial: Snapshot | None = None
 ) -> PatternProcessorDiscoverer:
@@ -136,7 +140,7 @@ def found_snapshot(
     """
     discovery = BackgroundDiscovery(discoverer_of(job, environment))
     with discovery:
-        snapshot = discovery.first(timeout_seconds)
+        snapshot = discovery.first(timeout_seconds, most_failures=_TRIES)
         problems = discovery.health.problems
     if snapshot.stream.name != job.stream:
         raise NoSnapshotError(f"the source has rules of stream '{snapshot.stream.name}'")

@@ -53,6 +53,34 @@ def test_the_first_snapshot_is_waited_for() -> None:
         assert [each.id for each in job.first(PATIENCE_SECONDS).processors] == ["a"]
 
 
+def test_a_refusal_that_waiting_does_not_mend_ends_the_wait() -> None:
+    class Refused(Exception):
+        needs_mending = True
+
+    class Refusing(Discoverer):
+        def get_processors(self) -> FoundProcessors:
+            raise Refused("401 Unauthorized")
+
+    (before,) = ScriptedDiscoverer(found()).snapshots()
+    with (
+        BackgroundDiscovery(Refusing()) as job,
+        pytest.raises(NoSnapshotError, match="401 Unauthorized"),
+    ):
+        job.first(FAR_LONGER_SECONDS)
+    with BackgroundDiscovery(Refusing(), before) as job:
+        assert job.first(FAR_LONGER_SECONDS) is before
+
+
+def test_a_check_waits_for_a_few_failures_only() -> None:
+    discoverer = Discoverer(fails=True)
+    discoverer.may_answer.set()
+    with (
+        BackgroundDiscovery(discoverer) as job,
+        pytest.raises(NoSnapshotError, match="refused"),
+    ):
+        job.first(FAR_LONGER_SECONDS, most_failures=1)
+
+
 def test_a_source_that_gives_nothing_in_time_is_an_error_that_says_why() -> None:
     discoverer = Discoverer(fails=True)
     discoverer.may_answer.set()
