@@ -140,6 +140,7 @@ class HttpDiscoverer(PeriodicPatternProcessorDiscoverer):
         self._timeout_seconds = options.timeout_seconds
         self._ca_file = options.ca_file
         self._token = token
+        self._has_one_token = options.token_file is None
         self._etag: str | None = None
         self._contents = KeptContents()
         # Blocking reads cannot be interrupted from another thread; a task can be cancelled.
@@ -168,7 +169,7 @@ class HttpDiscoverer(PeriodicPatternProcessorDiscoverer):
         if answer is None or answer.status_code == HTTPStatus.NOT_MODIFIED:
             return None
         if answer.status_code != HTTPStatus.OK:
-            raise _refusal(answer)
+            raise self._refusal(answer)
         found = read_answer(answer.content, self._url)
         if found.stream.name != self._stream:
             raise SnapshotRefused(
@@ -204,7 +205,7 @@ class HttpDiscoverer(PeriodicPatternProcessorDiscoverer):
         if answer is None:
             raise asyncio.CancelledError
         if answer.status_code != HTTPStatus.OK:
-            raise _refusal(answer)
+            raise self._refusal(answer)
         if list_digest(answer.content) != digest:
             raise SnapshotRefused(f"{url} answered with something else than that content")
         return answer.content
@@ -222,6 +223,16 @@ class HttpDiscoverer(PeriodicPatternProcessorDiscoverer):
         with self._runner:
             if self._client is not None:
                 self._runner.run(self._client.aclose())
+
+    def _refusal(self, answer: httpx2.Response) -> SnapshotRefused:
+        said = refusal_text(answer, f"{answer.url} answered")
+        is_of_token = answer.status_code in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
+        return SnapshotRefused(
+            said,
+            min(retry_after_seconds(answer), _LONGEST_ASKED_SECONDS),
+            # A file may have another token by the next request, a variable not.
+            needs_mending=is_of_token and self._has_one_token,
+        )
 
     async def _get(
         self, url: str, headers: Mapping[str, str] = NO_HEADERS, wait_seconds: float = 0.0
@@ -349,12 +360,3 @@ def _versions(processor: SnapshotProcessor, origin: str) -> list[FoundVersion]:
         )
         for version in processor.versions
     ]
-
-
-def _refusal(answer: httpx2.Response) -> SnapshotRefused:
-    said = refusal_text(answer, f"{answer.url} answered")
-    return SnapshotRefused(
-        said,
-        min(retry_after_seconds(answer), _LONGEST_ASKED_SECONDS),
-        needs_mending=answer.status_code in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN},
-    )

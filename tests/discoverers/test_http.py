@@ -17,6 +17,7 @@ from discoverers import (
     BackgroundDiscovery,
     DiscovererSurroundings,
     HealthStatus,
+    NoSnapshotError,
     Snapshot,
     create_discoverer,
     read_snapshot,
@@ -185,6 +186,8 @@ def test_a_wrong_token_is_told_in_the_words_of_the_service(service: RuleService)
         assert "401" in told
         assert "token is not valid" in told
         assert "percept_wrong" not in told
+        with pytest.raises(NoSnapshotError, match="401"):
+            job.first(FAR_LONGER_SECONDS)  # ends now: the variable stays as it is
 
 
 def test_a_token_in_a_file_may_be_changed_while_the_job_runs(
