@@ -16,7 +16,8 @@ from api.matches import groups
 from cep.instants import iso_text
 from tests.api.documents import STREAM
 from tests.api.running import START_MS, ServiceUnderTest
-from tests.api.test_matches import PATH, found, listen
+from tests.api.test_matches import PATH, listen
+from tests.api.triage import found
 
 STREAMS = itertools.count()
 HOUR_MS = 3_600_000
