@@ -268,8 +268,7 @@ def test_every_change_is_in_the_log_with_who_when_why_and_its_epoch(
 
 
 def test_a_refused_publish_leaves_no_trace(with_stream: ServiceUnderTest) -> None:
-    answer = with_stream.client.post("/v1/processors", json=processor_document(stream="no-such"))
-    assert answer.status_code == 404
+    with_stream.post("/v1/processors", Role.ADMIN, processor_document(stream="no-such"), expect=404)
     wrong = processor_document(pattern={"steps": []})
     assert with_stream.client.post("/v1/processors", json=wrong).status_code == 422
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from api.access.authentication import Role
 from api.rollouts import comparison
 from contract.snapshot import read_snapshot, snapshot_json
 from tests.api.documents import ANY_STATE, PATTERN, processor_document
@@ -84,9 +85,8 @@ class TestChanges:
 
     def test_a_rule_can_be_new(self, with_stream: ServiceUnderTest) -> None:
         path = "/v1/processors?shadow=true"
-        answer = with_stream.client.post(path, json=processor_document())
-        assert answer.status_code == 201, answer.text
-        assert answer.json()["state"] == "shadow"
+        answer = with_stream.post(path, Role.ADMIN, processor_document(), expect=201)
+        assert answer["state"] == "shadow"
         assert runs(with_stream) == ([], [(1, 0)])
         ended = with_stream.client.delete(ROLLOUT, headers=ANY_STATE)
         assert ended.status_code == 409
