@@ -76,12 +76,8 @@ def test_every_action_in_one_set_makes_one_epoch(
     assert state["waiting"] == state["paused"] == "paused"
     assert (state["in-shadow"], state["deleted"]) == ("shadow", "deleted")
     added = {change["id"]: change["added_version"] for change in body["changes"]}
-    assert (added["created"], added["replaced"], added["rolled"], added["paused"]) == (
-        1,
-        2,
-        3,
-        None,
-    )
+    shown = (added["created"], added["replaced"], added["rolled"], added["paused"])
+    assert shown == (1, 2, 3, None)
     assert client.get("/v1/processors/labelled").json()["owner"] == "fraud"
     tuned = client.get("/v1/processors/tuned").json()["document"]
     assert tuned["pattern"]["parameters"]["limit"]["value"] == 120

@@ -53,11 +53,8 @@ class TestChanges:
         before = with_rule.client.get("/v1/streams/logins/snapshot").content
         view = start(with_rule)
         assert runs(with_rule) == ([1], [(2, 0)])
-        assert (view["version"], view["state"], view["document"]["pattern"]) == (
-            1,
-            "published",
-            PATTERN,
-        )
+        shown = (view["version"], view["state"], view["document"]["pattern"])
+        assert shown == (1, "published", PATTERN)
         assert view["rollout"] == {"version": 2, "share_percent": 0}
         assert with_rule.client.get("/v1/streams/logins/epochs/2").content == before
 

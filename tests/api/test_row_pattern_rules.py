@@ -104,11 +104,8 @@ def test_a_clause_is_tried_with_its_near_misses(with_stream: ServiceUnderTest) -
     assert match["output"]["failures"] == 3
     farthest = report["partial_matches"][0]
     assert farthest["steps"] == {"FAIL": [0, 1]}
-    assert (farthest["outcome"], farthest["ended_by"], farthest["awaited"]) == (
-        "broken",
-        2,
-        ["FAIL"],
-    )
+    shown = (farthest["outcome"], farthest["ended_by"], farthest["awaited"])
+    assert shown == ("broken", 2, ["FAIL"])
 
 
 def test_made_up_events_match_the_clause(with_stream: ServiceUnderTest) -> None:

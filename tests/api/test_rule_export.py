@@ -85,10 +85,8 @@ def test_what_is_exported_is_imported_by_a_change_set(
         }
         with pytest.raises(ServiceError) as refused:
             importing.change_rules("logins", changes_of(documents))
-        assert (refused.value.status, refused.value.flaws[0].pointer) == (
-            428,
-            "/changes/0/based_on",
-        )
+        shown = (refused.value.status, refused.value.flaws[0].pointer)
+        assert shown == (428, "/changes/0/based_on")
 
 
 def test_the_client_waits_longer_for_a_set_than_for_other_answers() -> None:

@@ -59,12 +59,8 @@ class TestSnoozes:
         assert b"snoozes" not in before
         etag = with_rule.client.get(PATH).headers["ETag"]
         begun = snooze(with_rule, "?comment=drill", key="eve")
-        assert (begun["until"], begun["key"], begun["is_over"], begun["comment"]) == (
-            "2027-01-15T09:00:00.000Z",
-            "eve",
-            False,
-            "drill",
-        )
+        shown = (begun["until"], begun["key"], begun["is_over"], begun["comment"])
+        assert shown == ("2027-01-15T09:00:00.000Z", "eve", False, "drill")
         every = snooze(with_rule, lasts=5_000)
         assert snapshot(with_rule)["snoozes"] == [
             {"id": "failed-logins", "key": None, "until_ms": START_MS + 5_000},

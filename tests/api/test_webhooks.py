@@ -204,11 +204,8 @@ class TestDelivery:
         assert headers["webhook-signature"] == f"v1,{digest}"
         assert headers["webhook-timestamp"] == str(START_MS // 1_000)
         (delivered,) = deliveries(hooked, webhook)
-        assert (delivered["state"], delivered["status"], delivered["attempts"]) == (
-            "delivered",
-            200,
-            1,
-        )
+        shown = (delivered["state"], delivered["status"], delivered["attempts"])
+        assert shown == ("delivered", 200, 1)
         assert delivered["body"].encode() == body
         renewed = hooked.client.post(f"{path}/secret").json()["secret"]
         assert renewed != webhook["secret"]
