@@ -1,12 +1,18 @@
 """An archive of events beside a service, and a worker that runs what waits for it."""
 
 import json
+import os
+import subprocess
+import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from api.access.authentication import Role
 from cep.instants import iso_text
+from cep.signing.keys import SigningKeys
 from processor_runtime.backtest.worker.archives import read_archives
 from processor_runtime.backtest.worker.turns import Worker, WorkLimits
 from processor_runtime.reporting.rule_service import RuleService
@@ -49,3 +55,35 @@ def run(listening: ListeningService, archive: Path, **limits: Any) -> int:
         )
     finally:
         service.close()
+
+
+@contextmanager
+def working(
+    listening: ListeningService, archive: Path, keys: SigningKeys | None = None
+) -> Iterator[None]:
+    """Let a worker with this archive run meanwhile, as `percept work` does."""
+    service = RuleService(listening.url, lambda: listening.service.token_of[Role.JOB])
+    stop = threading.Event()
+    archives = read_archives([f"logins={archive}"])
+    worker = Worker(service, "one", archives, WorkLimits(), keys, stop)
+    thread = threading.Thread(target=worker.run, kwargs={"until_idle": False, "pause_seconds": 0.1})
+    thread.start()
+    yield
+    stop.set()
+    thread.join()
+    service.close()
+
+
+@contextmanager
+def work_process(listening: ListeningService, archive: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Run `percept work` with this archive as a process of its own, which is killed at the end."""
+    environment = os.environ | {"PERCEPT_TOKEN": listening.service.token_of[Role.JOB]}
+    words = ["work", "--archive", f"logins={archive}", "--url", listening.url]
+    process = subprocess.Popen(  # noqa: S603 - our own command
+        [sys.executable, "-m", "percept", *words], env=environment, stderr=subprocess.DEVNULL
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()

@@ -8,7 +8,6 @@ skipped with the reason; in CI (CI=true) they must run.
 
 import os
 import shutil
-import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import pytest
 from api.access.authentication import Role
 from api.client import Client
 from api.store.database import Database
+from tests import ports
 from tests.api.commands import Run, runner
 from tests.api.documents import PATTERN, STREAM, processor_document
 from tests.api.jobs import ReportingJob
@@ -151,10 +151,7 @@ def service(module_service: ServiceUnderTest) -> ServiceUnderTest:
 @pytest.fixture
 def free_port() -> int:
     """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    return ports.free_port()
 
 
 @pytest.fixture

@@ -96,7 +96,7 @@ class ServiceUnderTest:
 
     def pages(self, path: str, **query: Any) -> Iterator[Any]:
         """Yield one page of a list after the other."""
-        cursor: dict[str, str] = {}
+        cursor: dict[str, Any] = {}
         while True:
             page = self.get(path, **query, **cursor)
             yield page

@@ -1,10 +1,7 @@
 """`percept work`: backtests run where the events are; workers that die, are cancelled, run out."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,7 +19,7 @@ from percept.command_line import app
 from processor_runtime.backtest.worker.archives import Archive, BadArchive, read_archives
 from processor_runtime.backtest.worker.turns import Worker, WorkLimits
 from processor_runtime.reporting.rule_service import RuleService
-from tests.api.archives import run, write_archive
+from tests.api.archives import run, work_process, write_archive
 from tests.api.documents import PATTERN, processor_document
 from tests.api.listening import ListeningService
 from tests.api.triage import bulk, found, post, selected
@@ -253,18 +250,10 @@ def test_a_worker_that_is_stopped_gives_its_backtest_back(
     listening: ListeningService, client: Client, tmp_path: Path, archive: Path
 ) -> None:
     asked = client.backtests.request(processor_document(pattern=SLOW, limits=AS_MANY))
-    environment = os.environ | {"PERCEPT_TOKEN": listening.service.token_of[Role.JOB]}
-    words = ["work", "--archive", f"logins={many_events(tmp_path)}", "--url", listening.url]
-    process = subprocess.Popen(  # noqa: S603 - our own command
-        [sys.executable, "-m", "percept", *words], env=environment, stderr=subprocess.DEVNULL
-    )
-    try:
+    with work_process(listening, many_events(tmp_path)) as process:
         eventually(lambda: client.backtests.read(asked.number).state == "running")
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE_SECONDS) == 0
-    finally:
-        process.kill()
-        process.wait()
     assert client.backtests.read(asked.number).state == "queued"
     assert run(listening, archive) == 1  # at once, as the turn has ended
     assert client.backtests.read(asked.number).worker == "one"
@@ -300,18 +289,11 @@ def test_a_backtest_whose_worker_was_killed_is_run_by_another_one(
     listening: ListeningService, client: Client, tmp_path: Path, archive: Path
 ) -> None:
     asked = client.backtests.request(processor_document(pattern=SLOW, limits=AS_MANY))
-    environment = os.environ | {"PERCEPT_TOKEN": listening.service.token_of[Role.JOB]}
-    words = ["work", "--archive", f"logins={many_events(tmp_path)}", "--url", listening.url]
-    process = subprocess.Popen(  # noqa: S603 - our own command
-        [sys.executable, "-m", "percept", *words], env=environment, stderr=subprocess.DEVNULL
-    )
-    try:
+    with work_process(listening, many_events(tmp_path)) as process:
         eventually(lambda: client.backtests.read(asked.number).state == "running")
         with pytest.raises(NotEnded, match="is running after 0 s"):
             client.backtests.wait(asked.number, timeout_seconds=0)
-    finally:
         process.send_signal(signal.SIGKILL)
-        process.wait()
     assert run(listening, archive) == 0  # it still has its turn
     listening.service.clock.time_ms += TURN_MS + 1
     assert run(listening, archive) == 1

@@ -1,16 +1,13 @@
 """`percept backtests` against a service that listens, with a worker beside it."""
 
 import json
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from api.access.authentication import Role
-from processor_runtime.backtest.worker.archives import read_archives
-from processor_runtime.backtest.worker.turns import Worker, WorkLimits
-from processor_runtime.reporting.rule_service import RuleService
+from tests.api.archives import working
 from tests.api.commands import Run
 from tests.api.documents import PATTERN, processor_document
 from tests.api.listening import ListeningService
@@ -20,29 +17,20 @@ pytestmark = pytest.mark.usefixtures("client_with_rule")
 
 
 @pytest.fixture
-def working(listening: ListeningService, tmp_path: Path) -> Iterator[None]:
+def _working(listening: ListeningService, tmp_path: Path) -> Iterator[None]:
     """A worker that has four events, of which the last completes a match."""
     path = tmp_path / "history.jsonl"
-    actions = ("fail", "fail", "fail", "login")
     events = [
         {"user": "eve", "action": action, "ts": f"2026-11-01T08:00:0{place}Z"}
-        for place, action in enumerate(actions)
+        for place, action in enumerate(("fail", "fail", "fail", "login"))
     ]
     path.write_text("\n".join(map(json.dumps, events)), encoding="utf-8")
-    service = RuleService(listening.url, lambda: listening.service.token_of[Role.JOB])
-    stop = threading.Event()
-    archives = read_archives([f"logins={path}"])
-    worker = Worker(service, "one", archives, WorkLimits(), None, stop)
-    thread = threading.Thread(target=worker.run, kwargs={"until_idle": False, "pause_seconds": 0.1})
-    thread.start()
-    yield
-    stop.set()
-    thread.join()
-    service.close()
+    with working(listening, path):
+        yield
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("working")
+@pytest.mark.usefixtures("_working")
 def test_a_file_is_run_and_reported(run: Run, tmp_path: Path) -> None:
     shorter = processor_document(pattern=PATTERN | {"within": "1 second"})
     file = tmp_path / "rule.json"

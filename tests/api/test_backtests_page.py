@@ -1,7 +1,6 @@
 """docs/backtests.md: the commands give what the page shows, with a worker and the file it shows."""
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,9 +9,7 @@ from typer.testing import CliRunner
 
 from api.access.authentication import Role
 from percept.command_line import app
-from processor_runtime.backtest.worker.archives import read_archives
-from processor_runtime.backtest.worker.turns import Worker, WorkLimits
-from processor_runtime.reporting.rule_service import RuleService
+from tests.api.archives import working
 from tests.api.documents import PATTERN, processor_document
 from tests.api.listening import ListeningService, listening_service
 from tests.api.test_command_line_page import told
@@ -49,17 +46,8 @@ def _working(listening: ListeningService, tmp_path: Path) -> Iterator[None]:
     path = tmp_path / "history.jsonl"
     events = [{"user": user, "action": action, "ts": ts} for user, action, ts in EVENTS]
     path.write_text("\n".join(map(json.dumps, events)), encoding="utf-8")
-    service = RuleService(listening.url, lambda: listening.service.token_of[Role.JOB])
-    stop = threading.Event()
-    archives = read_archives([f"logins={path}"])
-    worker = Worker(service, "one", archives, WorkLimits(), None, stop)
-    options = {"until_idle": False, "pause_seconds": 0.1}
-    thread = threading.Thread(target=worker.run, kwargs=options)
-    thread.start()
-    yield
-    stop.set()
-    thread.join()
-    service.close()
+    with working(listening, path):
+        yield
 
 
 @pytest.mark.long

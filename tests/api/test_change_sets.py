@@ -76,12 +76,8 @@ def test_every_action_in_one_set_makes_one_epoch(
     assert state["waiting"] == state["paused"] == "paused"
     assert (state["in-shadow"], state["deleted"]) == ("shadow", "deleted")
     added = {change["id"]: change["added_version"] for change in body["changes"]}
-    assert (added["created"], added["replaced"], added["rolled"], added["paused"]) == (
-        1,
-        2,
-        3,
-        None,
-    )
+    shown = (added["created"], added["replaced"], added["rolled"], added["paused"])
+    assert shown == (1, 2, 3, None)
     assert client.get("/v1/processors/labelled").json()["owner"] == "fraud"
     tuned = client.get("/v1/processors/tuned").json()["document"]
     assert tuned["pattern"]["parameters"]["limit"]["value"] == 120
@@ -139,7 +135,10 @@ def test_what_changes_nothing_makes_no_epoch(with_rule: ServiceUnderTest) -> Non
 
 
 GOOD = {"action": "create", "document": document("good")}
-PAUSE = {"action": "pause", "id": "failed-logins", "based_on": 1}
+LATER = GOOD | {"document": document("later", effective_from="2030-01-01T00:00:00Z")}
+OF_RULE = {"id": "failed-logins"}
+PAUSE = OF_RULE | {"action": "pause", "based_on": 1}
+TUNED = OF_RULE | {"action": "set_parameters", "values": {"a": 1}}
 WRONG = document("wrong", pattern={"steps": [{"name": "a", "where": "acton = 1"}]})
 FAILING = [{"name": "none", "events": [{"ts": 1, "user": "a", "action": "x"}], "matches": [{}]}]
 
@@ -159,7 +158,7 @@ FAILING = [{"name": "none", "events": [{"ts": 1, "user": "a", "action": "x"}], "
             ["/changes/0/id", "/changes/1/document"],
         ),
         ([GOOD, GOOD | {"paused": True, "shadow": True}], 422, ["/changes/1/shadow"]),
-        ([GOOD, {"action": "pause", "id": "failed-logins"}], 428, ["/changes/1/based_on"]),
+        ([GOOD, OF_RULE | {"action": "pause"}], 428, ["/changes/1/based_on"]),
         ([GOOD, {"action": "publish", "document": document()}], 428, ["/changes/1/based_on"]),
         ([PAUSE, PAUSE], 422, ["/changes/1/based_on"]),
         ([GOOD, PAUSE | {"based_on": 7}], 412, ["/changes/1/based_on"]),
@@ -167,16 +166,8 @@ FAILING = [{"name": "none", "events": [{"ts": 1, "user": "a", "action": "x"}], "
         ([GOOD | {"action": "publish", "based_on": 2}], 404, ["/changes/0"]),
         ([GOOD, GOOD], 409, ["/changes/1"]),
         ([GOOD, {"action": "create", "document": document()}], 409, ["/changes/1"]),
-        (
-            [PAUSE, {"action": "cancel", "id": "failed-logins", "version": 1}],
-            409,
-            ["/changes/1"],
-        ),
-        (
-            [PAUSE, {"action": "rollback", "id": "failed-logins", "version": 9}],
-            404,
-            ["/changes/1"],
-        ),
+        ([PAUSE, OF_RULE | {"action": "cancel", "version": 1}], 409, ["/changes/1"]),
+        ([PAUSE, OF_RULE | {"action": "rollback", "version": 9}], 404, ["/changes/1"]),
         (
             [GOOD, {"action": "create", "document": WRONG}, {"action": "create", "document": {}}],
             422,
@@ -197,34 +188,9 @@ FAILING = [{"name": "none", "events": [{"ts": 1, "user": "a", "action": "x"}], "
             422,
             ["/changes/1/document/stream", "/changes/1/document/stream"],
         ),
-        (
-            [PAUSE, {"action": "set_parameters", "id": "failed-logins", "values": {"a": 1}}],
-            422,
-            ["/changes/1/values"],
-        ),
-        (
-            [
-                {
-                    "action": "set_parameters",
-                    "id": "failed-logins",
-                    "values": {"a": 1},
-                    "based_on": 1,
-                }
-            ],
-            422,
-            ["/changes/0/values/a"],
-        ),
-        (
-            [
-                {
-                    "action": "create",
-                    "document": document("s", effective_from="2030-01-01T00:00:00Z"),
-                    "shadow": True,
-                }
-            ],
-            422,
-            ["/changes/0/document/effective_from"],
-        ),
+        ([PAUSE, TUNED], 422, ["/changes/1/values"]),
+        ([TUNED | {"based_on": 1}], 422, ["/changes/0/values/a"]),
+        ([LATER | {"shadow": True}], 422, ["/changes/0/document/effective_from"]),
         ([GOOD, PAUSE | {"action": "end_rollout"}], 404, ["/changes/1"]),
         (
             [{"action": "publish", "document": document(), "paused": True, "based_on": "*"}],
@@ -264,7 +230,7 @@ def test_a_stream_that_is_not_there_and_a_rule_of_another(with_rule: ServiceUnde
     elsewhere = PATH.replace("logins", "payments")
     assert with_rule.client.post(elsewhere, json={"changes": [PAUSE]}).status_code == 404
     with_rule.client.post("/v1/streams", json=STREAM | {"name": "payments"})
-    for action in (PAUSE, {"action": "set_parameters", "id": "failed-logins", "values": {"a": 1}}):
+    for action in (PAUSE, TUNED):
         answer = with_rule.client.post(elsewhere, json={"changes": [action | {"based_on": 1}]})
         assert answer.status_code in {404, 422}
         assert places(answer)[0].startswith("/changes/0")

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from api.access.authentication import Role
 from tests.api.documents import PATTERN, STREAM, processor_document
 from tests.api.running import Publish, ServiceUnderTest
 
@@ -171,6 +172,5 @@ def test_no_description_of_a_stream_is_overwritten_unseen(with_stream: ServiceUn
 def test_a_stream_that_cannot_be_is_refused_with_the_place(
     service: ServiceUnderTest, changes: dict[str, Any], pointer: str
 ) -> None:
-    answer = service.client.post("/v1/streams", json=STREAM | changes)
-    assert answer.status_code == 422
-    assert [flaw["pointer"] for flaw in answer.json()["errors"]] == [pointer]
+    answer = service.post("/v1/streams", Role.ADMIN, STREAM | changes, expect=422)
+    assert [flaw["pointer"] for flaw in answer["errors"]] == [pointer]

@@ -42,11 +42,8 @@ def test_a_match_is_triaged_by_whoever_saw_it_last(client: Client) -> None:
     changed = client.triage_match(
         "logins", match_id(1), status="acknowledged", assignee="ana", if_match=seen.etag
     )
-    assert (changed.status, changed.assignee, changed.decided_by) == (
-        "acknowledged",
-        "ana",
-        "author",
-    )
+    shown = (changed.status, changed.assignee, changed.decided_by)
+    assert shown == ("acknowledged", "ana", "author")
     with pytest.raises(Outdated):
         client.triage_match("logins", match_id(1), status="resolved", if_match=seen.etag)
     assert client.triage_match("logins", match_id(1), assignee="").status == "acknowledged"

@@ -28,11 +28,8 @@ class TestFunnel:
         job.beat(running(steps=[login, FAIL], partial_matches=2))
         (in_job,) = read(job.service, "funnel")["jobs"]
         (version,) = in_job["versions"]
-        assert (in_job["job"]["name"], version["version"], version["state"]) == (
-            "main",
-            1,
-            "active",
-        )
+        shown = (in_job["job"]["name"], version["version"], version["state"])
+        assert shown == ("main", 1, "active")
         assert (version["is_counted"], version["partial_matches"]) == (True, 2)
         names = [step["name"] for step in PATTERN["steps"]]
         assert [step["name"] for step in version["steps"]] == names == ["fail", "login"]

@@ -7,15 +7,14 @@ from typing import Any
 import pytest
 import yaml
 
+from api.access.authentication import Role
 from tests.api.documents import PATTERN, RULE_TEXT, processor_document
 from tests.api.running import Publish, ServiceUnderTest
 
 
 def problems(service: ServiceUnderTest, text: str, text_format: str = "yaml") -> list[Any]:
     body = {"text": text, "format": text_format}
-    answer = service.client.post("/v1/drafts/check", json=body)
-    assert answer.status_code == 200, answer.text
-    found: list[Any] = answer.json()["problems"]
+    found: list[Any] = service.post("/v1/drafts/check", Role.ADMIN, body)["problems"]
     return found
 
 
@@ -30,9 +29,7 @@ def tried(service: ServiceUnderTest, found_in: list[dict[str, Any]], **changes: 
     time_passes = changes.pop("let_time_pass", False)
     text = json.dumps(processor_document(**changes))
     body = {"text": text, "format": "json", "events": found_in, "let_time_pass": time_passes}
-    answer = service.client.post("/v1/drafts/trial", json=body)
-    assert answer.status_code == 200, answer.text
-    return answer.json()
+    return service.post("/v1/drafts/trial", Role.ADMIN, body)
 
 
 def ends(report: Any) -> list[tuple[dict[str, list[int]], str, int | None]]:
@@ -192,18 +189,18 @@ def test_matches_never_mix_keys(with_stream: ServiceUnderTest) -> None:
     assert {tuple(each["key"]) for each in report["partial_matches"]} == {("eve",), ("bob",)}
 
 
-def test_a_partial_match_that_is_left_says_how_far_it_came(with_stream: ServiceUnderTest) -> None:
-    report = tried(with_stream, events("fail", "fail", "fail"))
-    farthest = report["partial_matches"][0]
-    assert farthest["steps"] == {"fail": [0, 1, 2]}
-    assert (farthest["outcome"], farthest["awaited"]) == ("open", ["login"])
-
-
-def test_a_window_that_closes_is_a_near_miss(with_stream: ServiceUnderTest) -> None:
-    report = tried(with_stream, events("fail", "fail", "fail"), let_time_pass=True)
-    farthest = report["partial_matches"][0]
-    assert (farthest["outcome"], farthest["awaited"]) == ("timed_out", ["login"])
-    assert farthest["ended_at"] == "1970-01-01T00:10:00.000Z"
+def test_a_partial_match_says_how_far_it_came_and_whether_its_window_closed(
+    with_stream: ServiceUnderTest,
+) -> None:
+    for time_passes, outcome, ended_at in (
+        (False, "open", None),
+        (True, "timed_out", "1970-01-01T00:10:00.000Z"),
+    ):
+        report = tried(with_stream, events("fail", "fail", "fail"), let_time_pass=time_passes)
+        farthest = report["partial_matches"][0]
+        assert farthest["steps"] == {"fail": [0, 1, 2]}
+        assert (farthest["outcome"], farthest["awaited"]) == (outcome, ["login"])
+        assert farthest["ended_at"] == ended_at
 
 
 def test_an_event_that_breaks_strict_contiguity_is_named(with_stream: ServiceUnderTest) -> None:
@@ -315,9 +312,8 @@ def test_an_event_that_does_not_fit_is_refused_with_its_place(
     with_stream: ServiceUnderTest, event: dict[str, Any], pointer: str
 ) -> None:
     body = {"text": RULE_TEXT, "events": [event]}
-    answer = with_stream.client.post("/v1/drafts/trial", json=body)
-    assert answer.status_code == 422
-    assert answer.json()["errors"][0]["pointer"] == pointer
+    answer = with_stream.post("/v1/drafts/trial", Role.ADMIN, body, expect=422)
+    assert answer["errors"][0]["pointer"] == pointer
 
 
 def test_a_rule_that_finds_far_too_much_is_stopped(with_stream: ServiceUnderTest) -> None:
@@ -327,9 +323,8 @@ def test_a_rule_that_finds_far_too_much_is_stopped(with_stream: ServiceUnderTest
         "format": "json",
         "events": events(*["fail"] * 300),
     }
-    answer = with_stream.client.post("/v1/drafts/trial", json=body)
-    assert answer.status_code == 422
-    assert "20,000" in answer.json()["errors"][0]["detail"]
+    answer = with_stream.post("/v1/drafts/trial", Role.ADMIN, body, expect=422)
+    assert "20,000" in answer["errors"][0]["detail"]
 
 
 def test_fields_that_are_no_columns_are_told(with_stream: ServiceUnderTest) -> None:
@@ -389,22 +384,19 @@ def test_nothing_of_a_draft_is_stored(with_stream: ServiceUnderTest) -> None:
 
 def test_a_clause_is_answered_as_a_tree_to_be_drawn(with_stream: ServiceUnderTest) -> None:
     clause = "MATCH_RECOGNIZE (MEASURES LAST(b.ts) AS at PATTERN (a b*?) DEFINE b AS amount>3)"
-    answer = with_stream.client.post("/v1/drafts/drawing", json={"match_recognize": clause})
-    assert answer.status_code == 200, answer.text
-    first, second = answer.json()["pattern"]["parts"]
+    answer = with_stream.post("/v1/drafts/drawing", Role.ADMIN, {"match_recognize": clause})
+    first, second = answer["pattern"]["parts"]
     assert first == {"kind": "variable", "name": "A", "condition": ""}
     assert second["inner"]["condition"] == "amount > 3"
     assert second["quantifier"] == "*?"
-    assert answer.json()["measures"] == [{"name": "at", "expression": "LAST(b.ts)"}]
-    assert "PATTERN (a b*?)" in answer.json()["text"]
+    assert answer["measures"] == [{"name": "at", "expression": "LAST(b.ts)"}]
+    assert "PATTERN (a b*?)" in answer["text"]
 
 
 def test_a_clause_that_cannot_be_read_is_refused_at_its_place(
     with_stream: ServiceUnderTest,
 ) -> None:
     body = {"match_recognize": "MATCH_RECOGNIZE (\nPATTERN (a b+ ) DEFINE b AS (amount > 3)"}
-    answer = with_stream.client.post("/v1/drafts/drawing", json=body)
-    assert answer.status_code == 422
-    (flaw,) = answer.json()["errors"]
+    (flaw,) = with_stream.post("/v1/drafts/drawing", Role.ADMIN, body, expect=422)["errors"]
     assert (flaw["pointer"], flaw["line"]) == ("/match_recognize", 2)
     assert flaw["remedy"]

@@ -3,9 +3,7 @@
 import json
 import os
 import secrets
-import threading
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,10 +17,7 @@ from api.client import Client, NotExplained, explanations
 from cep import Pattern
 from cep.signing.keys import SigningKey, SigningKeys
 from percept.command_line import app
-from processor_runtime.backtest.worker.archives import read_archives
-from processor_runtime.backtest.worker.turns import Worker, WorkLimits
-from processor_runtime.reporting.rule_service import RuleService
-from tests.api.archives import run, write_archive
+from tests.api.archives import run, working, write_archive
 from tests.api.documents import processor_document
 from tests.api.listening import KEYS, ListeningService
 from tests.api.running import Publish, ServiceUnderTest
@@ -354,17 +349,9 @@ def test_without_the_key_of_its_code_a_worker_runs_none(
 @pytest.fixture
 def worker(listening: ListeningService, archive: Path) -> Iterator[None]:
     """A worker that runs meanwhile, as `percept work` does."""
-    service = RuleService(listening.url, lambda: listening.service.token_of[Role.JOB])
-    stop = threading.Event()
-    archives = read_archives([f"logins={archive}"])
-    working = Worker(service, "one", archives, WorkLimits(), KEYS, stop)
-    thread = threading.Thread(target=partial(working.run, until_idle=False, pause_seconds=0.1))
     claim(listening.service)
-    thread.start()
-    yield
-    stop.set()
-    thread.join()
-    service.close()
+    with working(listening, archive, KEYS):
+        yield
 
 
 @pytest.mark.long

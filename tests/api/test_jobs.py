@@ -443,12 +443,8 @@ def test_starts_stops_and_deletions_are_in_the_change_log(job: ReportingJob) -> 
     job.stop()
     job.service.client.delete(f"/v1/jobs/{job.id}")
     log = job.service.get("/v1/changes?stream=logins")["items"]
-    assert [change["action"] for change in log] == [
-        "job.delete",
-        "job.stop",
-        "job.register",
-        "stream.create",
-    ]
+    shown = [change["action"] for change in log]
+    assert shown == ["job.delete", "job.stop", "job.register", "stream.create"]
     assert {change["subject"] for change in log[:3]} == {f"{job.id} main {FIRST}"}
 
 

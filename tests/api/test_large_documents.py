@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from api.access.authentication import Role
 from tests.api.documents import STREAM, processor_document
 from tests.api.running import ServiceUnderTest
 
@@ -87,8 +88,7 @@ def test_examples_of_which_only_a_number_is_told_are_not_run(
 ) -> None:
     document = processor_document(tags=["a b"] * 50, **{f"k{n}": 1 for n in range(60)})
     document["examples"] = [{"events": 1}] * 10
-    answer = with_stream.client.post("/v1/validate", json=document)
-    assert answer.status_code == 422
+    with_stream.post("/v1/validate", Role.ADMIN, document, expect=422)
 
 
 def test_a_draft_with_thousands_of_wrong_keys_is_told_in_part(
@@ -103,9 +103,7 @@ def test_a_document_too_long_for_a_draft_is_not_written_as_text(
     with_stream: ServiceUnderTest,
 ) -> None:
     body = {"document": {"steps": [{"name": "x"}] * 50_000}, "format": "yaml"}
-    answer = with_stream.client.post("/v1/drafts/text", json=body)
-    assert answer.status_code == 422
-    (flaw,) = answer.json()["errors"]
+    (flaw,) = with_stream.post("/v1/drafts/text", Role.ADMIN, body, expect=422)["errors"]
     assert flaw["pointer"] == "/document"
     assert "the limit of a draft is 100000" in flaw["detail"]
 

@@ -76,15 +76,7 @@ def test_matches_are_listed_newest_first_and_filtered(
         assert failures(run(*words, "--json")) == numbers, words
     lines = run().stdout.splitlines()
     assert lines[0].split() == [
-        "TIME",
-        "RULE",
-        "VERSION",
-        "KIND",
-        "KEY",
-        "STATUS",
-        "STANDS",
-        "FOR",
-        "OUTPUT",
+        *("TIME", "RULE", "VERSION", "KIND", "KEY", "STATUS", "STANDS", "FOR", "OUTPUT")
     ]
     assert lines[2].split()[1:6] == ["failed-logins", "1", "match", "bob,", "7"]
     assert '{"failures": 2}' in lines[2]

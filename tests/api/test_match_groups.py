@@ -16,7 +16,8 @@ from api.matches import groups
 from cep.instants import iso_text
 from tests.api.documents import STREAM
 from tests.api.running import START_MS, ServiceUnderTest
-from tests.api.test_matches import PATH, found, listen
+from tests.api.test_matches import PATH, listen
+from tests.api.triage import found
 
 STREAMS = itertools.count()
 HOUR_MS = 3_600_000
@@ -204,6 +205,5 @@ def test_a_malformed_group_is_refused_with_its_place(
     with_stream: ServiceUnderTest, fields: dict[str, Any], pointer: str
 ) -> None:
     body = {"job": "main", "matches": [], "groups": [group_of(1, 2) | fields]}
-    answer = with_stream.client.post(PATH, json=body)
-    assert answer.status_code == 422
-    assert answer.json()["errors"][0]["pointer"] == f"/groups/0/{pointer}"
+    answer = with_stream.post(PATH, Role.ADMIN, body, expect=422)
+    assert answer["errors"][0]["pointer"] == f"/groups/0/{pointer}"

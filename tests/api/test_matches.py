@@ -275,14 +275,6 @@ def test_only_so_many_listen_at_once(service: ServiceUnderTest) -> None:
     assert service.app.state.runtime.match_listeners.open == 0
 
 
-def test_a_stopping_service_lets_listeners_go(with_stream: ServiceUnderTest) -> None:
-    with ThreadPoolExecutor() as pool:
-        listening = pool.submit(listen, with_stream, f"wait={FAR_LONGER_SECONDS:g}s")
-        with_stream.wait_for_reader()
-        with_stream.app.state.runtime.bell.close()
-        assert listening.result(PATIENCE_SECONDS) == []
-
-
 MALFORMED: list[tuple[dict[str, Any], str]] = [
     ({"match_id": "short"}, "match_id"),
     ({"kind": "guess"}, "kind"),

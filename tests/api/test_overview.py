@@ -9,6 +9,7 @@ from tests.api.jobs import ReportingJob
 from tests.api.running import START_MS, Publish, ServiceUnderTest
 
 MINUTE_MS = 60_000
+UNREADABLE = {"status": "ok", "unreadable": 2, "problems": ["a.yaml: …", "b.yaml: …"]}
 DELAY_MS = STREAM["allowed_delay_ms"]
 
 
@@ -119,16 +120,7 @@ def test_quarantined_versions_come_with_their_error_before_all_else(
         ({"batch_running_ms": 600_001, "batch_duration_ms": 60_000}, ["batch_hangs"]),
         ({"discovery": {"status": "ok"}}, []),
         ({"discovery": {"status": "failing", "error": "no route"}}, ["discovery_failing"]),
-        (
-            {
-                "discovery": {
-                    "status": "ok",
-                    "unreadable": 2,
-                    "problems": ["a.yaml: …", "b.yaml: …"],
-                }
-            },
-            ["rules_unreadable"],
-        ),
+        ({"discovery": UNREADABLE}, ["rules_unreadable"]),
     ],
 )
 def test_a_job_that_lags_needs_attention(

@@ -206,8 +206,8 @@ def test_a_rule_or_version_that_is_not_there_is_told_with_those_that_are(
         result = run(*words)
         assert result.exit_code == 1
         assert f"rule {ID} has no version 7; it has 1" in result.stderr
-    for words in (("show", "failed-login"), ("rollback", "failed-login", "--to", 1)):
-        result = run(*words)
+    for command, *options in (("show",), ("rollback", "--to", 1)):
+        result = run(command, "failed-login", *options)
         assert result.exit_code == 1
         assert "there is no rule failed-login. Did you mean 'failed-logins'?" in result.stderr
     assert "Known here: 'failed-logins'." in run("show", "zzz").stderr

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from api.access.authentication import Role
 from api.rollouts import comparison
 from contract.snapshot import read_snapshot, snapshot_json
 from tests.api.documents import ANY_STATE, PATTERN, processor_document
@@ -52,11 +53,8 @@ class TestChanges:
         before = with_rule.client.get("/v1/streams/logins/snapshot").content
         view = start(with_rule)
         assert runs(with_rule) == ([1], [(2, 0)])
-        assert (view["version"], view["state"], view["document"]["pattern"]) == (
-            1,
-            "published",
-            PATTERN,
-        )
+        shown = (view["version"], view["state"], view["document"]["pattern"])
+        assert shown == (1, "published", PATTERN)
         assert view["rollout"] == {"version": 2, "share_percent": 0}
         assert with_rule.client.get("/v1/streams/logins/epochs/2").content == before
 
@@ -84,9 +82,8 @@ class TestChanges:
 
     def test_a_rule_can_be_new(self, with_stream: ServiceUnderTest) -> None:
         path = "/v1/processors?shadow=true"
-        answer = with_stream.client.post(path, json=processor_document())
-        assert answer.status_code == 201, answer.text
-        assert answer.json()["state"] == "shadow"
+        answer = with_stream.post(path, Role.ADMIN, processor_document(), expect=201)
+        assert answer["state"] == "shadow"
         assert runs(with_stream) == ([], [(1, 0)])
         ended = with_stream.client.delete(ROLLOUT, headers=ANY_STATE)
         assert ended.status_code == 409

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from api.access.authentication import Role
 from tests.api.documents import processor_document
 from tests.api.running import ServiceUnderTest
 
@@ -21,8 +22,7 @@ def rule(clause: str = CLAUSE, **changes: Any) -> dict[str, Any]:
 
 
 def test_a_clause_is_published_and_its_partition_is_the_key(with_stream: ServiceUnderTest) -> None:
-    answer = with_stream.client.post("/v1/processors", json=rule())
-    assert answer.status_code == 201, answer.text
+    with_stream.post("/v1/processors", Role.ADMIN, rule(), expect=201)
     found = with_stream.client.get("/v1/streams/logins/snapshot").json()
     (processor,) = found["processors"]
     definition = processor["versions"][0]["definition"]
@@ -45,9 +45,7 @@ def test_a_mistake_in_a_clause_is_told_with_line_and_column(
     with_stream: ServiceUnderTest, written: str, instead: str, said: str, line: int
 ) -> None:
     clause = CLAUSE.replace(written, instead)
-    answer = with_stream.client.post("/v1/processors", json=rule(clause))
-    assert answer.status_code == 422, answer.text
-    (error,) = answer.json()["errors"]
+    (error,) = with_stream.post("/v1/processors", Role.ADMIN, rule(clause), expect=422)["errors"]
     assert said in json.dumps(error)
     assert error["pointer"] == "/pattern/match_recognize"
     assert error["line"] == line
@@ -63,9 +61,8 @@ def test_a_mistake_in_a_clause_is_told_with_line_and_column(
 def test_what_the_clause_says_is_not_said_twice(
     with_stream: ServiceUnderTest, changes: dict[str, Any], pointer: str
 ) -> None:
-    answer = with_stream.client.post("/v1/processors", json=rule(**changes))
-    assert answer.status_code == 422, answer.text
-    assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
+    answer = with_stream.post("/v1/processors", Role.ADMIN, rule(**changes), expect=422)
+    assert [error["pointer"] for error in answer["errors"]] == [pointer]
 
 
 def test_a_clause_without_a_bound_is_warned_of(with_stream: ServiceUnderTest) -> None:
@@ -89,9 +86,8 @@ def test_only_what_a_clause_reads_is_said_to_be_kept_for_ever(
     with_stream: ServiceUnderTest, measure: str, warned: list[str]
 ) -> None:
     clause = CLAUSE.replace("LAST(LOGIN.ts) AS at", measure)
-    answer = with_stream.client.post("/v1/processors", json=rule(clause))
-    assert answer.status_code == 201, answer.text
-    told = [warning["detail"] for warning in answer.json()["warnings"]]
+    answer = with_stream.post("/v1/processors", Role.ADMIN, rule(clause), expect=201)
+    told = [warning["detail"] for warning in answer["warnings"]]
     assert told == [f"{what} is kept for every key for ever." for what in warned]
 
 
@@ -102,27 +98,20 @@ def test_a_clause_is_tried_with_its_near_misses(with_stream: ServiceUnderTest) -
         for index, action in enumerate(actions)
     ]
     body = {"text": json.dumps(rule()), "format": "json", "events": events, "let_time_pass": True}
-    answer = with_stream.client.post("/v1/drafts/trial", json=body)
-    assert answer.status_code == 200, answer.text
-    report = answer.json()
+    report = with_stream.post("/v1/drafts/trial", Role.ADMIN, body)
     (match,) = report["matches"]
     assert match["steps"] == {"FAIL": [3, 4, 5], "LOGIN": [6]}
     assert match["output"]["failures"] == 3
     farthest = report["partial_matches"][0]
     assert farthest["steps"] == {"FAIL": [0, 1]}
-    assert (farthest["outcome"], farthest["ended_by"], farthest["awaited"]) == (
-        "broken",
-        2,
-        ["FAIL"],
-    )
+    shown = (farthest["outcome"], farthest["ended_by"], farthest["awaited"])
+    assert shown == ("broken", 2, ["FAIL"])
 
 
 def test_made_up_events_match_the_clause(with_stream: ServiceUnderTest) -> None:
     clause = CLAUSE.replace("action = 'login'", "action = 'login' AND amount > LAST(FAIL.amount)")
     body = {"text": json.dumps(rule(clause)), "format": "json"}
-    answer = with_stream.client.post("/v1/drafts/samples", json=body)
-    assert answer.status_code == 200, answer.text
-    events = answer.json()["events"]
+    events = with_stream.post("/v1/drafts/samples", Role.ADMIN, body)["events"]
     assert [event["action"] for event in events] == ["fail", "fail", "fail", "login"]
     tried = with_stream.client.post("/v1/drafts/trial", json={**body, "events": events})
     assert len(tried.json()["matches"]) == 1

@@ -67,12 +67,8 @@ def test_what_is_exported_is_imported_by_a_change_set(
 ) -> None:
     fill(client)
     documents = list(client.export_rules("logins"))
-    assert [document["id"] for document in documents] == [
-        "clause",
-        "labelled",
-        "paused",
-        *["scheduled"] * 3,
-    ]
+    told = [document["id"] for document in documents]
+    assert told == ["clause", "labelled", "paused", *["scheduled"] * 3]
     with listening_service(migrated_store("sqlite")) as other, other.client() as importing:
         made = importing.change_rules("logins", changes_of(documents), comment="imported")
         assert made.epoch == 2
@@ -85,10 +81,8 @@ def test_what_is_exported_is_imported_by_a_change_set(
         }
         with pytest.raises(ServiceError) as refused:
             importing.change_rules("logins", changes_of(documents))
-        assert (refused.value.status, refused.value.flaws[0].pointer) == (
-            428,
-            "/changes/0/based_on",
-        )
+        shown = (refused.value.status, refused.value.flaws[0].pointer)
+        assert shown == (428, "/changes/0/based_on")
 
 
 def test_the_client_waits_longer_for_a_set_than_for_other_answers() -> None:

@@ -220,10 +220,8 @@ def test_a_line_tells_what_runs_since_when_and_what_comes_next(
     assert line["key_by"] == ["user", "action"]
     assert [each["version"] for each in line["published"]] == [1, 2]
     assert (running["live_version"], running["next_version"]) == (1, 2)
-    assert (running["live_from"], running["next_from"]) == (
-        "2027-01-15T08:00:00.000Z",
-        "2027-01-15T08:01:00.000Z",
-    )
+    shown = (running["live_from"], running["next_from"])
+    assert shown == ("2027-01-15T08:00:00.000Z", "2027-01-15T08:01:00.000Z")
     assert running["matches_last_hour"] == sum(line["matches"]) == 5
     assert line["matches"] == [0] * 10 + [2, 3]
 

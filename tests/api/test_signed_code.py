@@ -529,9 +529,8 @@ def test_without_keys_for_it_the_service_refuses_code_and_takes_other_rules(
     write, pointer = PLACES[use]
     keys, told = TOO_FEW_KEYS[case]
     service.begin_with_stream(signing_keys=keys)
-    answer = service.client.post("/v1/processors", json=write(sign(len, NEW, use)))
-    assert answer.status_code == 422
-    (error,) = answer.json()["errors"]
+    answer = service.post("/v1/processors", Role.ADMIN, write(sign(len, NEW, use)), expect=422)
+    (error,) = answer["errors"]
     assert (error["pointer"], told in error["detail"]) == (pointer, True)
     assert is_empty(service)
     assert service.client.post("/v1/processors", json=processor_document()).is_success

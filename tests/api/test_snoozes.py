@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from api.access.authentication import Role
 from api.snoozes import service as snoozing
 from contract.snapshot import read_snapshot, snapshot_json
 from tests.api.documents import ANY_STATE
@@ -19,9 +20,7 @@ DAY_MS = 24 * HOUR_MS
 def snooze(
     service: ServiceUnderTest, query: str = "", lasts: int | str = "1 hour", **body: Any
 ) -> Any:
-    answer = service.client.post(f"{SNOOZES}{query}", json={"for": lasts} | body)
-    assert answer.status_code == 201, answer.text
-    return answer.json()
+    return service.post(f"{SNOOZES}{query}", Role.ADMIN, {"for": lasts} | body, expect=201)
 
 
 def listed(service: ServiceUnderTest, path: str = SNOOZES) -> list[tuple[Any, ...]]:
@@ -60,12 +59,8 @@ class TestSnoozes:
         assert b"snoozes" not in before
         etag = with_rule.client.get(PATH).headers["ETag"]
         begun = snooze(with_rule, "?comment=drill", key="eve")
-        assert (begun["until"], begun["key"], begun["is_over"], begun["comment"]) == (
-            "2027-01-15T09:00:00.000Z",
-            "eve",
-            False,
-            "drill",
-        )
+        shown = (begun["until"], begun["key"], begun["is_over"], begun["comment"])
+        assert shown == ("2027-01-15T09:00:00.000Z", "eve", False, "drill")
         every = snooze(with_rule, lasts=5_000)
         assert snapshot(with_rule)["snoozes"] == [
             {"id": "failed-logins", "key": None, "until_ms": START_MS + 5_000},
@@ -147,9 +142,8 @@ class TestSnoozes:
     def test_what_cannot_be_is_refused(
         self, with_rule: ServiceUnderTest, body: Any, pointer: str
     ) -> None:
-        answer = with_rule.client.post(SNOOZES, json=body)
-        assert answer.status_code == 422
-        assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
+        answer = with_rule.post(SNOOZES, Role.ADMIN, body, expect=422)
+        assert [error["pointer"] for error in answer["errors"]] == [pointer]
 
     def test_it_takes_no_approval(self, with_rule: ServiceUnderTest) -> None:
         ask_for(with_rule, 1)

@@ -104,6 +104,13 @@ def create(service: ServiceUnderTest, url: str, **more: Any) -> Any:
     return service.post(WEBHOOKS, Role.ADMIN, body, expect=201)
 
 
+def asked(service: ServiceUnderTest, url: str, **more: Any) -> Any:
+    """Return a new webhook that was asked for a message to try it."""
+    webhook = create(service, url, **more)
+    assert service.client.post(f"{WEBHOOKS}/{webhook['id']}/test").status_code == 202
+    return webhook
+
+
 def deliveries(service: ServiceUnderTest, webhook: Any) -> Any:
     return service.get(f"{WEBHOOKS}/{webhook['id']}/deliveries", Role.ADMIN)["items"]
 
@@ -162,8 +169,8 @@ class TestEvents:
         assert hooked.client.put(path, json={"required": 1}, headers=ANY_STATE).is_success
         create(hooked, receiver.url)
         document = processor_document(severity="low")
-        asked = hooked.client.post("/v1/proposals", json={"document": document})
-        assert asked.is_success, asked.text
+        proposed = hooked.client.post("/v1/proposals", json={"document": document})
+        assert proposed.is_success, proposed.text
         rounds = rounds_of(hooked)
         rounds.once()
         rounds.once()
@@ -197,11 +204,8 @@ class TestDelivery:
         assert headers["webhook-signature"] == f"v1,{digest}"
         assert headers["webhook-timestamp"] == str(START_MS // 1_000)
         (delivered,) = deliveries(hooked, webhook)
-        assert (delivered["state"], delivered["status"], delivered["attempts"]) == (
-            "delivered",
-            200,
-            1,
-        )
+        shown = (delivered["state"], delivered["status"], delivered["attempts"])
+        assert shown == ("delivered", 200, 1)
         assert delivered["body"].encode() == body
         renewed = hooked.client.post(f"{path}/secret").json()["secret"]
         assert renewed != webhook["secret"]
@@ -217,8 +221,7 @@ class TestDelivery:
     def test_it_is_tried_again_with_growing_pauses_and_given_up(
         self, hooked: ServiceUnderTest, receiver: Receiver
     ) -> None:
-        webhook = create(hooked, receiver.url)
-        hooked.client.post(f"{WEBHOOKS}/{webhook['id']}/test")
+        webhook = asked(hooked, receiver.url)
         receiver.status = 500
         for attempt, pause in enumerate([*PAUSES_SECONDS, 0], start=1):
             rounds_of(hooked).once()
@@ -278,8 +281,7 @@ class TestDelivery:
     def test_one_whose_sender_has_died_is_sent_again_later(
         self, hooked: ServiceUnderTest, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        webhook = create(hooked, receiver.url)
-        hooked.client.post(f"{WEBHOOKS}/{webhook['id']}/test")
+        webhook = asked(hooked, receiver.url)
 
         def dies(*_args: object, **_more: object) -> Answer:
             raise KeyboardInterrupt
@@ -316,15 +318,13 @@ class TestDelivery:
         assert len(deliveries(hooked, webhook)) == 2
 
     def test_metrics_tell_no_names(self, hooked: ServiceUnderTest, receiver: Receiver) -> None:
-        webhook = create(hooked, receiver.url, name="fraud team of the bank")
-        hooked.client.post(f"{WEBHOOKS}/{webhook['id']}/test")
+        webhook = asked(hooked, receiver.url, name="fraud team of the bank")
         told = hooked.client.get("/metrics", headers=hooked.as_role(Role.VIEWER)).text
         assert f'state="pending",webhook="{webhook["id"]}"' in told
         assert "fraud team" not in told
 
     def test_gone_means_gone(self, hooked: ServiceUnderTest, receiver: Receiver) -> None:
-        webhook = create(hooked, receiver.url)
-        hooked.client.post(f"{WEBHOOKS}/{webhook['id']}/test")
+        webhook = asked(hooked, receiver.url)
         receiver.status = 410
         rounds_of(hooked).once()
         shown = hooked.client.get(f"{WEBHOOKS}/{webhook['id']}").json()
@@ -334,9 +334,7 @@ class TestDelivery:
     def test_messages_wait_while_it_is_disabled_and_go_with_it(
         self, hooked: ServiceUnderTest, receiver: Receiver
     ) -> None:
-        webhook = create(hooked, receiver.url)
-        path = f"{WEBHOOKS}/{webhook['id']}"
-        hooked.client.post(f"{path}/test")
+        path = f"{WEBHOOKS}/{asked(hooked, receiver.url)['id']}"
         assert hooked.client.patch(path, json={"enabled": False}).json()["pending"] == 1
         rounds_of(hooked).once()
         assert receiver.came == []
@@ -349,13 +347,9 @@ class TestDelivery:
     def test_the_service_does_it_by_itself(self, database_url: str, receiver: Receiver) -> None:
         arrived = threading.Event()
         receiver.on_request = arrived.set
-        settings: dict[str, Any] = {
-            "webhook_private_addresses": True,
-            "webhook_seconds": 0.02,
-        }
+        settings: dict[str, Any] = {"webhook_private_addresses": True, "webhook_seconds": 0.02}
         with running_service(database_url, **settings) as served:
-            webhook = create(served, receiver.url)
-            served.client.post(f"{WEBHOOKS}/{webhook['id']}/test")
+            asked(served, receiver.url)
             assert arrived.wait(30)
 
 

@@ -1,6 +1,5 @@
 """A real rule service on a real port, which can be stopped and started again."""
 
-import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from api.transactions import Writing
 from tests.api.documents import STREAM
 from tests.api.running import made_app
 from tests.patience import FAR_LONGER_SECONDS, PATIENCE_SECONDS, eventually
+from tests.ports import free_port
 
 
 @dataclass
@@ -33,9 +33,7 @@ class RuleService:
     """Of a job, and of its stream alone."""
 
     def __post_init__(self) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self._settings = Settings(
             database_url=f"sqlite:///{self.folder / 'percept.db'}",
             requests_per_second=1e6,

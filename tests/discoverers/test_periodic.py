@@ -119,7 +119,7 @@ def renamed(changes: dict[str, object]) -> StreamDefinition:
     return stream.model_copy(update=changes)
 
 
-def test_health_tells_how_the_source_fares() -> None:
+def test_health_tells_how_the_source_fares_and_remembers_the_last_error() -> None:
     discoverer = ScriptedDiscoverer(
         found(document("a")), ConnectionError("refused"), ConnectionError("still refused")
     )
@@ -131,9 +131,6 @@ def test_health_tells_how_the_source_fares() -> None:
     assert health.consecutive_failures == 2
     assert health.last_error == "ConnectionError: still refused"
     assert (health.last_success_ms, health.last_error_ms) == (1_000_000, 1_006_000)
-
-
-def test_after_a_success_health_is_ok_and_remembers_the_last_error() -> None:
     discoverer = ScriptedDiscoverer(OSError("gone"), found(document("a")))
     discoverer.snapshots()
 
@@ -142,13 +139,11 @@ def test_after_a_success_health_is_ok_and_remembers_the_last_error() -> None:
     assert health.last_error == "OSError: gone"
 
 
-def test_failures_in_a_row_are_waited_out_twice_as_long_each_up_to_a_limit() -> None:
+def test_failures_are_waited_out_twice_as_long_each_up_to_a_limit_or_as_the_source_asks() -> None:
     discoverer = ScriptedDiscoverer(*[OSError("gone")] * 6, found(), found())
     discoverer.snapshots()
     assert discoverer.time.pauses == [1, 2, 4, 8, 8, 8, 5, 5]
 
-
-def test_a_source_that_asks_to_be_left_alone_is() -> None:
     class Busy(Exception):
         retry_after_seconds = 60.0
 

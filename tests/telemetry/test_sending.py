@@ -19,6 +19,7 @@ from processor_runtime.driver.batch_times import BatchTimes
 from processor_runtime.driver.job_status import JobStatus, Totals
 from processor_runtime.telemetry.job_telemetry import JobTelemetry
 from tests.patience import FAR_LONGER_SECONDS, eventually
+from tests.ports import free_port
 from tests.telemetry.collector import Collector, collecting, quick, values
 
 ReadFigures = Callable[[], Iterable[Figure]]
@@ -197,7 +198,7 @@ def test_a_collector_that_does_not_answer_holds_nothing_up(
     caplog.set_level(logging.WARNING)
     # An export would take far longer than the test may: whoever waited for it would be noticed.
     with collecting(is_slow=True) as collector:
-        url = collector.url if kind == "slow" else f"http://127.0.0.1:{_unused_port()}"
+        url = collector.url if kind == "slow" else f"http://127.0.0.1:{free_port()}"
         timeout = {"OTEL_EXPORTER_OTLP_TIMEOUT": f"{FAR_LONGER_SECONDS:.0f}"}
         queue = {"OTEL_BSP_MAX_QUEUE_SIZE": "100", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "10"}
         with sending_to(monkeypatch, url, **timeout, **queue) as sending:
@@ -227,11 +228,6 @@ def test_figures_that_cannot_be_read_are_told_of_once(
         eventually(lambda: len(reads) > 2)
     assert caplog.text.count("figures could not be read") == 1
     assert not collector.metric_messages
-
-
-def _unused_port() -> int:
-    with collecting() as gone:
-        return gone.port
 
 
 def test_a_collector_takes_both_signals_at_places_of_their_own(

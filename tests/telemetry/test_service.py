@@ -2,7 +2,6 @@
 
 import json
 import re
-import socket
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from tests.api.documents import STREAM, processor_document
 from tests.api.running import postgresql_schema_named
 from tests.api.serving import Served, served
 from tests.patience import FAR_LONGER_SECONDS, eventually
+from tests.ports import free_port
 from tests.telemetry.collector import Collector, collecting, quick, values
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
@@ -21,12 +21,6 @@ PARENT = "b7ad6b7169203331"
 TRACED = {"traceparent": f"00-{TRACE}-{PARENT}-01", "tracestate": "vendor=hush"}
 HUSH = "hush"
 SERVER = Span.SPAN_KIND_SERVER
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def use(service: Served) -> None:

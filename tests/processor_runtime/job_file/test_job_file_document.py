@@ -33,11 +33,8 @@ def test_the_minimal_example_is_a_job(tmp_path: Path) -> None:
     assert set(yaml.safe_load(EXAMPLES[0])) == {
         name for name, field in JobFile.model_fields.items() if field.is_required()
     }
-    assert (job.trigger.processing_time_ms, job.time.by, job.on_error) == (
-        1_000,
-        "event",
-        "quarantine",
-    )
+    shown = (job.trigger.processing_time_ms, job.time.by, job.on_error)
+    assert shown == (1_000, "event", "quarantine")
 
 
 def test_the_full_example_is_a_job(tmp_path: Path) -> None:

@@ -5,9 +5,17 @@ from collections.abc import Iterator
 import pytest
 
 from tests.processor_runtime.kafka.brokers import Brokers, brokers
+from tests.processor_runtime.kafka.registry import Registry, registry
 
 
 @pytest.fixture(scope="module")
 def kafka() -> Iterator[Brokers]:
     with brokers() as cluster:
         yield cluster
+
+
+@pytest.fixture
+def schemas() -> Iterator[Registry]:
+    """A registry of schemas."""
+    with registry() as running:
+        yield running

@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -11,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from processor_runtime.kafka.settings import KafkaOptionError
-from tests.processor_runtime.kafka.registry import Registry, registry
+from tests.processor_runtime.kafka.registry import Registry
 
 pytest.importorskip("confluent_kafka", reason="the extra 'kafka' is not installed")
 from confluent_kafka.schema_registry import SchemaRegistryClient
@@ -66,12 +65,6 @@ SECOND = {
     "where": {"x": 1.5, "y": float("nan")},
     "kind": "CASH",
 }
-
-
-@pytest.fixture
-def schemas() -> Iterator[Registry]:
-    with registry() as running:
-        yield running
 
 
 def avro(schemas: Registry, schema: dict[str, Any], value: dict[str, Any]) -> bytes:

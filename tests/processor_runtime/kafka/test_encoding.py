@@ -3,7 +3,6 @@
 import base64
 import json
 import re
-from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -12,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from processor_runtime.kafka.settings import KafkaOptionError
-from tests.processor_runtime.kafka.registry import Registry, registry
+from tests.processor_runtime.kafka.registry import Registry
 
 pytest.importorskip("confluent_kafka", reason="the extra 'kafka' is not installed")
 from confluent_kafka.schema_registry import SchemaRegistryClient
@@ -72,12 +71,6 @@ OWN = {
         },
     ],
 }
-
-
-@pytest.fixture
-def schemas() -> Iterator[Registry]:
-    with registry() as running:
-        yield running
 
 
 def form(schemas: Registry, name: str = "avro", **keys: Any) -> OutputForm:

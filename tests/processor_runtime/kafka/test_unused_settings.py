@@ -65,10 +65,8 @@ def test_what_is_ignored_is_named_with_what_to_write(
 
 def test_of_a_job_that_has_forgotten_the_protocol_both_are_told() -> None:
     tls, login = found(CA | USER)
-    assert (tls.options, login.options) == (
-        ("kafka.ssl.ca.location",),
-        ("kafka.sasl.username", "kafka.sasl.password"),
-    )
+    shown = (tls.options, login.options)
+    assert shown == (("kafka.ssl.ca.location",), ("kafka.sasl.username", "kafka.sasl.password"))
     assert {each.remedy.partition(";")[0] for each in (tls, login)} == {
         "Write kafka.security.protocol: SASL_SSL"
     }

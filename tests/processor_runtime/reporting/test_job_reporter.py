@@ -60,8 +60,8 @@ def reporter(
 
 def job_in(served: ServedRuleService) -> dict[str, Any]:
     jobs = served.request("GET", JOBS).json()
-    nothing = {"state": "unknown", "instance_id": "", "batch_id": None, "versions": {}}
-    return dict(jobs[0] if jobs else nothing)
+    nothing: dict[str, Any] = {"state": "unknown", "instance_id": "", "batch_id": None}
+    return dict(jobs[0]) if jobs else nothing | {"versions": {}}
 
 
 @pytest.fixture
