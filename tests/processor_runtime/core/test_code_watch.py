@@ -187,7 +187,7 @@ def test_code_that_dies_or_hangs_while_it_is_loaded_is_refused_and_nothing_else(
 
 
 def test_a_pattern_is_seen_to_hold_code_wherever_it_is() -> None:
-    inside = Pattern.begin("a").where("name = 'a'").where(max).sign_code(DEFAULTS.signing_keys)
+    inside = Pattern.begin("a").where("name = 'a'").where(max).sign_code(DEFAULTS.signing_keys)  # type: ignore[arg-type]
     assert has_code({"pattern": inside.to_document()})
     assert has_code({"pattern": sequence("ab"), "function": {}})
     assert not has_code({"pattern": sequence("ab"), "function": None, "select": {"python": "1"}})
