@@ -1,28 +1,23 @@
 """A plan → changes at the service, each applied only to the state the plan was made from.
 
-    parts of a plan ──► streams and lists one by one, rules of a stream as a set ──► outcomes
-
-A service that knows no change sets changes rules one by one.
+parts of a plan ──► streams and lists one by one, rules of a stream as a set ──► outcomes
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, assert_never
 
-from api.client import Client, Conflict, NotFound, Outdated, Processor, ServiceError, Unreachable
+from api.client import Client, Conflict, Outdated, ServiceError, Unreachable
 from api.gitops.changes import (
     Action,
     Change,
-    Deletion,
     ListChange,
     ListDeletion,
     Plan,
-    PlannedRequest,
     ProcessorChange,
     StreamChange,
 )
-from api.gitops.checking import WantedVersion
-from api.gitops.rule_sets import RuleSet, parts_of
+from api.gitops.rule_sets import Alone, RuleSet, parts_of
 from cep.definition.given_lists import UnreadableList
 from cep.list_content import list_values
 
@@ -91,7 +86,6 @@ class Execution:
     on_outcome: Callable[[ChangeOutcome], None]
     on_note: Callable[[str], None]
     outcomes: list[ChangeOutcome] = field(default_factory=list)
-    _knows_sets: bool = True
 
     def carry_out(self, plan: Plan) -> list[ChangeOutcome]:
         """Make every change and return the outcomes; a failure does not prevent those of others.
@@ -107,7 +101,7 @@ class Execution:
                 self._make_alone(part)
         return self.outcomes
 
-    def _make_alone(self, change: Change) -> None:
+    def _make_alone(self, change: Alone) -> None:
         reason = _reason_not_to_try(change, self.outcomes)
         self._tell(
             ChangeOutcome(change, not_made=reason)
@@ -116,10 +110,6 @@ class Execution:
         )
 
     def _make_together(self, rules: RuleSet) -> None:
-        if not self._knows_sets:
-            for change in rules.changes:
-                self._make_alone(change)
-            return
         reasons = [_reason_not_to_try(change, self.outcomes) for change in rules.changes]
         if any(reasons) or self._has_failed(rules.stream):
             for change, reason in zip(rules.changes, reasons, strict=True):
@@ -128,12 +118,7 @@ class Execution:
         try:
             epoch = rules.send(self.client, self.comment)
         except ServiceError as error:
-            if isinstance(error, NotFound) and not error.flaws:
-                self._knows_sets = False
-                self.on_note("The service knows no change sets yet: rules are changed one by one.")
-                self._make_together(rules)
-            else:
-                self._tell_refused(rules, error)
+            self._tell_refused(rules, error)
             return
         for change in rules.changes:
             self._tell(ChangeOutcome(change, change.actions, is_in_set=True))
@@ -182,7 +167,7 @@ def _is_named(listed: Change, change: Change) -> bool:
     return is_of_stream and any(listed.wanted.name in each.list_names for each in patterns)
 
 
-def _attempted(client: Client, change: Change, comment: str) -> ChangeOutcome:
+def _attempted(client: Client, change: Alone, comment: str) -> ChangeOutcome:
     made: list[Action] = []
     try:
         for action in _taken(client, change, comment):
@@ -194,7 +179,7 @@ def _attempted(client: Client, change: Change, comment: str) -> ChangeOutcome:
     return ChangeOutcome(change, tuple(made))
 
 
-def _taken(client: Client, change: Change, comment: str) -> Iterator[Action]:
+def _taken(client: Client, change: Alone, comment: str) -> Iterator[Action]:
     """Yield the actions of a change, each once it has been taken."""
     match change:
         case StreamChange(wanted=wanted, current=None):
@@ -209,16 +194,6 @@ def _taken(client: Client, change: Change, comment: str) -> Iterator[Action]:
         case ListDeletion(current=line):
             lists = client.lists(line.stream)
             lists.delete(line.name, if_match=line.etag, comment=comment)
-            yield from change.actions
-        case ProcessorChange(current=processor):
-            for step in change.steps:
-                if processor is None:
-                    processor = _create(client, change, step, comment)
-                else:
-                    processor = _take(client, change, step, processor, comment)
-                yield step.action
-        case Deletion(current=line):
-            client.delete(line.id, if_match=line.etag, comment=comment)
             yield from change.actions
         case _:
             assert_never(change)
@@ -240,37 +215,3 @@ def _change_list(client: Client, change: ListChange, comment: str) -> Iterator[A
             values = list_values(given.data_type, given.content)
             current = lists.put(name, values, if_match=current.etag, comment=comment)
         yield action
-
-
-def _create(
-    client: Client, change: ProcessorChange, step: PlannedRequest, comment: str
-) -> Processor:
-    assert step.version is not None  # noqa: S101 - the first step of a new processor
-    return client.create(
-        change.wanted.body(step.version),
-        paused=step.action is Action.CREATE_PAUSED,
-        comment=comment,
-    )
-
-
-def _take(
-    client: Client,
-    change: ProcessorChange,
-    step: PlannedRequest,
-    processor: Processor,
-    comment: str,
-) -> Processor:
-    """Take one step and return the changed processor, from which the next step starts."""
-    name, etag = processor.id, processor.etag
-    match step:
-        case PlannedRequest(version=WantedVersion() as version):
-            body = change.wanted.body(version)
-            return client.replace(body, if_match=etag, comment=comment)
-        case PlannedRequest(number=int(number)):
-            return client.cancel(name, number, if_match=etag, comment=comment)
-        case PlannedRequest(action=Action.PAUSE):
-            return client.pause(name, if_match=etag, comment=comment)
-        case PlannedRequest(action=Action.RESUME):
-            return client.resume(name, if_match=etag, comment=comment)
-        case _:
-            return client.label(name, if_match=etag, comment=comment, **change.wanted.labels)

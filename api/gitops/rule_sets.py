@@ -15,12 +15,13 @@ from api.client import Client, Flaw, ServiceError
 from api.client.change_sets import MOST_CHANGES, RuleChange
 from api.gitops.changes import (
     Action,
-    Change,
     Deletion,
+    ListChange,
     ListDeletion,
     Plan,
     PlannedRequest,
     ProcessorChange,
+    StreamChange,
 )
 from api.gitops.checking import WantedVersion
 
@@ -31,6 +32,8 @@ _DOCUMENT: Final = "/document"
 _PLACE: Final = re.compile(r"^/changes/(\d+)")
 
 OfRule = ProcessorChange | Deletion
+Alone = StreamChange | ListChange | ListDeletion
+"""What is changed by a request of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +67,13 @@ class RuleSet:
         return [_error_of(error, flaws) if flaws else None for flaws in found]
 
 
-def parts_of(plan: Plan) -> Iterator[Change | RuleSet]:
+def parts_of(plan: Plan) -> Iterator[Alone | RuleSet]:
     """Yield the parts of a plan in the order in which they are made.
 
     Rules of one stream are one set, or as many as they need if they are more than it takes.
     """
-    before: list[Change] = []
-    after: list[Change] = []
+    before: list[Alone] = []
+    after: list[Alone] = []
     rules: dict[str, list[OfRule]] = {}
     for change in plan.changes:
         if isinstance(change, ProcessorChange | Deletion):

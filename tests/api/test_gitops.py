@@ -618,38 +618,6 @@ def test_a_flaw_that_only_the_change_itself_shows_is_told_of_its_rule(
     assert list(client.processors()) == []
 
 
-def test_an_older_service_is_changed_rule_by_rule(
-    run: Run, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def older(self: Client, stream: str, *_: object, **_keys: object) -> Any:
-        return self._connection.read(Processor, "POST", f"/v1/streams/{stream}/nothing", body={})
-
-    monkeypatch.setattr(Client, "change_rules", older)
-    for name in ("a", "b"):
-        client.publish("logins", name, pattern=PATTERN, key_by=["user"])
-    document = processor_document(id="b", pattern=OTHER_PATTERN, paused=True)
-    write(tmp_path / "a.yaml", processor_document(id="a", severity="low"), document)
-    pause = Client.pause
-
-    def pause_and_label(self: Client, name: str, **options: Any) -> Processor:
-        paused = pause(self, name, **options)
-        client.label(name, owner="somebody else")
-        return paused
-
-    monkeypatch.setattr(Client, "pause", pause_and_label)
-    result = run("apply", "-f", tmp_path)
-
-    assert result.exit_code == 1
-    lines = result.output.splitlines()
-    assert "The service knows no change sets yet: rules are changed one by one." in lines
-    assert lines[-3:] == [
-        "    changed: new version a",
-        "    changed: pause b",
-        "    not changed: new version b",
-    ]
-    assert (client.get("b").version, client.get("b").is_paused) == (1, True)
-
-
 def test_after_a_service_has_gone_nothing_more_is_tried_and_what_is_unknown_is_said(
     run: Run, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
