@@ -67,8 +67,8 @@ def assemble(found: FoundProcessors, before: Reading | None) -> Reading:
     schema = _schema(found.stream, found.lists)
     is_same_schema = before is not None and _schema_before(before) == schema
     passed = before.passed if before is not None and is_same_schema else {}
-    good, problems = _checked(found, schema, passed)
     last = {each.id: each for each in before.snapshot.processors} if before else {}
+    good, problems = _checked(found, schema, passed, last)
     lost = _lost(good, problems, before, last)
     kept = {each.id: each for each in lost if is_same_schema or _fits(each, schema)}
     last_snapshot = before.snapshot if before else None
@@ -93,7 +93,10 @@ def assemble(found: FoundProcessors, before: Reading | None) -> Reading:
 
 
 def _checked(
-    found: FoundProcessors, schema: Schema, passed: Mapping[str, Sequence[FoundVersion]]
+    found: FoundProcessors,
+    schema: Schema,
+    passed: Mapping[str, Sequence[FoundVersion]],
+    last: Mapping[str, SnapshotProcessor],
 ) -> tuple[dict[str, list[FoundVersion]], list[ProcessorProblem]]:
     """Return the processors that can run, and what is wrong with the others.
 
@@ -106,6 +109,8 @@ def _checked(
     for name, group in groupby(in_order, key=lambda version: version.processor_id):
         versions = _current(group)
         wrong = list(_group_problems(versions))
+        if found.epoch is None and name in last:
+            wrong += _rewritten_versions(versions, last[name])
         if versions != passed.get(name):
             wrong += _definition_problems(versions, schema)
         problems += wrong
@@ -166,6 +171,25 @@ def _group_problems(versions: Sequence[FoundVersion]) -> Iterator[ProcessorProbl
         else:
             what = f"has the same id and version {later.version}. Change one."
         yield ProcessorProblem(later.origin, f"{earlier.origin} {what}", later.processor_id)
+
+
+def _rewritten_versions(
+    versions: Iterable[FoundVersion], last: SnapshotProcessor
+) -> Iterator[ProcessorProblem]:
+    """Yield the versions that had another content under the same number.
+
+    To run them would drop the partial matches of a version that is still in effect, and matches of
+    both would have the same ids.
+    """
+    contents = {each.version: each.definition for each in last.versions}
+    for version in versions:
+        content = contents.get(version.version) if version.version is not None else None
+        if content is not None and content != version.definition:
+            message = (
+                f"version {version.version} has another content than before. "
+                "Give what is new another number."
+            )
+            yield ProcessorProblem(version.origin, message, version.processor_id)
 
 
 def _definition_problems(

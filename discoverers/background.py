@@ -6,11 +6,12 @@ discoverer ──► BackgroundDiscovery ◄── job, once per micro-batch
 import logging
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
 from contract.problem_text import first_line
-from contract.snapshot import Snapshot
+from contract.snapshot import Snapshot, SnapshotProcessor
 from discoverers.background_thread import BackgroundThread
 from discoverers.discoverer import PatternProcessorDiscoverer
 from discoverers.health import DiscovererHealth, HealthStatus
@@ -93,6 +94,11 @@ class BackgroundDiscovery(BackgroundThread):
         if self._crash is None:
             return health
         return replace(health, status=HealthStatus.FAILING, last_error=self._crash)
+
+    @property
+    def current_processors(self) -> Sequence[SnapshotProcessor]:
+        """The processors of the newest snapshot; empty before the first."""
+        return [] if self._newest is None else self._newest.processors
 
     def on_pattern_processors_updated(self, snapshot: Snapshot) -> None:
         """Receive a snapshot from the discoverer."""

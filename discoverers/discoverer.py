@@ -6,13 +6,13 @@ Source: FLIP-200, interfaces of the same names.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict
 
-from contract.snapshot import Snapshot
+from contract.snapshot import Snapshot, SnapshotProcessor
 from discoverers.clock import SYSTEM_CLOCK, Clock
 from discoverers.health import DiscovererHealth
 
@@ -22,6 +22,10 @@ class PatternProcessorManager(Protocol):
 
     Source: FLIP-200, PatternProcessorManager.
     """
+
+    @property
+    def current_processors(self) -> Sequence[SnapshotProcessor]:
+        """The processors of the newest set, in order of id; empty before the first."""
 
     def on_pattern_processors_updated(self, snapshot: Snapshot) -> None:
         """Receive the full set of the latest processors; all others are removed."""

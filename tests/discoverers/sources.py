@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from contract.snapshot import SnapshotProcessor
 from discoverers import (
     BackgroundDiscovery,
     Backoff,
@@ -85,6 +86,11 @@ class RememberingManager:
     """A manager that keeps everything it was told."""
 
     told: list[Snapshot] = field(default_factory=list)
+
+    @property
+    def current_processors(self) -> list[SnapshotProcessor]:
+        """Return those of the newest snapshot."""
+        return list(self.told[-1].processors) if self.told else []
 
     def on_pattern_processors_updated(self, snapshot: Snapshot) -> None:
         """Keep a snapshot."""

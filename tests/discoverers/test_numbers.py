@@ -6,9 +6,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discoverers import Snapshot, content_hash, read_snapshot, snapshot_json
+from discoverers import FoundProcessors, Snapshot, content_hash, read_snapshot, snapshot_json
 from discoverers.assembly import Reading, assemble
-from tests.discoverers.sources import ScriptedDiscoverer, actions, document, found, numbers
+from discoverers.found import found_version
+from tests.discoverers.sources import STREAM, ScriptedDiscoverer, actions, document, found, numbers
 
 LATER = "2027-01-01T00:00:00Z"
 MUCH_LATER = "2028-01-01T00:00:00Z"
@@ -121,3 +122,26 @@ def test_two_documents_for_one_time_are_a_problem_that_changes_nothing() -> None
     )
     assert actions(discoverer.snapshots()[-1]) == {"a": ["fail"], "b": ["fail"]}
     assert "same effective_from" in discoverer.health.problems[0].message
+
+
+def numbered(action: str, number: int) -> FoundProcessors:
+    """Return what a source holds that has given a rule this number."""
+    version = found_version(document("a", action), "row 1", version=number)
+    return FoundProcessors(stream=STREAM, versions=(version,))
+
+
+def test_other_content_under_the_number_that_runs_is_a_problem_and_what_runs_goes_on() -> None:
+    discoverer = ScriptedDiscoverer(numbered("fail", 1), numbered("login", 1))
+    (snapshot,) = discoverer.snapshots()
+    assert actions(snapshot) == {"a": ["fail"]}
+    (problem,) = discoverer.health.problems
+    assert "version 1 has another content than before" in problem.message
+    assert problem.kept_versions == (1,)
+    again = ScriptedDiscoverer(numbered("login", 1), initial=snapshot)
+    assert [actions(each) for each in again.snapshots()] == [{"a": ["fail"]}]
+
+
+def test_a_lower_number_runs_once_the_higher_one_is_gone() -> None:
+    discoverer = ScriptedDiscoverer(numbered("login", 2), numbered("fail", 1))
+    assert [numbers(each) for each in discoverer.snapshots()] == [{"a": [2]}, {"a": [1]}]
+    assert discoverer.health.problems == ()
