@@ -5,10 +5,14 @@ typer application or a plain function. It is imported only when it is used.
 """
 
 import ast
+import os
+import select
+import sys
 from collections.abc import Callable
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points, version
 from importlib.util import find_spec
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any, Final, NoReturn
 
@@ -137,8 +141,37 @@ def root(
 
 
 def main() -> None:
-    """Run the command line."""
-    app()
+    """Run the command line.
+
+    What the encoding of its output lacks is written as an escape. Once nobody reads that any more,
+    as after `| head -1`, the command ends in silence with 0.
+    """
+    output = sys.stdout
+    if not isinstance(output, TextIOWrapper):
+        app()
+        return
+    output.reconfigure(errors="backslashreplace")
+    descriptor = output.fileno()
+    pipe = os.dup(descriptor)
+    try:
+        app()
+    except SystemExit as end:
+        # Where a pipe breaks, click ends with 1 and puts a wrapper in place of the output; so does
+        # Rich, and nothing in place of its file.
+        is_replaced = sys.stdout is not output or not os.path.sameopenfile(pipe, descriptor)
+        if (is_replaced or not end.code) and _is_unread(pipe):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
+            raise SystemExit(0) from None
+        raise
+
+
+def _is_unread(descriptor: int) -> bool:
+    """Return whether this is a pipe that nobody reads."""
+    if sys.platform == "win32":
+        return False
+    poll = select.poll()
+    poll.register(descriptor, 0)
+    return any(found & select.POLLERR for _, found in poll.poll(0))
 
 
 def summary_of(point: EntryPoint) -> str | None:

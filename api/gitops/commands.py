@@ -118,6 +118,9 @@ def export(  # noqa: PLR0913 - the options of one command
 
     Exit code 0 = done, 1 = something failed, 2 = an option is wrong.
     """
+    if str(folder) == "-":
+        message = "these are many files, which standard output cannot take; name a folder."
+        raise typer.BadParameter(message, param_hint="--output")
     reporter = Reporter()
     before = {*folder.rglob(f"*.{file_format.value}"), *folder.glob("lists/*/*.csv")}
     with connected(url, token, allow_plain_http=allow_plain_http) as client:

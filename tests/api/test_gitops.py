@@ -837,3 +837,13 @@ def test_a_new_signing_key_can_be_read_and_is_new_each_time() -> None:
     assert all(text.startswith("2026-11:") for text in printed)
     assert CliRunner().invoke(app, ["not an id"]).exit_code == 2
     assert SigningKey.new("2026-11").to_text() not in printed
+
+
+def test_an_export_to_standard_output_is_refused(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run("export", "-o", "-")
+    assert result.exit_code == 2
+    assert "name a folder" in result.output
+    assert list(tmp_path.iterdir()) == []
