@@ -3,6 +3,8 @@
 Source: ISO/IEC 19075-5, 4.2; `WITHIN` as in Flink SQL.
 """
 
+import re
+from decimal import Decimal
 from typing import Final
 
 from cep.expression.parsing.parser import NO_CONSTANTS, Constants
@@ -41,6 +43,7 @@ _UNITS: Final = {
     "DAY": 86_400_000,
     "WEEK": 604_800_000,
 }
+_AMOUNT: Final = re.compile(r"[0-9]{1,20}(\.[0-9]{1,9})?")
 _MAX_WITHIN_MS: Final = 2**53
 
 
@@ -75,6 +78,8 @@ class _ClauseReader:
             columns = self._output_columns()
             reader.expect("FROM")
             source = self._source()
+            if reader.takes("AS") or reader.next.keyword != "MATCH_RECOGNIZE":
+                reader.name("MATCH_RECOGNIZE, or an alias of the input,")
         reader.expect("MATCH_RECOGNIZE", hint="write MATCH_RECOGNIZE ( ... )")
         reader.expect_symbol("(")
         clause = self._clause()
@@ -176,10 +181,15 @@ class _ClauseReader:
 
     def _ordering(self) -> Ordering:
         column = self._column()
-        if self._reader.takes("DESC"):
-            return Ordering(column, is_descending=True)
-        self._reader.takes("ASC")
-        return Ordering(column)
+        is_descending = self._reader.takes("DESC")
+        if not is_descending:
+            self._reader.takes("ASC")
+        if not self._reader.takes("NULLS", "LAST") and self._reader.next.keyword == "NULLS":
+            message = "NULLs come last, ascending and descending"
+            hint = "write NULLS LAST, or give the column another value before"
+            span = (self._reader.next.start, self._reader.ahead(1).end)
+            raise refusal(self._text, span, Mistake.SYNTAX, message, hint)
+        return Ordering(column, is_descending)
 
     def _measures(self) -> tuple[Measure, ...]:
         if not self._reader.takes("MEASURES"):
@@ -252,15 +262,18 @@ class _ClauseReader:
         hint = f"write WITHIN INTERVAL '10' MINUTE; units are {', '.join(_UNITS)}"
         reader.expect("INTERVAL", hint=hint)
         amount = reader.next
-        if amount.kind is not Kind.TEXT or not amount.text[1:-1].strip().isdecimal():
-            raise reader.unexpected("a whole number in single quotes is expected", hint)
+        if amount.kind is not Kind.TEXT or not _AMOUNT.fullmatch(amount.text[1:-1].strip()):
+            raise reader.unexpected("a number in single quotes is expected", hint)
         reader.take()
         unit = reader.next.keyword.removesuffix("S") if reader.next.keyword else ""
         if unit not in _UNITS:
             raise reader.unexpected("a unit of time is expected", hint)
         span: Span = (start, reader.take().end)
-        digits = amount.text[1:-1].strip()
-        within_ms = int(digits[:20]) * _UNITS[unit]
+        exact_ms = Decimal(amount.text[1:-1].strip()) * _UNITS[unit]
+        if exact_ms % 1:
+            message = "the interval of WITHIN must be whole milliseconds"
+            raise refusal(self._text, span, Mistake.WITHIN, message)
+        within_ms = int(exact_ms)
         if not 0 < within_ms <= _MAX_WITHIN_MS:
             message = "the interval of WITHIN must be positive, and below 285,000 years"
             raise refusal(self._text, span, Mistake.WITHIN, message)

@@ -241,7 +241,8 @@ class _ExpressionReader:
             self._refuse(span, Mistake.ARGUMENTS, message, f"write {function}(A.column)")
         (argument,) = arguments
         is_distinct = argument[0].keyword == "DISTINCT"
-        if is_distinct:
+        is_all = argument[0].keyword == "ALL" and not (argument[1:] and argument[1].is_symbol("."))
+        if is_distinct or is_all:
             argument = argument[1:]
         if not argument:
             self._refuse(span, Mistake.SYNTAX, f"an argument of {function} is missing")
