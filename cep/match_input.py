@@ -109,6 +109,8 @@ def _parse(lines: Iterator[str], name: str, check: EventCheck) -> Iterator[dict[
                 f"line {number}, column {error.colno}: not JSON ({error.msg}); "
                 f"{name} must hold one JSON object per line"
             ) from error
+        except (ValueError, RecursionError) as error:  # thousands of digits, or of brackets
+            raise UnreadableEvents(f"line {number}: cannot read: {error}") from error
         if not isinstance(event, dict):
             raise UnreadableEvents(f"line {number}: an event must be a JSON object")
         check.see(event)

@@ -1,6 +1,5 @@
 """Prints the matches that `percept match` finds: a table for people, JSON Lines for programs."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -12,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cep.matching.find_matches import Match, TimedOutMatch
-from cep.printable import printable
+from cep.printable import json_text, printable
 from cep.processor import Steps
 
 Output = Callable[[Steps], Mapping[str, Any]]
@@ -34,7 +33,7 @@ def print_json(
         }
         if output_of is not None and not item.is_timeout:
             row["output"] = output_of(item.steps)
-        typer.echo(json.dumps(row, ensure_ascii=False, default=str))
+        typer.echo(json_text(row, default=str))
 
 
 def print_table(

@@ -5,6 +5,8 @@ there could clear it, retitle it or show something else than there is.
 """
 
 import json
+from collections.abc import Callable
+from math import isfinite, isnan
 from typing import Any
 
 
@@ -21,9 +23,38 @@ def printable(text: str) -> str:
     )
 
 
+def json_text(
+    value: Any, *, indent: int | None = None, default: Callable[[Any], Any] | None = None
+) -> str:
+    """Return a value as JSON; numbers that it lacks become texts, as in the outputs of jobs.
+
+    Args:
+        value: plain data.
+        indent: spaces of a level; `None` = all in one line.
+        default: what makes plain data of other objects.
+    """
+    options: dict[str, Any] = {"ensure_ascii": False, "indent": indent, "default": default}
+    try:
+        return json.dumps(value, allow_nan=False, **options)
+    except ValueError:
+        return json.dumps(_with_named_numbers(value), allow_nan=False, **options)
+
+
+def _with_named_numbers(value: Any) -> Any:
+    match value:
+        case float() if not isfinite(value):
+            return "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        case dict():
+            return {name: _with_named_numbers(each) for name, each in value.items()}
+        case list() | tuple():
+            return [_with_named_numbers(each) for each in value]
+        case _:
+            return value
+
+
 def printable_json(value: Any, *, indent: int | None = None) -> str:
     """Return a value as JSON that can be read as it is; what cannot be seen is escaped."""
-    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    text = json_text(value, indent=indent)
     if text.isprintable():
         return text
     # Outside of texts JSON has nothing but ASCII and line ends, so what is left stands in one.

@@ -4,7 +4,6 @@ query + events ──► EventTable ──► match_recognize ──► table, J
 """
 
 import csv
-import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -24,6 +23,7 @@ from cep.expression import ExpressionError, Schema
 from cep.expression.functions.casting import to_text
 from cep.matching.match_recognize import RecognizedRows, match_recognize
 from cep.nfa.errors import MatchingError
+from cep.printable import json_text
 from cep.row_pattern.clause import Clause, Name
 from cep.row_pattern.errors import ClauseError
 from cep.row_pattern.parsing.clauses import read_query
@@ -215,7 +215,7 @@ def _print_jsonl(result: RecognizedRows) -> None:
         _fail("JSON needs columns with different names; rename one, or print as csv")
     for row in result.rows:
         values = zip(result.columns, map(_plain, row), strict=True)
-        typer.echo(json.dumps(dict(values), ensure_ascii=False))
+        typer.echo(json_text(dict(values)))
 
 
 def _print_csv(result: RecognizedRows) -> None:
@@ -236,7 +236,7 @@ def _shown(value: Any) -> str:
     if value is None:
         return "NULL"
     if isinstance(value, list | dict):
-        return json.dumps(_plain(value), ensure_ascii=False)
+        return json_text(_plain(value))
     return to_text(value)
 
 

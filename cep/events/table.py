@@ -206,7 +206,7 @@ def _objects(content: bytes) -> Iterator[dict[str, Any]]:
             place = f"line {number}, column {error.colno}"
             message = f"{place}: not JSON ({error.msg}); one object per line is needed"
             raise UnreadableEvents(message) from error
-        except (UnicodeDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:  # no UTF-8; thousands of digits, of brackets
             raise UnreadableEvents(f"line {number}: cannot read: {error}") from error
         if not isinstance(event, dict):
             raise UnreadableEvents(f"line {number}: an event must be a JSON object")
@@ -225,6 +225,9 @@ def frame_of(events: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
         frame = pl.from_dicts(events, infer_schema_length=None)
     except (pl.exceptions.PolarsError, TypeError, OverflowError) as error:
         raise UnreadableEvents(_first_line(error)) from error
+    except UnicodeEncodeError as error:
+        message = f"a text has half of a surrogate pair, which is no character: {error.object!a}"
+        raise UnreadableEvents(message) from error
     for name, data_type in frame.schema.items():
         kinds = {type(event.get(name)) for event in events}
         if kinds <= _KEPT.get(data_type, frozenset()):

@@ -1,5 +1,6 @@
 """The output of commands as other programs take it: pipes that close, other encodings."""
 
+import json
 import os
 import subprocess
 import sys
@@ -56,3 +57,49 @@ def test_what_an_encoding_lacks_is_escaped(folder: Path, encoding: str) -> None:
             output, error = command.communicate()
             assert (command.returncode, error) == (0, b"")
             assert output
+
+
+def printed(folder: Path, *words: str) -> tuple[int, str, str]:
+    with started(folder, words) as command:
+        output, error = command.communicate()
+        return command.returncode, output.decode(), error.decode()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("value", "name"), [("NaN", "NaN"), ("1e999", "Infinity"), ("-1e999", "-Infinity")]
+)
+def test_numbers_that_json_lacks_are_texts_as_in_outputs_of_jobs(
+    folder: Path, value: str, name: str
+) -> None:
+    (folder / "one.jsonl").write_text(f'{{"ts": 1, "user": "ü", "x": {value}}}', encoding="utf-8")
+    code, output, _ = printed(folder, "match", "rule.yaml", "one.jsonl", "--format", "json")
+    assert code == 0
+    row = json.loads(output, parse_constant=pytest.fail)
+    assert row["steps"]["a"][0]["x"] == name
+    words = ("sql", QUERY.replace("A.user", "A.x"), "--events", "one.jsonl", "--format", "jsonl")
+    code, output, error = printed(folder, *words)
+    assert (code, json.loads(output, parse_constant=pytest.fail)) == (0, {"u": name}), error
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("value", ["9" * 5_000, "[" * 100_000])
+def test_events_that_cannot_be_read_are_told_with_their_line(folder: Path, value: str) -> None:
+    (folder / "one.jsonl").write_text(f'\n{{"ts": 1, "x": {value}}}', encoding="utf-8")
+    for words in (("match", "rule.yaml", "one.jsonl"), ("sql", QUERY, "--events", "one.jsonl")):
+        code, _, error = printed(folder, *words)
+        assert code in {1, 2}
+        assert "Traceback" not in error
+        assert "line 2" in error
+
+
+@pytest.mark.long
+def test_half_of_a_surrogate_pair_is_told_or_escaped(folder: Path) -> None:
+    line = '{"ts": 1, "user": "ü", "x": "\\ud800"}'
+    (folder / "one.jsonl").write_text(line, encoding="utf-8")
+    code, output, error = printed(folder, "match", "rule.yaml", "one.jsonl", "--format", "json")
+    assert (code, error) == (0, "")
+    assert "ud800" in output
+    code, _, error = printed(folder, "sql", QUERY, "--events", "one.jsonl")
+    assert code in {1, 2}
+    assert "half of a surrogate pair" in error
