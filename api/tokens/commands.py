@@ -3,8 +3,9 @@
     --url, PERCEPT_URL ──► Client.tokens ──► service
     --database-url     ──► its store, with the rights of whoever may write it
 
-The store is how the first tokens are made, and how an admin who has lost theirs makes another. A
-token in a store that no service reads is worth nothing, so no file is made here.
+The store is how the first tokens are made, before a service is there, and how an admin who has lost
+theirs makes another. A token in a store that no service reads is worth nothing, so none is made
+unless it is named.
 """
 
 import os
@@ -107,7 +108,7 @@ def list_tokens(
         with connected(url, token, allow_plain_http=allow_plain_http) as client:
             lines = [*client.tokens.list()]
     else:
-        with _existing_store(database_url) as store, store.reading() as session:
+        with _chosen_store(database_url) as store, store.reading() as session:
             lines = [service.view(each) for each in repository.all_tokens(session)]
     table = Table("id", "name", "role", "person", "streams", "created", "expires", "revoked")
     for line in lines:
@@ -137,7 +138,7 @@ def revoke_token(
 
 
 def _written(database_url: str | None, change: Callable[[Writing], Result]) -> Result:
-    with _existing_store(database_url) as store, store.writing() as session:
+    with _chosen_store(database_url) as store, store.writing() as session:
         try:
             return change(Writing(session, "command line", system_clock_ms()))
         except Refusal as refusal:
@@ -146,18 +147,19 @@ def _written(database_url: str | None, change: Callable[[Writing], Result]) -> R
 
 
 @contextmanager
-def _existing_store(database_url: str | None) -> Iterator[Database]:
+def _chosen_store(database_url: str | None) -> Iterator[Database]:
+    """Yield the store that is named, which is made if it is missing, or the one that is here."""
     settings = settings_of(database_url=database_url)
-    _check_file(settings, is_named=database_url is not None or _STORE_VARIABLE in os.environ)
+    if database_url is None and _STORE_VARIABLE not in os.environ:
+        _check_that_it_is_there(settings)
     with migrated_store(settings) as store:
         yield store
 
 
-def _check_file(settings: Settings, *, is_named: bool) -> None:
-    url = make_url(settings.database_url)
-    if url.get_backend_name() != "sqlite" or Path(url.database or "").exists():
-        return
-    hint = "" if is_named else " Name the service with --url, or its store with --database-url."
-    raise typer.BadParameter(
-        f"there is no store {settings.database_url}: `percept serve` makes it.{hint}"
-    )
+def _check_that_it_is_there(settings: Settings) -> None:
+    path = make_url(settings.database_url).database
+    if not Path(path or "").exists():
+        raise typer.BadParameter(
+            f"there is no store {settings.database_url}. Name the service with --url, or its store "
+            f"with --database-url or {_STORE_VARIABLE}."
+        )

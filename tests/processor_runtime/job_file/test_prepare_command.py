@@ -21,7 +21,7 @@ def prepare(cache: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.long
+@pytest.mark.nightly  # a minute of CPU; `make prepare` runs the same for each change
 def test_what_is_compiled_ahead_is_ready(tmp_path: Path) -> None:
     done = prepare(tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
