@@ -159,6 +159,7 @@ def test_a_topic_that_was_created_anew_ends_the_job_or_is_read_from_its_beginnin
     assert numbers(run(spark, going_on, tmp_path)[0]) == [4]
 
 
+@pytest.mark.long
 def test_values_in_avro_become_the_columns_of_the_stream_and_what_is_none_is_malformed(
     spark: SparkSession, kafka: Brokers, tmp_path: Path
 ) -> None:

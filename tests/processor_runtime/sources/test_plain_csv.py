@@ -276,6 +276,7 @@ def _file(random: Random) -> str:
 _HEADER: Final = ",".join(SCHEMA.names)
 
 
+@pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.parametrize(
     "header",

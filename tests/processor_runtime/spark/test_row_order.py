@@ -69,6 +69,7 @@ def orders(name: str) -> list[tuple[SortColumn, ...]]:
     return [(SortColumn(name, *each), SortColumn(ARRIVAL)) for each in flags]
 
 
+@pytest.mark.long
 def test_the_worker_sorts_as_spark_does(spark: SparkSession) -> None:
     for kind, values in TYPES.items():
         random = Random(kind)  # noqa: S311 - any rows, but always the same
