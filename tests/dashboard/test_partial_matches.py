@@ -55,7 +55,7 @@ def test_what_is_open_for_a_key_is_told_and_followed(
     assert not violations(admin_page)
 
     reporting_job.tell(KeyAnswer(id=asked.id, batch_id=2, watermark_ms=now_ms, open=0))
-    expect(admin_page.get_by_text("0 partial matches")).to_be_visible()
+    expect(admin_page.get_by_text("0 partial matches", exact=True)).to_be_visible()
     expect(table).to_have_count(0)
 
 
