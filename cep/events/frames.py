@@ -49,14 +49,9 @@ def _polars_frame(events: Any) -> pl.DataFrame | None:
     if isinstance(events, pl.DataFrame):
         return events
     kind = type(events)
-    if isinstance(events, Mapping | str | bytes) or not (
-        isinstance(events, Iterable)
-        or hasattr(kind, "__arrow_c_stream__")
-        or any(hasattr(kind, method) for method in ("collect", "compute"))
-    ):
-        raise UnreadableEvents(
-            f"events are a list of mappings or objects, or a frame, not a {kind.__name__}"
-        )
+    no_events = f"events are a list of mappings or objects, or a frame, not a {kind.__name__}"
+    if isinstance(events, Mapping | str | bytes):
+        raise UnreadableEvents(no_events)
     name = f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
     for method in ("collect", "compute"):
         if hasattr(kind, method):
@@ -67,6 +62,8 @@ def _polars_frame(events: Any) -> pl.DataFrame | None:
     if not hasattr(kind, "__arrow_c_stream__") or isinstance(events, pl.Series):
         if hasattr(kind, "columns") and not hasattr(kind, "__len__"):
             raise UnreadableEvents(f"a {name} cannot be read; give its rows as mappings")
+        if not isinstance(events, Iterable):
+            raise UnreadableEvents(no_events)
         return None
     try:
         return pl.DataFrame(events)

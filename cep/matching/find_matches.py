@@ -263,8 +263,11 @@ class _Scan:
             if not kind:
                 return []
             key = self._key_of(event)
-            _check_key(key, index)
-            return self.matcher.process(key, kind, event, time_ms)
+            try:
+                return self.matcher.process(key, kind, event, time_ms)
+            except TypeError:
+                _check_key(key, index)  # only now: to hash each key twice would take time
+                raise
         except EvaluationError as error:
             raise EvaluationError(f"event {index + 1}: {error}") from error
         except ConditionFailed as failure:

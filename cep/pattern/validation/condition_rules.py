@@ -27,6 +27,7 @@ def condition_problems(
     steps = [step.name for step in tree.steps() if step.name not in stand_ins]
     for place in places(tree):
         where = place.element.where if isinstance(place.element, Step) else None
+        empty_steps = _empty_steps(tree, place)
         for key, condition in (("where", where), ("until", place.element.until)):
             for expression in sql_parts(condition):
                 mistakes = check(
@@ -35,7 +36,7 @@ def condition_problems(
                     steps=steps,
                     expects=BOOLEAN,
                     has_other_steps=bool(stand_ins),
-                    empty_steps=_empty_steps(tree, place),
+                    empty_steps=empty_steps,
                 )
                 for mistake in mistakes:
                     yield expression_problem(mistake, f"{place.path}.{key}")

@@ -43,6 +43,9 @@ _UNITS: Final = {
     "DAY": 86_400_000,
     "WEEK": 604_800_000,
 }
+_AFTER_ALIAS: Final = frozenset(
+    {"MATCH_RECOGNIZE", "WHERE", "GROUP", "ORDER", "LIMIT", "JOIN", "UNION"}
+)
 _AMOUNT: Final = re.compile(r"[0-9]{1,20}(\.[0-9]{1,9})?")
 _MAX_WITHIN_MS: Final = 2**53
 
@@ -78,23 +81,27 @@ class _ClauseReader:
             columns = self._output_columns()
             reader.expect("FROM")
             source = self._source()
-            if reader.takes("AS") or reader.next.keyword != "MATCH_RECOGNIZE":
-                reader.name("MATCH_RECOGNIZE, or an alias of the input,")
+            self._pass_alias()
         reader.expect("MATCH_RECOGNIZE", hint="write MATCH_RECOGNIZE ( ... )")
         reader.expect_symbol("(")
         clause = self._clause()
         reader.expect_symbol(")", f"the parts come in this order: {_ORDER}")
-        if source is not None and reader.next.kind is not Kind.END:
-            reader.takes("AS")
-            if reader.next.kind in {Kind.NAME, Kind.QUOTED_NAME} and (
-                reader.next.keyword not in {"WHERE", "GROUP", "ORDER", "LIMIT", "JOIN", "UNION"}
-            ):
-                reader.take()
+        if source is not None:
+            self._pass_alias()
         reader.takes_symbol(";")
         if reader.next.kind is not Kind.END:
             hint = "only SELECT columns FROM name MATCH_RECOGNIZE ( ... ) is read"
             raise reader.unexpected("the end of the text is expected", hint)
         return Query(columns, source, clause)
+
+    def _pass_alias(self) -> None:
+        """Take an alias, of the input or of the result, if there is one; nothing names either."""
+        has_as = self._reader.takes("AS")
+        word = self._reader.next
+        if word.kind in {Kind.NAME, Kind.QUOTED_NAME} and word.keyword not in _AFTER_ALIAS:
+            self._reader.take()
+        elif has_as:
+            raise self._reader.unexpected("an alias is expected")
 
     def _source(self) -> Name:
         """Take the name after FROM, which may be qualified: `catalog.schema.table`."""
