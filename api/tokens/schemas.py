@@ -5,11 +5,9 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from api.access.authentication import Role
+from api.web.names import GivenName
 from cep.definition.document import StreamName
 from cep.instants import GivenInstant, Instant
-
-_NAME: Final = r"^[^\W_][\w ._@'-]{0,99}$"
-"""A letter or digit of any script, then also spaces and a few marks."""
 
 MOST_STREAMS: Final = 100
 
@@ -28,11 +26,10 @@ class TokenDocument(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    name: str = Field(pattern=_NAME, description="Who or what will use it.")
+    name: GivenName = Field(description="Who or what will use it.")
     role: Role
-    person: str | None = Field(
+    person: GivenName | None = Field(
         default=None,
-        pattern=_NAME,
         description="Whose it is, the same in all tokens of one person; without it, it cannot "
         "approve proposals.",
     )

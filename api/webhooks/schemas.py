@@ -1,17 +1,17 @@
 """What webhooks look like from outside; their secrets are told once."""
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from api.web.names import GivenName
 from api.webhooks.events import EventKind
 from cep.definition.document import StreamName
 from cep.instants import Instant
 
 DeliveryState = Literal["pending", "delivered", "failed"]
 
-_NAME: Final = r"^[^\W_][\w ._@'-]{0,99}$"
-_Name = Annotated[str, Field(pattern=_NAME, description="For people; each has another.")]
+_Name = Annotated[GivenName, Field(description="For people; each has another.")]
 _Url = Annotated[
     str, Field(min_length=1, max_length=2_000, description="https:// and where to; as it is sent.")
 ]

@@ -1,6 +1,7 @@
 """Tokens, roles and rate limits."""
 
 import re
+import unicodedata
 
 import pytest
 from fastapi.routing import APIRoute
@@ -114,6 +115,24 @@ def test_an_expired_token_is_refused(service: ServiceUnderTest) -> None:
     service.clock.time_ms = START_MS + 10_000
     assert service.client.get("/v1/streams", headers=header).status_code == 401
     assert service.client.post("/v1/tokens", json=document).status_code == 422
+
+
+@pytest.mark.parametrize("hidden", ["\u200d", "\u200c", "\u3164", "\ufe0f", "\u034f", "\u202e"])
+def test_no_name_looks_like_another_for_what_cannot_be_seen(
+    service: ServiceUnderTest, hidden: str
+) -> None:
+    for name in (f"a{hidden}na", f"{hidden}ana", f"ana{hidden}"):
+        for document in ({"name": name}, {"name": "phone", "person": name}):
+            answer = service.client.post("/v1/tokens", json=document | {"role": "publisher"})
+            assert answer.status_code == 422, document
+
+
+def test_names_of_people_in_any_script_are_taken_and_composed(service: ServiceUnderTest) -> None:
+    for name in ("Jürgen Müller", "Mu\u0308ller", "O'Neil", "李雷", "नमिता", "ana-maria_2"):
+        document = {"name": "phone", "person": name, "role": "publisher"}
+        answer = service.client.post("/v1/tokens", json=document)
+        assert answer.status_code == 201, answer.text
+        assert answer.json()["person"] == unicodedata.normalize("NFC", name)
 
 
 def test_nobody_revokes_the_token_in_use(service: ServiceUnderTest) -> None:
