@@ -130,8 +130,11 @@ class BrokenService:
             await reader.readuntil(b"\r\n\r\n")
             self.asked += 1
             await self._behaviour(writer)
-        self._open.discard(writer)
         writer.close()
+        # What its client has not read yet keeps it open: it must stay among those to break.
+        with suppress(OSError, asyncio.CancelledError):
+            await writer.wait_closed()
+        self._open.discard(writer)
 
     def hang_up(self) -> None:
         """Break what is open; in the thread of the server."""
