@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from processor_runtime.driver.amendment import NothingToSkip, skip
+from processor_runtime.driver.checked_files import CheckedFiles, CheckpointDamaged
 from processor_runtime.job_file.loading import load_job_file
 from processor_runtime.job_file.problems import JobFileError
 from processor_runtime.running import start_spark, usual_log
@@ -34,8 +35,8 @@ def skip_rule(path: Path, processor_id: str, console: Console) -> int:
     from processor_runtime.spark.session import end_session  # noqa: PLC0415
 
     try:
-        record = skip(CheckpointFiles(spark, job_file.checkpoint), processor_id)
-    except NothingToSkip as problem:
+        record = skip(CheckedFiles(CheckpointFiles(spark, job_file.checkpoint)), processor_id)
+    except (CheckpointDamaged, NothingToSkip) as problem:
         console.print(f"nothing was changed: {problem}", style="red", markup=False, soft_wrap=True)
         return 1
     finally:

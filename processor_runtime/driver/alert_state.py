@@ -4,7 +4,8 @@
             └─► <checkpoint>/groups/<batch id>
 
 The files of a batch are written before Spark takes the batch for done, so that one that is run
-again begins with what the batch before it left.
+again begins with what the batch before it left. A batch whose rules have budgets or groups has a
+file in any case: if it is missing, the checkpoint is not whole.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,9 +15,9 @@ from typing import Any, Final, Generic, TypeVar
 from pydantic_core import from_json, to_json
 
 from cep.nfa.codec import pack, unpack
-from processor_runtime.driver.batch_record import Files
+from processor_runtime.driver.checked_files import Files
 from processor_runtime.driver.pinning import RECORDS_KEPT
-from processor_runtime.stages.alerting import AlertState
+from processor_runtime.stages.alerting import AlertRules, AlertState
 from processor_runtime.stages.budgets import Spent, Window
 from processor_runtime.stages.groups import Group
 
@@ -47,10 +48,10 @@ class AlertStates:
         groups, spent = self._groups.of(batch_id - 1), self._spent.of(batch_id - 1)
         return AlertState(groups or {}, spent or {})
 
-    def keep(self, batch_id: int, state: AlertState) -> None:
-        """Keep what there is after a batch."""
-        self._groups.keep(batch_id, state.groups)
-        self._spent.keep(batch_id, state.spent)
+    def keep(self, batch_id: int, state: AlertState, rules: AlertRules) -> None:
+        """Keep what there is after a batch with these rules; even if that is nothing."""
+        self._groups.keep(batch_id, state.groups, is_asked=bool(rules.groupings))
+        self._spent.keep(batch_id, state.spent, is_asked=bool(rules.budgets))
         self._newest = (batch_id, state)
 
 
@@ -74,10 +75,10 @@ class _KeptByBatch(Generic[Kept]):
         data = self._files.read(f"{self._directory}/{batch_id}")
         return None if data is None else self._read(data)
 
-    def keep(self, batch_id: int, kept: Kept) -> None:
+    def keep(self, batch_id: int, kept: Kept, *, is_asked: bool) -> None:
         there = self._batches_there()
         # Of a batch that is run again there may be a file; else nothing is asked of the checkpoint.
-        if kept:
+        if kept or is_asked:
             self._files.write(f"{self._directory}/{batch_id}", self._write(kept))
             there.add(batch_id)
         elif batch_id in there:

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from processor_runtime.driver.batch_record import BatchRecord, BatchRecords, Files, unfinished
+from processor_runtime.driver.batch_record import BatchRecord, BatchRecords, unfinished
+from processor_runtime.driver.checked_files import Files
 from processor_runtime.rules.loading import has_code
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS
 from processor_runtime.schedule.interval import BEGINNING_MS

@@ -12,30 +12,15 @@ import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from pydantic_core import from_json, to_json
 
 from contract.snapshot import Snapshot, StreamDefinition, read_snapshot
+from processor_runtime.driver.checked_files import Files, required
 from processor_runtime.schedule.batch_clock import BatchClock
 
 _RECORD: Final = re.compile(r"(\d+)(?:\.(\d+))?")
-
-
-class Files(Protocol):
-    """The files of a checkpoint; see `spark.checkpoint_files.CheckpointFiles`."""
-
-    def read(self, name: str) -> bytes | None:
-        """Return the content of a file, `None` if there is none."""
-
-    def write(self, name: str, content: bytes) -> None:
-        """Write a file whole."""
-
-    def names(self, directory: str) -> list[str]:
-        """Return the names of the files in a directory."""
-
-    def delete(self, name: str) -> None:
-        """Delete a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +104,9 @@ class BatchRecords:
         """Return the content of a file that a record names.
 
         Raises:
-            LookupError: it is gone.
+            CheckpointDamaged: it is missing.
         """
-        data = self.files.read(name)
-        if data is None:
-            raise LookupError(f"the checkpoint has lost {name}; it cannot be used any more")
-        return data
+        return required(self.files, name)
 
     def forget_before(self, batch_id: int) -> None:
         """Delete the records of older batches, and the files that no record names any more."""

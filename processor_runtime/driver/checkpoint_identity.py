@@ -12,10 +12,10 @@ from typing import Final
 
 from pydantic_core import from_json, to_json
 
-from processor_runtime.driver.batch_record import Files
+from processor_runtime.driver.checked_files import CheckpointDamaged, Files
 
 _NAME: Final = "percept.json"
-_FORMAT: Final = 2
+_FORMAT: Final = 3
 """To be raised with every change of what a checkpoint holds. Earlier formats are not read."""
 
 
@@ -44,10 +44,13 @@ def checkpoint_identity(
         default_shards: how many a new checkpoint gets if the job file does not say.
 
     Raises:
+        CheckpointDamaged: the file that tells is missing, or not as it was written.
         CheckpointMismatch: it is of another format or stream, or has another number of shards.
     """
     data = files.read(_NAME)
     if data is None:
+        if files.names("epochs") or files.names("rules"):
+            raise CheckpointDamaged(_NAME, "is missing")
         if files.names("offsets"):
             raise CheckpointMismatch(
                 "checkpoint: the directory holds the checkpoint of a query that is not Percept's; "

@@ -12,7 +12,7 @@ from typing import Final
 
 from pydantic_core import from_json, to_json
 
-from processor_runtime.driver.batch_record import Files
+from processor_runtime.driver.checked_files import Files
 
 _NAME: Final = "owner.json"
 

@@ -13,11 +13,11 @@ from typing import Final
 
 from pydantic_core import from_json
 
-from processor_runtime.driver.batch_record import Files
+from processor_runtime.driver.checked_files import Files
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS
 
-_BEFORE_SOURCES: Final = 2
-_NO_POSITION: Final = b"-"
+BEFORE_SOURCES: Final = 2
+NO_POSITION: Final = b"-"
 _READ_AT_A_START: Final = 2
 """Spark starts from the positions in the newest file, and in the one before."""
 
@@ -53,10 +53,10 @@ def planned_batch(files: Files, batch_id: int, *, has_ticks: bool) -> BatchStart
         raise LookupError(f"the checkpoint has no offsets/{batch_id}")
     metadata = from_json(lines[1])
     before = _lines(files, batch_id - 1)
-    positions = lines[_BEFORE_SOURCES:]
-    known = [] if before is None else before[_BEFORE_SOURCES:]
+    positions = lines[BEFORE_SOURCES:]
+    known = [] if before is None else before[BEFORE_SOURCES:]
     moved = [now != then for now, then in zip(positions, known, strict=False)]
-    moved += [now != _NO_POSITION for now in positions[len(known) :]]
+    moved += [now != NO_POSITION for now in positions[len(known) :]]
     return BatchStart(
         batch_id,
         # Spark begins with 0, which may be the time of an event.
@@ -75,9 +75,9 @@ def source_position(files: Files, batch_id: int) -> bytes | None:
         batch_id: the batch. `None` is returned if it is not known, or nothing had been read then.
     """
     lines = _lines(files, batch_id)
-    if lines is None or lines[_BEFORE_SOURCES] == _NO_POSITION:
+    if lines is None or lines[BEFORE_SOURCES] == NO_POSITION:
         return None
-    return lines[_BEFORE_SOURCES]
+    return lines[BEFORE_SOURCES]
 
 
 def fit_sources(files: Files, *, has_ticks: bool) -> None:
@@ -90,13 +90,13 @@ def fit_sources(files: Files, *, has_ticks: bool) -> None:
         files: the checkpoint, which no query runs on.
         has_ticks: whether the plan of the next query has a source of ticks.
     """
-    count = _BEFORE_SOURCES + (2 if has_ticks else 1)
+    count = BEFORE_SOURCES + (2 if has_ticks else 1)
     numbers = sorted(int(name) for name in files.names("offsets") if name.isdecimal())
     for number in numbers[-_READ_AT_A_START:]:
         lines = _lines(files, number)
         if lines is None or len(lines) == count:
             continue
-        fitting = [*lines, _NO_POSITION][:count]
+        fitting = [*lines, NO_POSITION][:count]
         files.write(f"offsets/{number}", b"\n".join(fitting))
 
 

@@ -17,9 +17,9 @@ from contract.snapshot import Snapshot, StreamDefinition, read_snapshot, snapsho
 from processor_runtime.driver.batch_record import (
     BatchRecord,
     BatchRecords,
-    Files,
     content_name,
 )
+from processor_runtime.driver.checked_files import Files
 from processor_runtime.driver.list_files import (
     ListContent,
     keep_lists,
@@ -150,7 +150,7 @@ class BatchPins:
         """Return the content of a file that the record of a batch names.
 
         Raises:
-            LookupError: it is gone.
+            CheckpointDamaged: it is missing.
         """
         return self._records.read_content(name)
 

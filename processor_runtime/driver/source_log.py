@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from pydantic_core import from_json
 
-from processor_runtime.driver.batch_record import Files
+from processor_runtime.driver.checked_files import Files
 from processor_runtime.driver.offset_log import source_position
 
 _LOG: Final = "sources/0"

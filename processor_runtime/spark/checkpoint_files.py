@@ -8,7 +8,10 @@ Files are written under a temporary name and renamed, so that a reader finds a w
 from typing import Any, Final
 from uuid import uuid4
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
+
+from processor_runtime.driver.checked_files import CheckpointDamaged
 
 LOCAL_FILES: Final = "org.apache.hadoop.fs.LocalFileSystem"
 
@@ -44,6 +47,9 @@ class CheckpointFiles:
 
         Args:
             name: relative to the checkpoint, such as `epochs/17`.
+
+        Raises:
+            CheckpointDamaged: it does not have the checksum that the file system keeps beside it.
         """
         path = self._path(self._root, name)
         if not self._files.exists(path):
@@ -51,6 +57,10 @@ class CheckpointFiles:
         stream = self._files.open(path)
         try:
             return bytes(self._read_fully(stream))
+        except Py4JJavaError as error:
+            if error.java_exception.getClass().getSimpleName() == "ChecksumException":
+                raise CheckpointDamaged(name, "is not as it was written") from error
+            raise
         finally:
             stream.close()
 

@@ -28,6 +28,7 @@ from discoverers.discoverer import DiscovererSurroundings
 from discoverers.factories import create_discoverer
 from processor_runtime.driver.batch_record import last_snapshot, unfinished_stream
 from processor_runtime.driver.batch_times import BatchTimes
+from processor_runtime.driver.checked_files import CheckedFiles
 from processor_runtime.driver.checkpoint_identity import CheckpointIdentity, checkpoint_identity
 from processor_runtime.driver.checkpoint_owner import CheckpointOwner, take_over
 from processor_runtime.driver.culprit_search import CulpritSearch
@@ -35,6 +36,7 @@ from processor_runtime.driver.job_progress import JobProgress
 from processor_runtime.driver.job_status import JobStatus
 from processor_runtime.driver.offset_log import fit_sources
 from processor_runtime.driver.pinning import BatchPins
+from processor_runtime.driver.whole_checkpoint import require_whole
 from processor_runtime.job_file.consistency import misfits, stream_of_job
 from processor_runtime.job_file.job import JobFile
 from processor_runtime.job_file.timing import Trigger
@@ -80,7 +82,7 @@ class StreamMismatch(ValueError):
 class _Parts:
     """What lasts for a run of the job, from one query to the next."""
 
-    files: CheckpointFiles
+    files: CheckedFiles[CheckpointFiles]
     shipped: ShippedFiles
     identity: CheckpointIdentity
     owner: CheckpointOwner
@@ -120,6 +122,7 @@ class StreamingJob:
         Raises:
             NoSnapshotError: there are no processors, neither from the source of them nor in the
                 checkpoint.
+            CheckpointDamaged: a part of the checkpoint is missing, or not as it was written.
             CheckpointMismatch: the checkpoint is of another job.
             CheckpointTaken: another start of a job has taken it over.
             StreamMismatch, SourceError, OutputFailed: a source or an output cannot be used.
@@ -163,10 +166,11 @@ class StreamingJob:
         job_file = self.job_file
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="percept-")))
         ship_packages(self.spark, directory)
-        files = CheckpointFiles(self.spark, job_file.checkpoint)
+        files = CheckedFiles(CheckpointFiles(self.spark, job_file.checkpoint))
         identity = checkpoint_identity(
             files, job_file.stream, job_file.shards, self.spark.sparkContext.defaultParallelism
         )
+        require_whole(files, identity.shards)
         service = None
         if job_file.service is not None:
             service = RuleService.of(job_file.service, self.environment)
@@ -286,7 +290,7 @@ class StreamingJob:
             tells_events=self.job_file.tells_events,
         )
         fit_sources(parts.files, has_ticks=self.job_file.has_ticks)
-        write_directly(self.spark, parts.files)
+        write_directly(self.spark, parts.files.files)
         self.spark.conf.set("spark.sql.shuffle.partitions", str(parts.identity.shards))
         self._query = JobQuery(
             rows=self._rows(parts, events, time),

@@ -6,6 +6,7 @@ A query reads events with the columns of one definition of the stream. When a ne
 published, the query ends between two batches, and the job begins another on the same checkpoint.
 """
 
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -17,10 +18,18 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from contract.snapshot import Snapshot, StreamDefinition
+from processor_runtime.driver.checked_files import CheckpointDamaged
 from processor_runtime.job_file.timing import Trigger
+from processor_runtime.spark.failure_text import failure_text
 from processor_runtime.spark.micro_batches import MicroBatches
 
 _POLL_SECONDS: Final = 0.02
+# What Spark, RocksDB and Percept say of state that is missing, cut off or altered.
+_UNREAD_STATE: Final = re.compile(
+    r"CANNOT_LOAD_STATE_STORE|STDS_FAILED_TO_READ|block checksum mismatch|Corruption: "
+    r"|/state/0/\S+ does not exist|the state has lost "
+)
+_NO_ROOM: Final = "No space left on device"
 
 
 class QueryEnding(Exception):
@@ -76,7 +85,8 @@ class JobQuery:
         """Run until the source ends, `end` is called, or the stream has changed.
 
         Raises:
-            Exception: whatever made a batch fail.
+            CheckpointDamaged: the state in the checkpoint cannot be read.
+            Exception: whatever else made a batch fail.
         """
         writer = self.rows.writeStream.queryName(self.name).outputMode("append")
         writer = writer.option("checkpointLocation", self.checkpoint).foreachBatch(self._batch)
@@ -89,7 +99,8 @@ class JobQuery:
         except StreamingQueryException as error:
             if isinstance(self._failure, QueryEnding):
                 return
-            raise self._failure or error from error
+            failure = self._failure or error
+            raise unread_state(failure) or failure from error
 
     def end(self, patience_seconds: float = 60.0) -> None:
         """End the query once the current batch is committed, or after `patience_seconds`."""
@@ -115,6 +126,14 @@ class JobQuery:
         """Whether a batch is left to the next query; one that is pinned stays with this one."""
         self.watch.latest()
         return self.watch.has_changed and not self.batches.pins.has(batch_id)
+
+
+def unread_state(error: BaseException) -> CheckpointDamaged | None:
+    """Return what is to be said of state that cannot be read; `None` if that has not failed."""
+    text = str(error)
+    if _UNREAD_STATE.search(text) is None or _NO_ROOM in text:
+        return None
+    return CheckpointDamaged("state/0", f"cannot be read ({failure_text(error, ())})")
 
 
 def _trigger(trigger: Trigger) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from contract.asked_keys import AskedKey
 from contract.snapshot import Snapshot
 from processor_runtime.driver.alert_state import AlertStates
 from processor_runtime.driver.batch_times import BatchTimes
+from processor_runtime.driver.checked_files import Files
 from processor_runtime.driver.culprit_search import CulpritSearch
 from processor_runtime.driver.job_progress import JobProgress
 from processor_runtime.driver.job_status import JobStatus
@@ -33,7 +34,6 @@ from processor_runtime.rows.row_columns import LINES
 from processor_runtime.rules.alerts import budgets_of, groupings_of
 from processor_runtime.schedule.timeline import Timeline
 from processor_runtime.spark.batch_frame import BatchFrame
-from processor_runtime.spark.checkpoint_files import CheckpointFiles
 from processor_runtime.spark.failed_events import failed_events
 from processor_runtime.spark.plan.stages import STATUS
 from processor_runtime.spark.plan.worker_rules import PROPERTY, PinnedBatch, shipped_name
@@ -95,7 +95,7 @@ class MicroBatches:
     """
 
     spark: SparkSession
-    files: CheckpointFiles
+    files: Files
     shipped: ShippedFiles
     pins: BatchPins
     latest: Callable[[], Snapshot | None]
@@ -209,9 +209,10 @@ class MicroBatches:
         before = self.alerts.before(record.batch_id)
         complete_ms = pin.clock_after(statuses).complete_ms
         end = BatchEnd(record.epoch, complete_ms, record.closes)
-        alerted = decide(rows, statuses, self._alert_rules(pin.timeline), before, end)
+        rules = self._alert_rules(pin.timeline)
+        alerted = decide(rows, statuses, rules, before, end)
         row_counts.update(alerted.row_counts)
-        self.alerts.keep(record.batch_id, alerted.state)
+        self.alerts.keep(record.batch_id, alerted.state, rules)
         throttled = throttled_until(alerted.state.spent)
         for rule in throttled.keys() - throttled_until(before.spent).keys():
             _log.warning("rule %s is throttled: its budget is spent", rule)

@@ -9,7 +9,8 @@ batch again as its record says.
 import logging
 
 from processor_runtime.driver.amendment import set_aside, versions_with_code
-from processor_runtime.driver.batch_record import BatchRecords, Files
+from processor_runtime.driver.batch_record import BatchRecords
+from processor_runtime.driver.checked_files import Files
 from processor_runtime.driver.culprit_search import Culprit, CulpritSearch, NobodyToBlame
 from processor_runtime.schedule.timeline_document import read_timeline
 from processor_runtime.spark.worker_deaths import BatchUndone

@@ -118,6 +118,7 @@ def lines(*amounts: int) -> Iterator[str]:
         yield f"ana,{amount},2026-05-01T10:0{amount}:00Z\n"
 
 
+@pytest.mark.nightly
 def test_a_job_names_a_csv_file_that_it_cannot_read(spark: SparkSession, folder: Path) -> None:
     csv = folder / "in" / "1.csv"
     csv.write_text("amount,user,ts\n1,ana,2026-05-01T10:01:00Z\n", encoding="utf-8")

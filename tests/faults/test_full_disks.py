@@ -130,7 +130,7 @@ def files_of(number: int) -> list[dict[str, Any]]:
     # Room for the batch to be begun, but not for its state.
     [
         pytest.param("checkpoint", 0, marks=pytest.mark.nightly),
-        ("checkpoint", 24 * 1024),
+        pytest.param("checkpoint", 24 * 1024, marks=pytest.mark.nightly),
         pytest.param("out", 0, marks=pytest.mark.nightly),
     ],
 )

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.long]
 PARTS = ["check source", "pin rules", "read and match", "decide alerts", "write outputs"]
 
 
-@pytest.mark.parametrize("works", [True, False])
+@pytest.mark.parametrize("works", [True, pytest.param(False, marks=pytest.mark.nightly)])
 def test_a_job_tells_of_its_batches_and_ends_with_or_without_a_collector(
     tmp_path: Path,
     works: bool,  # noqa: FBT001

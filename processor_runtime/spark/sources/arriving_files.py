@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import types as T  # noqa: N812 - as all of Spark's documentation has it
 
 from cep.pattern.problems import did_you_mean
-from processor_runtime.driver.batch_record import Files
+from processor_runtime.driver.checked_files import Files
 from processor_runtime.driver.source_log import files_of_batch
 from processor_runtime.job_file.source import Source
 from processor_runtime.rows.json_text import json_text

@@ -11,7 +11,7 @@ from pyspark.sql import types as T  # noqa: N812 - as all of Spark's documentati
 from pyspark.version import __version__ as spark_version
 
 from contract.snapshot import StreamDefinition
-from processor_runtime.driver.batch_record import Files
+from processor_runtime.driver.checked_files import Files
 from processor_runtime.job_file.source import FILE_FORMATS, TEXT_FORMATS, Source
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.rows.plain_form import PlainForm

@@ -10,7 +10,7 @@ from pydantic_core import to_json
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812 - as all of Spark's documentation has it
 
-from processor_runtime.driver.batch_record import Files
+from processor_runtime.driver.checked_files import Files
 from processor_runtime.job_file.source import Source
 from processor_runtime.kafka.offsets import NO_POSITION, document_of
 from processor_runtime.kafka.settings import (

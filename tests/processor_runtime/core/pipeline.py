@@ -320,7 +320,7 @@ class Pipeline:
         end = BatchEnd(record.epoch, complete_ms, record.closes)
         before = self._alert_states.before(record.batch_id)
         self.alerts = alerted(listed, statuses, rules, before, end).state
-        self._alert_states.keep(record.batch_id, self.alerts)
+        self._alert_states.keep(record.batch_id, self.alerts, rules)
         return listed.rows
 
     def _rules(self, pin: Pin) -> RuleSet:

@@ -6,6 +6,7 @@ checkpoint/epochs/<batch> ──► BatchRecord ──► checkpoint/rules/timel
 from pathlib import Path
 
 from processor_runtime.driver.batch_record import BatchRecord, read_record
+from processor_runtime.driver.checked_files import unsealed
 from processor_runtime.schedule.interval import Interval
 from processor_runtime.schedule.timeline_document import read_timeline
 from tests.processor_runtime.resilience.job_process import numbers
@@ -25,7 +26,12 @@ def newest_record(checkpoint: Path) -> BatchRecord | None:
 
 def record(checkpoint: Path, batch_id: int) -> BatchRecord:
     """Return the record of a batch."""
-    return read_record((checkpoint / "epochs" / str(batch_id)).read_bytes())
+    return read_record(content(checkpoint, f"epochs/{batch_id}"))
+
+
+def content(checkpoint: Path, name: str) -> bytes:
+    """Return the content of a file of the checkpoint that Percept has written."""
+    return unsealed(name, (checkpoint / name).read_bytes())
 
 
 def intervals(checkpoint: Path) -> list[Interval]:
@@ -36,6 +42,6 @@ def intervals(checkpoint: Path) -> list[Interval]:
     found: dict[str, Interval] = {}
     for number in numbers(checkpoint / "epochs"):
         name = record(checkpoint, number).timeline
-        timeline, _ = read_timeline((checkpoint / name).read_bytes())
+        timeline, _ = read_timeline(content(checkpoint, name))
         found |= {interval.rule_id: interval for interval in timeline.intervals}
     return sorted(found.values(), key=lambda one: (one.processor_id, one.active_from_ms))

@@ -32,6 +32,7 @@ from tests.processor_runtime.resilience.job_process import (
     write_documents,
     write_events,
 )
+from tests.processor_runtime.resilience.pinned_batches import content
 from tests.processor_runtime.spark.finished_job import job
 from tests.processor_runtime.written_rows import written
 
@@ -230,7 +231,10 @@ def of_others(folder: Path, before_ms: int = 10_000) -> Counter[str]:
 def amended(folder: Path) -> dict[str, BatchRecord]:
     """Return the amended records, as they are in the checkpoint."""
     names = (folder / "checkpoint/epochs").glob("[0-9]*.[0-9]*")
-    return {path.name: read_record(path.read_bytes()) for path in names}
+    return {
+        path.name: read_record(content(folder / "checkpoint", f"epochs/{path.name}"))
+        for path in names
+    }
 
 
 def quarantined(status: JobStatus) -> dict[str, str]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pydantic_core import from_json, to_json
 
+from processor_runtime.driver.checked_files import sealed
 from processor_runtime.driver.checkpoint_identity import checkpoint_identity
 from tests.processor_runtime.core.pipeline import DictFiles
 from tests.processor_runtime.resilience.job_process import (
@@ -203,7 +204,7 @@ def test_a_checkpoint_that_was_made_for_something_else_is_refused(
     files = DictFiles()
     checkpoint_identity(files, "numbers", 2, 2)
     for name, content in files.items():
-        (folder / "checkpoint" / name).write_bytes(to_json(from_json(content) | made))
+        (folder / "checkpoint" / name).write_bytes(sealed(name, to_json(from_json(content) | made)))
     with JobProcess(folder, job_document(**changes)) as job:
         assert job.wait() == 1
     assert "CheckpointMismatch: " in job.text

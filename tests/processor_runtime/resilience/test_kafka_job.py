@@ -145,6 +145,7 @@ def test_a_job_that_is_killed_reads_every_record_once_and_writes_every_match(
     assert not [text for text in said if PASSWORD in text]
 
 
+@pytest.mark.nightly
 def test_the_example_of_the_page_finds_the_alert_it_shows(
     kafka: Brokers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

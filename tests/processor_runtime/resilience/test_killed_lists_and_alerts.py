@@ -16,7 +16,7 @@ from processor_runtime.schedule.listed import ListInterval
 from processor_runtime.schedule.timeline_document import read_timeline
 from tests.processor_runtime.resilience.job_process import numbers
 from tests.processor_runtime.resilience.killed_job import KilledJob
-from tests.processor_runtime.resilience.pinned_batches import record
+from tests.processor_runtime.resilience.pinned_batches import content, record
 from tests.processor_runtime.resilience.probes import (
     BY_ADDRESS,
     PROBES,
@@ -83,7 +83,7 @@ def list_versions(checkpoint: Path) -> list[ListInterval]:
     """Return the versions of the list by when they began to count, as the job has pinned them."""
     found: dict[int, ListInterval] = {}
     for number in numbers(checkpoint / "epochs"):
-        timeline, _ = read_timeline((checkpoint / record(checkpoint, number).timeline).read_bytes())
+        timeline, _ = read_timeline(content(checkpoint, record(checkpoint, number).timeline))
         found |= {interval.from_ms: interval for interval in timeline.lists}
     return [found[from_ms] for from_ms in sorted(found)]
 

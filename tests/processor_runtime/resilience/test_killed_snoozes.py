@@ -22,7 +22,7 @@ from cep.instants import instant_ms
 from contract.snapshot import read_snapshot
 from tests.processor_runtime.resilience.job_process import numbers
 from tests.processor_runtime.resilience.killed_job import KilledJob
-from tests.processor_runtime.resilience.pinned_batches import record
+from tests.processor_runtime.resilience.pinned_batches import content, record
 from tests.processor_runtime.resilience.probes import (
     BY_ADDRESS,
     PROBES,
@@ -167,7 +167,7 @@ class Told:
         self._later_ms = later_ms
         for number in numbers(checkpoint / "epochs"):
             pinned = record(checkpoint, number)
-            snapshot = read_snapshot((checkpoint / pinned.snapshot).read_bytes())
+            snapshot = read_snapshot(content(checkpoint, pinned.snapshot))
             snoozes = {each.key: each.until_ms for each in snapshot.snoozes if each.id == name}
             if self.snoozes[-1:] != [snoozes]:
                 # For the events that had not been read when the batch began.

@@ -62,6 +62,7 @@ def give(server: Any, stream: str, *amounts: float) -> None:
         server.xadd(stream, {"event": json.dumps(event)})
 
 
+@pytest.mark.nightly
 def test_the_job_of_the_page_reads_a_redis_stream_once_and_goes_on_where_it_ended(
     server: Any, stream: str, tmp_path: Path
 ) -> None:

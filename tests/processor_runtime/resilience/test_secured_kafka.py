@@ -99,6 +99,7 @@ def example(folder: Path) -> dict[str, Any]:
     return dict(job) | {"spark": SMALL_SPARK}
 
 
+@pytest.mark.nightly
 def test_the_secured_job_of_the_page_finds_the_alert_and_says_why_it_is_refused(
     kafka: Secured, tmp_path: Path
 ) -> None:

@@ -170,6 +170,7 @@ def served(tmp_path: Path) -> Iterator[RuleService]:
     service.stop()
 
 
+@pytest.mark.nightly
 @pytest.mark.long
 def test_a_job_tells_once_whatever_dies(
     spark: SparkSession, tmp_path: Path, served: RuleService

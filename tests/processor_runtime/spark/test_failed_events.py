@@ -89,7 +89,7 @@ def served(tmp_path: Path) -> Iterator[RuleService]:
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "outputs", [[{"type": "service"}], pytest.param([], marks=pytest.mark.long)]
+    "outputs", [[{"type": "service"}], pytest.param([], marks=pytest.mark.nightly)]
 )
 def test_a_job_tells_its_service_where_a_rule_failed_if_it_tells_events(
     spark: SparkSession, tmp_path: Path, served: RuleService, outputs: list[dict[str, Any]]

@@ -114,7 +114,10 @@ def test_a_cluster_and_a_java_that_runs_already_are_left_alone(environment: dict
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("options", "names"),
-    [("", ["PS MarkSweep", "PS Scavenge"]), ("-XX:+UseSerialGC", ["Copy", "MarkSweepCompact"])],
+    [
+        ("", ["PS MarkSweep", "PS Scavenge"]),
+        pytest.param("-XX:+UseSerialGC", ["Copy", "MarkSweepCompact"], marks=pytest.mark.nightly),
+    ],
 )
 def test_spark_starts_with_one_java_options(
     environment: dict[str, str], options: str, names: list[str]
@@ -190,6 +193,7 @@ def test_a_path_that_spark_would_split_and_one_that_cannot_be_are_not_given_to_i
     assert archive_of(environment | {"XDG_CACHE_HOME": str(tmp_path / "file")}) is None
 
 
+@pytest.mark.nightly
 @pytest.mark.spark
 @pytest.mark.long
 def test_the_second_start_loads_classes_from_the_archive(

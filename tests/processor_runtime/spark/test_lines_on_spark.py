@@ -112,7 +112,9 @@ def test_two_outputs_have_lines_of_their_own(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("options", [{}, {"compression": "none"}])
+@pytest.mark.parametrize(
+    "options", [{}, pytest.param({"compression": "none"}, marks=pytest.mark.nightly)]
+)
 def test_spark_writes_lines_that_are_too_many_or_packed(
     spark: SparkSession,
     tmp_path: Path,

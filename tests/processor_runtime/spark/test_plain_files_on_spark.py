@@ -92,6 +92,7 @@ def told(rows: list[Row]) -> list[str]:
     return sorted(str({name: row[name] for name in row if name != "epoch"}) for row in rows)
 
 
+@pytest.mark.nightly
 @pytest.mark.long
 def test_rows_are_the_same_whoever_reads(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture

@@ -23,6 +23,7 @@ print(match_recognize(frame, clause).collect())
 """
 
 
+@pytest.mark.nightly
 def test_it_is_that_of_the_driver(tmp_path: Path) -> None:
     other = tmp_path / "python3"
     other.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")

@@ -122,6 +122,7 @@ def last_batch(folder: Path) -> list[Row]:
     return list(written_batches(folder))[-1]
 
 
+@pytest.mark.nightly
 @pytest.mark.long
 def test_a_silent_source_holds_nothing_up(spark: SparkSession, tmp_path: Path) -> None:
     jobs = Jobs(spark, tmp_path)
@@ -176,6 +177,7 @@ def test_a_kill_changes_nothing_and_a_checkpoint_goes_from_job_to_job(
     assert jobs.found == [("gave-up", f"user-{number}", begun_ms) for number in range(3)]
 
 
+@pytest.mark.nightly
 @pytest.mark.long
 def test_a_job_that_closes_at_its_end_leaves_nothing_open(
     spark: SparkSession, tmp_path: Path

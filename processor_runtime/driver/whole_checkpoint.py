@@ -1,0 +1,151 @@
+"""Whether a checkpoint has all its parts: looked at once, before a job goes on from it.
+
+checkpoint ──require_whole──► nothing, or CheckpointDamaged: the part that is missing or damaged
+
+A batch leaves its parts in a fixed order: Spark's plan (`offsets`), our record (`epochs`), state,
+and Spark's mark that it is done (`commits`). A checkpoint of which something was deleted, or that
+was copied while a job wrote it, breaks that order; going on from it would lose matches in silence.
+"""
+
+import re
+from typing import Any, Final
+
+from pydantic_core import from_json
+
+from processor_runtime.driver.batch_record import BatchRecords
+from processor_runtime.driver.checked_files import CheckpointDamaged, Files, required
+from processor_runtime.driver.offset_log import BEFORE_SOURCES, NO_POSITION
+from processor_runtime.rules.alerts import budgets_of, groupings_of
+from processor_runtime.schedule.timeline_document import read_timeline
+
+_NONE: Final = -1
+_STATE: Final = "state/0"
+_LOG: Final = "sources/0"
+_DIRECTORIES: Final = ("offsets", "epochs", "commits")
+
+
+def require_whole(files: Files, shards: int) -> None:
+    """Return if a job can go on from a checkpoint, or begin in it.
+
+    Args:
+        files: the checkpoint, which no query runs on.
+        shards: into how many its keys are divided.
+
+    Raises:
+        CheckpointDamaged: a part is missing or damaged.
+    """
+    planned, pinned, done = (_newest(files, each) for each in _DIRECTORIES)
+    last = max(planned, pinned, done)
+    if last == _NONE:
+        if files.names("rules") or files.names("state"):
+            raise CheckpointDamaged("offsets", "is missing")
+        return
+    _require_json(files, "metadata", lines_before=0)
+    for batch_id in range(max(0, last - 1), last):
+        _require_parts(files, batch_id, planned, pinned, done)
+    if planned < last:
+        raise CheckpointDamaged(f"offsets/{last}", "is missing")
+    if pinned < done:
+        raise CheckpointDamaged(f"epochs/{done}", "is missing")
+    _require_plan(files, planned)
+    _require_record(files, pinned)
+    if done != _NONE:
+        _require_json(files, f"commits/{done}", lines_before=1)
+        _require_state(files, shards, done)
+
+
+def _require_parts(files: Files, batch_id: int, planned: int, pinned: int, done: int) -> None:
+    """Require all parts of a batch that another one has come after."""
+    for directory, newest in zip(_DIRECTORIES, (planned, pinned, done), strict=True):
+        if newest < batch_id:
+            raise CheckpointDamaged(f"{directory}/{batch_id}", "is missing")
+    _require_plan(files, batch_id)
+    _require_record(files, batch_id)
+
+
+def _require_plan(files: Files, batch_id: int) -> None:
+    name = f"offsets/{batch_id}"
+    lines = required(files, name).rstrip(b"\n").split(b"\n")
+    _require_version(name, lines)
+    metadata = _object(name, lines[1]) if len(lines) > BEFORE_SOURCES else {}
+    if not {"batchWatermarkMs", "batchTimestampMs"} <= metadata.keys():
+        raise CheckpointDamaged(name, "is not as Spark writes it")
+    position = lines[BEFORE_SOURCES]
+    if position == NO_POSITION:
+        return
+    # Positions in a log of Spark's sources of files; those of Kafka and others have other keys.
+    logged = _object(name, position).get("logOffset")
+    if isinstance(logged, int):
+        _require_log(files, logged)
+
+
+def _require_log(files: Files, last: int) -> None:
+    """Require the log of the files that a source has found, as far as a batch has read it."""
+    names = [name for name in files.names(_LOG) if name.removesuffix(".compact").isdecimal()]
+    compact = [int(name.removesuffix(".compact")) for name in names if name.endswith(".compact")]
+    begin = max((number for number in compact if number <= last), default=0)
+    for number in range(begin, last + 1):
+        plain = f"{_LOG}/{number}"
+        name = f"{plain}.compact" if number in compact else plain
+        lines = required(files, name).splitlines()
+        _require_version(name, lines)
+        for line in lines[1:]:
+            if not {"path", "batchId"} <= _object(name, line).keys():
+                raise CheckpointDamaged(name, "is not as Spark writes it")
+
+
+def _require_record(files: Files, batch_id: int) -> None:
+    """Require the record of a batch, and what it names."""
+    records = BatchRecords(files)
+    record = records.of_batch(batch_id)
+    if record is None:
+        raise CheckpointDamaged(f"epochs/{batch_id}", "is missing")
+    for name in (record.snapshot, *record.lists):
+        required(files, name)
+    timeline, _ = read_timeline(records.read_content(record.timeline))
+    if str(batch_id) not in files.names("commits"):
+        return
+    if budgets_of(timeline.intervals):
+        required(files, f"budgets/{batch_id}")
+    if groupings_of(timeline.intervals):
+        required(files, f"groups/{batch_id}")
+
+
+def _require_state(files: Files, shards: int, done: int) -> None:
+    """Require the state of each shard as the last batch has left it."""
+    of_version = re.compile(rf"{done + 1}(_.+)?\.\w+")
+    for shard in range(shards):
+        directory = f"{_STATE}/{shard}"
+        if not any(map(of_version.fullmatch, files.names(directory))):
+            raise CheckpointDamaged(f"{directory}/{done + 1}.zip", "is missing")
+
+
+def _require_json(files: Files, name: str, lines_before: int) -> None:
+    lines = required(files, name).rstrip(b"\n").split(b"\n")
+    if lines_before:
+        _require_version(name, lines)
+    if len(lines) <= lines_before:
+        raise CheckpointDamaged(name, "is not as Spark writes it")
+    _object(name, lines[lines_before])
+
+
+def _require_version(name: str, lines: list[bytes]) -> None:
+    if not lines or not re.fullmatch(rb"v\d+", lines[0]):
+        raise CheckpointDamaged(name, "is not as Spark writes it")
+
+
+def _object(name: str, line: bytes) -> dict[str, Any]:
+    try:
+        content = from_json(line)
+    except ValueError:
+        content = None
+    if not isinstance(content, dict):
+        raise CheckpointDamaged(name, "is not as Spark writes it")
+    return content
+
+
+def _newest(files: Files, directory: str) -> int:
+    """Return the number of the newest batch in a directory; -1 if there is none."""
+    # A record that was amended has its revision after a dot.
+    numbers = (name.partition(".")[0] for name in files.names(directory))
+    return max((int(number) for number in numbers if number.isdecimal()), default=_NONE)
