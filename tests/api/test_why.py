@@ -236,6 +236,7 @@ def test_it_counts_the_matches_that_are_found_and_explains_no_other(
                 assert [events[nearest["position"]]["user"]] == key["key"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["password_guessed", "user_enumeration", "new_account_used"])
 def test_as_many_matches_as_percept_match_finds(name: str) -> None:
     rule = ROOT / f"tests/data/ssh_auth/rules/{name}.yaml"

@@ -97,6 +97,7 @@ random_patterns = given(
 )
 
 
+@pytest.mark.long
 @random_patterns
 def test_random_patterns(
     documents: list[dict[str, Any]],

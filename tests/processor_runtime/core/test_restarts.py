@@ -83,6 +83,7 @@ def test_rows_and_their_ids_are_the_same_for_any_split_and_number_of_shards(
     assert len(set(ids)) == len(ids)
 
 
+@pytest.mark.long
 @slow_property()
 @given(split_events(), st.sets(st.integers(0, 6)), st.sets(st.integers(0, 6)))
 def test_restarts_and_replays_change_nothing(

@@ -23,6 +23,7 @@ from tests.processor_runtime.core.vector_stream import (
 )
 
 
+@pytest.mark.long
 def test_one_matcher_that_closes_windows_by_deadline_finds_what_flink_finds_but_for_ten() -> None:
     differing = {
         case.id

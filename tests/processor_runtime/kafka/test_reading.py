@@ -92,6 +92,7 @@ def test_exactly_the_ranges_are_read_again_and_again_of_many_partitions_at_once(
             assert offsets == sorted(offsets)
 
 
+@pytest.mark.long
 def test_a_broker_that_errs_for_a_moment_changes_nothing(kafka: Brokers) -> None:
     kafka.create("errs", 1)
     kafka.give("errs", 0, *numbered(50))
@@ -153,6 +154,7 @@ for servers in sys.argv[1:]:
     assert ended.stdout.count("does not tell the offsets of t") == 3
 
 
+@pytest.mark.long
 def test_records_that_are_gone_are_an_error_or_are_left_out(kafka: Brokers) -> None:
     kafka.create("gone", 1)
     kafka.give("gone", 0, *numbered(5))

@@ -215,6 +215,7 @@ def test_an_outage_however_long_leaves_nothing_behind_in_memory() -> None:
     assert len(reporting._versions._unanswered) <= 30
 
 
+@pytest.mark.long
 def test_a_job_that_the_service_has_forgotten_registers_again_and_tells_everything(
     served: ServedRuleService, reporting: JobReporter
 ) -> None:
@@ -226,6 +227,7 @@ def test_a_job_that_the_service_has_forgotten_registers_again_and_tells_everythi
     eventually(lambda: len(versions_in(served)) == 1)
 
 
+@pytest.mark.long
 def test_a_superseded_instance_is_told_once_and_reports_no_more(
     served: ServedRuleService, rules: RuleService
 ) -> None:

@@ -44,6 +44,7 @@ def found_rows(random: Random) -> list[OutputRow]:
     return [*rows, OutputRow("late", start_ms=3), OutputRow("error", error="{}")]
 
 
+@pytest.mark.long
 def test_spark_holds_back_the_same_rows(spark: SparkSession) -> None:
     random = Random(7)  # noqa: S311 - for a test
     rows = found_rows(random)
@@ -95,6 +96,7 @@ def test_spark_holds_back_the_same_rows(spark: SparkSession) -> None:
     )
 
 
+@pytest.mark.long
 def test_spark_gathers_the_same_groups(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

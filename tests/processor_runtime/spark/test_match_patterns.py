@@ -39,6 +39,7 @@ def times(rows: DataFrame) -> Counter[tuple[str, int, int]]:
     return Counter((row.key, row.start_ms, row.end_ms) for row in rows.collect())
 
 
+@pytest.mark.long
 def test_a_static_frame_is_matched_to_its_end_as_a_list_is(spark: SparkSession) -> None:
     found = match_patterns(
         frame_of(spark),
