@@ -1,5 +1,9 @@
-"""From a value as JSON or CSV has it to the type of its column: times are text or milliseconds."""
+"""From a value as JSON or CSV has it to the type of its column: times are text or milliseconds.
 
+A text is taken only if it surely is the value: `1.5` is no INT, `1,5` no DECIMAL, `yes` no BOOLEAN.
+"""
+
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -8,18 +12,33 @@ from cep.expression.functions.casting import SOURCES, caster
 from cep.expression.values import Group
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_WHOLE: Final = re.compile(r"[+-]?[0-9]{1,18}")
+_FORMS: Final = {
+    **dict.fromkeys(
+        (Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT), re.compile(r"[+-]?[0-9]+")
+    ),
+    **dict.fromkeys((Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ), _WHOLE),
+    Kind.DECIMAL: re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)(E-?[0-9]+)?"),
+    Kind.BOOLEAN: re.compile("true|false", re.IGNORECASE),
+}
 
 
 def typed(value: Any, data_type: DataType) -> Any:
     """Return a value converted to the type of a column.
 
-    Text is read as a number, a time and so on; a whole number as a time in milliseconds since 1970.
-    Anything else stays as it is.
+    Text is read as a number, a time and so on; a whole number, also as text, as a time in
+    milliseconds since 1970. Anything else stays as it is.
 
     Raises:
         ValueError: it does not fit.
     """
     is_time = data_type.kind in {Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ}
+    if isinstance(value, str) and (form := _FORMS.get(data_type.kind)) is not None:
+        has_form = form.fullmatch(value.strip() if is_time else value) is not None
+        if is_time and has_form:
+            value = int(value)
+        elif not is_time and not has_form:
+            raise ValueError(f"'{value[:80]}' is no {data_type}")
     if is_time and isinstance(value, int) and not isinstance(value, bool):
         try:
             moment = _EPOCH + timedelta(milliseconds=value)

@@ -2,8 +2,8 @@
 
 frame of events ──out_of_range──► which rows have one, by column ──readable_rows──► error rows
 
-Spark reads a number in a TIMESTAMP column as seconds, so that milliseconds become such times. Rows
-that have one must leave the stream before any of their values becomes a Python object.
+Microseconds that are read as milliseconds become such times. Rows that have one must leave the
+stream before any of their values becomes a Python object.
 """
 
 from collections.abc import Iterable, Iterator

@@ -26,9 +26,7 @@ LATEST_MS: Final = 253_402_300_799_999
 """The first and the last millisecond of the years that an event can have."""
 
 _YEARS: Final = "not within the years 1 to 9999"
-_SECONDS: Final = (
-    "A number that is read as a TIMESTAMP counts seconds; declare milliseconds as BIGINT"
-)
+_UNIT: Final = "A number that is read as a TIMESTAMP counts milliseconds since 1970"
 
 
 def unusable(events: pl.DataFrame) -> pl.Series | None:
@@ -75,7 +73,7 @@ def _row(event: dict[str, Any], outside: list[str], time_column: str) -> OutputR
         return _malformed_row(malformed)
     if outside:
         columns = ", ".join(outside)
-        return _error_row(event, "out-of-range", f"{columns}: {_YEARS}. {_SECONDS}")
+        return _error_row(event, "out-of-range", f"{columns}: {_YEARS}. {_UNIT}")
     if future_ms is None:
         return _error_row(event, "no-time", f"it has no {time_column}")
     if EARLIEST_MS <= future_ms <= LATEST_MS:

@@ -7,6 +7,7 @@ columns that do fit.
 """
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -17,6 +18,12 @@ from processor_runtime.job_file.source import Source
 from processor_runtime.spark.sources.columns import column, quoted, typed_columns
 from processor_runtime.spark.sources.errors import SourceError
 from processor_runtime.spark.sources.malformed import malformed_column, misfit_reason
+from processor_runtime.spark.sources.text_values import (
+    is_misfit,
+    text_type,
+    text_value,
+    without_guesses,
+)
 
 RAW: Final = "_raw"
 _PARSED: Final = "_parsed"
@@ -50,9 +57,11 @@ def events_in_values(frame: DataFrame, source: Source, schema: T.StructType) -> 
     is_decoded = source.has_schemas
     text = column(_DECODED) if is_decoded else column(VALUE).cast("string")
     columns = [
-        F.from_json(text, _with_raw(inside), _keeping_malformed(source.value_options)).alias(
-            _PARSED
-        ),
+        F.from_json(
+            text,
+            _with_raw(_as_text(inside, source.value_options)),
+            _keeping_malformed(source.value_options),
+        ).alias(_PARSED),
         column(VALUE).alias(RAW),
         *(map(column, (_DECODED, _UNREADABLE)) if is_decoded else ()),
     ]
@@ -63,20 +72,25 @@ def events_in_values(frame: DataFrame, source: Source, schema: T.StructType) -> 
     rows = frame.select(*columns)
     parsed = column(_PARSED)
     read_from = column(_DECODED) if is_decoded else column(RAW).cast("string")
-    reason = _json_reason(read_from, inside, parsed.getField)
+    values = _values(inside, parsed.getField, source.value_options)
+    reason = _json_reason(read_from, values)
     if is_decoded:
         reason = F.coalesce(column(_UNREADABLE), reason)
     malformed = malformed_column(
-        condition=parsed.isNull() | parsed.getField(RAW).isNotNull(),
+        condition=parsed.isNull()
+        | parsed.getField(RAW).isNotNull()
+        | _is_any_misfit(inside, parsed.getField, source.value_options),
         reason=F.when(column(RAW).isNull(), F.lit("the value is NULL")).otherwise(reason),
         raw=column(RAW),
         place={name: column(_PLACE).getField(name) for name in place},
     )
     return rows.select(
         *(
-            (column(_OWN) if each.name in source.columns else parsed)
-            .getField(each.name)
-            .alias(each.name)
+            (
+                column(_OWN).getField(each.name)
+                if each.name in source.columns
+                else values[each.name]
+            ).alias(each.name)
             for each in schema
         ),
         malformed,
@@ -88,7 +102,7 @@ def reader_schema(source: Source, schema: T.StructType) -> T.StructType:
     named = [
         T.StructField(source.columns.get(each.name, each.name), each.dataType) for each in schema
     ]
-    return _with_raw(T.StructType(named))
+    return _with_raw(_as_text(T.StructType(named), source.reader_options))
 
 
 def reader_options(source: Source) -> dict[str, str]:
@@ -104,44 +118,80 @@ def events_in_files(frame: DataFrame, source: Source, schema: T.StructType) -> D
     """Return events of JSON and CSV files, read with `reader_schema` and `reader_options`."""
     names = {each.name: source.columns.get(each.name, each.name) for each in schema}
     at_source = T.StructType([T.StructField(names[each.name], each.dataType) for each in schema])
-    raw = column(RAW)
-    if source.format == "csv":
-        reason = _csv_reason(raw, at_source, source.options)
-    else:
-        reason = _json_reason(raw, at_source, column)
+    options, is_csv = source.reader_options, source.format == "csv"
+    read = _filled(at_source, options) if is_csv else column
+    as_read = F.struct(*(read(name).alias(name) for name in at_source.names))
+    # A name in a lambda would else mean the new column of that name, with its new type.
+    rows = frame.select(
+        as_read.alias(_PARSED), column(RAW), F.col("_metadata.file_path").alias(_PLACE)
+    )
+    parsed = column(_PARSED)
+    values = _values(at_source, parsed.getField, options)
+    raw = F.coalesce(column(RAW), F.to_csv(parsed) if is_csv else F.to_json(parsed))
     malformed = malformed_column(
-        condition=raw.isNotNull(),
-        reason=reason,
+        condition=column(RAW).isNotNull() | _is_any_misfit(at_source, parsed.getField, options),
+        reason=_csv_reason(raw, at_source, values, source.options)
+        if is_csv
+        else _json_reason(raw, values),
         raw=raw,
-        place={"file": F.col("_metadata.file_path")},
+        place={"file": column(_PLACE)},
     )
-    return frame.select(
-        *(column(at_source).alias(name) for name, at_source in names.items()), malformed
+    return rows.select(
+        *(values[at_source].alias(name) for name, at_source in names.items()), malformed
     )
 
 
-def _json_reason(raw: Column, schema: T.StructType, read: Callable[[str], Column]) -> Column:
-    """Return why JSON text does not fit a schema; `read` returns the value of a column."""
+def _as_text(schema: T.StructType, options: Mapping[str, str]) -> T.StructType:
+    """Return a schema as Spark is to read it."""
+    return T.StructType(
+        [T.StructField(each.name, text_type(each.dataType, options)) for each in schema]
+    )
+
+
+def _filled(schema: T.StructType, options: Mapping[str, str]) -> Callable[[str], Column]:
+    """Return what reads a column of CSV: NULL for nothing between quotes, as Spark has it."""
+    own = {each.name for each in schema if text_type(each.dataType, options) != each.dataType}
+    return lambda name: F.when(column(name) != "", column(name)) if name in own else column(name)
+
+
+def _values(
+    schema: T.StructType, read: Callable[[str], Column], options: Mapping[str, str]
+) -> dict[str, Column]:
+    """Return the columns of a schema; `read` returns one as Spark has read it."""
+    return {each.name: text_value(read(each.name), each.dataType, options) for each in schema}
+
+
+def _is_any_misfit(
+    schema: T.StructType, read: Callable[[str], Column], options: Mapping[str, str]
+) -> Column:
+    misfits = (is_misfit(read(each.name), each.dataType, options) for each in schema)
+    return reduce(Column.__or__, (each for each in misfits if each is not None), F.lit(False))  # noqa: FBT003 - a literal
+
+
+def _json_reason(raw: Column, values: Mapping[str, Column]) -> Column:
+    """Return why JSON text does not fit a schema; `values` are what was read, by column."""
 
     def otherwise(written: Column) -> Column:
         inside = F.lit("a field inside a column does not fit the stream's schema")
         return F.when(written.isNotNull(), inside).otherwise(F.lit("not a JSON object"))
 
-    values = {name: (_item(name), read(name)) for name in schema.names}
-    return misfit_reason(F.from_json(raw, _TEXT_MAP), values, otherwise)
+    pairs = {name: (_item(name), value) for name, value in values.items()}
+    return misfit_reason(F.from_json(raw, _TEXT_MAP), pairs, otherwise)
 
 
-def _csv_reason(raw: Column, schema: T.StructType, options: Mapping[str, str]) -> Column:
+def _csv_reason(
+    raw: Column, schema: T.StructType, values: Mapping[str, Column], options: Mapping[str, str]
+) -> Column:
     """Return why a line of CSV does not fit a schema."""
     texts = ", ".join(f"{quoted(name)} STRING" for name in schema.names)
-    values = {
-        each.name: (_item(each.name), column(each.name))
+    pairs = {
+        each.name: (_item(each.name), values[each.name])
         for each in schema
         if not isinstance(each.dataType, T.StringType)
     }
     return misfit_reason(
         F.from_csv(raw, texts, dict(options)),
-        values,
+        pairs,
         lambda _: F.lit("it has not as many values as there are columns"),
     )
 
@@ -151,7 +201,8 @@ def _item(name: str) -> Callable[[Column], Column]:
 
 
 def _keeping_malformed(options: Mapping[str, str]) -> dict[str, str]:
-    return {**options, "mode": "PERMISSIVE", "columnNameOfCorruptRecord": RAW}
+    kept = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": RAW}
+    return without_guesses(options) | kept
 
 
 def _with_raw(schema: T.StructType) -> T.StructType:

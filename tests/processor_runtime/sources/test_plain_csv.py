@@ -17,6 +17,7 @@ from processor_runtime.rows.plain_csv import CsvForm
 from processor_runtime.rows.plain_form import TIMESTAMP, NotPlain
 from processor_runtime.spark.sources.parsing import RAW, reader_options, reader_schema
 from processor_runtime.spark.sources.plain_files import plain_form
+from processor_runtime.spark.sources.text_values import text_value
 
 FORM: Final = CsvForm(
     {
@@ -304,12 +305,13 @@ def test_what_is_read_is_what_spark_reads(
         quoted += '"' in text.removeprefix(header or "")
         (tmp_path / f"{number}.csv").write_text(text, encoding="utf-8", newline="")
     source = Source.model_validate({"format": "csv", "path": str(tmp_path), "options": options})
+    values = [text_value(F.col(each.name), each.dataType, {}).alias(each.name) for each in SCHEMA]
     rows = (
         spark.read.format("csv")
         .options(**reader_options(source))
         .schema(reader_schema(source, SCHEMA))
         .load(str(tmp_path))
-        .select(F.col("_metadata.file_name").alias("file"), "*")
+        .select(F.col("_metadata.file_name").alias("file"), RAW, *values)
         .toArrow()
     )
     found = pl.DataFrame(pl.from_arrow(rows))
