@@ -223,7 +223,11 @@ class Machine:
         step = _EventStep(event, sequence, time_ms, self.aggregate_count)
         moved, finished = step.moved, step.finished
         moved += runs[:unmoved]
+        most = max(self.limits.partial_matches, key.held_checked)
         for run in runs[unmoved:]:
+            if len(moved) > most:  # one event can multiply them
+                check_held(self.limits, key, moved, len(moved))
+                most = key.held_checked
             concerned, branches = transitions[run[RUN_STATE]]
             if concerned & run[RUN_RULES]:
                 self._move(step, run, branches)
