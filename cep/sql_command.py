@@ -23,6 +23,7 @@ from cep.expression import ExpressionError, Schema
 from cep.expression.functions.casting import to_text
 from cep.matching.match_recognize import RecognizedRows, match_recognize
 from cep.nfa.errors import MatchingError
+from cep.pattern.row_patterns import columns_twice
 from cep.printable import json_text
 from cep.row_pattern.clause import Clause, Name
 from cep.row_pattern.errors import ClauseError
@@ -87,9 +88,12 @@ def sql(
         _fail("standard input holds the query or the events, not both")
     text, name = _query(query, query_path)
     try:
-        clause = read_query(text).clause
+        read = read_query(text)
     except ClauseError as error:
         _fail(f"{name}: {error}")
+    if twice := next(columns_twice(read), None):
+        _fail(f"{name}: {twice}")
+    clause = read.clause
     events = _events(events_path, ddl).with_times(o.column.text for o in clause.order_by)
     try:
         result = match_recognize(text, events.rows, schema=events.schema)
