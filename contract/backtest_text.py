@@ -40,6 +40,10 @@ def _lines(rule: RuleReport) -> Iterator[tuple[str, str]]:
         yield "top keys", ", ".join(f"{key or 'global key'} ({count:,})" for key, count in top)
         for match in rule.samples[:1]:
             yield "first", f"{match.key or 'global key'} at {match.end}"
+    if rule.undecided_at_the_end:
+        count = rule.undecided_at_the_end
+        absences = "absence" if count == 1 else "absences"
+        yield "undecided", f"{count:,} {absences} at the end, which later events could undo"
     if rule.timeouts:
         yield "timeouts", f"{rule.timeouts:,}"
     if rule.suppressed:
