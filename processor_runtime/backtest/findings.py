@@ -38,9 +38,10 @@ class RuleFindings:
     """What one rule has found.
 
     `undecided` counts absences whose windows were open after the last event: later events could
-    have undone them, so that they are no `matches`. `by_hour` counts matches by the beginning of the hour in which they were found, `peak` is how
-    many partial matches were open at once at the end of a batch. `named` has the place in time of
-    each match by its identity, of the first two million; all before `named_before_ms` are there.
+    have undone them, so that they are no `matches`. `by_hour` counts matches by the beginning of
+    the hour in which they were found, `peak` is how many partial matches were open at once at the
+    end of a batch. `named` has the place in time of each match by its identity, of the first two
+    million; all before `named_before_ms` are there.
     """
 
     rule: str
