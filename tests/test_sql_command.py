@@ -282,7 +282,7 @@ def test_a_match_that_only_the_end_of_the_events_decided_is_told(events: Path) -
     rows = [{"ts": n * 1_000, "x": 1} for n in range(3)]
     clause = "ORDER BY ts MEASURES COUNT(*) AS n PATTERN (a+) {} DEFINE a AS x = 1"
     told = warnings(clause.format(""), events, *rows)
-    assert "1 of 1 matches were open when the events ended" in told
+    assert "1 of 1 match were open when the events ended" in told
     assert not warnings(clause.replace("a+", "a a").format(""), events, *rows)
 
 
