@@ -19,6 +19,7 @@ setup: .venv/.installed ## Create .venv with everything needed
 	@test -x $(UV) || $(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.8'
 	@VIRTUAL_ENV=$(CURDIR)/.venv $(UV) sync --locked --all-extras --compile-bytecode --python $(BIN)/python
 	@touch $@
+	@echo "Done. Next: source .venv/bin/activate; percept --help. Or make demo, which takes a few minutes."
 
 prepare: .venv/.prepared ## Compile the matcher ahead, as `percept job prepare` does: a minute, once
 

@@ -20,6 +20,7 @@ from cep.match_printing import Output, print_json, print_table
 from cep.matching.event_check import EventCheck, warning_of_open
 from cep.matching.find_matches import KeyBy, iter_matches, to_time_ms
 from cep.nfa.errors import MatchingError
+from cep.nfa.reachability import warnings_of
 from cep.pattern import Pattern
 from cep.printable import printable
 from cep.processor import SelectExpressions
@@ -168,7 +169,7 @@ def _read_rule(path: str, rule_id: str | None, *, flink_quirks: bool) -> FileRul
         rule = rule_of_text(read_text(path), path, rule_id=rule_id, flink_quirks=flink_quirks)
     except RuleRefused as error:
         _fail(f"{error}")
-    for warning in rule.pattern.warnings():
+    for warning in warnings_of(rule.pattern):
         _warn(str(warning))
     if rule.content is not None and rule.content.function is not None:
         _warn("the function of the rule is not run; matches are shown as they are")

@@ -61,3 +61,8 @@ def printable_json(value: Any, *, indent: int | None = None) -> str:
     return "".join(
         each if each.isprintable() or each == "\n" else json.dumps(each)[1:-1] for each in text
     )
+
+
+def counted(count: int, one: str, several: str = "") -> str:
+    """Return a number of things in words, such as `1 match`."""
+    return f"{count:,} {one if count == 1 else several or one + 's'}"

@@ -23,7 +23,8 @@ from cep.expression import ExpressionError, Schema
 from cep.expression.functions.casting import to_text
 from cep.matching.match_recognize import RecognizedRows, match_recognize
 from cep.nfa.errors import MatchingError
-from cep.printable import json_text
+from cep.pattern.row_patterns import columns_twice
+from cep.printable import counted, json_text
 from cep.row_pattern.clause import Clause, Name
 from cep.row_pattern.errors import ClauseError
 from cep.row_pattern.parsing.clauses import read_query
@@ -87,9 +88,12 @@ def sql(
         _fail("standard input holds the query or the events, not both")
     text, name = _query(query, query_path)
     try:
-        clause = read_query(text).clause
+        read = read_query(text)
     except ClauseError as error:
         _fail(f"{name}: {error}")
+    if twice := next(columns_twice(read), None):
+        _fail(f"{name}: {twice}")
+    clause = read.clause
     events = _events(events_path, ddl).with_times(o.column.text for o in clause.order_by)
     try:
         result = match_recognize(text, events.rows, schema=events.schema)
@@ -181,9 +185,10 @@ def _warnings_of_result(clause: Clause, result: RecognizedRows) -> Iterator[str]
         condition = " ".join(conditions.get(variable, "").split())
         yield f"no event can be {variable}: {condition}"
     if result.open_at_end:
+        matches = counted(result.matches, "match", "matches")
         yield (
-            f"{result.open_at_end:,} of {result.matches:,} matches were open when the events "
-            "ended; later events could change them"
+            f"{result.open_at_end:,} of {matches} were open when the events ended; later events "
+            "could change them"
         )
     for name, count in Counter(result.columns).items():
         if count > 1:
@@ -202,12 +207,8 @@ def _print_table(result: RecognizedRows) -> None:
         for row in result.rows:
             table.add_row(*(Text(_shown(value)) for value in row))
         console.print(table)
-    found = f"{_counted(len(result.rows), 'row')}, {_counted(result.matches, 'match', 'matches')}"
+    found = f"{counted(len(result.rows), 'row')}, {counted(result.matches, 'match', 'matches')}"
     console.print(found, highlight=False)
-
-
-def _counted(count: int, one: str, several: str = "") -> str:
-    return f"{count:,} {one if count == 1 else several or one + 's'}"
 
 
 def _print_jsonl(result: RecognizedRows) -> None:

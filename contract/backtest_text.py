@@ -40,6 +40,20 @@ def _lines(rule: RuleReport) -> Iterator[tuple[str, str]]:
         yield "top keys", ", ".join(f"{key or 'global key'} ({count:,})" for key, count in top)
         for match in rule.samples[:1]:
             yield "first", f"{match.key or 'global key'} at {match.end}"
+    yield from _no_matches(rule)
+    at_most, at_the_end = rule.partial_matches_at_most, rule.partial_matches_at_the_end
+    yield "partial matches", f"{at_most:,} at most, {at_the_end:,} at the end"
+    if rule.against is not None:
+        yield from _against(rule.against)
+    if rule.labels is not None:
+        yield "labels", _score_text(rule.labels)
+
+
+def _no_matches(rule: RuleReport) -> Iterator[tuple[str, str]]:
+    """Yield what was found, or under way, and is no match that goes out."""
+    if count := rule.undecided_at_the_end:
+        absences = "absence" if count == 1 else "absences"
+        yield "undecided", f"{count:,} {absences} at the end, which later events could undo"
     if rule.timeouts:
         yield "timeouts", f"{rule.timeouts:,}"
     if rule.suppressed:
@@ -48,12 +62,6 @@ def _lines(rule: RuleReport) -> Iterator[tuple[str, str]]:
         yield "grouped", f"{rule.grouped:,} matches for which another one would stand"
     if rule.left_out:
         yield "left out", f"{rule.left_out:,}, because of a limit"
-    at_most, at_the_end = rule.partial_matches_at_most, rule.partial_matches_at_the_end
-    yield "partial matches", f"{at_most:,} at most, {at_the_end:,} at the end"
-    if rule.against is not None:
-        yield from _against(rule.against)
-    if rule.labels is not None:
-        yield "labels", _score_text(rule.labels)
 
 
 def _against(compared: BacktestDifference) -> Iterator[tuple[str, str]]:

@@ -93,6 +93,11 @@ class RuleReport(_Part):
 
     rule: str
     matches: _Count
+    undecided_at_the_end: _Count = Field(
+        default=0,
+        description="Absences that later events could have undone: no matches, as the data ends "
+        "before their windows do.",
+    )
     timeouts: _Count
     suppressed: _Count
     grouped: _Count = Field(

@@ -9,6 +9,7 @@ import os
 import select
 import sys
 from collections.abc import Callable
+from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points, version
 from importlib.util import find_spec
@@ -53,6 +54,13 @@ class PackageCommands(TyperGroup):
             return _click_command(cmd_name, point.load())
         except ImportError as error:
             return _missing_command(cmd_name, missing_text(error, point.module))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that is meant; the refusal of an unknown one names the nearest."""
+        near = get_close_matches(args[0], offered(), n=1)
+        if near and args[0] not in offered() and not ctx.resilient_parsing:
+            ctx.fail(f"No such command '{args[0]}'. Did you mean '{near[0]}'?")
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; what it lacks only while it runs is told like what it lacks at once."""

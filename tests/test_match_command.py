@@ -213,8 +213,18 @@ def test_seconds_that_are_read_as_milliseconds_are_told(pattern: Path, tmp_path:
 def test_windows_that_are_still_open_are_told(pattern: Path, events: Path) -> None:
     told = warnings_of(run(pattern, events, "--key", "user"))
     assert "1 partial match was open after the last event" in told
-    assert "--until" in told
+    assert "--until closes windows" in told
+    assert "may bring" not in told
     assert "open" not in warnings_of(run(pattern, events, "--key", "user", "--until", "99999"))
+
+
+def test_closing_windows_may_bring_an_absence(pattern: Path, events: Path) -> None:
+    pattern.write_text("""steps:
+    - {name: a, where: name = 'a'}
+    - {name: b, contiguity: not_followed_by, where: name = 'c'}
+within: 1 hour
+""")
+    assert "windows, which may bring matches" in warnings_of(run(pattern, events))
 
 
 def test_of_no_events_nothing_is_told(pattern: Path, tmp_path: Path) -> None:

@@ -282,7 +282,7 @@ def test_a_match_that_only_the_end_of_the_events_decided_is_told(events: Path) -
     rows = [{"ts": n * 1_000, "x": 1} for n in range(3)]
     clause = "ORDER BY ts MEASURES COUNT(*) AS n PATTERN (a+) {} DEFINE a AS x = 1"
     told = warnings(clause.format(""), events, *rows)
-    assert "1 of 1 matches were open when the events ended" in told
+    assert "1 of 1 match were open when the events ended" in told
     assert not warnings(clause.replace("a+", "a a").format(""), events, *rows)
 
 
@@ -294,12 +294,24 @@ def test_a_window_that_is_over_is_not_open(events: Path) -> None:
     assert "1 of 2 matches were open" in warnings(clause, events, *rows)
 
 
-def test_two_columns_of_one_name_are_told_and_no_json(events: Path) -> None:
-    clause = ONE.replace("AS n", "AS n, MAX(ts) AS n")
-    assert "2 columns of the result are called n" in warnings(clause, events, {"ts": 1})
+def test_a_measure_called_like_a_column_is_told_and_no_json(events: Path) -> None:
+    clause = """ORDER BY ts MEASURES COUNT(*) AS n ALL ROWS PER MATCH
+        PATTERN (a) DEFINE a AS TRUE"""
+    assert "2 columns of the result are called n" in warnings(clause, events, {"ts": 1, "n": 2})
     refused = run(f"MATCH_RECOGNIZE ({clause})", "-e", events, "-f", "jsonl")
     assert refused.exit_code == 2
     assert "different names" in refused.stderr
+
+
+@pytest.mark.parametrize("second", ["n", "N"])
+def test_two_measures_of_one_name_are_refused_as_in_a_rule(events: Path, second: str) -> None:
+    clause = ONE.replace("AS n", f"AS n, MAX(ts) AS {second}")
+    refused = run(f"MATCH_RECOGNIZE ({clause})", "-e", events)
+    assert refused.exit_code == 2
+    assert f"the output has a column {second} already" in refused.stderr
+    query = f"SELECT n, n AS {second} FROM e MATCH_RECOGNIZE ({ONE})"  # noqa: S608 - not SQL of a database
+    selected = run(query, "-e", events)
+    assert f"the output has a column {second} already" in selected.stderr
 
 
 def test_the_query_may_come_from_standard_input(events: Path) -> None:

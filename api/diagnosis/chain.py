@@ -16,6 +16,7 @@ from api.jobs.schemas import JobView
 from api.jobs.tables import HeldVersion
 from api.overview.schemas import AttentionItem, Concern
 from cep.instants import iso_text
+from cep.printable import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +258,8 @@ def _output(held: HeldVersion) -> DiagnosisLine:
         remedy = "Allow more in alert.budget, or narrow the conditions."
         return line("output", "attention", title, "", remedy, held.last_match_ms)
     if held.matches:
-        title = f"{held.matches:,} matches have been sent"
+        sent = counted(held.matches, "match", "matches")
+        title = f"{sent} {'has' if held.matches == 1 else 'have'} been sent"
         return line("output", "ok", title, at=held.last_match_ms)
     if held.suppressed or held.grouped:
         title = f"{held.suppressed + held.grouped:,} matches were suppressed or grouped by alert"

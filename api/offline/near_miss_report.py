@@ -11,9 +11,9 @@ from rich.text import Text
 from cep.definition.keys import key_text
 from cep.instants import instant_ms, iso_text
 from cep.matching.find_matches import to_time_ms
-from cep.printable import printable
+from cep.printable import counted, printable
 from cep.trials.reports import KeyReport, WhyReport
-from cep.trials.words import attempt_lines, counted, json_text, nearest_lines
+from cep.trials.words import attempt_lines, json_text, nearest_lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from api.remote.known_rules import end_unknown
 from api.remote.printing import say, say_json
 from api.remote.tables import print_table
 from cep.instants import iso_text
+from cep.printable import counted
 
 _MARKS = {"ok": ("ok", "green"), "attention": ("LOOK", "yellow"), "unknown": ("?", "dim")}
 
@@ -40,7 +41,7 @@ def tell_why(client: Client, rule: str, *, as_json: bool) -> None:
 
 def _lines(found: Diagnosis) -> Iterator[tuple[str, str]]:
     reason = found.reason or "no problem found"
-    count = f"{found.matches:,} matches" if found.matches else "no match"
+    count = counted(found.matches, "match", "matches") if found.matches else "no match"
     yield f"{found.processor_id}: {count}; {reason}", "bold"
     for line in found.lines:
         yield from _link(line)

@@ -26,7 +26,7 @@ from api.remote.tables import print_table
 from cep.definition.keys import key_text
 from cep.instants import instant_ms, iso_text
 from cep.pattern.durations import duration_ms, duration_text
-from cep.printable import printable, printable_json
+from cep.printable import counted, printable, printable_json
 
 _LISTED: Final = 50
 _LISTED_BEFORE_FOLLOWING: Final = 10
@@ -196,7 +196,9 @@ def _stands_for(match: MatchLine) -> str:
     told = match.stands_for
     if told is None:
         return ""
-    return f"{told.matches:,} matches in {duration_text(told.until - told.since)}"
+    return (
+        f"{counted(told.matches, 'match', 'matches')} in {duration_text(told.until - told.since)}"
+    )
 
 
 def _time_ms(text: str, option: str) -> int:

@@ -15,6 +15,8 @@ def state_of(line: ProposalLine) -> str:
 def approvals_in_words(proposal: Proposal) -> str:
     """Return how many people have approved a proposal, and who."""
     who = ", ".join(each.person for each in proposal.approvals)
+    if not proposal.required_approvals and not who:
+        return "needs no approval"
     count = f"{proposal.approval_count} of {proposal.required_approvals} approvals"
     return f"{count} ({who})" if who else count
 

@@ -35,6 +35,7 @@ from cep.expression.checking.check import list_problem
 from cep.expression.errors import UnknownParameter
 from cep.expression.parameters import MOST_WRITTEN_OUT, constants_of, written_out
 from cep.instants import instant_ms
+from cep.nfa.reachability import warnings_of
 from cep.pattern import Pattern, Problem
 from cep.pattern.conditions import expression_problem
 from cep.pattern.document.reading import ExaminedPattern, examine_document
@@ -75,7 +76,7 @@ class CheckedDefinition(Generic[Content]):
     @property
     def warnings(self) -> tuple[Problem, ...]:
         """What is allowed but rarely meant."""
-        found = self.pattern.warnings() if self.pattern is not None else ()
+        found = () if self.pattern is None else warnings_of(self.pattern)
         return tuple(_in_pattern(warning) for warning in found)
 
 

@@ -13,6 +13,7 @@ from cep.expression import Expression, resolve
 from cep.expression.errors import near_name
 from cep.expression.tree import aggregates_of, columns_of
 from cep.pattern import Pattern
+from cep.pattern.tree import SkipKind
 
 SECONDS: Final = range(10**8, 10**10)
 """Days of the years 1973 to 2286 in seconds, which in milliseconds are days of early 1970."""
@@ -102,7 +103,16 @@ def warning_of_open(pattern: Pattern, were: str) -> Iterator[str]:
         else [element.within for element in pattern.tree.elements]
     )
     if any(windows):
-        yield f"{were} open after the last event; --until closes windows, which may bring matches"
+        brings = ", which may bring matches" if _ends_bring_matches(pattern) else ""
+        yield f"{were} open after the last event; --until closes windows{brings}"
+
+
+def _ends_bring_matches(pattern: Pattern) -> bool:
+    """Return whether a match can come, or be let go, as the window of another one closes."""
+    if pattern.query is not None:
+        return True
+    *_, last = pattern.tree.steps()
+    return last.is_negative or pattern.tree.after_match_skip.kind is not SkipKind.NO_SKIP
 
 
 def _fields_read(pattern: Pattern) -> Iterator[tuple[str, str]]:

@@ -69,7 +69,7 @@ class TimedOutMatch:
 
 @dataclass(slots=True)
 class MatchResult:
-    """Everything found, each list in order of emission.
+    """Everything found, each list in order of emission; its length and items are the matches.
 
     `open_partial_matches` and `held_back_matches` count what was under way after the last event;
     `open_after_watermark` what still was after the final watermark, `None` without one.
@@ -80,6 +80,12 @@ class MatchResult:
     open_partial_matches: int = 0
     held_back_matches: int = 0
     open_after_watermark: int | None = None
+
+    def __len__(self) -> int:
+        return len(self.matches)
+
+    def __iter__(self) -> Iterator[Match]:
+        return iter(self.matches)
 
     def _repr_html_(self) -> str:
         found: list[Match | TimedOutMatch] = [*self.matches, *self.timed_out]

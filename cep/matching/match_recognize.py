@@ -49,6 +49,12 @@ class RecognizedRows:
     open_at_end: int = 0
     never: tuple[str, ...] = ()
 
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return iter(self.rows)
+
     def dicts(self) -> list[dict[str, Any]]:
         """Return the rows as dicts by column."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]

@@ -223,7 +223,11 @@ class Machine:
         step = _EventStep(event, sequence, time_ms, self.aggregate_count)
         moved, finished = step.moved, step.finished
         moved += runs[:unmoved]
+        most = max(self.limits.partial_matches, key.held_checked)
         for run in runs[unmoved:]:
+            if len(moved) > most:  # one event can multiply them
+                check_held(self.limits, key, moved, len(moved))
+                most = key.held_checked
             concerned, branches = transitions[run[RUN_STATE]]
             if concerned & run[RUN_RULES]:
                 self._move(step, run, branches)
@@ -233,9 +237,7 @@ class Machine:
             nothing_yet = (self.program.start, starting, sequence, time_ms, time_ms, None)
             self._move(step, nothing_yet, start[TRANSITION_BRANCHES])
             key.rules |= starting
-        held = len(moved)
-        if key.waiting:
-            held += sum(len(queue) for _, queue in key.waiting)
+        held = len(moved) + sum(len(queue) for _, queue in key.waiting)
         if held > self.limits.partial_matches and held > key.held_checked:
             check_held(self.limits, key, moved, held)
         key.sequence = sequence + 1

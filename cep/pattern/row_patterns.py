@@ -24,7 +24,6 @@ from cep.pattern.problems import PatternError, Problem
 from cep.row_pattern.analysis.analyse import analyse
 from cep.row_pattern.bound import BoundClause
 from cep.row_pattern.clause import (
-    Clause,
     PartitionEnd,
     PartitionStart,
     Query,
@@ -141,11 +140,18 @@ def _stream_mistakes(query: Query) -> Iterator[Mistake]:
         message = "a rule outputs all columns of the clause"
         hint = "write SELECT *, and choose what is output in MEASURES"
         yield problem_at(clause.text, query.columns[0][0].span, message, hint)
-    yield from _twice(clause)
+    yield from columns_twice(query)
 
 
-def _twice(clause: Clause) -> Iterator[Mistake]:
-    """Yield output columns that come twice: the output of a rule is by name."""
+def columns_twice(query: Query) -> Iterator[Mistake]:
+    """Yield the output columns whose names others have already, in whatever case."""
+    clause = query.clause
+    names: list[str] = []
+    for _, column in query.columns or ():
+        if column.text.casefold() in names:
+            message = f"the output has a column {column.text} already"
+            yield problem_at(clause.text, column.span, message, "give it another name with AS")
+        names.append(column.text.casefold())
     names = [name.text.casefold() for name in clause.partition_by]
     if clause.rows_per_match is not RowsPerMatch.ONE_ROW:
         names += [order.column.text.casefold() for order in clause.order_by]

@@ -12,10 +12,11 @@ Source: RE2's DFA, built while it runs, with ordered states for the preference o
 from collections.abc import Sequence
 from typing import Final
 
+from cep.nfa.limits import Limits
 from cep.row_search.automaton.states import State, States
-from cep.row_search.effort import owed
+from cep.row_search.effort import owe, owed
 from cep.row_search.nodes import Move, Node
-from cep.row_search.partition import Candidate
+from cep.row_search.partition import Candidate, Partition
 
 _MOVES_KEPT: Final = 20_000
 
@@ -32,14 +33,19 @@ class Moves:
         """Return the node of candidates, in order of preferment."""
         return self._node(tuple([state for state, _, _ in candidates]))
 
-    def of(self, node: Node, known: int, true: int) -> Move | None:
-        """Return what a row does; `None` if it is not known yet which variables it can be.
+    def of(self, partition: Partition, limits: Limits, node: Node) -> Move | None:
+        """Return what the next row does; `None` if it is not known yet which variables it can be.
 
         Args:
+            partition: where the row is.
+            limits: what may be tried there.
             node: that of the candidates.
-            known: the variables of which it is known whether the row can be one, as bits.
-            true: those it can be.
+
+        Raises:
+            LimitExceeded: it would be too much, found before all of it is tried.
         """
+        place = partition.cursor - partition.base
+        known, true = partition.known[place], partition.true[place]
         if node.variables & ~known:
             return None
         move = node.moves.get(true)
@@ -47,7 +53,7 @@ class Moves:
             if self._count >= _MOVES_KEPT:
                 self._clear()
             self._count += 1
-            move = node.moves[true] = self._walked(node, true)
+            move = node.moves[true] = self._walked(partition, limits, node, true)
         return move
 
     def _clear(self) -> None:
@@ -66,7 +72,7 @@ class Moves:
             node = self._nodes[states] = Node(states, variables)
         return node
 
-    def _walked(self, node: Node, true: int) -> Move:
+    def _walked(self, partition: Partition, limits: Limits, node: Node, true: int) -> Move:
         still_open: list[tuple[int, int]] = []
         targets: list[State] = []
         accepted: tuple[int, int] | None = None
@@ -82,6 +88,8 @@ class Moves:
                 continue
             seen.add(target)
             owes += owed(len(target.steps), self._states.walked(step.place))
+            if partition.debt + owes > limits.partial_matches:
+                owe(partition, limits, owes)
             if target.is_open:
                 still_open.append((place, step.code))
                 targets.append(target)

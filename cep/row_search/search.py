@@ -242,8 +242,7 @@ class RowPatternSearch:
             return False
         if node is None:
             node = partition.node = moves.node_of(partition.candidates)
-        place = cursor - partition.base
-        move = moves.of(node, partition.known[place], partition.true[place])
+        move = moves.of(partition, self.limits, node)
         if move is None:
             return False
         owe(partition, self.limits, move.owed)

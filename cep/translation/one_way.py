@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Final, NoReturn
 
 from cep.expression import Expression, ExpressionError, Node
+from cep.expression.disjoint import are_disjoint
 from cep.expression.tree import Aggregate, Field, walk
 from cep.nfa.compiler.compile import compile_pattern
 from cep.pattern.tree import (
@@ -29,7 +30,6 @@ from cep.pattern.tree import (
     WithinType,
 )
 from cep.pattern.validation.validate import problems
-from cep.translation.disjoint import are_disjoint
 from cep.translation.refusals import NotExact
 
 _TO_STEP: Final = {SkipKind.SKIP_TO_FIRST, SkipKind.SKIP_TO_LAST}

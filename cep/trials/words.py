@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from cep.definition.keys import key_text
 from cep.instants import iso_text
+from cep.printable import counted
 from cep.trials.reports import (
     Attempt,
     FarthestPartialMatch,
@@ -181,8 +182,3 @@ def json_text(value: Any) -> str:
     """Return a value as JSON, cut if it is long."""
     text = "NULL" if value is None else json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-
-
-def counted(count: int, one: str, several: str = "") -> str:
-    """Return a number of things in words."""
-    return f"{count:,} {one if count == 1 else several or one + 's'}"

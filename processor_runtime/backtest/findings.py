@@ -37,14 +37,17 @@ class FoundMatch:
 class RuleFindings:
     """What one rule has found.
 
-    `by_hour` counts matches by the beginning of the hour in which they were found, `peak` is how
-    many partial matches were open at once at the end of a batch. `named` has the place in time of
-    each match by its identity, of the first two million; all before `named_before_ms` are there.
+    `undecided` counts absences whose windows were open after the last event: later events could
+    have undone them, so that they are no `matches`. `by_hour` counts matches by the beginning of
+    the hour in which they were found, `peak` is how many partial matches were open at once at the
+    end of a batch. `named` has the place in time of each match by its identity, of the first two
+    million; all before `named_before_ms` are there.
     """
 
     rule: str
     events: int = 0
     matches: int = 0
+    undecided: int = 0
     timeouts: int = 0
     suppressed: int = 0
     grouped: int = 0
@@ -73,7 +76,7 @@ class Findings:
     peak_state_bytes: int = 0
 
     def add(self, batch: ReplayedBatch) -> Iterator[tuple[RuleFindings, FoundMatch]]:
-        """Count a batch; yield its matches."""
+        """Count a batch; yield its matches that no later event can undo."""
         self.events += batch.counts.events
         self.unusable += batch.counts.malformed
         if batch.counts.newest_ms is not None:
@@ -101,6 +104,10 @@ class Findings:
             if row.kind == "match" and row.processor_id is not None:
                 found = self.rules[row.processor_id]
                 match = _match(row)
+                if self.newest_ms is not None and match.end_ms > self.newest_ms:
+                    found.matches -= 1
+                    found.undecided += 1
+                    continue
                 _note(found, match)
                 yield found, match
 

@@ -30,9 +30,11 @@ from processor_runtime.stages.shard_status import ShardStatus
 from processor_runtime.state.memory import StateInMemory
 
 _WANTED: Final = frozenset({"match", "error"})
-_BATCHES: Final = 200
-"""So many batches, as far as their size allows: what is open is looked at after each."""
-_FEWEST_EVENTS: Final = 1
+_FEWEST_BATCHES: Final = 20
+"""What is open is looked at after each."""
+_MOST_BATCHES: Final = 200
+_WORTH_A_BATCH: Final = 500
+"""So many events take about as long as a batch by itself."""
 _MOST_EVENTS: Final = 100_000
 
 
@@ -60,10 +62,11 @@ def replayed(
         closes_windows: whether windows that are open after the last event are closed, as if no
             other ever came; else they are left open.
         events_per_batch: how many are read at once; what is found does not depend on it. `None` =
-            as many as make some 200 batches.
+            as many as make 20 to 200 batches.
     """
     if events_per_batch is None:
-        events_per_batch = min(max(len(events) // _BATCHES, _FEWEST_EVENTS), _MOST_EVENTS)
+        batches = min(max(len(events) // _WORTH_A_BATCH, _FEWEST_BATCHES), _MOST_BATCHES)
+        events_per_batch = min(max(len(events) // batches, 1), _MOST_EVENTS)
     state = StateInMemory()
     alert_rules, alerts = _alert_rules(rules), AlertState()
     newest_ms = NO_WATERMARK_MS

@@ -47,6 +47,7 @@ def _rule(rule: RuleFindings, compared: Difference | None, scores: Scores | None
     return RuleReport(
         rule=rule.rule,
         matches=rule.matches,
+        undecided_at_the_end=rule.undecided,
         timeouts=rule.timeouts,
         suppressed=rule.suppressed,
         grouped=rule.grouped,

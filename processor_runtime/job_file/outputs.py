@@ -56,7 +56,7 @@ OutputName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 
 
 class _Output(JobFilePart):
-    kinds: list[SelectedKind] = Field(default=["match", "timeout", "side", "group"], min_length=1)
+    kinds: list[SelectedKind] = Field(default=["match", "side", "group"], min_length=1)
     """Which rows it takes."""
 
     @property

@@ -22,6 +22,12 @@ EVENTS: list[dict[str, Any]] = [
 ]
 
 
+def test_a_result_has_its_matches_as_items_and_is_false_without_one() -> None:
+    result = find_matches(PATTERN, EVENTS)
+    assert (len(result), list(result), bool(result)) == (1, result.matches, True)
+    assert not find_matches(PATTERN, EVENTS[:1])
+
+
 def told(pattern: Pattern, events: Any, **options: Any) -> list[str]:
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")

@@ -139,6 +139,13 @@ def test_combinations_over_many_events_end_in_an_error_with_numbers() -> None:
     assert "within" in str(exceeded.value)
 
 
+def test_an_event_that_doubles_the_partial_matches_is_refused_at_the_limit() -> None:
+    pattern = A.one_or_more().allow_combinations()
+    with pytest.raises(LimitExceeded) as exceeded:
+        find_matches(pattern, events("a" * 20), limits=Limits(partial_matches=600))
+    assert 600 < exceeded.value.given <= 603
+
+
 def test_a_loop_without_end_does_not_keep_events_for_ever() -> None:
     pattern = (
         Pattern.begin("s").where(letter("s")).followed_by("a").where(letter("a")).one_or_more()

@@ -11,10 +11,17 @@ GROUPS = Pattern.begin(Pattern.begin("a").next("b")).one_or_more()
 @pytest.mark.parametrize(
     ("pattern", "paths"),
     [
-        (LOOP, ["steps[1].times", "within"]),
-        (LOOP.until("x = 1"), ["within"]),
-        (LOOP.within("1 h"), []),
-        (LOOP.within("1 h").greedy(), ["steps[1].greedy"]),
+        (LOOP, ["steps[1].times", "steps[1].times", "within"]),
+        (LOOP.until("x = 1"), ["steps[1].times", "within"]),
+        (LOOP.next("c").within("1 h"), []),
+        (LOOP.within("1 h").greedy(), ["steps[1].greedy", "steps[1].times"]),
+        (
+            Pattern.begin("a").times(2, 4).after_match(AfterMatchSkip.past_last_event()),
+            ["steps[0].times"],
+        ),
+        (Pattern.begin("a").times(3), []),
+        (Pattern.begin("a").next("b").where("x IN (1, 2) AND x = 3").within(5), ["steps[1].where"]),
+        (LOOP.until("x > 1 AND (x = 0 OR x < 0)").next("c").within(5), ["steps[1].until"]),
         (LOOP.greedy().next("c").within("1 h"), []),
         (Pattern.begin("a").times(2).greedy().next("b").within(5), ["steps[0].greedy"]),
         (Pattern.begin("a"), []),
@@ -24,15 +31,15 @@ GROUPS = Pattern.begin(Pattern.begin("a").next("b")).one_or_more()
         (GROUPS.next("c").within(5), []),
         (
             LOOP.until("x = 1").after_match(AfterMatchSkip.past_last_event()),
-            ["within", "after_match_skip"],
+            ["steps[1].times", "within", "after_match_skip"],
         ),
         (
             LOOP.within(5).after_match(AfterMatchSkip.to_first("a", throw_on_miss=True)),
-            ["after_match_skip.throw_on_miss"],
+            ["steps[1].times", "after_match_skip.throw_on_miss"],
         ),
         (
             LOOP.within(5).optional().after_match(AfterMatchSkip.to_last("b", throw_on_miss=True)),
-            ["after_match_skip.throw_on_miss"],
+            ["steps[1].times", "after_match_skip.throw_on_miss"],
         ),
         (Pattern.begin("a").where("x > 10 AND x < 5"), ["steps[0].where"]),
     ],

@@ -56,3 +56,10 @@ def test_the_metadata_of_packages_is_searched_once(monkeypatch: pytest.MonkeyPat
         command_line.offered.cache_clear()
     assert min(COMMANDS.names) in answer.output
     assert searched == ["percept.commands"]
+
+
+def test_an_unknown_command_is_refused_with_the_nearest_one() -> None:
+    refused = CliRunner().invoke(app, ["backtset", "rule.yaml"])
+    assert refused.exit_code == 2
+    assert "Did you mean 'backtest'?" in refused.output
+    assert "Did you mean" not in CliRunner().invoke(app, ["qqqq"]).output

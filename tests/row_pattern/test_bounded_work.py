@@ -84,6 +84,13 @@ def test_ends_at_a_limit_that_says_how_to_mend_it(pattern: str, define: str) -> 
         count_of(pattern, define)
 
 
+@pytest.mark.parametrize("many", [300, 600])
+def test_a_row_with_too_many_ways_is_refused_before_all_are_tried(many: int) -> None:
+    with pytest.raises(LimitExceeded) as exceeded:
+        count_of(f"(A?){{{many}}} Z", rows=many + 1)
+    assert exceeded.value.given < exceeded.value.limit * 1.01
+
+
 @pytest.mark.parametrize(
     "pattern",
     [

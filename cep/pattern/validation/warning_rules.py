@@ -15,6 +15,7 @@ def warnings(tree: PatternTree) -> tuple[Problem, ...]:
     """Return what is worth a second look, in the order of the pattern."""
     all_places = tuple(places(tree))
     found = [warning for place in all_places for warning in _element_warnings(place)]
+    found += _end_warnings(tree, all_places)
     if not whole_window_ms(all_places):
         found += _unbounded_warnings(tree, all_places)
     found += _skip_warnings(tree)
@@ -61,6 +62,28 @@ def _element_warnings(place: Place) -> Iterator[Problem]:
             "after a group that may repeat again, followed_by takes later events too, and the same "
             "match may come out twice.",
             "Add a skip strategy such as skip_past_last_event if only one is wanted.",
+        )
+
+
+def _end_warnings(tree: PatternTree, all_places: tuple[Place, ...]) -> Iterator[Problem]:
+    skip = tree.after_match_skip.kind
+    for place in all_places:
+        times = place.element.times
+        is_end = all(each.is_last for each in (place, *place.groups))
+        if times is None or times.minimum == times.maximum or not is_end:
+            continue
+        came = f"as soon as this has come {times.minimum} times".replace(" 1 times", " once")
+        if place.element.is_optional:
+            came = "without it"
+        more = (
+            "and every further time makes another match"
+            if skip is SkipKind.NO_SKIP
+            else "and what comes after that is not part of it"
+        )
+        yield Problem(
+            f"{place.path}.times",
+            f"a match is complete {came}, {more}.",
+            "Write a fixed number of times, or put a step behind it that ends the match.",
         )
 
 

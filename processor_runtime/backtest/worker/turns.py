@@ -19,6 +19,7 @@ from pydantic_core import to_json
 
 from cep.definition.given_lists import GivenList
 from cep.list_content import list_digest
+from cep.printable import counted
 from cep.signing.keys import SigningKeys
 from cep.trials.reports import SpanReport
 from contract.backtests import (
@@ -299,8 +300,8 @@ def _said(outcome: BacktestOutcome) -> str:
     if outcome.report is None:
         return outcome.error
     if isinstance(outcome.report, SpanReport):
-        return f"{outcome.report.match_count:,} matches of one key"
-    return f"{sum(rule.matches for rule in outcome.report.rules):,} matches"
+        return f"{counted(outcome.report.match_count, 'match', 'matches')} of one key"
+    return counted(sum(rule.matches for rule in outcome.report.rules), "match", "matches")
 
 
 def _death(process: BaseProcess) -> Failed:

@@ -321,6 +321,20 @@ def test_keys_cannot_write_to_the_terminal(folder: Path) -> None:
     assert "\x07" not in output
 
 
+@pytest.mark.parametrize(("last_ms", "counted"), [(1_005, (1, 1)), (1_003, (0, 2))])
+def test_an_absence_that_the_end_of_the_events_cannot_show_is_counted_apart(
+    folder: Path, last_ms: int, counted: tuple[int, int]
+) -> None:
+    rule = RULE.replace("times: 2", "times: 1").replace("followed_by", "not_followed_by")
+    (folder / "absence.yaml").write_text(rule, encoding="utf-8")
+    write(folder / "events.jsonl", (4, "bob", "fail"), (900, "eve", "fail"), (last_ms, "al", "no"))
+    told = found("absence.yaml", "-e", "events.jsonl")["rules"][0]
+    assert (told["matches"], told["undecided_at_the_end"]) == counted
+    assert sum(told["by_hour"].values()) == counted[0]
+    text = run("absence.yaml", "-e", "events.jsonl").stdout
+    assert f"undecided        {counted[1]} absence" in text
+
+
 def test_without_events_nothing_is_found(folder: Path) -> None:
     (folder / "none.csv").write_text("user,action,ts\n", encoding="utf-8")
     told = found("rule.yaml", "-e", "none.csv")

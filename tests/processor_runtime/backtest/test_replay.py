@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -163,3 +164,14 @@ def check(story: Story) -> None:
 @given(stories())
 def test_a_backtest_finds_what_a_job_gives_out(story: Story) -> None:
     check(story)
+
+
+@pytest.mark.parametrize(("count", "batches"), [(6, 6), (1_000, 20)])
+def test_few_events_are_read_in_few_batches(count: int, batches: int) -> None:
+    job = Pipeline(stream(0), Options())
+    job.publish(*RULES[:1])
+    rules = compile_rules(resolve(Timeline(), job.snapshot, None), job.stream, RuleDefaults())
+    events = history([event("x", number) for number in range(count)])
+    read = [part.counts.events for part in replayed(rules, events, closes_windows=True)]
+    assert len(read) == batches + 1  # the last one closes windows
+    assert sum(read) == count

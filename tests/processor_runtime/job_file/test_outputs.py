@@ -26,10 +26,9 @@ def test_kinds_are_taken_whole_or_by_their_tag(
     assert (set(output.row_kinds), set(output.side_tags)) == (whole, tags)
 
 
-def test_matches_timeouts_and_side_outputs_are_taken_by_default() -> None:
+def test_matches_and_side_outputs_are_taken_by_default() -> None:
     assert OUTPUT.validate_python({"type": "console"}).row_kinds == {
         "match",
-        "timeout",
         "side",
         "group",
     }

@@ -63,6 +63,7 @@ function Progress({ backtest, refresh }) {
 
 function Figures({ report, rule }) {
   const more = [
+    ["Undecided at the end", rule.undecided_at_the_end],
     ["Timeouts", rule.timeouts],
     ["Suppressed", rule.suppressed],
     ["Grouped", rule.grouped],

@@ -1,15 +1,15 @@
-"""Can two conditions be true of one event? A proof that they cannot, where there is a simple one.
+"""Can two conditions be true of one event, and does one follow from the other?
 
-Used by `one_way`: a loop whose condition excludes that of the next step can end in one way only.
-Conditions are compared as trees. What is looked at: the parts joined by AND, comparisons of one
-column with constants, `IS NULL`, and one condition being the denial of the other.
+A proof where there is a simple one. Conditions are compared as trees. What is looked at: the parts
+joined by AND, comparisons of one column with constants, `IS NULL`, and one condition being the
+denial of the other.
 """
 
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
-from cep.expression import Node, conjuncts
+from cep.expression.temporal import parse_timestamp
 from cep.expression.tree import (
     Comparison,
     ComparisonOperator,
@@ -19,8 +19,10 @@ from cep.expression.tree import (
     IsNull,
     IsTruth,
     Literal,
+    Node,
     Not,
     Or,
+    conjuncts,
 )
 
 _Fact = Comparison | In | IsNull
@@ -38,6 +40,44 @@ def are_disjoint(left: Node | None, right: Node | None) -> bool:
         or _denies(right, left)
         or any(_exclude(one, other) for one in _facts(left) for other in _facts(right))
     )
+
+
+def is_never_true(node: Node) -> bool:
+    """Return whether a condition surely is true of no event."""
+    if isinstance(node, Or):
+        return all(map(is_never_true, node.operands))
+    return are_disjoint(node, node) or any(
+        all(is_never_true(choice) or are_disjoint(choice, node) for choice in part.operands)
+        for part in conjuncts(node)
+        if isinstance(part, Or)
+    )
+
+
+def implies(left: Node, right: Node) -> bool:
+    """Return whether `right` is surely true of every event that `left` is true of."""
+    if isinstance(left, Or):
+        return all(implies(part, right) for part in left.operands)
+    said = set(conjuncts(left))
+    facts = [fact for fact in _facts(left) if not isinstance(fact[1], IsNull)]
+    return all(
+        part in said
+        or (isinstance(part, Or) and any(implies(left, choice) for choice in part.operands))
+        or any(_follows(part, fact) for fact in facts)
+        for part in conjuncts(right)
+    )
+
+
+def _follows(part: Node, fact: tuple[Field, _Fact]) -> bool:
+    """Return whether a comparison holds for every value that a fact leaves; none is NULL."""
+    match next(_facts(part), None):
+        case (column, Comparison(operator=operator, right=Literal() as value)):
+            denied = Comparison(operator.negated, column, value)
+            return value.value is not None and _exclude(fact, (column, denied))
+        case (column, In(items=items)) if column == fact[0]:
+            left_over = _values(fact[1])
+            return left_over is not None and all(Literal(value) in items for value in left_over)
+        case _:
+            return False
 
 
 def _denies(node: Node, other: Node) -> bool:
@@ -154,6 +194,7 @@ _TESTS = {
 _KINDS: tuple[tuple[type, ...], ...] = (
     (bool,),
     (int, Decimal),
+    (float,),
     (str,),
     (datetime,),
     (date,),
@@ -169,6 +210,12 @@ def _compare(left: Constant, right: Constant, operator: ComparisonOperator) -> b
     ]
     if kinds[0] is None or kinds[0] != kinds[1]:
         return None
+    if (
+        isinstance(left, str)
+        and isinstance(right, str)
+        and all(map(parse_timestamp, (left, right)))
+    ):
+        return None  # two texts of one time, if the column holds times
     try:
         return bool(_TESTS[operator](left, right))
     except TypeError:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cep.expression import Expression, compile_predicate, mapping_reader
-from cep.translation.disjoint import are_disjoint
+from cep.expression.disjoint import are_disjoint, implies, is_never_true
 
 SAID = [
     ("name = 'a'", "name = 'b'"),
@@ -33,8 +33,25 @@ NOT_SAID = [
     ("v = 1", "v = 1.0"),
     ("v IN (1, NULL)", "v = 1"),
     ("v IS NULL", "v IS NULL"),
+    ("at = '2024-01-01'", "at = '2024-01-01 00:00:00'"),
 ]
-PARTS = sorted({text for pair in (*SAID, *NOT_SAID) for text in pair})
+IMPLIED = [
+    ("v > 2", "v > 1"),
+    ("v = 1 AND name = 'a'", "name = 'a'"),
+    ("name = 'a'", "name IN ('a', 'b')"),
+    ("v = 2", "v <> 1"),
+    ("name = 'a' OR name = 'b'", "name <> 'c'"),
+    ("v >= 2", "name = 'c' OR v >= 2"),
+]
+NOT_IMPLIED = [
+    ("v > 1", "v > 2"),
+    ("v IS NULL", "v > 1"),
+    ("name <> 'a'", "name = 'b'"),
+    ("name IN ('a', 'b')", "name = 'a'"),
+    ("v > 1 OR name = 'a'", "v > 1"),
+    ("v > 1", "v <> NULL"),
+]
+PARTS = sorted({text for pair in (*SAID, *NOT_SAID, *IMPLIED) for text in pair})
 EVENTS = [{"name": name, "v": v} for name in ("a", "b", "c", None) for v in (None, 0, 1, 2, 3)]
 
 
@@ -54,6 +71,16 @@ def test_a_missing_condition_excludes_nothing() -> None:
     assert not are_disjoint(None, Expression.parse("v > 1").root)
 
 
+@pytest.mark.parametrize(("left", "right"), IMPLIED)
+def test_what_follows_is_found(left: str, right: str) -> None:
+    assert implies(Expression.parse(left).root, Expression.parse(right).root)
+
+
+@pytest.mark.parametrize(("left", "right"), NOT_IMPLIED)
+def test_what_need_not_follow_is_not_said_to(left: str, right: str) -> None:
+    assert not implies(Expression.parse(left).root, Expression.parse(right).root)
+
+
 conditions = st.recursive(
     st.sampled_from(PARTS),
     lambda inner: st.tuples(inner, st.sampled_from(["AND", "OR"]), inner).map(
@@ -71,3 +98,14 @@ def test_no_event_fits_both_of_two_conditions_that_are_said_to_exclude_each_othe
     if are_disjoint(one, other):
         tests = [compile_predicate(node, mapping_reader) for node in (one, other)]
         assert not any(all(test(event, ()) for test in tests) for event in EVENTS)
+
+
+@given(left=conditions, right=conditions)
+def test_what_is_said_to_follow_or_never_to_be_true_is_so_for_every_event(
+    left: str, right: str
+) -> None:
+    one, other = Expression.parse(left).root, Expression.parse(right).root
+    holds, follows = (compile_predicate(node, mapping_reader) for node in (one, other))
+    taken = [event for event in EVENTS if holds(event, ())]
+    assert not (taken and is_never_true(one))
+    assert not implies(one, other) or all(follows(event, ()) for event in taken)
