@@ -29,6 +29,14 @@ def job_buckets(session: Session, job_id: str, starts: range) -> Sequence[JobBuc
     return session.scalars(query).all()
 
 
+def events_from(session: Session, job_id: str, start_ms: int) -> int:
+    """Return how many events a job has read in the kept buckets that begin at a time or later."""
+    query = select(func.sum(JobBucket.events)).where(
+        JobBucket.job_id == job_id, JobBucket.start_ms >= start_ms
+    )
+    return int(session.scalar(query) or 0)
+
+
 def processor_buckets(
     session: Session, job_id: str, processor_ids: Iterable[str], starts: range
 ) -> Sequence[ProcessorBucket]:

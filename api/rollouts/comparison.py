@@ -12,6 +12,7 @@ from typing import Final
 
 from sqlalchemy.orm import Session
 
+from api.jobs import history_repository
 from api.jobs.tables import HeldVersion, Job
 from api.rollouts import repository
 from api.rollouts.schemas import ComparedMatch, RolloutInJob
@@ -85,8 +86,15 @@ def _note_of_one(
             find.by_published = True
 
 
-def in_job(session: Session, job: Job, tried: HeldVersion) -> RolloutInJob:
-    """Return how a version does that is tried in a job, and how its finds compare there."""
+def in_job(session: Session, job: Job, tried: HeldVersion, begun_ms: int) -> RolloutInJob:
+    """Return how a version does that is tried in a job, and how its finds compare there.
+
+    Args:
+        session: the transaction.
+        job: the job.
+        tried: what the job reports of the version.
+        begun_ms: when the trial began, by the clock.
+    """
     of_rollout = (session, tried.processor_id, tried.version, job.name)
     since_ms = tried.active_from_ms
     tally = repository.tally(*of_rollout, since_ms)
@@ -104,6 +112,7 @@ def in_job(session: Session, job: Job, tried: HeldVersion) -> RolloutInJob:
             "job": job.name,
             "state": tried.state,
             "active_from": since_ms,
+            "events": history_repository.events_from(session, job.id, begun_ms),
             "finds": tried.matches + tried.shadow,
             "counted": tried.matches,
             "partial_matches": tried.partial_matches,

@@ -47,6 +47,10 @@ class RolloutInJob(BaseModel):
     job: str
     state: RunningState
     active_from: Instant | None = Field(description="The event time from which it runs.")
+    events: int = Field(
+        description="What the job has read since the first whole minute of the trial, as far as "
+        "its history is kept."
+    )
     finds: int = Field(description="What it has found, whether it counts or not.")
     counted: int = Field(description="How many of them counted as matches.")
     partial_matches: int

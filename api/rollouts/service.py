@@ -115,6 +115,8 @@ def rollout_view(session: Session, processor: Processor) -> RolloutView:
     assert version is not None  # noqa: S101 - a publication is of a version
     published = repository.open_publications(session, processor.id)
     held = compared.held_by_jobs(session, processor.stream, processor.id, rollout.version)
+    begun_ms = version.created_at_ms
+    jobs = [comparison.in_job(session, job, tried, begun_ms) for job, tried in held]
     return RolloutView.model_validate(
         {
             "processor_id": processor.id,
@@ -122,9 +124,9 @@ def rollout_view(session: Session, processor: Processor) -> RolloutView:
             "version": rollout.version,
             "published_versions": [publication.version for publication in published],
             "share_percent": (rollout.share or 0) / 100,
-            "created_at": version.created_at_ms,
+            "created_at": begun_ms,
             "created_by": version.created_by,
-            "jobs": [comparison.in_job(session, job, tried) for job, tried in held],
+            "jobs": jobs,
         }
     )
 

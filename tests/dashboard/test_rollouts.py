@@ -74,10 +74,33 @@ def test_a_shadow_is_compared_given_a_share_and_promoted(
     expect(admin_page.get_by_role("heading", name=heading)).to_be_visible()
 
     admin_page.get_by_role("button", name="Promote…").click()
-    admin_page.get_by_role("dialog").get_by_role("button", name="Promote").click()
+    dialog = admin_page.get_by_role("dialog")
+    expect(dialog).to_contain_text("it found 2 matches")
+    expect(dialog).to_contain_text("That is little to judge by")
+    promote = dialog.get_by_role("button", name="Promote")
+    expect(promote).to_be_disabled()
+    dialog.get_by_label("Publish it all the same").check()
+    promote.click()
     expect(admin_page.get_by_role("heading", name=heading)).not_to_be_visible()
     published = dashboard.client.get("/v1/processors/failed-logins").json()
     assert (published["version"], published["rollout"]) == (2, None)
+
+
+def test_after_a_day_with_enough_found_a_version_is_promoted_at_once(
+    admin_page: Page, dashboard: ServedDashboard, tried: ReportingJob
+) -> None:
+    dashboard.clock.shift_ms += 25 * 3_600_000
+    tried.run_batch(events=20_000)
+    tried.change("failed-logins", 2, counters=Counters(shadow=12))
+    tried.beat()
+    admin_page.clock.set_fixed_time(dashboard.clock() / 1_000)
+    admin_page.goto(RULE)
+    expect(admin_page.locator(".rollout-figures dd").first).to_have_text("12")
+    admin_page.get_by_role("button", name="Promote…").click()
+    dialog = admin_page.get_by_role("dialog")
+    expect(dialog).to_contain_text("over 20,000 events; it found 12 matches")
+    expect(dialog.get_by_role("button", name="Promote")).to_be_enabled()
+    expect(dialog).not_to_contain_text("little")
 
 
 @pytest.mark.usefixtures("tried")

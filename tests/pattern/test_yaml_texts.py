@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from cep.pattern.document.text import read_json_text, read_yaml_documents, read_yaml_text
 from cep.pattern.document.yaml_writing import yaml_text
+from cep.pattern.problems import PatternError
 
 CLAUSE = """MATCH_RECOGNIZE (
   PARTITION BY user ORDER BY ts
@@ -73,6 +74,27 @@ def test_each_character_is_found_in_its_document(style: str | None, value: str, 
 def test_each_character_is_found_in_json(value: str) -> None:
     written = json.dumps({"key": value}, indent=2)
     assert_found(written, read_json_text(written), value)
+
+
+@pytest.mark.parametrize("text", ["\\ud83d\\ude00 a", "\\\\ud83d a", "\\ud83d a"])
+def test_escapes_of_json_that_yaml_lacks_are_read(text: str) -> None:
+    written = f'{{"key": "{text}", "\\ud83d": 1, "\\ud83e": 2}}'
+    source = read_json_text(written)
+    assert source.data == json.loads(written)
+    value = source.data["key"]
+    (place,) = (source.marks["key"].inside(1, len(value)),)
+    assert place[0] == 1
+
+
+def test_a_byte_order_mark_moves_no_place() -> None:
+    assert read_yaml_text("\ufeffkey: abc").marks["key"].inside(1, 2) == (1, 7)
+
+
+def test_the_cost_of_reading_nested_lists_is_bounded_by_depth() -> None:
+    with pytest.raises(PatternError, match="nested too deeply"):
+        read_yaml_documents("a: " + "[" * 1_400 + "]" * 1_400)
+    (source,) = read_yaml_documents("a: " + "[" * 90 + "]" * 90)
+    assert len(source.marks) == 90
 
 
 def test_a_long_line_of_spaces_takes_no_time() -> None:

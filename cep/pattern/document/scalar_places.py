@@ -31,12 +31,11 @@ class ScalarPlace:
     value: str
 
     @classmethod
-    def of(cls, node: yaml.Node) -> "ScalarPlace | None":
-        """Return the place of a node; `None` if it is no text, or not read from one."""
-        source = node.start_mark.buffer
-        if not isinstance(node, yaml.ScalarNode) or source is None:
+    def of(cls, node: yaml.Node, source: str) -> "ScalarPlace | None":
+        """Return the place of a node in its source; `None` if it is no text."""
+        if not isinstance(node, yaml.ScalarNode):
             return None
-        begin, end = node.start_mark.pointer, node.end_mark.pointer
+        begin, end = node.start_mark.index, node.end_mark.index
         return cls(source, begin, end, node.style or "", node.value)
 
     def of_offset(self, offset: int) -> tuple[int, int] | None:

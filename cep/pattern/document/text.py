@@ -1,7 +1,8 @@
 """YAML and JSON text: plain data, and the line and column of every key in it.
 
-The first stage of reading a document that came as text. Duplicate keys are refused, and so are YAML
-aliases, with which a few lines can expand to gigabytes.
+The first stage of reading a document that came as text. libyaml reads it, in time linear in its
+length. Duplicate keys are refused, and so are depth beyond a limit and YAML aliases, with which a
+few lines can expand to gigabytes.
 """
 
 import json
@@ -12,12 +13,20 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
 import yaml
+from yaml.cyaml import CSafeLoader
 
 from cep.pattern.document.scalar_places import ScalarPlace
 from cep.pattern.problems import PatternError, Problem
 
 _ITEM: Final = re.compile(r"\[(\d+)\]\.?")
-_TOO_DEEP: Final = Problem("", "nested too deeply to be read.", "Use fewer groups in groups.")
+_TOO_DEEP: Final = Problem(
+    "", "nested too deeply to be read.", "Use fewer groups in groups, and shorter keys."
+)
+_MAXIMUM_DEPTH: Final = 100
+_PATHS_PER_CHARACTER: Final = 100
+_NUMBERS: Final = frozenset({"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"})
+_LONGEST_NUMBER: Final = 4_300
+_SURROGATE: Final = re.compile(r"\\(?:u[dD][89a-fA-F][0-9a-fA-F]{2}|.)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +70,11 @@ def read_yaml_text(text: str) -> SourceDocument:
         PatternError: it is not YAML, has a key twice, or uses aliases.
     """
     with _refusing():
-        return _source(_Loader.compose_one(text))
+        loader = _Loader(text)
+        node = loader.get_single_node()
+        if node is None:
+            raise yaml.YAMLError("the document is empty")
+        return _source(loader, node)
 
 
 def read_yaml_documents(text: str) -> list[SourceDocument]:
@@ -73,7 +86,13 @@ def read_yaml_documents(text: str) -> list[SourceDocument]:
         PatternError: it is not YAML, has a key twice, or uses aliases.
     """
     with _refusing():
-        return [_source(node) for node in _TextTimesLoader.compose_all(text)]
+        loader = _TextTimesLoader(text)
+        sources = []
+        while loader.check_node():
+            node = loader.get_node()
+            if node is not None and node.value:
+                sources.append(_source(loader, node))
+        return sources
 
 
 def items_of(source: SourceDocument) -> Iterator[SourceDocument]:
@@ -108,6 +127,7 @@ def read_json_text(text: str) -> SourceDocument:
     same_places = "".join(
         character if character.isprintable() or character in "\r\n" else " " for character in text
     )
+    same_places = _SURROGATE.sub(_private_character, same_places)
     return SourceDocument(data, read_yaml_text(same_places).marks)
 
 
@@ -118,7 +138,8 @@ def _refusing() -> Iterator[None]:
         yield
     except yaml.MarkedYAMLError as error:
         raise PatternError([_yaml_problem(error)]) from None
-    except (yaml.YAMLError, ValueError) as error:  # such as a control character, or a 32nd of May
+    except (yaml.YAMLError, ValueError, OverflowError) as error:
+        # Such as a control character, a 32nd of May, or a number that is too large.
         raise PatternError([Problem("", f"not YAML: {error}.", "")]) from None
     except (AttributeError, LookupError, TypeError):
         # PyYAML fails in other ways on tags that do not fit their value: `!!int [1]`.
@@ -128,29 +149,32 @@ def _refusing() -> Iterator[None]:
         raise PatternError([_TOO_DEEP]) from None
 
 
-def _source(node: yaml.Node) -> SourceDocument:
-    # The loader that composed the node has set the tags that decide its type.
-    return SourceDocument(yaml.SafeLoader("").construct_document(node), dict(_marks(node, "")))
+def _private_character(escape: re.Match[str]) -> str:
+    """Return an escape that YAML has for each half of a pair of surrogates, which it has not."""
+    written = escape[0]
+    if len(written) == 2:  # noqa: PLR2004 - such as `\\n`
+        return written
+    return f"\\uE{int(written[3], 16) - 8}{written[4:]}"
 
 
-class _Loader(yaml.SafeLoader):
-    @classmethod
-    def compose_one(cls, text: str) -> yaml.Node:
-        loader = cls(text)
-        node = loader.get_single_node()
-        if node is None:
-            raise yaml.MarkedYAMLError(
-                problem="the document is empty", problem_mark=loader.get_mark()
-            )
-        return node
+class _Loader(CSafeLoader):
+    """Composes nodes up to a depth: libyaml's recursion in C would end the process beyond it."""
 
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.MarkedYAMLError(
-                problem="aliases are not allowed; write the value again",
-                problem_mark=self.peek_event().start_mark,  # type: ignore[no-untyped-call] # PyYAML's stubs
-            )
-        return super().compose_node(parent, index)
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text.removeprefix("\ufeff")  # libyaml does not count it
+        self._depth = 0
+
+    def descend_resolver(self, current_node: yaml.Node | None, current_index: Any) -> None:
+        """Called by libyaml's composer before each node."""
+        del current_node, current_index
+        self._depth += 1
+        if self._depth > _MAXIMUM_DEPTH:
+            raise RecursionError
+
+    def ascend_resolver(self) -> None:
+        """Called by libyaml's composer after each node."""
+        self._depth -= 1
 
 
 class _TextTimesLoader(_Loader):
@@ -161,40 +185,67 @@ class _TextTimesLoader(_Loader):
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 
-    @classmethod
-    def compose_all(cls, text: str) -> Iterator[yaml.Node]:
-        loader = cls(text)
-        while loader.check_node():
-            node = loader.get_node()
-            if node is not None and node.value:
-                yield node
+
+def _source(loader: _Loader, node: yaml.Node) -> SourceDocument:
+    places = _Places(loader.text)
+    places.add(node, "")  # first: it refuses aliases
+    return SourceDocument(loader.construct_document(node), places.marks)
 
 
-def _marks(node: yaml.Node, path: str) -> Iterator[tuple[str, Mark]]:
-    match node:
-        case yaml.MappingNode():
-            seen = set()
-            for key, value in node.value:
-                name = str(key.value)
-                if name in seen:
-                    raise yaml.MarkedYAMLError(
-                        problem=f"the key '{name}' is given twice", problem_mark=key.start_mark
-                    )
-                seen.add(name)
-                child = f"{path}.{name}" if path else name
-                yield child, _mark(key, value)
-                yield from _marks(value, child)
-        case yaml.SequenceNode():
-            for index, item in enumerate(node.value):
-                yield f"{path}[{index}]", _mark(item, item)
-                yield from _marks(item, f"{path}[{index}]")
-        case _:
-            return
+class _Places:
+    """Finds the places of all keys and items, by path; each node may be met once."""
+
+    def __init__(self, text: str) -> None:
+        self.marks: dict[str, Mark] = {}
+        self._text = text
+        self._left = len(text) * _PATHS_PER_CHARACTER
+        self._met: set[int] = set()
+
+    def add(self, node: yaml.Node, path: str) -> None:
+        """Add all that is in a node."""
+        if id(node) in self._met:
+            raise _alias_refused(self._text)
+        self._met.add(id(node))
+        match node:
+            case yaml.MappingNode():
+                seen = set()
+                for key, value in node.value:
+                    if not isinstance(key, yaml.ScalarNode):
+                        problem = "a key is one text, no list or mapping"
+                        raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
+                    name = str(key.value)
+                    if name in seen:
+                        problem = f"the key '{name}' is given twice"
+                        raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
+                    seen.add(name)
+                    self.add(key, path)
+                    self._add_child(f"{path}.{name}" if path else name, key, value)
+            case yaml.SequenceNode():
+                for index, item in enumerate(node.value):
+                    self._add_child(f"{path}[{index}]", item, item)
+            case yaml.ScalarNode(tag=tag, value=value) if tag in _NUMBERS:
+                if len(value) > _LONGEST_NUMBER:  # 1:59:59 and so on takes quadratic time
+                    problem = f"a number has more than {_LONGEST_NUMBER} characters"
+                    raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
+            case _:
+                return
+
+    def _add_child(self, path: str, key: yaml.Node, value: yaml.Node) -> None:
+        # A long key in front of many items would be copied for each of them.
+        self._left -= len(path)
+        if self._left < 0:
+            raise RecursionError
+        start = key.start_mark
+        place = ScalarPlace.of(value, self._text)
+        self.marks[path] = Mark(start.line + 1, start.column + 1, place)
+        self.add(value, path)
 
 
-def _mark(key: yaml.Node, value: yaml.Node) -> Mark:
-    start = key.start_mark
-    return Mark(start.line + 1, start.column + 1, ScalarPlace.of(value))
+def _alias_refused(text: str) -> yaml.MarkedYAMLError:
+    events = yaml.parse(text, Loader=CSafeLoader)
+    first = next(event for event in events if isinstance(event, yaml.AliasEvent))
+    problem = "aliases are not allowed; write the value again"
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=first.start_mark)  # type: ignore[arg-type] # PyYAML stubs
 
 
 def _yaml_problem(error: yaml.MarkedYAMLError) -> Problem:

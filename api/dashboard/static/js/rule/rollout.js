@@ -1,7 +1,8 @@
 // The version that is tried beside the published one: what it finds, its share of the keys, its end.
 import { html, useState } from "../../vendor/preact.js";
 import { send, usePolled } from "../api.js";
-import { Time, count, plural } from "../format.js";
+import { Time, count, millis, plural, roughly } from "../format.js";
+import { now } from "../clock.js";
 import { path } from "../router.js";
 import { can } from "../session.js";
 import { Button } from "../ui/button.js";
@@ -15,6 +16,9 @@ import { toast } from "../ui/toast.js";
 import { ApprovalsNote } from "../proposals/propose.js";
 import { etagOf, orPropose, verbFor } from "./actions.js";
 import { VersionDiff } from "./diff.js";
+
+// What is below one of these is little to judge a version by.
+const ENOUGH = { ms: 86_400_000, events: 10_000, matches: 10 };
 
 /** @param {{rule: object, refresh: () => void}} properties a rule that has a rollout */
 export function RolloutCard({ rule, refresh }) {
@@ -48,7 +52,7 @@ export function RolloutCard({ rule, refresh }) {
     </div>
     ${open === "share" && html`<${Share} ...${shared} />`}
     ${open === "end" && html`<${End} ...${shared} />`}
-    ${open === "promote" && html`<${Promote} ...${shared} />`}
+    ${open === "promote" && html`<${Promote} ...${shared} rollout=${data} />`}
   <//>`;
 }
 
@@ -127,8 +131,11 @@ function Share({ rule, refresh, onClose }) {
   <//>`;
 }
 
-function Promote({ rule, refresh, onClose }) {
+function Promote({ rule, rollout, refresh, onClose }) {
   const { version } = rule.rollout;
+  const [isSure, setSure] = useState(false);
+  const ran = rollout && { ms: now.value - millis(rollout.created_at), events: total(rollout, "events"), matches: total(rollout, "finds") };
+  const isLittle = !ran || Object.keys(ENOUGH).some((name) => ran[name] < ENOUGH[name]);
   const make = async (comment) => {
     await send("POST", `${rolloutPath(rule)}/promote`, undefined, { query: { comment }, etag: etagOf(rule) });
     toast(`Version ${version} was published.`);
@@ -136,8 +143,22 @@ function Promote({ rule, refresh, onClose }) {
   };
   const act = orPropose(rule, { kind: "promote", processor_id: rule.id }, make);
   const verb = verbFor(rule, "Promote");
-  return html`<${Confirm} title=${`Publish version ${version} for all keys?`} verb=${verb} act=${act} onClose=${onClose}>
+  return html`<${Confirm} title=${`Publish version ${version} for all keys?`} verb=${verb} act=${act} ready=${isSure || !isLittle} onClose=${onClose}>
     <p>It keeps its partial matches and replaces the version published now.</p>
+    ${ran
+      ? html`<p>
+          <strong>On trial for ${roughly(ran.ms)}</strong>, over ${plural(ran.events, "event")}; it found
+          ${" "}${plural(ran.matches, "match", "matches")}.
+        </p>`
+      : html`<p>How long it ran, and over how many events, is not known yet.</p>`}
+    ${isLittle &&
+    html`<p>
+      <strong>That is little to judge by:</strong> less than a day, ${count(ENOUGH.events)} events or ${ENOUGH.matches} matches.
+      </p>
+      <label class="check">
+        <input type="checkbox" checked=${isSure} onChange=${(event) => setSure(event.currentTarget.checked)} />
+        Publish it all the same
+      </label>`}
     <${ApprovalsNote} stream=${rule.stream} />
   <//>`;
 }
@@ -152,6 +173,10 @@ function End({ rule, refresh, onClose }) {
   return html`<${Confirm} title=${`End trial of version ${version}?`} verb="End" danger act=${act} onClose=${onClose}>
     <p>It stops, and the published version takes all keys. That version has run on all keys throughout.</p>
   <//>`;
+}
+
+function total(rollout, name) {
+  return rollout.jobs.reduce((sum, job) => sum + job[name], 0);
 }
 
 function rolloutPath(rule) {
