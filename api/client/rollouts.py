@@ -18,9 +18,9 @@ from contract.reports import RunningState
 class RolloutInJob(View):
     """How the tried version does in one job, beside what is published.
 
-    `events` is what the job has read since the trial began. `finds` is what it has found in all, and `counted` how much of that counted. Compared are the
-    matches that reached the service: found by `both`, `gained` by the tried version alone, `lost`
-    to it.
+    `events` is what the job has read since the trial began. `finds` is what it has found in all,
+    and `counted` how much of that counted. Compared are the matches that reached the service: found
+    by `both`, `gained` by the tried version alone, `lost` to it.
     """
 
     job: str

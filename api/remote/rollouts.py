@@ -187,7 +187,8 @@ def _lines(rollout: Rollout) -> Iterator[str]:
 
 
 def _job_lines(job: RolloutInJob, *, is_alone: bool) -> Iterator[str]:
-    yield f"  {job.job} ({job.state}): found {job.finds:,} in {job.events:,} events, {job.counted:,} count"
+    found = f"found {job.finds:,} in {job.events:,} events, {job.counted:,} count"
+    yield f"  {job.job} ({job.state}): {found}"
     if not is_alone:
         cut = "" if job.is_complete else ", among the first 20,000"
         yield f"    by both {job.both:,}, gained {job.gained:,}, lost {job.lost:,}{cut}"

@@ -48,7 +48,8 @@ def require_whole(files: Files, shards: int) -> None:
     if pinned < done:
         raise CheckpointDamaged(f"epochs/{done}", "is missing")
     _require_plan(files, planned)
-    _require_record(files, pinned)
+    if pinned != _NONE:
+        _require_record(files, pinned)
     if done != _NONE:
         _require_json(files, f"commits/{done}", lines_before=1)
         _require_state(files, shards, done)

@@ -1,10 +1,16 @@
 """Files of a checkpoint are read as they were written, or not at all."""
 
 import pytest
+from pydantic_core import to_json
 
+from contract.snapshot import Snapshot
 from processor_runtime.driver.checked_files import CheckedFiles, CheckpointDamaged, required
+from processor_runtime.driver.offset_log import BatchStart
+from processor_runtime.driver.pinning import BatchPins
 from processor_runtime.driver.whole_checkpoint import require_whole
+from processor_runtime.rules.loading import RuleDefaults
 from tests.processor_runtime.core.pipeline import DictFiles
+from tests.processor_runtime.core.published import stream
 
 NAME = "epochs/7"
 
@@ -49,7 +55,27 @@ def test_files_of_spark_are_as_spark_has_them() -> None:
         assert stored[name] == files.read(name) == b"v1\n{}"
 
 
-def test_a_new_checkpoint_is_whole() -> None:
+def test_a_checkpoint_is_whole_wherever_a_job_was_killed() -> None:
+    """A batch leaves its parts in one order, and each is there whole or not at all."""
     files = CheckedFiles(DictFiles())
+    pins = BatchPins(files, RuleDefaults(), stream(), 0)
+    snapshot = Snapshot(format=1, epoch=1, stream=stream(), processors=[])
     files.write("percept.json", b"{}")
-    require_whole(files, 8)
+    require_whole(files, 2)
+    files.write("metadata", b'{"id": "x"}')
+    for batch_id in range(3):
+        start = {"batchWatermarkMs": 0, "batchTimestampMs": 1, "conf": {}}
+        files.write(f"sources/0/{batch_id}", b'v1\n{"path": "a", "batchId": 0}')
+        require_whole(files, 2)
+        position = to_json({"logOffset": batch_id})
+        files.write(f"offsets/{batch_id}", b"\n".join([b"v1", to_json(start), position]))
+        require_whole(files, 2)
+        pins.pin(
+            BatchStart(batch_id, 0, 1), Snapshot(format=1, epoch=1, stream=stream(), processors=[])
+        )
+        require_whole(files, 2)
+        for shard in range(2):
+            files.write(f"state/0/{shard}/{batch_id + 1}.zip", b"PK")
+            require_whole(files, 2)
+        files.write(f"commits/{batch_id}", b'v1\n{"nextBatchWatermarkMs": 0}')
+        require_whole(files, 2)

@@ -25,7 +25,7 @@ REFUSED: Final = "refused"
 
 
 def at(*parts: int) -> datetime:
-    return datetime(*parts, tzinfo=UTC)  # type: ignore[arg-type] # a time has no more parts
+    return datetime(*parts).replace(tzinfo=UTC)  # type: ignore[arg-type] # noqa: DTZ001 - a time has no more parts
 
 
 TABLE: Final[dict[str, dict[str, Any]]] = {
