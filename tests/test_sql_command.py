@@ -329,3 +329,24 @@ def test_standard_input_is_not_the_query_and_the_events_at_once(events: Path) ->
     assert "standard input holds the query or the events, not both" in both.stderr
     also = run(PAID, "--file", "-", "-e", events, stdin=PAID)
     assert "give the query as an argument, or its file with --file" in also.stderr
+
+
+@pytest.mark.parametrize("schema", [(), ("--schema", "ts INT, x INT")])
+def test_a_column_that_a_csv_file_has_twice_is_refused(
+    tmp_path: Path, schema: tuple[str, ...]
+) -> None:
+    path = tmp_path / "events.csv"
+    path.write_text("\ufeffts,x,x\n1,1,2\n2,2,1\n")
+    result = run(COUNTED, "-e", path, *schema)
+    assert result.exit_code == 2
+    assert "line 1: 2 columns are called x; rename or remove all but one" in result.stderr
+
+
+@pytest.mark.parametrize("header", ["ts,x,x_duplicated_0", "ts,x,,"])
+def test_columns_of_a_csv_file_that_only_look_repeated_are_read(
+    tmp_path: Path, header: str
+) -> None:
+    path = tmp_path / "events.csv"
+    more = "," * header.count(",,")
+    path.write_text(f"{header}\n1,1,5{more}\n2,2,5{more}\n")
+    assert rows(run(COUNTED, "-e", path, "-f", "jsonl")) == [{"n": 2}]

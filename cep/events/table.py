@@ -9,6 +9,7 @@ import gzip
 import json
 import re
 from codecs import BOM_UTF8
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
@@ -39,6 +40,9 @@ _GZIP: Final = b"\x1f\x8b"
 _ARROW_FILE: Final = b"ARROW1"
 _ARROW_STREAM: Final = b"\xff\xff\xff\xff"
 _MAGICS: Final = {b"PAR1": "Parquet", _ARROW_FILE: "Arrow", _ARROW_STREAM: "Arrow"}
+
+_RENAMED: Final = "_duplicated_"
+"""In the name that Polars gives to a column whose name another one has."""
 
 _KEPT: Final[dict[pl.DataType, frozenset[type]]] = {
     pl.String(): frozenset({str, NoneType}),
@@ -269,6 +273,8 @@ def _frame_in(content: bytes, read: str, *, is_typed: bool) -> pl.DataFrame:
             is_stream = content.startswith(_ARROW_STREAM)
             return pl.read_ipc_stream(content) if is_stream else pl.read_ipc(content)
         frame = pl.read_csv(content, infer_schema=is_typed, infer_schema_length=None)
+        if any(_RENAMED in name for name in frame.columns):
+            _check_header(content)
         # An empty line is read as a row without values.
         is_empty = pl.all_horizontal(pl.all().is_null())
         return frame.filter(~is_empty) if frame.width > 1 else frame
@@ -276,6 +282,17 @@ def _frame_in(content: bytes, read: str, *, is_typed: bool) -> pl.DataFrame:
         return pl.DataFrame()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise UnreadableEvents(f"cannot read as {read}: {_first_line(error)}") from error
+
+
+def _check_header(content: bytes) -> None:
+    """Raise `UnreadableEvents` if a column is there twice: which one is meant, nobody can say."""
+    header = pl.read_csv(content, has_header=False, infer_schema=False, n_rows=1).row(0)
+    for name, count in Counter(header).items():
+        if name and count > 1:  # Spreadsheets write empty names after the last column.
+            message = (
+                f"line 1: {count} columns are called {name[:80]}; rename or remove all but one"
+            )
+            raise UnreadableEvents(message)
 
 
 def _first_line(error: Exception) -> str:
