@@ -70,9 +70,7 @@ def test_a_checkpoint_is_whole_wherever_a_job_was_killed() -> None:
         position = to_json({"logOffset": batch_id})
         files.write(f"offsets/{batch_id}", b"\n".join([b"v1", to_json(start), position]))
         require_whole(files, 2)
-        pins.pin(
-            BatchStart(batch_id, 0, 1), Snapshot(format=1, epoch=1, stream=stream(), processors=[])
-        )
+        pins.pin(BatchStart(batch_id, 0, 1), snapshot)
         require_whole(files, 2)
         for shard in range(2):
             files.write(f"state/0/{shard}/{batch_id + 1}.zip", b"PK")
