@@ -52,7 +52,7 @@ FAULTS := tests/faults tests/processor_runtime/resilience
 test: prepare ## The tests, minutes (ARGS="-k name" for some, WORKERS=4 processes)
 	$(PYTEST) -m "not long and not faults and not pages and not nightly" $(ARGS)
 
-test-pages: setup ## Tests of the dashboard in Chromium (Debian's package chromium)
+test-pages: setup ## Tests of the dashboard in Chromium (Debian's package chromium-headless-shell, or chromium)
 	$(PYTEST) -m "pages and not long and not nightly" tests/dashboard $(ARGS)
 
 test-long: prepare ## Long tests, of a second and more: processes, large inputs, the demo, Spark

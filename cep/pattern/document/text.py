@@ -69,7 +69,7 @@ def read_yaml_text(text: str) -> SourceDocument:
     Raises:
         PatternError: it is not YAML, has a key twice, or uses aliases.
     """
-    with _refusing():
+    with _refusing(text):
         loader = _Loader(text)
         node = loader.get_single_node()
         if node is None:
@@ -85,7 +85,7 @@ def read_yaml_documents(text: str) -> list[SourceDocument]:
     Raises:
         PatternError: it is not YAML, has a key twice, or uses aliases.
     """
-    with _refusing():
+    with _refusing(text):
         loader = _TextTimesLoader(text)
         sources = []
         while loader.check_node():
@@ -132,12 +132,12 @@ def read_json_text(text: str) -> SourceDocument:
 
 
 @contextmanager
-def _refusing() -> Iterator[None]:
+def _refusing(text: str) -> Iterator[None]:
     """Convert the errors of PyYAML to `PatternError`."""
     try:
         yield
     except yaml.MarkedYAMLError as error:
-        raise PatternError([_yaml_problem(error)]) from None
+        raise PatternError([_yaml_problem(error, text)]) from None
     except (yaml.YAMLError, ValueError, OverflowError) as error:
         # Such as a control character, a 32nd of May, or a number that is too large.
         raise PatternError([Problem("", f"not YAML: {error}.", "")]) from None
@@ -248,9 +248,13 @@ def _alias_refused(text: str) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=first.start_mark)  # type: ignore[arg-type] # PyYAML stubs
 
 
-def _yaml_problem(error: yaml.MarkedYAMLError) -> Problem:
+def _yaml_problem(error: yaml.MarkedYAMLError, text: str) -> Problem:
     mark = error.problem_mark or error.context_mark
     reasons = ", ".join(filter(None, (error.context, error.problem)))
     if mark is None:
         return Problem("", f"not YAML: {reasons}.", "")
-    return Problem("", f"{reasons}.", "", mark.line + 1, mark.column + 1)
+    line, column = mark.line + 1, mark.column + 1
+    lines = text.split("\n")
+    if line > len(lines):  # libyaml ends every text with a line break
+        line, column = len(lines), len(lines[-1]) + 1
+    return Problem("", f"{reasons}.", "", line, column)
