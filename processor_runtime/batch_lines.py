@@ -1,6 +1,6 @@
 """What a running job prints: changes, matches, and from time to time its progress.
 
-batch done ──► BatchLines ──► lines for the terminal
+batch done, end ──► BatchLines ──► lines for the terminal
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,8 @@ class BatchLines:
             now_seconds: a monotonic clock.
         """
         changes = list(timeline_changes(before, now))
-        found = self._found(status.totals)
+        found = _found(status.totals, self._totals)
+        read = status.totals.events - self._totals.events
         is_time = now_seconds - self._told_at_seconds >= _QUIET_SECONDS
         self._totals = status.totals
         if changes:
@@ -41,30 +42,44 @@ class BatchLines:
             yield from (f"  {change}" for change in changes)
         if found or is_time:
             self._told_at_seconds = now_seconds
-            yield self._progress(status, found)
+            yield _progress(status, read, found)
 
-    def _found(self, totals: Totals) -> str:
-        told = (
-            ("matches", totals.matches - self._totals.matches),
-            ("timeouts", totals.timeouts - self._totals.timeouts),
-            ("errors", totals.errors - self._totals.errors),
-            ("late", totals.late - self._totals.late),
-            ("left out", totals.left_out - self._totals.left_out),
-            ("not suppressed", totals.unsuppressed - self._totals.unsuppressed),
-            ("partial matches dropped", totals.dropped - self._totals.dropped),
-            ("matches released", totals.released - self._totals.released),
-        )
-        return ", ".join(f"{count:,} {name}" for name, count in told if count)
+    def end(self) -> Iterator[str]:
+        """Yield what the job has read and found since it started, errors first."""
+        totals = self._totals
+        if totals.errors:
+            yield (
+                f"{totals.errors:,} errors: events that could not be read, or rules that failed on "
+                "one. Add `error` to the kinds of an output to see why"
+            )
+        nothing = "" if totals.matches else "no matches"
+        found = ", ".join(filter(None, (nothing, _found(totals, Totals()))))
+        yield f"{totals.events:,} events read: {found}"
 
-    def _progress(self, status: JobStatus, found: str) -> str:
-        parts = [
-            f"batch {status.batch_id}",
-            f"epoch {status.epoch}",
-            _time(status),
-            f"{status.events_per_second:,.0f} events/s",
-            f"{status.partial_matches:,} partial matches",
-        ]
-        return " · ".join([*parts, f"+ {found}"] if found else parts)
+
+def _found(totals: Totals, before: Totals) -> str:
+    counts = (
+        ("errors", totals.errors - before.errors),
+        ("late", totals.late - before.late),
+        ("matches", totals.matches - before.matches),
+        ("timeouts", totals.timeouts - before.timeouts),
+        ("left out", totals.left_out - before.left_out),
+        ("not suppressed", totals.unsuppressed - before.unsuppressed),
+        ("partial matches dropped", totals.dropped - before.dropped),
+        ("matches released", totals.released - before.released),
+    )
+    return ", ".join(f"{count:,} {name}" for name, count in counts if count)
+
+
+def _progress(status: JobStatus, read: int, found: str) -> str:
+    parts = [
+        f"batch {status.batch_id}",
+        f"epoch {status.epoch}",
+        _time(status),
+        f"{read:,} events read, {status.totals.events:,} in all",
+        f"{status.partial_matches:,} partial matches",
+    ]
+    return " · ".join([*parts, f"+ {found}"] if found else parts)
 
 
 def _time(status: JobStatus) -> str:

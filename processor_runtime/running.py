@@ -112,7 +112,8 @@ def _run(job_file: JobFile, log: Path, console: Console, telemetry: "JobTelemetr
     if (spark := start_spark(job_file, log, console)) is None:
         return 1
     spark.sparkContext.setLogLevel("WARN")
-    job = StreamingJob(spark, job_file, os.environ, _told(console, telemetry))
+    lines = BatchLines()
+    job = StreamingJob(spark, job_file, os.environ, _told(console, telemetry, lines))
     if telemetry is not None:
         job.on_failure = telemetry.failed
     with _signals_stopping(job, console):
@@ -140,6 +141,8 @@ def _run(job_file: JobFile, log: Path, console: Console, telemetry: "JobTelemetr
                 return 1
         finally:
             end_session(spark)
+    for line in lines.end():
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
     console.print("the job has ended", style="bold")
     return 0
 
@@ -186,9 +189,7 @@ def _end_of(log: Path) -> str:
     return "\n".join(said[-_LAST_LINES:])
 
 
-def _told(console: Console, telemetry: "JobTelemetry | None") -> Any:
-    lines = BatchLines()
-
+def _told(console: Console, telemetry: "JobTelemetry | None", lines: BatchLines) -> Any:
     def show(done: "BatchDone") -> None:
         if telemetry is not None:
             telemetry.done(done.times, done.status)

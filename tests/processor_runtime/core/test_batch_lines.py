@@ -40,7 +40,25 @@ def test_finds_are_told_at_once_and_otherwise_that_the_job_lives() -> None:
     found = status(2, matches=1_200, newest_event_ms=60_000, watermark_ms=59_999)
     (told,) = lines.lines(found, FIRST, FIRST, now_seconds=106.0)
     assert "event time 1970-01-01T00:00:59.999Z" in told
+    assert "100 events read, 200 in all" in told
     assert told.endswith("+ 1,200 matches")
     assert list(lines.lines(found, FIRST, FIRST, now_seconds=110.0)) == []
     (told,) = lines.lines(found, FIRST, FIRST, now_seconds=117.0)
     assert "+" not in told
+
+
+def test_at_its_end_a_job_says_what_it_has_read_and_found() -> None:
+    lines = BatchLines()
+    assert list(lines.end()) == ["0 events read: no matches"]
+    list(lines.lines(status(20, matches=3), FIRST, FIRST, now_seconds=100.0))
+    assert list(lines.end()) == ["2,000 events read: 3 matches"]
+
+
+def test_events_that_could_not_be_read_come_first() -> None:
+    lines = BatchLines()
+    unread = JobStatus(epoch=3, batch_id=1, totals=Totals(events=2_000, errors=2_000, late=1))
+    (progress,) = lines.lines(unread, FIRST, FIRST, now_seconds=100.0)
+    assert progress.endswith("+ 2,000 errors, 1 late")
+    errors, read = lines.end()
+    assert errors.startswith("2,000 errors: events that could not be read, or rules that failed")
+    assert read == "2,000 events read: no matches, 2,000 errors, 1 late"
