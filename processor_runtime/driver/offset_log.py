@@ -48,11 +48,11 @@ def planned_batch(files: Files, batch_id: int, *, has_ticks: bool) -> BatchStart
     Raises:
         LookupError: it has written nothing.
     """
-    lines = _lines(files, batch_id)
+    lines = plan_lines(files, batch_id)
     if lines is None:
         raise LookupError(f"the checkpoint has no offsets/{batch_id}")
     metadata = from_json(lines[1])
-    before = _lines(files, batch_id - 1)
+    before = plan_lines(files, batch_id - 1)
     positions = lines[BEFORE_SOURCES:]
     known = [] if before is None else before[BEFORE_SOURCES:]
     moved = [now != then for now, then in zip(positions, known, strict=False)]
@@ -74,7 +74,7 @@ def source_position(files: Files, batch_id: int) -> bytes | None:
         files: the checkpoint.
         batch_id: the batch. `None` is returned if it is not known, or nothing had been read then.
     """
-    lines = _lines(files, batch_id)
+    lines = plan_lines(files, batch_id)
     if lines is None or lines[BEFORE_SOURCES] == NO_POSITION:
         return None
     return lines[BEFORE_SOURCES]
@@ -93,13 +93,14 @@ def fit_sources(files: Files, *, has_ticks: bool) -> None:
     count = BEFORE_SOURCES + (2 if has_ticks else 1)
     numbers = sorted(int(name) for name in files.names("offsets") if name.isdecimal())
     for number in numbers[-_READ_AT_A_START:]:
-        lines = _lines(files, number)
+        lines = plan_lines(files, number)
         if lines is None or len(lines) == count:
             continue
         fitting = [*lines, NO_POSITION][:count]
         files.write(f"offsets/{number}", b"\n".join(fitting))
 
 
-def _lines(files: Files, batch_id: int) -> list[bytes] | None:
+def plan_lines(files: Files, batch_id: int) -> list[bytes] | None:
+    """Return the lines that Spark has written about a batch; `None` if there is no such file."""
     data = files.read(f"offsets/{batch_id}")
     return None if data is None else data.rstrip(b"\n").split(b"\n")

@@ -14,7 +14,7 @@ from pydantic_core import from_json
 
 from processor_runtime.driver.batch_record import BatchRecords
 from processor_runtime.driver.checked_files import CheckpointDamaged, Files, required
-from processor_runtime.driver.offset_log import BEFORE_SOURCES, NO_POSITION
+from processor_runtime.driver.offset_log import BEFORE_SOURCES, NO_POSITION, plan_lines
 from processor_runtime.rules.alerts import budgets_of, groupings_of
 from processor_runtime.schedule.timeline_document import read_timeline
 
@@ -41,47 +41,45 @@ def require_whole(files: Files, shards: int) -> None:
             raise CheckpointDamaged("offsets", "is missing")
         return
     _require_json(files, "metadata", lines_before=0)
-    for batch_id in range(max(0, last - 1), last):
-        _require_parts(files, batch_id, planned, pinned, done)
-    if planned < last:
-        raise CheckpointDamaged(f"offsets/{last}", "is missing")
-    if pinned < done:
-        raise CheckpointDamaged(f"epochs/{done}", "is missing")
-    _require_plan(files, planned)
-    if pinned != _NONE:
-        _require_record(files, pinned)
+    # A batch that is planned may not be pinned yet, one that is pinned not done.
+    least = (last, max(done, last - 1), last - 1)
+    for directory, newest, batch_id in zip(
+        _DIRECTORIES, (planned, pinned, done), least, strict=True
+    ):
+        if newest < batch_id:
+            raise CheckpointDamaged(f"{directory}/{batch_id}", "is missing")
+    for batch_id in range(max(0, planned - 1), planned + 1):
+        position = _position(files, batch_id)
+    _require_log(files, position)
+    for batch_id in {pinned, done} - {_NONE}:
+        _require_record(files, batch_id)
     if done != _NONE:
         _require_json(files, f"commits/{done}", lines_before=1)
+        _require_alerts(files, done)
         _require_state(files, shards, done)
 
 
-def _require_parts(files: Files, batch_id: int, planned: int, pinned: int, done: int) -> None:
-    """Require all parts of a batch that another one has come after."""
-    for directory, newest in zip(_DIRECTORIES, (planned, pinned, done), strict=True):
-        if newest < batch_id:
-            raise CheckpointDamaged(f"{directory}/{batch_id}", "is missing")
-    _require_plan(files, batch_id)
-    _require_record(files, batch_id)
-
-
-def _require_plan(files: Files, batch_id: int) -> None:
+def _position(files: Files, batch_id: int) -> bytes:
+    """Return up to where a batch reads its events, if Spark's plan of it is whole."""
     name = f"offsets/{batch_id}"
-    lines = required(files, name).rstrip(b"\n").split(b"\n")
+    lines = plan_lines(files, batch_id)
+    if lines is None:
+        raise CheckpointDamaged(name, "is missing")
     _require_version(name, lines)
     metadata = _object(name, lines[1]) if len(lines) > BEFORE_SOURCES else {}
     if not {"batchWatermarkMs", "batchTimestampMs"} <= metadata.keys():
         raise CheckpointDamaged(name, "is not as Spark writes it")
-    position = lines[BEFORE_SOURCES]
-    if position == NO_POSITION:
-        return
-    # Positions in a log of Spark's sources of files; those of Kafka and others have other keys.
-    logged = _object(name, position).get("logOffset")
-    if isinstance(logged, int):
-        _require_log(files, logged)
+    if lines[BEFORE_SOURCES] != NO_POSITION:
+        _object(name, lines[BEFORE_SOURCES])
+    return lines[BEFORE_SOURCES]
 
 
-def _require_log(files: Files, last: int) -> None:
+def _require_log(files: Files, position: bytes) -> None:
     """Require the log of the files that a source has found, as far as a batch has read it."""
+    # Positions in a log of Spark's sources of files; those of Kafka and others have other keys.
+    last = None if position == NO_POSITION else from_json(position).get("logOffset")
+    if not isinstance(last, int):
+        return
     names = [name for name in files.names(_LOG) if name.removesuffix(".compact").isdecimal()]
     compact = [int(name.removesuffix(".compact")) for name in names if name.endswith(".compact")]
     begin = max((number for number in compact if number <= last), default=0)
@@ -96,20 +94,26 @@ def _require_log(files: Files, last: int) -> None:
 
 
 def _require_record(files: Files, batch_id: int) -> None:
-    """Require the record of a batch, and what it names."""
-    records = BatchRecords(files)
-    record = records.of_batch(batch_id)
+    """Require the record of a batch, and that what it names is there; who reads it, checks it."""
+    record = BatchRecords(files).of_batch(batch_id)
     if record is None:
         raise CheckpointDamaged(f"epochs/{batch_id}", "is missing")
-    for name in (record.snapshot, *record.lists):
-        required(files, name)
-    timeline, _ = read_timeline(records.read_content(record.timeline))
-    if str(batch_id) not in files.names("commits"):
+    there = {f"rules/{name}" for name in files.names("rules")}
+    for name in (record.timeline, record.snapshot, *record.lists):
+        if name not in there:
+            raise CheckpointDamaged(name, "is missing")
+
+
+def _require_alerts(files: Files, done: int) -> None:
+    """Require budgets and groups as the last batch left them, if a rule of it has any."""
+    records = BatchRecords(files)
+    if (record := records.of_batch(done)) is None:
         return
+    timeline, _ = read_timeline(records.read_content(record.timeline))
     if budgets_of(timeline.intervals):
-        required(files, f"budgets/{batch_id}")
+        required(files, f"budgets/{done}")
     if groupings_of(timeline.intervals):
-        required(files, f"groups/{batch_id}")
+        required(files, f"groups/{done}")
 
 
 def _require_state(files: Files, shards: int, done: int) -> None:
