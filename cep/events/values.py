@@ -17,7 +17,6 @@ _FORMS: Final = {
     **dict.fromkeys(
         (Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT), re.compile(r"[+-]?[0-9]+")
     ),
-    **dict.fromkeys((Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ), _WHOLE),
     Kind.DECIMAL: re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)(E-?[0-9]+)?"),
     Kind.BOOLEAN: re.compile("true|false", re.IGNORECASE),
 }
@@ -33,12 +32,8 @@ def typed(value: Any, data_type: DataType) -> Any:
         ValueError: it does not fit.
     """
     is_time = data_type.kind in {Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ}
-    if isinstance(value, str) and (form := _FORMS.get(data_type.kind)) is not None:
-        has_form = form.fullmatch(value.strip() if is_time else value) is not None
-        if is_time and has_form:
-            value = int(value)
-        elif not is_time and not has_form:
-            raise ValueError(f"'{value[:80]}' is no {data_type}")
+    if is_time and isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
+        value = int(value)
     if is_time and isinstance(value, int) and not isinstance(value, bool):
         try:
             moment = _EPOCH + timedelta(milliseconds=value)
@@ -49,7 +44,8 @@ def typed(value: Any, data_type: DataType) -> Any:
         data_type.kind, frozenset()
     )
     if isinstance(value, str) and is_read:
-        found = caster(data_type)(value)
+        form = _FORMS.get(data_type.kind)
+        found = caster(data_type)(value) if form is None or form.fullmatch(value) else None
         if found is None:
             raise ValueError(f"'{value[:80]}' is no {data_type}")
         return found

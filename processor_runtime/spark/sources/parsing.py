@@ -7,7 +7,6 @@ columns that do fit.
 """
 
 from collections.abc import Callable, Mapping
-from functools import reduce
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -20,8 +19,9 @@ from processor_runtime.spark.sources.errors import SourceError
 from processor_runtime.spark.sources.malformed import malformed_column, misfit_reason
 from processor_runtime.spark.sources.text_values import (
     is_misfit,
+    text_schema,
     text_type,
-    text_value,
+    text_values,
     without_guesses,
 )
 
@@ -59,7 +59,7 @@ def events_in_values(frame: DataFrame, source: Source, schema: T.StructType) -> 
     columns = [
         F.from_json(
             text,
-            _with_raw(_as_text(inside, source.value_options)),
+            _with_raw(text_schema(inside, source.value_options)),
             _keeping_malformed(source.value_options),
         ).alias(_PARSED),
         column(VALUE).alias(RAW),
@@ -72,14 +72,14 @@ def events_in_values(frame: DataFrame, source: Source, schema: T.StructType) -> 
     rows = frame.select(*columns)
     parsed = column(_PARSED)
     read_from = column(_DECODED) if is_decoded else column(RAW).cast("string")
-    values = _values(inside, parsed.getField, source.value_options)
+    values = text_values(parsed, inside, source.value_options)
     reason = _json_reason(read_from, values)
     if is_decoded:
         reason = F.coalesce(column(_UNREADABLE), reason)
     malformed = malformed_column(
         condition=parsed.isNull()
         | parsed.getField(RAW).isNotNull()
-        | _is_any_misfit(inside, parsed.getField, source.value_options),
+        | is_misfit(parsed, inside, source.value_options),
         reason=F.when(column(RAW).isNull(), F.lit("the value is NULL")).otherwise(reason),
         raw=column(RAW),
         place={name: column(_PLACE).getField(name) for name in place},
@@ -102,7 +102,7 @@ def reader_schema(source: Source, schema: T.StructType) -> T.StructType:
     named = [
         T.StructField(source.columns.get(each.name, each.name), each.dataType) for each in schema
     ]
-    return _with_raw(_as_text(T.StructType(named), source.reader_options))
+    return _with_raw(text_schema(T.StructType(named), source.reader_options))
 
 
 def reader_options(source: Source) -> dict[str, str]:
@@ -126,10 +126,10 @@ def events_in_files(frame: DataFrame, source: Source, schema: T.StructType) -> D
         as_read.alias(_PARSED), column(RAW), F.col("_metadata.file_path").alias(_PLACE)
     )
     parsed = column(_PARSED)
-    values = _values(at_source, parsed.getField, options)
+    values = text_values(parsed, at_source, options)
     raw = F.coalesce(column(RAW), F.to_csv(parsed) if is_csv else F.to_json(parsed))
     malformed = malformed_column(
-        condition=column(RAW).isNotNull() | _is_any_misfit(at_source, parsed.getField, options),
+        condition=column(RAW).isNotNull() | is_misfit(parsed, at_source, options),
         reason=_csv_reason(raw, at_source, values, source.options)
         if is_csv
         else _json_reason(raw, values),
@@ -141,31 +141,10 @@ def events_in_files(frame: DataFrame, source: Source, schema: T.StructType) -> D
     )
 
 
-def _as_text(schema: T.StructType, options: Mapping[str, str]) -> T.StructType:
-    """Return a schema as Spark is to read it."""
-    return T.StructType(
-        [T.StructField(each.name, text_type(each.dataType, options)) for each in schema]
-    )
-
-
 def _filled(schema: T.StructType, options: Mapping[str, str]) -> Callable[[str], Column]:
     """Return what reads a column of CSV: NULL for nothing between quotes, as Spark has it."""
     own = {each.name for each in schema if text_type(each.dataType, options) != each.dataType}
     return lambda name: F.when(column(name) != "", column(name)) if name in own else column(name)
-
-
-def _values(
-    schema: T.StructType, read: Callable[[str], Column], options: Mapping[str, str]
-) -> dict[str, Column]:
-    """Return the columns of a schema; `read` returns one as Spark has read it."""
-    return {each.name: text_value(read(each.name), each.dataType, options) for each in schema}
-
-
-def _is_any_misfit(
-    schema: T.StructType, read: Callable[[str], Column], options: Mapping[str, str]
-) -> Column:
-    misfits = (is_misfit(read(each.name), each.dataType, options) for each in schema)
-    return reduce(Column.__or__, (each for each in misfits if each is not None), F.lit(False))  # noqa: FBT003 - a literal
 
 
 def _json_reason(raw: Column, values: Mapping[str, Column]) -> Column:

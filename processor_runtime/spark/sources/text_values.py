@@ -11,7 +11,7 @@ have a point and no commas. What is neither becomes an error row. Decimals stay 
 of a number in JSON has no more than 17 digits of it.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import Final
 
@@ -42,10 +42,7 @@ def text_type(data_type: T.DataType, options: Mapping[str, str]) -> T.DataType:
     """
     match data_type:
         case T.StructType():
-            fields = [
-                T.StructField(each.name, text_type(each.dataType, options)) for each in data_type
-            ]
-            return T.StructType(fields)
+            return text_schema(data_type, options)
         case T.ArrayType():
             return T.ArrayType(text_type(data_type.elementType, options))
         case T.MapType():
@@ -54,17 +51,22 @@ def text_type(data_type: T.DataType, options: Mapping[str, str]) -> T.DataType:
             return data_type if _reader(data_type, options) is None else T.StringType()
 
 
+def text_schema(schema: T.StructType, options: Mapping[str, str]) -> T.StructType:
+    """Return columns as `text_type` returns each."""
+    return T.StructType(
+        [T.StructField(each.name, text_type(each.dataType, options)) for each in schema]
+    )
+
+
 def text_value(read: Column, data_type: T.DataType, options: Mapping[str, str]) -> Column:
     """Return the value of a column that was read with `text_type`; NULL where it is not sure."""
     if text_type(data_type, options) == data_type:
         return read
     match data_type:
         case T.StructType():
-            values = [
-                text_value(read.getField(each.name), each.dataType, options).alias(each.name)
-                for each in data_type
-            ]
-            return F.when(read.isNotNull(), F.struct(*values))
+            values = text_values(read, data_type, options)
+            fields = [value.alias(name) for name, value in values.items()]
+            return F.when(read.isNotNull(), F.struct(*fields))
         case T.ArrayType(elementType=item):
             return F.transform(read, lambda each: text_value(each, item, options))
         case T.MapType(valueType=item):
@@ -74,14 +76,23 @@ def text_value(read: Column, data_type: T.DataType, options: Mapping[str, str]) 
             return read if reader is None else reader(read)
 
 
-def is_misfit(read: Column, data_type: T.DataType, options: Mapping[str, str]) -> Column | None:
-    """Return whether a value was written that `text_value` does not take; `None` = it takes all."""
+def text_values(
+    read: Column, schema: T.StructType, options: Mapping[str, str]
+) -> dict[str, Column]:
+    """Return the fields of a structure that was read with `text_schema`, by name."""
+    return {
+        each.name: text_value(read.getField(each.name), each.dataType, options) for each in schema
+    }
+
+
+def is_misfit(read: Column, data_type: T.DataType, options: Mapping[str, str]) -> Column:
+    """Return whether a value was written that `text_value` does not take; never NULL."""
     if text_type(data_type, options) == data_type:
-        return None
+        return F.lit(False)  # noqa: FBT003 - a literal
     match data_type:
         case T.StructType():
-            parts = _misfits(read, data_type, options)
-            return F.coalesce(reduce(Column.__or__, parts), F.lit(False))  # noqa: FBT003 - a literal
+            parts = (is_misfit(read.getField(e.name), e.dataType, options) for e in data_type)
+            return reduce(Column.__or__, parts)
         case T.ArrayType(elementType=item):
             return _is_some(read, item, options)
         case T.MapType(valueType=item):
@@ -90,18 +101,9 @@ def is_misfit(read: Column, data_type: T.DataType, options: Mapping[str, str]) -
             return read.isNotNull() & text_value(read, data_type, options).isNull()
 
 
-def _misfits(read: Column, data_type: T.StructType, options: Mapping[str, str]) -> Iterator[Column]:
-    for each in data_type:
-        if (misfit := is_misfit(read.getField(each.name), each.dataType, options)) is not None:
-            yield misfit
-
-
 def _is_some(items: Column, data_type: T.DataType, options: Mapping[str, str]) -> Column:
-    def is_one(item: Column) -> Column:
-        misfit = is_misfit(item, data_type, options)
-        return F.lit(False) if misfit is None else misfit  # noqa: FBT003 - a literal
-
-    return F.coalesce(F.exists(items, is_one), F.lit(False))  # noqa: FBT003 - a literal
+    found = F.exists(items, lambda item: is_misfit(item, data_type, options))
+    return F.coalesce(found, F.lit(False))  # noqa: FBT003 - a literal
 
 
 def _reader(data_type: T.DataType, options: Mapping[str, str]) -> _Reader | None:
