@@ -11,6 +11,7 @@ from decimal import Decimal
 
 from cep.expression.temporal import parse_timestamp
 from cep.expression.tree import (
+    PYTHON_COMPARE,
     Comparison,
     ComparisonOperator,
     Constant,
@@ -183,14 +184,6 @@ def _are_apart(one: _Fact, other: _Fact) -> bool:
 
 _UPPER = {ComparisonOperator.LESS, ComparisonOperator.LESS_OR_EQUAL}
 _LOWER = {ComparisonOperator.GREATER, ComparisonOperator.GREATER_OR_EQUAL}
-_TESTS = {
-    ComparisonOperator.EQUAL: lambda a, b: a == b,
-    ComparisonOperator.NOT_EQUAL: lambda a, b: a != b,
-    ComparisonOperator.LESS: lambda a, b: a < b,
-    ComparisonOperator.LESS_OR_EQUAL: lambda a, b: a <= b,
-    ComparisonOperator.GREATER: lambda a, b: a > b,
-    ComparisonOperator.GREATER_OR_EQUAL: lambda a, b: a >= b,
-}
 _KINDS: tuple[tuple[type, ...], ...] = (
     (bool,),
     (int, Decimal),
@@ -217,6 +210,6 @@ def _compare(left: Constant, right: Constant, operator: ComparisonOperator) -> b
     ):
         return None  # two texts of one time, if the column holds times
     try:
-        return bool(_TESTS[operator](left, right))
+        return bool(PYTHON_COMPARE[operator](left, right))
     except TypeError:
         return None  # a time with a zone and one without

@@ -5,11 +5,13 @@ the short form of `CASE` and chains of `AND` and `OR` are written with fewer nod
 its span, the place in the source text, for errors; the span is not part of equality.
 """
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
+from typing import Any, Final
 
 from cep.expression.lists import ValueList
 from cep.expression.types import DataType
@@ -41,6 +43,15 @@ class ComparisonOperator(StrEnum):
         return _MIRRORED.get(self, self)
 
 
+PYTHON_COMPARE: Final[Mapping[ComparisonOperator, Callable[[Any, Any], Any]]] = {
+    ComparisonOperator.EQUAL: operator.eq,
+    ComparisonOperator.NOT_EQUAL: operator.ne,
+    ComparisonOperator.LESS: operator.lt,
+    ComparisonOperator.LESS_OR_EQUAL: operator.le,
+    ComparisonOperator.GREATER: operator.gt,
+    ComparisonOperator.GREATER_OR_EQUAL: operator.ge,
+}
+"""As Python compares, also columns of Polars; as SQL does, see `cep.expression.values.COMPARE`."""
 _NEGATED = {
     ComparisonOperator.EQUAL: ComparisonOperator.NOT_EQUAL,
     ComparisonOperator.NOT_EQUAL: ComparisonOperator.EQUAL,

@@ -237,7 +237,8 @@ class Machine:
             nothing_yet = (self.program.start, starting, sequence, time_ms, time_ms, None)
             self._move(step, nothing_yet, start[TRANSITION_BRANCHES])
             key.rules |= starting
-        held = len(moved) + sum(len(queue) for _, queue in key.waiting)
+        held_back = sum(len(queue) for _, queue in key.waiting) if key.waiting else 0
+        held = len(moved) + held_back
         if held > self.limits.partial_matches and held > key.held_checked:
             check_held(self.limits, key, moved, held)
         key.sequence = sequence + 1

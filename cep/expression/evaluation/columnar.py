@@ -30,19 +30,11 @@ from cep.expression.rewrite import rebuilt
 from cep.expression.schema import Schema
 from cep.expression.sql import to_sql
 from cep.expression.temporal import naive_utc, parse_timestamp
-from cep.expression.tree import ComparisonOperator, Constant, Node
+from cep.expression.tree import PYTHON_COMPARE, ComparisonOperator, Constant, Node
 from cep.expression.types import BOOLEAN, DataType, Kind, to_polars
 from cep.expression.values import COMPARE, Value
 
 _UNKNOWN = pl.lit(None, dtype=pl.Boolean)
-_COMPARE: dict[ComparisonOperator, Callable[[Any, Any], pl.Expr]] = {
-    ComparisonOperator.EQUAL: lambda left, right: left == right,
-    ComparisonOperator.NOT_EQUAL: lambda left, right: left != right,
-    ComparisonOperator.LESS: lambda left, right: left < right,
-    ComparisonOperator.LESS_OR_EQUAL: lambda left, right: left <= right,
-    ComparisonOperator.GREATER: lambda left, right: left > right,
-    ComparisonOperator.GREATER_OR_EQUAL: lambda left, right: left >= right,
-}
 
 
 def compile_columnar(node: Node, schema: Schema) -> pl.Expr:
@@ -226,7 +218,7 @@ def _is_among(columns: tuple[Column, ...]) -> pl.Expr:
 def _compared(  # noqa: PLR0911 - one line per pair of types
     operator: ComparisonOperator, left: Column, right: Column
 ) -> pl.Expr:
-    compare = _COMPARE[operator]
+    compare: Callable[[Any, Any], pl.Expr] = PYTHON_COMPARE[operator]
     if Kind.NULL in {left.kind, right.kind}:
         return _UNKNOWN
     if left.data_type.is_temporal or right.data_type.is_temporal:
