@@ -1,8 +1,8 @@
 // The version that is tried beside the published one: what it finds, its share of the keys, its end.
 import { html, useState } from "../../vendor/preact.js";
 import { send, usePolled } from "../api.js";
-import { Time, count, millis, plural, roughly } from "../format.js";
 import { now } from "../clock.js";
+import { Time, count, millis, plural, roughly } from "../format.js";
 import { path } from "../router.js";
 import { can } from "../session.js";
 import { Button } from "../ui/button.js";
@@ -154,11 +154,11 @@ function Promote({ rule, rollout, refresh, onClose }) {
     ${isLittle &&
     html`<p>
       <strong>That is little to judge by:</strong> less than a day, ${count(ENOUGH.events)} events or ${ENOUGH.matches} matches.
-      </p>
-      <label class="check">
-        <input type="checkbox" checked=${isSure} onChange=${(event) => setSure(event.currentTarget.checked)} />
-        Publish it all the same
-      </label>`}
+    </p>
+    <label class="check">
+      <input type="checkbox" checked=${isSure} onChange=${(event) => setSure(event.currentTarget.checked)} />
+      Publish it all the same
+    </label>`}
     <${ApprovalsNote} stream=${rule.stream} />
   <//>`;
 }
