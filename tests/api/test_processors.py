@@ -108,6 +108,8 @@ def test_every_change_names_the_state_it_was_made_from(
 
     assert make() == 428
     assert make(**{"If-Match": stale}) == 412
+    for malformed in (f"*,{stale}", seen.strip('"'), ""):
+        assert make(**{"If-Match": malformed}) == 422
     assert with_rule.client.get("/v1/streams/logins").json()["epoch"] == epoch
     assert make(**{"If-Match": seen}) in {200, 204}
 
@@ -120,7 +122,8 @@ def test_what_is_known_already_is_not_sent_again(with_rule: ServiceUnderTest) ->
             answer = client.get(path, headers={"If-None-Match": known})
             assert (answer.status_code, answer.content) == (304, b"")
             assert answer.headers["ETag"] == etag
-        assert client.get(path, headers={"If-None-Match": '"other"'}).status_code == 200
+        for unknown in ('"other"', '*, "other"', etag.strip('"')):
+            assert client.get(path, headers={"If-None-Match": unknown}).status_code == 200
 
     seen = {"If-None-Match": client.get(f"/v1/processors/{ID}").headers["ETag"]}
     changes: list[Callable[[], Response]] = [
