@@ -5,6 +5,7 @@ Exit codes: 0 = done, or nothing to do; 1 = something failed; 2 = what was given
 """
 
 import sys
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Final, NoReturn
 
@@ -130,10 +131,20 @@ def export(  # noqa: PLR0913 - the options of one command
             reporter.err.print(Text(f"percept: cannot write: {error}", style="red"))
             raise typer.Exit(FAILED) from None
     reporter.out.print(Text(f"{len(written)} files written to {folder}"))
+    spellings = groupby(sorted(sorted(written), key=_folded), key=_folded)
+    if alike := [same for _, files in spellings if len(same := list(files)) > 1]:
+        told = "One of these replaces the other where the file system ignores capital letters:"
+        reporter.err.print(Text(told, style="yellow"))
+        for same in alike:
+            reporter.err.print(Text(f"    {', '.join(map(str, same))}"))
     if stream is None and (others := sorted(before - written)):
         reporter.err.print(Text("Not on the service, and left as they are:", style="yellow"))
         for file in others:
             reporter.err.print(Text(f"    {file}"))
+
+
+def _folded(file: Path) -> str:
+    return str(file).lower()
 
 
 def _refuse(problems: list[FileProblem], reporter: Reporter) -> NoReturn:

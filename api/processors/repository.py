@@ -154,6 +154,13 @@ def others_with_rule(
     return session.scalars(query).all()
 
 
+def ids_in_other_case(session: Session, processor_id: str) -> Sequence[str]:
+    """Return ids of processors, deleted ones aside, that differ from this in capitals alone."""
+    is_alike = func.lower(Processor.id) == processor_id.lower()
+    query = select(Processor.id).where(is_alike, Processor.id != processor_id)
+    return session.scalars(query.where(Processor.state != DELETED).order_by(Processor.id)).all()
+
+
 def uses_of(session: Session, processor_id: str, version: int) -> Sequence[ListUse]:
     """Return which lists a version of a processor names."""
     query = (

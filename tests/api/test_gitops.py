@@ -815,6 +815,17 @@ def test_files_of_what_is_gone_are_left_and_named(run: Run, client: Client, tmp_
     assert (tmp_path / "processors" / "logins" / "gone.yaml").exists()
 
 
+def test_files_that_only_capital_letters_tell_apart_are_named(
+    run: Run, client: Client, tmp_path: Path
+) -> None:
+    for name in ("a", "B", "A"):
+        client.publish("logins", name, pattern=PATTERN)
+    result = run("export", "-o", tmp_path)
+    folder = tmp_path / "processors" / "logins"
+    assert f"    {folder}/A.yaml, {folder}/a.yaml\n" in result.output
+    assert "B.yaml" not in result.output
+
+
 def test_a_folder_that_cannot_be_written_is_a_failure(run: Run, tmp_path: Path) -> None:
     (tmp_path / "streams").write_text("a file")
     assert run("export", "-o", tmp_path).exit_code == 1
