@@ -137,7 +137,7 @@ def promote(
             changed = handle.promote(if_match=current.etag, comment=comment)
         say(f"{rule}: version {changed.version} is published")
         for number in changed.withdrawn:
-            say(f"{rule}: version {number}, which was scheduled, is withdrawn")
+            say(f"{rule}: version {number}, which has a schedule, is withdrawn")
 
 
 @rollout_app.command("end")

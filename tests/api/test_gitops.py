@@ -225,14 +225,14 @@ def test_times_without_quotes_are_times(run: Run, client: Client, tmp_path: Path
 LATER = {"pattern": OTHER_PATTERN, "effective_from": "2030-01-01T00:00:00.000Z"}
 LAST = {"pattern": PATTERN | {"within": "1 minute"}, "effective_from": "2031-01-01T00:00:00.000Z"}
 NOW: dict[str, Any] = {}
-MOVED = "new version + cancel scheduled version"
+MOVED = "new version + cancel version"
 SCHEDULES: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]], str, list[int]]] = {
     "one more": ([NOW], [NOW, LATER], "new version", [1, 2]),
     "two more, in any order": ([NOW], [LAST, LATER, NOW], "new version", [1, 2, 3]),
     "all new": ([], [NOW, LATER], "create + new version", [1, 2]),
     "the same": ([NOW, LATER], [LATER, NOW], "", [1, 2]),
-    "one less": ([NOW, LATER], [NOW], "cancel scheduled version", [1]),
-    "the first less": ([NOW, LATER, LAST], [NOW, LAST], "cancel scheduled version", [1, 3]),
+    "one less": ([NOW, LATER], [NOW], "cancel version", [1]),
+    "the first less": ([NOW, LATER, LAST], [NOW, LAST], "cancel version", [1, 3]),
     "one before another": ([NOW, LAST], [NOW, LATER, LAST], MOVED, [1, 3, 4]),
     "another for now": ([NOW, LATER], [{"severity": "low"}, LATER], "new version", [3, 4]),
     "only later, beside what runs": ([NOW], [LATER], "new version", [1, 2]),

@@ -12,6 +12,7 @@ from tests.api.running import Publish, ServiceUnderTest
 
 ID = "failed-logins"
 LATER = "2030-01-01T00:00:00Z"
+STATES = ("published", "scheduled", "shadow", "paused", "deleted")
 OTHER_PATTERN = PATTERN | {"within": "5 minutes"}
 
 
@@ -168,6 +169,20 @@ def test_a_scheduled_version_waits_until_it_is_cancelled_or_replaced_by_one_at_o
     assert published_versions(with_rule) == [1, 2]
     versions = snapshot(with_rule)["processors"][0]["versions"]
     assert [version["effective_from_ms"] for version in versions] == [None, 1_893_456_000_000]
+    path, client = f"/v1/processors/{ID}", with_rule.client
+    seen = {"If-None-Match": client.get(path).headers["ETag"]}
+    for time_ms, state, is_known in (
+        (1_893_455_999_999, "scheduled", True),
+        (1_893_456_000_000, "published", False),
+    ):
+        with_rule.clock.time_ms = time_ms
+        assert client.get(path).json()["state"] == state
+        assert (client.get(path, headers=seen).status_code == 304) == is_known
+        listed = {each: with_rule.get("/v1/processors", state=each)["items"] for each in STATES}
+        assert [each for each, items in listed.items() if items] == [state]
+        (running,) = with_rule.get("/v1/streams/logins/running")["items"]
+        (stream,) = with_rule.get("/v1/overview")["streams"]
+        assert (running["state"], stream["rules"]) == (state, {state: 1})
     cancelled = act(with_rule, "versions/2/cancel").json()
 
     assert cancelled["state"] == "published"

@@ -193,7 +193,7 @@ def test_a_rule_gets_the_content_of_an_old_version(run: Run, client: Client) -> 
     result = run("rollback", ID, "--to", 1, "--comment", "back")
     assert result.exit_code == 0, result.output
     assert f"{ID}: version 4 has the content of version 1\n" in result.stdout
-    assert f"{ID}: version 3, which was scheduled, is withdrawn" in result.stdout
+    assert f"{ID}: version 3, which has a schedule, is withdrawn" in result.stdout
     assert client.get(ID).document["pattern"]["within"] == "10 minutes"
     assert client.version(ID, 4).comment == "back"
 
