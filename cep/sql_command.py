@@ -15,8 +15,6 @@ from typing import Annotated, Any, Final, NoReturn
 
 import typer
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from cep.events.table import EventTable, UnreadableEvents, read_events, reads_as_time
 from cep.expression import ExpressionError, Schema
@@ -28,6 +26,7 @@ from cep.printable import counted, json_text
 from cep.row_pattern.clause import Clause, Name
 from cep.row_pattern.errors import ClauseError
 from cep.row_pattern.parsing.clauses import read_query
+from cep.terminal_tables import print_table
 
 _SECONDS: Final = (10**8, 10**11)
 """Between these a whole number looks like seconds since 1970, of the years 1973 to 5138."""
@@ -199,16 +198,10 @@ def _warnings_of_result(clause: Clause, result: RecognizedRows) -> Iterator[str]
 
 
 def _print_table(result: RecognizedRows) -> None:
-    console = Console()
-    if result.rows:
-        table = Table()
-        for name in result.columns:
-            table.add_column(Text(name))
-        for row in result.rows:
-            table.add_row(*(Text(_shown(value)) for value in row))
-        console.print(table)
+    rows = ([_shown(value) for value in row] for row in result.rows)
+    print_table(result.columns, rows, has_frame=True)
     found = f"{counted(len(result.rows), 'row')}, {counted(result.matches, 'match', 'matches')}"
-    console.print(found, highlight=False)
+    typer.echo(found)
 
 
 def _print_jsonl(result: RecognizedRows) -> None:

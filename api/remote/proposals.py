@@ -15,8 +15,8 @@ from api.client.proposals import ProposalFilter, ProposedChange
 from api.connected import DEFAULT_URL, PlainHttp, Token, Url, connected, end
 from api.remote.printing import AsJson, say, say_json
 from api.remote.proposal_texts import approvals_in_words, lines_of, state_of
-from api.remote.tables import print_table
 from cep.instants import iso_text
+from cep.terminal_tables import print_table
 
 proposals_app = typer.Typer(
     name="proposals",
