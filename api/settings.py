@@ -118,7 +118,11 @@ class Settings(BaseSettings):
     @classmethod
     def _are_networks(cls, proxies: str) -> str:
         for proxy in filter(None, map(str.strip, proxies.split(","))):
-            ip_network(proxy)  # uvicorn takes any text, and * for everybody
+            try:
+                ip_network(proxy)  # uvicorn takes any text, and * for everybody
+            except ValueError:
+                remedy = "Write addresses or networks such as 10.0.0.7,10.1.0.0/16"
+                raise ValueError(f"'{proxy}' is no address. {remedy}") from None
         return proxies
 
     @field_validator("database_url")

@@ -80,13 +80,17 @@ def test_to_propose_again_brings_the_same_proposal_up_to_date(
     run(ana, "apply", "-f", file, "--propose")
     run(bob, "proposals", "approve", 1)
     again = run(ana, "apply", "-f", file, "--propose").output.splitlines()[-1]
-    assert again == f"proposed already: {ID}: proposal 1, 1 of 1 approvals"
+    assert again == f"proposed already: {ID}: proposal 1, 1 of 1 approvals (bob)"
     write(file, processor_document(pattern=PATTERN | {"within": "2 hours"}))
     edited = run(ana, "apply", "-f", file, "--propose").output.splitlines()[-1]
     assert edited == f"edited: {ID}: proposal 1, 0 of 1 approvals"
     others = run(bob, "apply", "-f", file, "--propose").output.splitlines()[-1]
     assert others == f"proposed: {ID}: proposal 2, 0 of 1 approvals"
     assert [each.id for each in gated.proposals(state="open")] == [2, 1]
+    gated.require_approvals("logins", 0)
+    again = run(bob, "apply", "-f", file, "--propose").output.splitlines()[-1]
+    assert again == f"proposed already: {ID}: proposal 2, needs no approval"
+    assert "none needed" in run(bob, "proposals", "list").output
 
 
 def test_lists_in_a_repository_are_proposed(

@@ -5,6 +5,7 @@ any other token ──next request on it──► the answer it has on a connect
 """
 
 import json
+import re
 import socket
 from collections.abc import Callable
 from contextlib import closing
@@ -13,8 +14,9 @@ from http.client import HTTPConnection, HTTPResponse
 from typing import Any
 
 import pytest
+from typer import BadParameter
 
-from api.settings import Settings
+from api.store_option import settings_of
 from tests.api.documents import processor_document
 from tests.api.listening import ListeningService, listening_service
 from tests.patience import PATIENCE_SECONDS
@@ -170,5 +172,6 @@ def test_only_a_proxy_that_is_named_says_who_asks(
                     found.append(answer.status)
         assert found == statuses, proxies
     for wrong in ("*", "10.0.0.1/8", "proxy"):
-        with pytest.raises(ValueError, match="trusted_proxies"):
-            Settings(trusted_proxies=wrong)
+        told = re.escape(f"trusted_proxies: '{wrong}' is no address. Write")
+        with pytest.raises(BadParameter, match=f"^{told}"):
+            settings_of(trusted_proxies=wrong)
