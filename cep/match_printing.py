@@ -16,7 +16,7 @@ Output = Callable[[Steps], Mapping[str, Any]]
 """Gives the output of a match from its events."""
 
 
-def print_json(
+def print_jsonl(
     found: Iterator[Match | TimedOutMatch], progress: Progress, output_of: Output | None
 ) -> None:
     """Print each match as a line of JSON, with its output if the rule says what that is."""

@@ -31,10 +31,8 @@ OneStream = Annotated[str | None, typer.Option("--stream", help="Only what belon
 def apply(  # noqa: PLR0913 - the options of one command
     files: Annotated[
         list[Path],
-        typer.Option(
-            "--file",
-            "-f",
-            help="File or folder of YAML or JSON documents; - = stdin. May be repeated.",
+        typer.Argument(
+            metavar="PATH…", help="Files or folders of YAML or JSON documents; - = stdin."
         ),
     ],
     token: Token,
@@ -105,7 +103,7 @@ def apply(  # noqa: PLR0913 - the options of one command
 
 
 def export(  # noqa: PLR0913 - the options of one command
-    folder: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write to.")],
     token: Token,
     url: Url = DEFAULT_URL,
     *,
@@ -121,7 +119,7 @@ def export(  # noqa: PLR0913 - the options of one command
     """
     if str(folder) == "-":
         message = "these are many files, which standard output cannot take; name a folder."
-        raise typer.BadParameter(message, param_hint="--output")
+        raise typer.BadParameter(message, param_hint="DIR")
     reporter = Reporter()
     before = {*folder.rglob(f"*.{file_format.value}"), *folder.glob("lists/*/*.csv")}
     with connected(url, token, allow_plain_http=allow_plain_http) as client:

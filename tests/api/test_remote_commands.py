@@ -95,7 +95,7 @@ def test_what_is_shown_is_what_apply_takes(
     client.pause(ID)
     file = tmp_path / f"rule.{form}"
     file.write_text(run("show", ID, "--format", form).stdout, encoding="utf-8")
-    assert run("apply", "-f", file).output == "Plan: 1 unchanged\n"
+    assert run("apply", file).output == "Plan: 1 unchanged\n"
     assert client.get(ID).is_paused
 
 

@@ -4,4 +4,4 @@ set -eu
 PERCEPT_TOKEN=$(cat /var/lib/percept/admin/token)
 export PERCEPT_TOKEN
 # The network is the compose file's own; elsewhere use https.
-percept apply -f /etc/percept/rules --yes --allow-plain-http --comment "docker compose"
+percept apply /etc/percept/rules --yes --allow-plain-http --comment "docker compose"
