@@ -24,9 +24,9 @@ _UNIT_OF: Final = {
     for unit, aliases in {
         "week": ("w", "week", "weeks"),
         "day": ("d", "day", "days"),
-        "hour": ("h", "hr", "hour", "hours"),
-        "minute": ("m", "min", "minute", "minutes"),
-        "second": ("s", "sec", "second", "seconds"),
+        "hour": ("h", "hr", "hrs", "hour", "hours"),
+        "minute": ("m", "min", "mins", "minute", "minutes"),
+        "second": ("s", "sec", "secs", "second", "seconds"),
         "millisecond": ("ms", "millisecond", "milliseconds"),
     }.items()
     for alias in aliases
@@ -91,6 +91,8 @@ def _text_ms(text: str) -> int:
     position = total_ms = 0
     while part := _PART.match(text.lower(), position):
         unit = _UNIT_OF.get(part[2])
+        if part[2] in {"month", "months", "year", "years"}:
+            raise ValueError(f"'{text}': years and months have no fixed length. Write it in days.")
         if unit is None:
             raise ValueError(f"'{part[2]}' in '{text}' is not a unit of time. {_HOW}")
         total_ms += int(part[1]) * _UNITS_MS[unit]
