@@ -20,7 +20,7 @@ class ProcessorParts(TypedDict, total=False):
     `modules` are modules that its Python code uses and jobs do not have; they are included in it.
     """
 
-    key_by: Sequence[str] | None
+    key_by: str | Sequence[str] | None
     select: Mapping[str, str]
     function: PatternProcessFunction
     modules: Sequence[ModuleType]

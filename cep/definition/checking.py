@@ -24,6 +24,7 @@ from cep.definition.document import (
     ProcessorContent,
     ProcessorLimits,
 )
+from cep.definition.keys import listed_key
 from cep.definition.parameters import (
     as_written,
     unused_parameters,
@@ -91,6 +92,8 @@ def check_definition(
         model: which keys the document has, such as `ProcessorDocument`.
     """
     written, document = document, with_parameters_in_pattern(document)
+    if "key_by" in document:
+        document = {**document, "key_by": listed_key(document["key_by"])}
     content, problems = read_definition(document, model)
     wrong = {problem.path for problem in problems}
     given = document if content is None else dict(content)
@@ -219,7 +222,9 @@ def _key_mistakes(text: str, schema: Schema | None) -> list[ExpressionMistake]:
         hint = "write the constant: another value would make other keys"
         return [replace(error.problem, message="a key has no parameters", hint=hint)]
     except ExpressionError as error:
-        return [error.problem]
+        problem = error.problem
+        is_row = problem.message == "unexpected ,"
+        return [replace(problem, hint="write a list: [user, ip]") if is_row else problem]
     if listed := list_problem(expression, expression.root):
         return [listed]
     mistakes = check(expression, schema=schema, steps=())

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     GetJsonSchemaHandler,
@@ -20,6 +21,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from cep.definition.alert_document import ProcessorAlert
+from cep.definition.keys import listed_key
 from cep.definition.parameters import with_parameters_in_pattern
 from cep.instants import GivenInstant
 from cep.pattern.document.schema import AnyPatternDocument
@@ -54,6 +56,8 @@ StreamName = Annotated[
     ),
 ]
 SqlText = Annotated[str, Field(min_length=1, max_length=10_000)]
+_KeyList = Annotated[list[SqlText], Field(max_length=20)]
+KeyBy = Annotated[_KeyList, BeforeValidator(listed_key, json_schema_input_type=SqlText | _KeyList)]
 Tag = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$")]
 Severity = Literal["info", "low", "medium", "high", "critical"]
 
@@ -167,10 +171,10 @@ class ProcessorContent(_Document):
         description="Which events make a match.",
         examples=[{"steps": [{"name": "large", "where": "amount > 1000"}]}],
     )
-    key_by: list[SqlText] | None = Field(
+    key_by: KeyBy | None = Field(
         default=None,
-        max_length=20,
-        description="Columns or expressions; matches never mix keys. Left out: one global key.",
+        description="A column or expression, or a list of them; matches never mix keys. Left out: "
+        "one global key.",
         examples=[["user"]],
     )
     select: dict[str, SqlText] | None = Field(

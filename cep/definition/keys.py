@@ -11,6 +11,11 @@ from cep.pattern import Pattern
 from cep.pattern.row_patterns import implied_key
 
 
+def listed_key(key_by: Any) -> Any:
+    """Return a key as a list; one column or expression may be written as it is."""
+    return [key_by] if isinstance(key_by, str) else key_by
+
+
 def written_key(key_by: Sequence[str] | None, pattern: Pattern) -> Sequence[str] | None:
     """Return the expressions of the key of a rule; `None` for one global key."""
     if key_by or pattern.query is None:

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 
 from cep.definition.checking import CheckedDefinition
 from cep.definition.document import Example
-from cep.definition.keys import written_key
+from cep.definition.keys import listed_key, written_key
 from cep.definition.parameters import with_parameters_in_pattern
 from cep.expression import EvaluationError, Expression, Schema, compile_scalar, resolve
 from cep.matching.find_matches import MatchResult, find_matches
@@ -78,7 +78,7 @@ def examples_to_run(
         return None, [unfit]
     if not given:
         return None, []
-    keys = written_key(document.get("key_by"), checked.pattern) or []
+    keys = written_key(listed_key(document.get("key_by")), checked.pattern) or []
     pattern = with_parameters_in_pattern(document)["pattern"]
     return WrittenExamples(pattern, keys, given, event_time_column), []
 

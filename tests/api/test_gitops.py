@@ -87,7 +87,8 @@ def test_documents_come_through_a_pipe_too(run: Run, client: Client, form: str) 
 def test_another_spelling_is_no_change(run: Run, client: Client, tmp_path: Path) -> None:
     client.publish("logins", ID, pattern=PATTERN, tags=["b", "a"], key_by=["user"])
     spelled = {"steps": PATTERN["steps"], "within_ms": 600_000}
-    file = write(tmp_path / "a.yaml", processor_document(pattern=spelled, tags=["a", "b", "a"]))
+    document = processor_document(pattern=spelled, tags=["a", "b", "a"], key_by="user")
+    file = write(tmp_path / "a.yaml", document)
     assert plan_of(run("apply", file)) == ["Plan: 1 unchanged"]
 
 

@@ -44,7 +44,7 @@ SIGNED = {"format": 3, "name": "x", "python_version": "2.7", "key_id": "k", "sig
 
 WRONG: dict[str, tuple[Document, set[str]]] = {
     "a key of lists": ({"key_by": ["user", "tags"]}, {"key_by[1]"}),
-    "a key that is no list": ({"key_by": "user"}, {"key_by"}),
+    "a key that is a number": ({"key_by": 3}, {"key_by"}),
     "keys of which each is wrong": (
         {"key_by": ["usr", 3, "", "user +", "tags"]},
         {f"key_by[{index}]" for index in range(5)},
