@@ -31,7 +31,9 @@ def check(
     *,
     connect: Annotated[
         bool,
-        typer.Option("--connect", help="Ask the discoverer for its rules and check them."),
+        typer.Option(
+            "--connect", help="Ask for the rules and check them, and whether the source is there."
+        ),
     ] = False,
     timeout: Annotated[
         float | None,
@@ -43,8 +45,8 @@ def check(
 ) -> None:
     """Check whether the job in JOB could start, without starting Spark.
 
-    Exit code 0 = it could, 1 = no processors arrived or some of them cannot run, 2 = the job file
-    is wrong, or something it refers to is missing.
+    Exit code 0 = it could, 1 = the source of events is not there, no processors arrived or some of
+    them cannot run, 2 = the job file is wrong, or something it refers to is missing.
     """
     # What the discoverer logs is part of the report.
     logging.getLogger("percept").addHandler(logging.NullHandler())

@@ -13,6 +13,7 @@ from processor_runtime.job_file.checking import (
     FoundSnapshot,
     found_snapshot,
     problems_of,
+    source_silence,
     warnings_of,
 )
 from processor_runtime.job_file.consistency import misfits, stream_of_job
@@ -24,6 +25,7 @@ from processor_runtime.job_file.problems import JobFileError, placed_in
 GOOD: Final = 0
 PROCESSORS_FAIL: Final = 1
 BAD_JOB_FILE: Final = 2
+_SOURCE_SECONDS: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,8 @@ class CheckReport:
     """The outcome of a check.
 
     `job` is `None` if the file could not be read as one. `snapshot` is the answer of the source of
-    processors, if it was asked; `silence` is why there was none.
+    processors, if it was asked; `silence` is why there was none, `source_silence` why the source of
+    events gives none.
     """
 
     path: Path
@@ -40,13 +43,18 @@ class CheckReport:
     warnings: tuple[Problem, ...] = ()
     snapshot: FoundSnapshot | None = None
     silence: str = ""
+    source_silence: str = ""
 
     @property
     def exit_code(self) -> int:
-        """0 = good; 1 = no processors arrived, or some cannot run; 2 = the job file is wrong."""
+        """0 = good; 1 = a source is silent, or processors cannot run; 2 = the job file is wrong."""
         if self.problems:
             return BAD_JOB_FILE
-        if self.silence or (self.snapshot is not None and self.snapshot.problems):
+        if (
+            self.silence
+            or self.source_silence
+            or (self.snapshot is not None and self.snapshot.problems)
+        ):
             return PROCESSORS_FAIL
         return GOOD
 
@@ -54,6 +62,8 @@ class CheckReport:
         """Yield what is wrong, a line or more for each."""
         yield from (f"{self.path}: {problem}" for problem in self.problems)
         yield from (f"{self.path}: warning: {warning}" for warning in self.warnings)
+        if self.source_silence:
+            yield f"source: {self.source_silence}"
         if self.silence:
             yield f"discoverer: {self.silence}"
         if self.snapshot is not None:
@@ -83,6 +93,7 @@ class CheckReport:
             "stream": None if job is None else job.stream,
             "problems": [_as_json(problem) for problem in self.problems],
             "warnings": [_as_json(warning) for warning in self.warnings],
+            "no_events_because": self.source_silence or None,
             "no_processors_because": self.silence or None,
             "snapshot": None if job is None or found is None else _snapshot_json(job, found),
         }
@@ -96,8 +107,9 @@ def check_job_file(
     Args:
         path: the file.
         environment: the environment variables.
-        connect: ask the source of processors for a snapshot, too.
-        timeout_seconds: how long to wait for it; by default the time in the job file.
+        connect: ask the source of processors for a snapshot, and whether that of events is there.
+        timeout_seconds: how long to wait for either; by default the time in the job file, of events
+            ten seconds at most.
     """
     try:
         document = read_job_text(path)
@@ -114,12 +126,14 @@ def check_job_file(
     )
     if problems or not connect:
         return CheckReport(path, job, problems, warnings)
-    limit_seconds = job.first_snapshot_timeout_ms / 1000
+    limit_seconds = timeout_seconds or job.first_snapshot_timeout_ms / 1000
+    silent = source_silence(job.source, min(limit_seconds, _SOURCE_SECONDS))
     try:
-        found = found_snapshot(job, environment, timeout_seconds or limit_seconds)
+        found = found_snapshot(job, environment, limit_seconds)
     except NoSnapshotError as error:
-        return CheckReport(path, job, (), warnings, silence=str(error))
-    return CheckReport(path, job, placed(misfits(job, found.snapshot.stream)), warnings, found)
+        return CheckReport(path, job, (), warnings, None, str(error), silent)
+    unfit = placed(misfits(job, found.snapshot.stream))
+    return CheckReport(path, job, unfit, warnings, found, "", silent)
 
 
 def _counts(snapshot: Snapshot) -> dict[str, int]:

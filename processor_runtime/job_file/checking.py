@@ -30,7 +30,11 @@ from discoverers import (
     create_discoverer,
 )
 from processor_runtime.job_file.job import JobFile
-from processor_runtime.job_file.kafka_checks import kafka_problems, kafka_warnings
+from processor_runtime.job_file.kafka_checks import (
+    kafka_problems,
+    kafka_silence,
+    kafka_warnings,
+)
 from processor_runtime.job_file.outputs import (
     ConsoleOutput,
     DeltaOutput,
@@ -42,7 +46,7 @@ from processor_runtime.job_file.outputs import (
     ServiceOutput,
     WebhookOutput,
 )
-from processor_runtime.job_file.source import KNOWN_FORMATS
+from processor_runtime.job_file.source import FILE_FORMATS, KNOWN_FORMATS, Source
 
 _DISCOVERER_LINE: Final = re.compile(r"discoverer(?: \(.*?\): |\.)(?:([\w.\[\]]+): )?(.*)")
 _JARS: Final = ("spark.jars", "spark.jars.packages", "spark.driver.extraClassPath")
@@ -104,6 +108,15 @@ def warnings_of(job: JobFile) -> Iterator[Problem]:
     if "error" not in kinds:
         told = "no output takes errors: malformed events and failed rules are only counted."
         yield Problem("outputs", told, "Add the kind `error` to one of them.")
+
+
+def source_silence(source: Source, patience_seconds: float) -> str:
+    """Return why a source of events gives none now, as far as this machine can tell; else ""."""
+    path = source.path
+    # A path with a scheme, or with wildcards, is for Spark to look at.
+    if source.format in FILE_FORMATS and path and not re.search(r"^\w+:|[*?\[{]", path):
+        return "" if Path(path).exists() else f"there is no directory {path}"
+    return kafka_silence(source, patience_seconds)
 
 
 def names_jars(job: JobFile) -> bool:

@@ -4,7 +4,7 @@
 
     security ──► does the protocol use every setting? (warnings)
 
-No broker is asked.
+Only `kafka_silence` asks brokers.
 """
 
 from collections.abc import Iterator, Mapping
@@ -59,6 +59,29 @@ def kafka_problems(job: JobFile) -> Iterator[Problem]:
             is_key = key in {"schema_registry", "schema_file"}
             place = f"{path}.{key}" if is_key else f"{path}.options"
             yield Problem(place, f"{rest if is_key else told}.", "")
+
+
+def kafka_silence(source: Source, patience_seconds: float) -> str:
+    """Return why the brokers of a source that Percept reads itself give nothing; "" if they do.
+
+    Args:
+        source: the source; one that Spark's connector reads is not asked.
+        patience_seconds: how long the brokers may take.
+    """
+    if not source.uses_own_kafka:
+        return ""
+    from processor_runtime.kafka.cluster import (  # noqa: PLC0415 - of the extra
+        Cluster,
+        KafkaFailed,
+        Subscription,
+    )
+
+    try:
+        cluster = Cluster(client_settings(source.options), patience_seconds)
+        cluster.partitions(Subscription.of(source.options))
+    except (KafkaOptionError, KafkaFailed) as error:
+        return masked(str(error), secret_values(source.options | source.schema_registry))
+    return ""
 
 
 def kafka_warnings(job: JobFile) -> Iterator[Problem]:

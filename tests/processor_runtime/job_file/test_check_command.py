@@ -1,6 +1,7 @@
 """`percept job check` and `percept job schema`."""
 
 import json
+import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -310,7 +311,8 @@ def test_without_the_library_of_kafka_its_extra_is_named_before_spark_is_started
 
 def test_connecting_counts_what_would_run(tmp_path: Path) -> None:
     found = rules(tmp_path, rule("one"), rule("two", paused=True))
-    document = minimal(discoverer=found, time={"delay": "90 s"})
+    source = {"format": "json", "path": str(tmp_path)}
+    document = minimal(discoverer=found, time={"delay": "90 s"}, source=source)
     path = written(tmp_path, document)
     result = check(path, "--connect")
     assert result.exit_code == 0
@@ -318,6 +320,27 @@ def test_connecting_counts_what_would_run(tmp_path: Path) -> None:
     assert "ts, up to 1 minute 30 seconds late" in result.stdout
     snapshot = report(check(path, "--connect", "--json"))["snapshot"]
     assert (snapshot["processors"], snapshot["allowed_delay_ms"]) == (2, 90_000)
+
+
+@pytest.mark.parametrize("kind", ["directory", "broker"])
+def test_a_source_that_is_not_there_is_told(tmp_path: Path, kind: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        broker = f"127.0.0.1:{closed.getsockname()[1]}"
+    source, told = {
+        "directory": ({"format": "json", "path": "none"}, "there is no directory none"),
+        "broker": (
+            {
+                "format": "kafka",
+                "options": {"kafka.bootstrap.servers": broker, "subscribe": "logins"},
+            },
+            f"Kafka at {broker} does not tell the topic logins: ",
+        ),
+    }[kind]
+    document = minimal(discoverer=rules(tmp_path, rule("one")), source=source)
+    result = check(written(tmp_path, document), "--connect", "--timeout", "1", "--json")
+    assert result.exit_code == 1
+    assert report(result)["no_events_because"].startswith(told)
+    assert report(result)["snapshot"]["processors"] == 1
 
 
 def test_processors_that_cannot_run_are_told(tmp_path: Path) -> None:
