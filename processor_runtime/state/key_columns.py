@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cep.compiling import Ints
 from cep.nfa.codec import pack_values
 from cep.nfa_kernel import bucket_rows as at
-from cep.nfa_kernel.blake2b import Words
 from cep.nfa_kernel.bucket_rows import BucketRows, buckets_of, places_of, rows_of
 from cep.nfa_kernel.byte_copying import Bytes
 from cep.nfa_kernel.entry_reading import spans_of
 from cep.nfa_kernel.entry_summaries import NO_DEADLINE
-from cep.nfa_kernel.key_hashes import key_hashes
 from cep.number_order import stable_order
+from processor_runtime.rows.key_hashing import key_hashes
 from processor_runtime.state.bucket_count import emptied_and_filled, next_count
 from processor_runtime.state.bucket_index import NEVER, BucketIndex, Flags
 from processor_runtime.state.key_bucket import (
@@ -54,11 +54,6 @@ def packed_keys(keys: Sequence[tuple[Any, ...]]) -> PackedKeys:
     return PackedKeys(data, spans_of(data))
 
 
-def key_hashes_of(group: str, keys: PackedKeys) -> Words:
-    """Return the hashes of keys of a selector group, as `key_hash` gives them."""
-    return key_hashes(keys.data, keys.spans, np.frombuffer(group.encode(), np.uint8))
-
-
 @dataclass(frozen=True, slots=True)
 class KeptEntries:
     """What keys hold after a batch, in their order; those without bytes hold nothing.
@@ -84,9 +79,10 @@ class BucketPlace:
     state: KeyedState
     index: BucketIndex
 
-    def hashes(self, keys: PackedKeys) -> Words:
+    def hashes(self, keys: PackedKeys) -> NDArray[np.uint64]:
         """Return the hashes of keys."""
-        return key_hashes_of(self.group, keys)
+        data = keys.data.data
+        return key_hashes(self.group, (data[begin:end] for begin, end in keys.spans.tolist()))
 
     def read(self, numbers: Sequence[int]) -> tuple[bytes, BucketRows]:
         """Return buckets that have keys, one after the other, and their rows.
@@ -211,7 +207,7 @@ class KeyColumns:
         is_written[rows[moved, at.ROW_BUCKET]] = True
         return rows, is_written[:count]
 
-    def _hashes(self, rows: Ints) -> Words:
+    def _hashes(self, rows: Ints) -> NDArray[np.uint64]:
         hashes = np.empty(len(rows), np.uint64)
         is_new = rows[:, at.ROW_KEY_IS_NEW] != 0
         spans = np.ascontiguousarray(rows[:, at.ROW_KEY_BEGIN : at.ROW_KEY_END + 1])

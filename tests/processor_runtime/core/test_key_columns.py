@@ -1,7 +1,6 @@
 """Keys in columns: the same buckets as key by key, whichever way goes over them."""
 
 from collections.abc import Sequence
-from hashlib import blake2b
 
 import numpy as np
 import pytest
@@ -19,7 +18,6 @@ from cep.nfa_kernel.bucket_rows import (
     rows_of,
 )
 from cep.nfa_kernel.entry_summaries import NO_DEADLINE
-from cep.nfa_kernel.key_hashes import key_hashes
 from processor_runtime.rows.key_hashing import key_bytes
 from processor_runtime.state.bucket_index import write_index
 from processor_runtime.state.compression import uncompressed
@@ -215,14 +213,6 @@ def test_buckets_that_only_python_reads_are_not_split_by_others() -> None:
 
 
 # In compiled code
-
-
-@given(st.lists(st.binary(min_size=1, max_size=300), max_size=8), st.binary(max_size=64))
-def test_hashes_are_those_of_the_standard_library(keys: list[bytes], secret: bytes) -> None:
-    some = packed(keys)
-    hashes = key_hashes(some.data, some.spans, np.frombuffer(secret, np.uint8))
-    expected = [blake2b(key, digest_size=8, key=secret).digest() for key in keys]
-    assert [int(each).to_bytes(8, "big") for each in hashes] == expected
 
 
 CONTENTS = st.lists(
