@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from cep.compiling import compiled, in_place
-from cep.nfa_kernel.byte_copying import Bytes, copied
+from cep.nfa_kernel.byte_copying import Bytes, copy_bytes
 
 MALFORMED: Final = -1
 """In the place of where a value ends: it is another sort of value, or not one at all."""
@@ -221,7 +221,7 @@ def write_bytes(data: Bytes, place: int, source: Bytes, begin: int, end: int) ->
     width = 0 if size < 1 << 8 else 1 if size < 1 << 16 else 2
     data[place] = _BYTES_8 + width
     place = _write_unsigned(data, place + 1, size, 1 << width)
-    return copied(source, begin, end, data, place)
+    return copy_bytes(source, begin, end, data, place)
 
 
 @compiled
