@@ -23,7 +23,7 @@ from processor_runtime.rules.rule_set import SelectorGroup
 from processor_runtime.stages.live_finds import LiveFinds
 from processor_runtime.stages.match_rows import MatchRows
 from processor_runtime.stages.match_tags import tag_rows
-from processor_runtime.stages.plain_finds import PlainFinds
+from processor_runtime.stages.plain_rules import PlainRules
 from processor_runtime.stages.rule_errors import FailureSite, RuleErrors
 from processor_runtime.stages.shard_status import ShardStatus
 from processor_runtime.stages.snoozed_finds import SnoozedFinds
@@ -68,14 +68,14 @@ class MatchEmitter:
     snoozed: SnoozedFinds
     _stopped: dict[str, StoppedRule] = field(default_factory=dict)
     _cut: dict[str, _Cut] = field(default_factory=dict)
-    _plain: PlainFinds = field(init=False)
-    _blocks: "PlainBlocks | None" = field(init=False)
+    _blocks: "PlainBlocks | None" = None
 
     def __post_init__(self) -> None:
-        self._plain = PlainFinds(
-            self.group, self.match_rows, self.rows, self.status, self.live, self.snoozed
-        )
-        self._blocks = _plain_blocks(self._plain, self.match_rows)
+        if has_arrow():
+            from processor_runtime.stages.plain_blocks import PlainBlocks  # noqa: PLC0415 - an extra
+
+            rules = PlainRules(self.group, self.match_rows, self.status, self.live, self.snoozed)
+            self._blocks = PlainBlocks(rules, self.match_rows)
 
     def chunks(self, found: Sequence[Detection] | FoundBlock) -> Iterator[Sequence[OutputRow]]:
         """Emit what was found; yield full chunks of rows.
@@ -104,10 +104,6 @@ class MatchEmitter:
         self.match_rows.budget.begin_event()
         for place, found in enumerate(detections):
             if found.rule in self._stopped:
-                continue
-            if self._plain.emit(found):
-                if self.rows.has_full:
-                    yield from self.rows.full()
                 continue
             rows: list[OutputRow] = []
             is_shadow = self.live.is_shadow(found)
@@ -224,12 +220,3 @@ class MatchEmitter:
         interval = self.group.intervals[found.rule]
         self._stopped[found.rule] = self.errors.failed(interval, reason, error, site)
         self.group.compiled.matcher.stop([found.rule])
-
-
-def _plain_blocks(finds: PlainFinds, match_rows: MatchRows) -> "PlainBlocks | None":
-    """Return what emits finds in columns; `None` without Arrow."""
-    if not has_arrow():
-        return None
-    from processor_runtime.stages.plain_blocks import PlainBlocks  # noqa: PLC0415 - an extra
-
-    return PlainBlocks(finds, match_rows)

@@ -19,7 +19,7 @@ from processor_runtime.stages.chained_columns import MatchTexts, written_name
 from processor_runtime.stages.event_table import event_table
 from processor_runtime.stages.key_texts import KeyTexts
 from processor_runtime.stages.match_tables import Matches, RuleVersions
-from processor_runtime.stages.plain_finds import PlainRule
+from processor_runtime.stages.plain_rules import PlainRule
 from processor_runtime.stages.row_plan import RowPlan
 
 

@@ -19,6 +19,7 @@ from processor_runtime.state.keyed_state import StateUnder
 from tests.matching.compiled_machine import machines_of
 from tests.matching.own_event_window import OVER_AT_ITS_OWN_EVENT
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
+from tests.processor_runtime.core.plain_rules import PATTERNS, SELECTS
 from tests.processor_runtime.core.published import (
     Document,
     absence,
@@ -30,7 +31,6 @@ from tests.processor_runtime.core.published import (
     version,
 )
 from tests.processor_runtime.core.random_rules import rule_patterns
-from tests.processor_runtime.core.test_plain_finds import PATTERNS, SELECTS
 from tests.properties import slow_property
 
 pytest.importorskip("numba")
