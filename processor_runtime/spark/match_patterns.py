@@ -18,6 +18,7 @@ from cep.nfa.limits import Limits
 from cep.pattern import Pattern
 from cep.pattern.problems import did_you_mean
 from contract.snapshot import StreamDefinition
+from processor_runtime.output.unusable_events import MALFORMED
 from processor_runtime.rows.event_order import order_of_equal_times
 from processor_runtime.rows.output_rows import OutputRow
 from processor_runtime.schedule.interval import END_MS
@@ -34,7 +35,6 @@ from processor_runtime.spark.plan.stages import STAGE_DDL, KeyStageTask, rows_as
 from processor_runtime.spark.session import use_this_python
 from processor_runtime.stages.key_stage import KeyStageSettings
 from processor_runtime.stages.shard_matcher import MatchSettings, ShardMatcher
-from processor_runtime.stages.unusable_events import MALFORMED
 from processor_runtime.state.memory import StateInMemory
 
 _FOUND: Final = ("pattern", "key", "match_id", "start_ms", "end_ms", "output", "events")

@@ -23,18 +23,14 @@ from cep.matching.shapes import Detection
 from contract.asked_keys import PARTIAL_MATCHES_TOLD
 from processor_runtime.rows.event_block import TIME, EventBlock, event_time_ms
 from processor_runtime.rows.key_hashing import key_bytes, key_values
+from processor_runtime.rows.shard_status import StoppedRule
 from processor_runtime.rules.compiled_group import CompiledGroup
 from processor_runtime.rules.rule_set import SelectorGroup
 from processor_runtime.stages.encoded_group import EncodedMatch, match_encoded
 from processor_runtime.stages.group_keys import GroupKeys
 from processor_runtime.stages.open_counts import OpenCounts, held_by
 from processor_runtime.stages.relevant_events import RelevantEvents, relevant_events
-from processor_runtime.state.group_header import (
-    GroupHeader,
-    StoppedRule,
-    read_header,
-    write_header,
-)
+from processor_runtime.state.group_header import GroupHeader, read_header, write_header
 from processor_runtime.state.key_bucket import KeyEntry
 from processor_runtime.state.key_buckets import AlsoTaken
 from processor_runtime.state.keyed_state import KeyedState

@@ -14,24 +14,23 @@ from typing import TYPE_CHECKING
 
 from cep.matching.found_columns import FoundBlock
 from cep.matching.shapes import Detection
+from processor_runtime.alerting.live_finds import LiveFinds
+from processor_runtime.alerting.match_tags import tag_rows
+from processor_runtime.alerting.snoozed_finds import SnoozedFinds
+from processor_runtime.alerting.suppression import Suppressor
+from processor_runtime.output.match_rows import MatchRows
+from processor_runtime.output.plain_rules import PlainRules
+from processor_runtime.output.row_chunks import RowChunks
 from processor_runtime.rows.arrow import has_arrow
 from processor_runtime.rows.output_rows import OutputRow
-from processor_runtime.rows.row_chunks import RowChunks
 from processor_runtime.rows.row_limits import RowLimitExceeded
+from processor_runtime.rows.shard_status import ShardStatus, StoppedRule
 from processor_runtime.rules.alerts import window_from
 from processor_runtime.rules.rule_set import SelectorGroup
-from processor_runtime.stages.live_finds import LiveFinds
-from processor_runtime.stages.match_rows import MatchRows
-from processor_runtime.stages.match_tags import tag_rows
-from processor_runtime.stages.plain_rules import PlainRules
 from processor_runtime.stages.rule_errors import FailureSite, RuleErrors
-from processor_runtime.stages.shard_status import ShardStatus
-from processor_runtime.stages.snoozed_finds import SnoozedFinds
-from processor_runtime.stages.suppression import Suppressor
-from processor_runtime.state.group_header import StoppedRule
 
 if TYPE_CHECKING:
-    from processor_runtime.stages.plain_blocks import PlainBlocks
+    from processor_runtime.output.plain_blocks import PlainBlocks
 
 
 @dataclass(slots=True)
@@ -72,7 +71,7 @@ class MatchEmitter:
 
     def __post_init__(self) -> None:
         if has_arrow():
-            from processor_runtime.stages.plain_blocks import PlainBlocks  # noqa: PLC0415 - an extra
+            from processor_runtime.output.plain_blocks import PlainBlocks  # noqa: PLC0415 - an extra
 
             rules = PlainRules(self.group, self.match_rows, self.status, self.live, self.snoozed)
             self._blocks = PlainBlocks(rules, self.match_rows)

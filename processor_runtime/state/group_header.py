@@ -6,6 +6,7 @@ state ──read_header──► GroupHeader ──one batch──► write_head
 from dataclasses import asdict, dataclass, field
 
 from cep.nfa.codec import pack, unpack
+from processor_runtime.rows.shard_status import StoppedRule
 from processor_runtime.schedule.batch_clock import NO_WATERMARK_MS
 from processor_runtime.state.bucket_index import BucketIndex, read_index, write_index
 from processor_runtime.state.keyed_state import KeyedState
@@ -22,16 +23,6 @@ OpenSteps = dict[str, dict[str, int]]
 
 The name is "" where there are no steps.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class StoppedRule:
-    """A rule that raised here or exceeded its limits: why, and from which event time it stops."""
-
-    rule_id: str
-    reason: str
-    since_ms: int
-    traceback: str = ""
 
 
 @dataclass(slots=True)

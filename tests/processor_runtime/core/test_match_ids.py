@@ -7,7 +7,7 @@ from typing import Final
 from hypothesis import given
 from hypothesis import strategies as st
 
-from processor_runtime.rows.match_ids import DIGEST_BYTES, MatchIds
+from processor_runtime.output.match_ids import DIGEST_BYTES, MatchIds
 
 FINDS: Final = st.integers(0, 40)
 

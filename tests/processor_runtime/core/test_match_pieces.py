@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cep.compiling import is_available
-from processor_runtime.rows.match_ids import MatchIds
-from processor_runtime.rows.row_columns import RowLines
-from processor_runtime.stages.match_tables import Matches, RuleVersions
-from processor_runtime.stages.row_plan import RowPlan
-from processor_runtime.stages.unusable_events import EARLIEST_MS, LATEST_MS
+from processor_runtime.output.match_ids import MatchIds
+from processor_runtime.output.match_tables import Matches, RuleVersions
+from processor_runtime.output.row_columns import RowLines
+from processor_runtime.output.row_plan import RowPlan
+from processor_runtime.output.unusable_events import EARLIEST_MS, LATEST_MS
 
 pytestmark = pytest.mark.skipif(not is_available(), reason="numba is not installed")
 

@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 from cep import Pattern, SelectExpressions
 from cep.matching import found_columns
 from cep.matching.found_columns import FoundBlock
-from processor_runtime.rows import arrow_texts
-from processor_runtime.rows.row_columns import ARROW_SCHEMA, RowColumns, RowLines
+from processor_runtime.output import arrow_texts, plain_blocks
+from processor_runtime.output.plain_blocks import PlainBlocks
+from processor_runtime.output.plain_rules import PlainRules
+from processor_runtime.output.row_columns import ARROW_SCHEMA, RowColumns, RowLines
 from processor_runtime.rows.row_limits import RowLimits
 from processor_runtime.rules.loading import RuleDefaults
-from processor_runtime.stages import plain_blocks
-from processor_runtime.stages.plain_blocks import PlainBlocks
-from processor_runtime.stages.plain_rules import PlainRules
 from processor_runtime.stages.shard_matcher import MatchSettings
 from tests.matching.compiled_machine import machines_of
 from tests.processor_runtime.core.pipeline import Event, Options, Pipeline
@@ -238,10 +237,10 @@ def test_chunks_of_columns_stay_small(monkeypatch: pytest.MonkeyPatch) -> None:
             init(rows, batch)
 
         monkeypatch.setattr(RowColumns, "__init__", watched)
-        monkeypatch.setattr("processor_runtime.stages.row_plan.ROWS_PER_CHUNK", 7)
+        monkeypatch.setattr("processor_runtime.output.row_plan.ROWS_PER_CHUNK", 7)
         assert told(MANY, rules, RowLimits(), {"match"}, 31) == found
         assert max(sizes) == 7
-        monkeypatch.setattr("processor_runtime.stages.row_plan.CHARACTERS_PER_CHUNK", 400)
+        monkeypatch.setattr("processor_runtime.output.row_plan.CHARACTERS_PER_CHUNK", 400)
         sizes.clear()
         assert told(MANY, rules, RowLimits(), {"match"}, 31) == found
         assert max(sizes) == 4

@@ -1,8 +1,9 @@
 """What a shard remembers from batch to batch, and when it frees it."""
 
 from processor_runtime.rows.event_block import Arrival
+from processor_runtime.rows.shard_status import StoppedRule
 from processor_runtime.state.bucket_index import BucketIndex, BucketSummary
-from processor_runtime.state.group_header import GroupHeader, StoppedRule, read_header, write_header
+from processor_runtime.state.group_header import GroupHeader, read_header, write_header
 from processor_runtime.state.keyed_state import StateUnder
 from processor_runtime.state.waiting_events import WaitingBlock
 from tests.processor_runtime.core.pipeline import DictState, Options, Pipeline

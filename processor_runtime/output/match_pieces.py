@@ -12,10 +12,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cep.compiling import Ints
-from processor_runtime.rows.arrow_texts import borders_of, bytes_of, series_texts, texts
+from processor_runtime.output.arrow_texts import borders_of, bytes_of, series_texts, texts
+from processor_runtime.output.match_tables import Matches, RuleVersions
+from processor_runtime.output.unusable_events import EARLIEST_MS, LATEST_MS
 from processor_runtime.rows.json_text import plain_json_text
-from processor_runtime.stages.match_tables import Matches, RuleVersions
-from processor_runtime.stages.unusable_events import EARLIEST_MS, LATEST_MS
 
 Bytes = NDArray[np.uint8]
 

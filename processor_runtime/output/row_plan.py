@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 
 from cep.compiling import Ints
-from processor_runtime.rows.arrow_texts import byte_sizes, hexadecimal
-from processor_runtime.rows.match_ids import DIGEST_BYTES, MatchIds
-from processor_runtime.rows.row_chunks import CHARACTERS_PER_CHUNK, ROWS_PER_CHUNK
-from processor_runtime.rows.row_columns import RowColumns, RowLines, batch_of
-from processor_runtime.stages.match_pieces import MatchPieces
-from processor_runtime.stages.match_tables import Matches, RuleVersions
+from processor_runtime.output.arrow_texts import byte_sizes, hexadecimal
+from processor_runtime.output.match_ids import DIGEST_BYTES, MatchIds
+from processor_runtime.output.match_pieces import MatchPieces
+from processor_runtime.output.match_tables import Matches, RuleVersions
+from processor_runtime.output.row_chunks import CHARACTERS_PER_CHUNK, ROWS_PER_CHUNK
+from processor_runtime.output.row_columns import RowColumns, RowLines, batch_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,14 +18,14 @@ from cep.processor import (
     process,
 )
 from cep.row_search.matched import MatchedRows
+from processor_runtime.output.chained_events import ChainedEvents, EventsByStep, StepEvents
+from processor_runtime.output.match_ids import Identity, MatchIds
+from processor_runtime.output.row_budget import RowBudget, check_size
 from processor_runtime.rows.event_block import EventTuple, event_time_ms
 from processor_runtime.rows.json_text import json_text, plain_json_text
-from processor_runtime.rows.match_ids import Identity, MatchIds
 from processor_runtime.rows.output_rows import OutputRow, RowKind
 from processor_runtime.rules.loading import LoadedRule
 from processor_runtime.schedule.batch_clock import BatchClock
-from processor_runtime.stages.chained_events import ChainedEvents, EventsByStep, StepEvents
-from processor_runtime.stages.row_budget import RowBudget, check_size
 
 StepFields = dict[str, list[dict[str, Any]]]
 """The events of a match by step, each with its values by column."""

@@ -7,12 +7,12 @@ other version has a part of its keys, and nothing suppresses, snoozes, groups or
 from dataclasses import dataclass, field
 
 from cep.processor import SelectExpressions
+from processor_runtime.alerting.live_finds import LiveFinds
+from processor_runtime.alerting.snoozed_finds import SnoozedFinds
+from processor_runtime.output.match_rows import MatchRows
+from processor_runtime.rows.shard_status import RuleCounts, ShardStatus
 from processor_runtime.rules.loading import LoadedRule
 from processor_runtime.rules.rule_set import SelectorGroup
-from processor_runtime.stages.live_finds import LiveFinds
-from processor_runtime.stages.match_rows import MatchRows
-from processor_runtime.stages.shard_status import RuleCounts, ShardStatus
-from processor_runtime.stages.snoozed_finds import SnoozedFinds
 
 
 @dataclass(frozen=True, slots=True)
