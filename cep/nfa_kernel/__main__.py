@@ -11,7 +11,6 @@ from cep.condition_code.tables import code_tables
 from cep.expression import Schema
 from cep.nfa_kernel import arrays as at
 from cep.nfa_kernel.arrays import KeyArrays, KeyEvents, ResidualBranches, Tables
-from cep.nfa_kernel.bucket_rows import buckets_of, places_of, rows_of
 from cep.nfa_kernel.byte_copying import Bytes
 from cep.nfa_kernel.chains import event_chains
 from cep.nfa_kernel.compacting import Compacted, compacted
@@ -64,14 +63,6 @@ def _compile_entries(keys: KeyArrays, kept: Compacted) -> None:
     windows = Windows(none[:0], none, none[:0], none[:0], none)
     for data in (empty, own):
         summaries_of(data, np.zeros((0, PART_WIDTH), np.int64), 0, windows, none[:0])
-    _compile_buckets(empty)
-
-
-def _compile_buckets(empty: Bytes) -> None:
-    none, no_spans = np.zeros(1, np.int64), np.zeros((0, 2), np.int64)
-    read = rows_of(empty, none, none[:0])
-    places_of(empty, read.rows, read.first, empty, no_spans, none[:0])
-    buckets_of(read.rows, none, empty, empty, empty)
     _compile_texts(empty)
 
 

@@ -35,7 +35,7 @@ from processor_runtime.stages.group_matcher import GroupMatcher
 from processor_runtime.stages.match_emitter import MatchEmitter
 from processor_runtime.stages.rule_errors import RuleErrors
 from processor_runtime.state.group_header import read_header
-from processor_runtime.state.key_bucket import bucket_name
+from processor_runtime.state.key_buckets import bucket_name
 from processor_runtime.state.keyed_state import KeyedState, StateUnder
 
 _DIRECTORY = "groups"
@@ -244,7 +244,7 @@ class ShardMatcher:
             for rule in matcher.header.stopped
             if group.intervals[rule.rule_id].end_reason not in _REMOVED_FOR
         ]
-        self.status.keys += matcher.keys.buckets.keys
+        self.status.keys += matcher.header.buckets.key_count
         self.status.waiting_events += matcher.waiting_count
         self.status.state_bytes += matcher.size_bytes
         return matcher.next_wake_ms

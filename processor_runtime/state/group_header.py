@@ -35,7 +35,7 @@ class GroupHeader:
 
     processed_ms: int = NO_WATERMARK_MS
     waiting: list[WaitingBlock] = field(default_factory=list)
-    buckets: BucketIndex = field(default_factory=BucketIndex.of)
+    buckets: BucketIndex = field(default_factory=BucketIndex.empty)
     layouts: dict[int, str] = field(default_factory=dict)
     open_steps: OpenSteps = field(default_factory=dict)
     stopped: list[StoppedRule] = field(default_factory=list)
