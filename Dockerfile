@@ -29,7 +29,8 @@ RUN --mount=type=cache,target=/root/.cache/uv \
 FROM python:${PYTHON}-slim-bookworm AS runtime
 # One user id in both images, so that they can share a volume with tokens.
 RUN useradd --uid 10001 --home-dir /var/lib/percept --create-home percept \
-    && install -d -o percept -g percept -m 0700 /var/lib/percept/tokens /var/lib/percept/job
+    && install -d -o percept -g percept -m 0700 \
+        /var/lib/percept/admin /var/lib/percept/tokens /var/lib/percept/job
 ENV PATH=/opt/percept/bin:$PATH PYTHONUNBUFFERED=1
 WORKDIR /var/lib/percept
 

@@ -1,5 +1,6 @@
 """Settings of the service: safe defaults for one machine, `PERCEPT_*` in the environment."""
 
+from ipaddress import ip_network
 from typing import Annotated, Any
 
 from pydantic import Field, PlainValidator, field_validator
@@ -33,6 +34,10 @@ class Settings(BaseSettings):
     )
     host: str = Field(default="127.0.0.1", description="Loopback unless said otherwise.")
     port: int = Field(default=8321, ge=0, le=65535)
+    trusted_proxies: str = Field(
+        default="",
+        description="Addresses and networks whose X-Forwarded-For and X-Forwarded-Proto are taken.",
+    )
     max_body_bytes: int = Field(default=2_000_000, ge=1_000)
     max_body_values: int = Field(
         default=200_000, ge=1_000, description="Numbers, texts, lists … in one body."
@@ -108,6 +113,17 @@ class Settings(BaseSettings):
     def stale_after_seconds(self) -> float:
         """How long a job may be silent before it counts as stale."""
         return self.heartbeat_seconds * self.stale_after_heartbeats
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _are_networks(cls, proxies: str) -> str:
+        for proxy in filter(None, map(str.strip, proxies.split(","))):
+            try:
+                ip_network(proxy)  # uvicorn takes any text, and * for everybody
+            except ValueError:
+                remedy = "Write addresses or networks such as 10.0.0.7,10.1.0.0/16"
+                raise ValueError(f"'{proxy}' is no address. {remedy}") from None
+        return proxies
 
     @field_validator("database_url")
     @classmethod

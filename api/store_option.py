@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from api.settings import Settings
 from api.store.database import Database, migrate
 from api.store.unavailable import StoreUnavailable
+from cep.pattern.problems import type_remedy
 
 DatabaseUrl = Annotated[
     str | None,
@@ -49,5 +50,5 @@ def migrated_store(settings: Settings) -> Iterator[Database]:
 def reason_of(error: ValueError) -> str:
     """Return what is wrong with values that were given, each by its name."""
     if isinstance(error, ValidationError):
-        return "; ".join(f"{each['loc'][0]}: {each['msg']}" for each in error.errors())
+        return " ".join(f"{each['loc'][0]}: {type_remedy(each)}" for each in error.errors())
     return str(error)

@@ -4,11 +4,10 @@ rule, pattern document or SQL ──► text, state graph (DOT, SVG), JSON, or t
 """
 
 import json
-import re
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Final, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -21,12 +20,8 @@ from cep.nfa.errors import LimitExceeded
 from cep.pattern import PatternError
 from cep.printable import printable
 from cep.row_pattern.analysis.analyse import analyse
-from cep.row_pattern.parsing.clauses import read_query
+from cep.row_pattern.parsing.clauses import begins_query, read_query
 from cep.translation.refusals import NotExact
-
-_SQL: Final = re.compile(
-    r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:SELECT|MATCH_RECOGNIZE)\b(?!\s*:)", re.IGNORECASE | re.DOTALL
-)
 
 
 class Form(StrEnum):
@@ -90,7 +85,7 @@ def explain(  # noqa: PLR0913 - the options of one command
     """
     name, text = _read(source)
     try:
-        if _SQL.match(text):
+        if begins_query(text):
             pattern, keys, own_time = _query(text), key or [], None
         else:
             rule = rule_of_text(text, source, rule_id=rule_id, flink_quirks=flink_quirks)
@@ -108,7 +103,7 @@ def explain(  # noqa: PLR0913 - the options of one command
 
 def _read(source: str) -> tuple[str, str]:
     """Return how a source is called in messages, and its text."""
-    if _SQL.match(source):
+    if begins_query(source):
         return "SQL", source
     if source == "-":
         return "standard input", sys.stdin.read()

@@ -27,6 +27,9 @@ MOST_BYTES: Final = 32_000_000
 _INTEGERS: Final = range(-(2**63), 2**63)
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _WHOLE: Final = re.compile(r"-?[0-9]{1,19}")
+# A whole number below zero is none. Source: OWASP, "CSV Injection".
+_FORMULA: Final = re.compile(r"'*(?:[=+@\t\r\n\uff1d\uff0b\uff0d\uff20]|-(?![0-9]+\Z))")
+_TO_QUOTE: Final = re.compile(r'[",;\t\r\n]')
 
 
 def value_of(data_type: ListType, text: str) -> ListValue:
@@ -53,6 +56,18 @@ def written_value(data_type: ListType, text: str) -> ListValue:
     if "\x00" in text:
         raise ValueError("the value holds a NUL character")
     return value_of(data_type, text if data_type == "STRING" else text.strip())
+
+
+def csv_cell(text: str) -> str:
+    """Return a value as a cell of CSV: what a spreadsheet takes for a formula begins with `'`."""
+    safe = f"'{text}" if _FORMULA.match(text) else text
+    doubled = safe.replace('"', '""')
+    return f'"{doubled}"' if _TO_QUOTE.search(safe) else safe
+
+
+def value_in_cell(cell: str) -> str:
+    """Return the text that `csv_cell` has written, from a cell without its quotes."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 def list_content(values: Iterable[ListValue]) -> bytes:

@@ -16,7 +16,7 @@ from cep.definition.one_rule import FileRule, RuleRefused, read_text, rule_of_te
 from cep.events.table import UnreadableEvents
 from cep.expression import EvaluationError, Expression, compile_scalar, resolve
 from cep.match_input import open_events
-from cep.match_printing import Output, print_json, print_table
+from cep.match_printing import Output, print_jsonl, print_table
 from cep.matching.event_check import EventCheck, warning_of_open
 from cep.matching.find_matches import KeyBy, iter_matches, to_time_ms
 from cep.nfa.errors import MatchingError
@@ -30,7 +30,7 @@ class OutputFormat(StrEnum):
     """How matches are printed."""
 
     TABLE = "table"
-    JSON = "json"
+    JSONL = "jsonl"
 
 
 def match(  # noqa: PLR0913 - the options of one command
@@ -102,7 +102,7 @@ def match(  # noqa: PLR0913 - the options of one command
     pattern = _with_lists(rule, Path(rule_path), lists or ())
     time_field = time or rule.event_time_column(Path(rule_path)) or "ts"
     final_watermark_ms = _time_option(until)
-    printer = print_json if output is OutputFormat.JSON else print_table
+    printer = print_jsonl if output is OutputFormat.JSONL else print_table
     check = EventCheck(pattern, key or filter(str.isidentifier, rule.key_by), time_field)
     still_open: list[int] = []
     try:

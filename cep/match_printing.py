@@ -5,20 +5,18 @@ from datetime import UTC, datetime
 from typing import Any
 
 import typer
-from rich.console import Console
 from rich.progress import Progress
-from rich.table import Table
-from rich.text import Text
 
+from cep import terminal_tables
 from cep.matching.find_matches import Match, TimedOutMatch
-from cep.printable import json_text, printable
+from cep.printable import json_text
 from cep.processor import Steps
 
 Output = Callable[[Steps], Mapping[str, Any]]
 """Gives the output of a match from its events."""
 
 
-def print_json(
+def print_jsonl(
     found: Iterator[Match | TimedOutMatch], progress: Progress, output_of: Output | None
 ) -> None:
     """Print each match as a line of JSON, with its output if the rule says what that is."""
@@ -40,7 +38,7 @@ def print_table(
     found: Iterator[Match | TimedOutMatch], progress: Progress, output_of: Output | None
 ) -> None:
     """Print matches as a table, once all are found."""
-    table = Table("", "time", "key", "events", *(["output"] if output_of else []))
+    rows = []
     for item in found:
         events = ", ".join(
             name if len(events) == 1 else f"{name} × {len(events)}"  # noqa: RUF001 - "times"
@@ -50,12 +48,10 @@ def print_table(
         cells += [_spelled(item.key), events]
         if output_of is not None:
             cells.append("" if item.is_timeout else _told_output(output_of(item.steps)))
-        table.add_row(*(Text(printable(cell)) for cell in cells))
+        rows.append(cells)
     progress.stop()
-    console = Console()
-    if table.row_count:
-        console.print(table)
-    console.print(f"{table.row_count:,} found", highlight=False)
+    columns = ("", "time", "key", "events", *(["output"] if output_of else []))
+    typer.echo(f"{terminal_tables.print_table(columns, rows, has_frame=True):,} found")
 
 
 def _told_output(row: Mapping[str, Any]) -> str:

@@ -15,8 +15,6 @@ from typing import Annotated, Any, Final, NoReturn
 
 import typer
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from cep.events.table import EventTable, UnreadableEvents, read_events, reads_as_time
 from cep.expression import ExpressionError, Schema
@@ -27,7 +25,8 @@ from cep.pattern.row_patterns import columns_twice
 from cep.printable import counted, json_text
 from cep.row_pattern.clause import Clause, Name
 from cep.row_pattern.errors import ClauseError
-from cep.row_pattern.parsing.clauses import read_query
+from cep.row_pattern.parsing.clauses import begins_query, read_query
+from cep.terminal_tables import print_table
 
 _SECONDS: Final = (10**8, 10**11)
 """Between these a whole number looks like seconds since 1970, of the years 1973 to 5138."""
@@ -43,28 +42,21 @@ class RowFormat(StrEnum):
 
 def sql(
     query: Annotated[
-        str | None,
+        str,
         typer.Argument(
             metavar="QUERY",
-            help="SELECT … FROM events MATCH_RECOGNIZE (…), or the clause alone.",
-            show_default=False,
+            help="File with SELECT … FROM events MATCH_RECOGNIZE (…), or with the clause alone, or "
+            "the SQL itself; - = stdin.",
         ),
-    ] = None,
-    *,
+    ],
     events_path: Annotated[
         Path,
-        typer.Option(
-            "--events",
-            "-e",
+        typer.Argument(
+            metavar="EVENTS",
             help="Events: JSON Lines, CSV (both .gz too), Parquet or Arrow IPC; - = stdin.",
         ),
     ],
-    query_path: Annotated[
-        Path | None,
-        typer.Option(
-            "--file", help="Read the query from this file; - = stdin.", show_default=False
-        ),
-    ] = None,
+    *,
     ddl: Annotated[
         str | None,
         typer.Option(
@@ -77,16 +69,16 @@ def sql(
         RowFormat, typer.Option("--format", "-f", help="How to print the rows.")
     ] = RowFormat.TABLE,
 ) -> None:
-    """Run one query with MATCH_RECOGNIZE over EVENTS.
+    """Run QUERY, one MATCH_RECOGNIZE, over EVENTS.
 
     The end of the events is the end of every partition. Text in a column of ORDER BY that is
     ISO 8601 throughout is read as TIMESTAMP, or as DATE.
 
     Exit code 0 = the query ran, 2 = the query or the events are not usable.
     """
-    if str(query_path) == str(events_path) == "-":
+    if query == str(events_path) == "-":
         _fail("standard input holds the query or the events, not both")
-    text, name = _query(query, query_path)
+    text, name = _query(query)
     try:
         read = read_query(text)
     except ClauseError as error:
@@ -106,18 +98,19 @@ def sql(
     _PRINTERS[output](result)
 
 
-def _query(query: str | None, path: Path | None) -> tuple[str, str]:
+def _query(source: str) -> tuple[str, str]:
     """Return the text of the query, and what errors call it."""
-    if (query is None) == (path is None):
-        _fail("give the query as an argument, or its file with --file")
-    if path is None:
-        return query or "", "the query"
-    name = "standard input" if str(path) == "-" else str(path)
+    if begins_query(source):
+        return source, "the query"
+    name = "standard input" if source == "-" else source
     try:
-        content = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+        content = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
         return content.decode("utf-8"), name
     except (OSError, UnicodeDecodeError) as error:
-        _fail(f"cannot read the query {name}: {error}")
+        _fail(
+            f"cannot read the query {name}: {error}\n"
+            "Give a file, or SQL that begins with MATCH_RECOGNIZE or SELECT."
+        )
 
 
 def _events(path: Path, ddl: str | None) -> EventTable:
@@ -199,16 +192,10 @@ def _warnings_of_result(clause: Clause, result: RecognizedRows) -> Iterator[str]
 
 
 def _print_table(result: RecognizedRows) -> None:
-    console = Console()
-    if result.rows:
-        table = Table()
-        for name in result.columns:
-            table.add_column(Text(name))
-        for row in result.rows:
-            table.add_row(*(Text(_shown(value)) for value in row))
-        console.print(table)
+    rows = ([_shown(value) for value in row] for row in result.rows)
+    print_table(result.columns, rows, has_frame=True)
     found = f"{counted(len(result.rows), 'row')}, {counted(result.matches, 'match', 'matches')}"
-    console.print(found, highlight=False)
+    typer.echo(found)
 
 
 def _print_jsonl(result: RecognizedRows) -> None:

@@ -87,8 +87,8 @@ class Counters(Report):
     )
     shadow: Count = Field(
         default=0,
-        description="Finds that do not count: of a version in shadow, or on keys whose share "
-        "another version has. They are in no other number.",
+        description="Matches that do not count: of a version in shadow, or on keys whose share "
+        "another version has. They are in no other number; timeouts that do not count are in none.",
     )
     suppressed: Count = Field(
         default=0,

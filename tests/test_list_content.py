@@ -1,5 +1,7 @@
 """The content of lists: canonical, named by its digest, read back; and which texts are values."""
 
+import csv
+import io
 from datetime import date
 
 import pytest
@@ -10,9 +12,11 @@ from cep.list_content import (
     LIST_TYPES,
     ListType,
     ListValue,
+    csv_cell,
     list_content,
     list_digest,
     list_values,
+    value_in_cell,
     value_of,
 )
 from contract.snapshot import Snapshot, content_hash, read_snapshot, snapshot_json
@@ -36,6 +40,32 @@ def test_content_reads_back_and_does_not_depend_on_order(
         assert content == list_content([*reversed(given_values), *given_values])
         assert set(list_values(data_type, content)) == values
         assert all(value_of(data_type, str(each)) == each for each in values)
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("ana", "ana"),
+        ("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"),
+        ("+1", "'+1"),
+        ("-2+3", "'-2+3"),
+        ("-2", "-2"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("\t=1", '"\'\t=1"'),
+        ("\uff1d1", "'\uff1d1"),
+        ("'=1", "''=1"),
+        ("'ana", "'ana"),
+        ('=HYPERLINK("a";"b")', '"\'=HYPERLINK(""a"";""b"")"'),
+    ],
+)
+def test_no_value_is_a_formula_in_a_spreadsheet(text: str, cell: str) -> None:
+    assert csv_cell(text) == cell
+
+
+@given(st.text("'=+-@\t\r\n\",;1a", min_size=1, max_size=8) | TEXTS)
+def test_a_value_comes_back_from_its_cell(text: str) -> None:
+    lines = io.StringIO(f"{csv_cell(text)}\r\n", newline="")
+    assert [[value_in_cell(cell) for cell in row] for row in csv.reader(lines)] == [[text]]
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def run(*arguments: object, stdin: str | bytes | None = None) -> Result:
 
 
 def test_matches_of_each_key_are_printed_as_json(pattern: Path, events: Path) -> None:
-    result = run(pattern, events, "--key", "user", "--format", "json")
+    result = run(pattern, events, "--key", "user", "--format", "jsonl")
     assert result.exit_code == 0
     (found,) = map(json.loads, result.stdout.splitlines())
     assert found == {
@@ -73,7 +73,7 @@ def test_the_table_says_when_for_whom_and_what(pattern: Path, events: Path) -> N
 
 
 def test_timeouts_are_shown_on_request(pattern: Path, events: Path) -> None:
-    shown = run(pattern, events, "-k", "user", "-f", "json", "--timeouts", "--until", "60000")
+    shown = run(pattern, events, "-k", "user", "-f", "jsonl", "--timeouts", "--until", "60000")
     kinds = [json.loads(line)["kind"] for line in shown.stdout.splitlines()]
     assert kinds == ["match", "timeout"]
 
@@ -265,7 +265,7 @@ def clicks(tmp_path: Path) -> Path:
 def test_of_a_whole_rule_key_time_and_output_count(clicks: Path, tmp_path: Path) -> None:
     rule = tmp_path / "rule.yaml"
     rule.write_text(RULE)
-    (found,) = map(json.loads, run(rule, clicks, "-f", "json").stdout.splitlines())
+    (found,) = map(json.loads, run(rule, clicks, "-f", "jsonl").stdout.splitlines())
     assert (found["key"], found["time_ms"]) == (["U"], 2)
     assert found["output"] == {"who": "U", "seen": 1}
     assert "who = U, seen = 1" in run(rule, clicks).stdout
@@ -367,7 +367,7 @@ def test_lists_come_from_files(events: Path, tmp_path: Path, rule: str) -> None:
     path.write_text(rule)
     for text, count in (("u\n\nw\n", 1), ("v\n", 0), ("", 0)):
         vip.write_text(text)
-        result = run(path, events, "-k", "user", "--list", f"vip={vip}", "-f", "json")
+        result = run(path, events, "-k", "user", "--list", f"vip={vip}", "-f", "jsonl")
         assert result.exit_code == 0, result.stderr
         assert len(result.stdout.splitlines()) == count
 

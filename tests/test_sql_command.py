@@ -51,7 +51,7 @@ def events(tmp_path: Path) -> Path:
 
 
 def test_rows_are_printed_as_a_table_with_their_number(events: Path) -> None:
-    shown = run(PAID, "--events", events).stdout
+    shown = run(PAID, events).stdout
     assert "│ ana  │ 2026-01-01 00:00:01 │ 2     │ 7.5    │" in shown
     assert shown.endswith("1 row, 1 match\n")
 
@@ -60,14 +60,14 @@ def test_a_null_is_shown_as_one_and_markup_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     path.write_text(jsonl({"ts": 1, "x": "[red]"}))
     clause = "MATCH_RECOGNIZE (ORDER BY ts ALL ROWS PER MATCH PATTERN (a b?) DEFINE b AS x = '')"
-    assert "│ 1  │ [red] │" in run(clause, "-e", path).stdout
+    assert "│ 1  │ [red] │" in run(clause, path).stdout
     measured = "MATCH_RECOGNIZE (ORDER BY ts MEASURES b.x AS x PATTERN (a b?) DEFINE b AS x = '')"
-    assert "│ NULL │" in run(measured, "-e", path).stdout
+    assert "│ NULL │" in run(measured, path).stdout
 
 
 def test_rows_are_printed_as_json_lines_and_csv(events: Path) -> None:
-    assert rows(run(PAID, "-e", events, "-f", "jsonl")) == [PAID_ROW]
-    table = run(PAID, "-e", events, "-f", "csv").stdout
+    assert rows(run(PAID, events, "-f", "jsonl")) == [PAID_ROW]
+    table = run(PAID, events, "-f", "csv").stdout
     assert list(csv.reader(io.StringIO(table))) == [
         ["user", "first_try", "tries", "amount"],
         ["ana", "2026-01-01 00:00:01", "2", "7.5"],
@@ -81,7 +81,7 @@ def test_values_that_json_has_no_form_for_are_text(tmp_path: Path) -> None:
         pl.col("d").cast(pl.Decimal(9, 2)), pl.col("day").str.to_date()
     ).write_parquet(path)
     clause = "MATCH_RECOGNIZE (ORDER BY ts ALL ROWS PER MATCH PATTERN (a) DEFINE a AS d > 2.4)"
-    (row,) = rows(run(clause, "-e", path, "-f", "jsonl"))
+    (row,) = rows(run(clause, path, "-f", "jsonl"))
     assert row == {"ts": 1, "d": "2.5", "f": "NaN", "day": "2026-01-02"}
 
 
@@ -97,16 +97,16 @@ def test_all_formats_of_events_give_the_same(events: Path, tmp_path: Path) -> No
     timed.write_ipc_stream(stream)
 
     for path in (packed, table, columns, arrow, stream):
-        assert rows(run(PAID, "-e", path, "-f", "jsonl")) == [PAID_ROW]
+        assert rows(run(PAID, path, "-f", "jsonl")) == [PAID_ROW]
     for path in (events, packed, table, columns, arrow, stream):
-        found = run(PAID, "-e", "-", "-f", "jsonl", stdin=path.read_bytes())
+        found = run(PAID, "-", "-f", "jsonl", stdin=path.read_bytes())
         assert rows(found) == [PAID_ROW]
 
 
 @pytest.mark.parametrize("name", ["t", "db.events", '"a b"."events.jsonl"', "a.b.c"])
 def test_the_name_of_the_events_is_free(events: Path, name: str) -> None:
     query = PAID.replace("FROM payments", f"FROM {name}")
-    assert rows(run(query, "-e", events, "-f", "jsonl")) == [PAID_ROW]
+    assert rows(run(query, events, "-f", "jsonl")) == [PAID_ROW]
 
 
 def test_empty_lines_and_marks_of_other_systems_are_no_events(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_empty_lines_and_marks_of_other_systems_are_no_events(tmp_path: Path) ->
     ):
         path = tmp_path / name
         path.write_bytes(text.encode())
-        assert rows(run(clause, "-e", path, "-f", "jsonl")) == [{"n": 2}]
+        assert rows(run(clause, path, "-f", "jsonl")) == [{"n": 2}]
 
 
 @pytest.mark.parametrize("end", ["jsonl", "csv"])
@@ -129,7 +129,7 @@ def test_a_schema_says_what_the_columns_are(tmp_path: Path, end: str) -> None:
     clause = """MATCH_RECOGNIZE (ORDER BY ts MEASURES ARRAY_AGG(id) AS ids, LAST(ts) AS ts
         PATTERN (a+) DEFINE a AS ts >= TIMESTAMP '1970-01-01 00:00:00')"""
     schema = "id STRING, ts TIMESTAMP"
-    (row,) = rows(run(clause, "-e", path, "--schema", schema, "-f", "jsonl"))
+    (row,) = rows(run(clause, path, "--schema", schema, "-f", "jsonl"))
     assert row == {"ids": ["7", "007"], "ts": "1970-01-01T00:01:00Z"}
 
 
@@ -139,7 +139,7 @@ def test_columns_of_nested_values_are_read(tmp_path: Path) -> None:
     clause = (
         "MATCH_RECOGNIZE (ORDER BY ts MEASURES ARRAY_AGG(p) AS p PATTERN (a b) DEFINE b AS p.n = 3)"
     )
-    (row,) = rows(run(clause, "-e", path, "-f", "jsonl"))
+    (row,) = rows(run(clause, path, "-f", "jsonl"))
     assert row == {"p": [{"tags": ["x"], "n": None}, {"tags": [], "n": 3}]}
 
 
@@ -148,16 +148,16 @@ def test_days_are_an_order_of_time(tmp_path: Path) -> None:
     path.write_text("day\n2026-01-09\n2026-01-03\n2026-01-01\n")
     clause = """MATCH_RECOGNIZE (ORDER BY day MEASURES FIRST(day) AS day, COUNT(*) AS n
         PATTERN (a+) WITHIN INTERVAL '3' DAY DEFINE a AS day < DATE '2026-02-01')"""
-    found = rows(run(clause, "-e", path, "-f", "jsonl"))
+    found = rows(run(clause, path, "-f", "jsonl"))
     assert found == [{"day": "2026-01-01", "n": 2}, {"day": "2026-01-09", "n": 1}]
 
 
 def test_the_query_can_come_from_a_file(events: Path, tmp_path: Path) -> None:
     query = tmp_path / "paid.sql"
     query.write_text("-- the first payment\n" + PAID + ";\n")
-    assert rows(run("--file", query, "-e", events, "-f", "jsonl")) == [PAID_ROW]
+    assert rows(run(query, events, "-f", "jsonl")) == [PAID_ROW]
     query.write_text(PAID.replace("t+", "t+("))
-    refused = run("--file", query, "-e", events)
+    refused = run(query, events)
     assert refused.exit_code == 2
     assert f"{query}: line 5, column" in refused.stderr
 
@@ -166,7 +166,6 @@ def test_the_query_can_come_from_a_file(events: Path, tmp_path: Path) -> None:
     ("query", "message"),
     [
         ("SELECT", "the query: line 1, column 6: "),
-        ("", "the query: line 1, column 1: MATCH_RECOGNIZE is expected"),
         (
             PAID.replace("kind = 'pay'", "sort = 'pay'"),
             "line 6, column 38: there is no column sort",
@@ -178,17 +177,18 @@ def test_the_query_can_come_from_a_file(events: Path, tmp_path: Path) -> None:
 def test_a_query_that_cannot_run_is_told_with_its_place(
     events: Path, query: str, message: str
 ) -> None:
-    result = run(query, "-e", events)
+    result = run(query, events)
     assert result.exit_code == 2
     assert message in result.stderr
     assert not result.stdout
 
 
-@pytest.mark.parametrize("arguments", [[], [PAID, "--file", "paid.sql"], ["--file", "nowhere.sql"]])
-def test_there_is_one_query(events: Path, arguments: list[str]) -> None:
-    result = run(*arguments, "-e", events)
+@pytest.mark.parametrize("query", ["nowhere.sql", "", "FROM e"])
+def test_what_is_no_query_is_taken_for_a_file_and_told(events: Path, query: str) -> None:
+    result = run(query, events)
     assert result.exit_code == 2
-    assert "the query" in result.stderr
+    assert f"cannot read the query {query}: " in result.stderr
+    assert "SQL that begins with MATCH_RECOGNIZE or SELECT" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -217,19 +217,19 @@ def test_events_that_cannot_be_read_are_told_with_their_place(
 ) -> None:
     path = tmp_path / name
     path.write_bytes(content)
-    result = run(COUNTED, "-e", path)
+    result = run(COUNTED, path)
     assert result.exit_code == 2
     assert f"{path}: {message}" in result.stderr
 
 
 def test_a_schema_that_does_not_fit_is_told(events: Path) -> None:
-    wrong = run(PAID, "-e", events, "--schema", "user STRONG OF")
+    wrong = run(PAID, events, "--schema", "user STRONG OF")
     assert wrong.exit_code == 2
     assert "--schema: " in wrong.stderr
-    unfit = run(PAID, "-e", events, "--schema", "user STRING, ts TIMESTAMP, kind BIGINT")
+    unfit = run(PAID, events, "--schema", "user STRING, ts TIMESTAMP, kind BIGINT")
     assert unfit.exit_code == 2
     assert "event 1: kind: 'pay' is no BIGINT" in unfit.stderr
-    assert run(PAID, "-e", events.with_name("nowhere")).exit_code == 2
+    assert run(PAID, events.with_name("nowhere")).exit_code == 2
 
 
 # What would give a wrong answer without a word
@@ -238,7 +238,7 @@ def test_a_schema_that_does_not_fit_is_told(events: Path) -> None:
 def warnings(clause: str, path: Path, *events: object, schema: str = "") -> str:
     path.write_text(jsonl(*events))
     options = ["--schema", schema] if schema else []
-    result = run(f"MATCH_RECOGNIZE ({clause})", "-e", path, *options)
+    result = run(f"MATCH_RECOGNIZE ({clause})", path, *options)
     assert result.exit_code == 0, result.stderr
     return result.stderr
 
@@ -298,7 +298,7 @@ def test_a_measure_called_like_a_column_is_told_and_no_json(events: Path) -> Non
     clause = """ORDER BY ts MEASURES COUNT(*) AS n ALL ROWS PER MATCH
         PATTERN (a) DEFINE a AS TRUE"""
     assert "2 columns of the result are called n" in warnings(clause, events, {"ts": 1, "n": 2})
-    refused = run(f"MATCH_RECOGNIZE ({clause})", "-e", events, "-f", "jsonl")
+    refused = run(f"MATCH_RECOGNIZE ({clause})", events, "-f", "jsonl")
     assert refused.exit_code == 2
     assert "different names" in refused.stderr
 
@@ -306,29 +306,27 @@ def test_a_measure_called_like_a_column_is_told_and_no_json(events: Path) -> Non
 @pytest.mark.parametrize("second", ["n", "N"])
 def test_two_measures_of_one_name_are_refused_as_in_a_rule(events: Path, second: str) -> None:
     clause = ONE.replace("AS n", f"AS n, MAX(ts) AS {second}")
-    refused = run(f"MATCH_RECOGNIZE ({clause})", "-e", events)
+    refused = run(f"MATCH_RECOGNIZE ({clause})", events)
     assert refused.exit_code == 2
     assert f"the output has a column {second} already" in refused.stderr
     query = f"SELECT n, n AS {second} FROM e MATCH_RECOGNIZE ({ONE})"  # noqa: S608 - not SQL of a database
-    selected = run(query, "-e", events)
+    selected = run(query, events)
     assert f"the output has a column {second} already" in selected.stderr
 
 
 def test_the_query_may_come_from_standard_input(events: Path) -> None:
-    assert rows(run("--file", "-", "-e", events, "-f", "jsonl", stdin=PAID)) == [PAID_ROW]
-    wrong = run("--file", "-", "-e", events, stdin=PAID.replace("PATTERN", "PATERN"))
+    assert rows(run("-", events, "-f", "jsonl", stdin=PAID)) == [PAID_ROW]
+    wrong = run("-", events, stdin=PAID.replace("PATTERN", "PATERN"))
     assert wrong.exit_code == 2
     assert "standard input: " in wrong.stderr
     for said in (b"\xff", b""):
-        assert run("--file", "-", "-e", events, stdin=said).exit_code == 2
+        assert run("-", events, stdin=said).exit_code == 2
 
 
-def test_standard_input_is_not_the_query_and_the_events_at_once(events: Path) -> None:
-    both = run("--file", "-", "-e", "-", stdin=PAID)
+def test_standard_input_is_not_the_query_and_the_events_at_once() -> None:
+    both = run("-", "-", stdin=PAID)
     assert both.exit_code == 2
     assert "standard input holds the query or the events, not both" in both.stderr
-    also = run(PAID, "--file", "-", "-e", events, stdin=PAID)
-    assert "give the query as an argument, or its file with --file" in also.stderr
 
 
 @pytest.mark.parametrize("schema", [(), ("--schema", "ts INT, x INT")])
@@ -337,7 +335,7 @@ def test_a_column_that_a_csv_file_has_twice_is_refused(
 ) -> None:
     path = tmp_path / "events.csv"
     path.write_text("\ufeffts,x,x\n1,1,2\n2,2,1\n")
-    result = run(COUNTED, "-e", path, *schema)
+    result = run(COUNTED, path, *schema)
     assert result.exit_code == 2
     assert "line 1: 2 columns are called x; rename or remove all but one" in result.stderr
 
@@ -349,4 +347,4 @@ def test_columns_of_a_csv_file_that_only_look_repeated_are_read(
     path = tmp_path / "events.csv"
     more = "," * header.count(",,")
     path.write_text(f"{header}\n1,1,5{more}\n2,2,5{more}\n")
-    assert rows(run(COUNTED, "-e", path, "-f", "jsonl")) == [{"n": 2}]
+    assert rows(run(COUNTED, path, "-f", "jsonl")) == [{"n": 2}]

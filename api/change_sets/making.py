@@ -115,7 +115,8 @@ class _Change:
         there = _rule_of(self.writing, self.given.stream, self.each.change)
         before = _Before()
         if there is not None:
-            state = None if there.state == DELETED else there.state
+            is_there = there.state != DELETED
+            state = views.state_at(there, self.writing.now_ms) if is_there else None
             before = _Before(state, there.revision, there.current_version, there.latest_version)
         checked = self.each.checked
         if checked is not None:
@@ -179,7 +180,7 @@ class _Change:
                 "id": after.id,
                 "is_changed": after.revision != before.revision,
                 "state_before": before.state,
-                "state": after.state,
+                "state": views.state_at(after, self.writing.now_ms),
                 "revision": after.revision,
                 "version": after.current_version,
                 "added_version": added,

@@ -132,6 +132,15 @@ class Proposal(ProposalLine):
     published_version: int | None
     published_epoch: int | None
 
+    @property
+    def approvals_in_words(self) -> str:
+        """How many people have approved it, and who."""
+        who = ", ".join(each.person for each in self.approvals)
+        if not self.required_approvals and not who:
+            return "needs no approval"
+        count = f"{self.approval_count} of {self.required_approvals} approvals"
+        return f"{count} ({who})" if who else count
+
 
 class ProposalCalls:
     """What a client does with proposals; see `Client`."""

@@ -27,6 +27,7 @@ from api.processors.tables import Processor, ProcessorVersion
 from api.settings import Settings
 from api.transactions import Writing
 from api.web.problems import Refusal
+from cep.pattern.problems import type_remedy
 from contract.asked_keys import KeyAnswer, KeyValues, OpenPartialMatch
 
 LONGEST_KEY: Final = 2_000
@@ -105,7 +106,7 @@ def _values_in(text: str) -> list[Any]:
         place = f" at value {first['loc'][0]}" if first["loc"] else ""
         detail = (
             "The key begins like a JSON array and is none of texts, numbers and truth values"
-            f"{place}: {first['msg']}. Write the values of `key_by` in order, such as "
+            f"{place}: {type_remedy(first)} Write the values of `key_by` in order, such as "
             '["eve", 7]; a text that begins with a bracket stands in an array, too.'
         )
         raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, detail) from None

@@ -19,7 +19,7 @@ class Action(StrEnum):
     CREATE_PAUSED = "create, paused"
     PAUSE = "pause"
     VERSION = "new version"
-    CANCEL = "cancel scheduled version"
+    CANCEL = "cancel version"
     LABELS = "labels only"
     RESUME = "resume"
     DELETE = "delete"

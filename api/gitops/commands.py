@@ -5,6 +5,7 @@ Exit codes: 0 = done, or nothing to do; 1 = something failed; 2 = what was given
 """
 
 import sys
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Final, NoReturn
 
@@ -30,10 +31,8 @@ OneStream = Annotated[str | None, typer.Option("--stream", help="Only what belon
 def apply(  # noqa: PLR0913 - the options of one command
     files: Annotated[
         list[Path],
-        typer.Option(
-            "--file",
-            "-f",
-            help="File or folder of YAML or JSON documents; - = stdin. May be repeated.",
+        typer.Argument(
+            metavar="PATH…", help="Files or folders of YAML or JSON documents; - = stdin."
         ),
     ],
     token: Token,
@@ -104,7 +103,7 @@ def apply(  # noqa: PLR0913 - the options of one command
 
 
 def export(  # noqa: PLR0913 - the options of one command
-    folder: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write to.")],
     token: Token,
     url: Url = DEFAULT_URL,
     *,
@@ -120,7 +119,7 @@ def export(  # noqa: PLR0913 - the options of one command
     """
     if str(folder) == "-":
         message = "these are many files, which standard output cannot take; name a folder."
-        raise typer.BadParameter(message, param_hint="--output")
+        raise typer.BadParameter(message, param_hint="DIR")
     reporter = Reporter()
     before = {*folder.rglob(f"*.{file_format.value}"), *folder.glob("lists/*/*.csv")}
     with connected(url, token, allow_plain_http=allow_plain_http) as client:
@@ -130,10 +129,20 @@ def export(  # noqa: PLR0913 - the options of one command
             reporter.err.print(Text(f"percept: cannot write: {error}", style="red"))
             raise typer.Exit(FAILED) from None
     reporter.out.print(Text(f"{len(written)} files written to {folder}"))
+    spellings = groupby(sorted(sorted(written), key=_folded), key=_folded)
+    if alike := [same for _, files in spellings if len(same := list(files)) > 1]:
+        told = "One of these replaces the other where the file system ignores capital letters:"
+        reporter.err.print(Text(told, style="yellow"))
+        for same in alike:
+            reporter.err.print(Text(f"    {', '.join(map(str, same))}"))
     if stream is None and (others := sorted(before - written)):
         reporter.err.print(Text("Not on the service, and left as they are:", style="yellow"))
         for file in others:
             reporter.err.print(Text(f"    {file}"))
+
+
+def _folded(file: Path) -> str:
+    return str(file).lower()
 
 
 def _refuse(problems: list[FileProblem], reporter: Reporter) -> NoReturn:

@@ -6,12 +6,11 @@ DIR/processors/STREAM/ID.yaml
 """
 
 import csv
-import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from api.client import Client, ProcessorLine, ValueListLine
 from api.gitops.checking import content_of, labels_of
@@ -20,10 +19,9 @@ from api.gitops.list_planning import in_effect, lines_of
 from api.gitops.planning import REQUESTS_AT_ONCE
 from cep.definition.document import ProcessorDocument
 from cep.definition.text import in_usual_order, json_text
+from cep.list_content import csv_cell, value_in_cell
 from cep.pattern import Pattern
 from cep.pattern.document.yaml_writing import yaml_text
-
-_TO_QUOTE: Final = re.compile(r'[",\r\n]')
 
 
 class FileFormat(StrEnum):
@@ -89,16 +87,10 @@ def _write_list(
         lists.csv(line.name, version=version) as pieces,
         values.open("w", encoding="utf-8", newline="") as file,
     ):
-        file.writelines(f"{_csv_field(row[0])}\n" for row in csv.reader(lines_of(pieces)) if row)
+        # csv would end lines as Windows does.
+        cells = (row[0] for row in csv.reader(lines_of(pieces)) if row)
+        file.writelines(f"{csv_cell(value_in_cell(cell))}\n" for cell in cells)
     yield values
-
-
-def _csv_field(text: str) -> str:
-    # csv would end lines as Windows does, or leave a carriage return in a value without quotes.
-    if not _TO_QUOTE.search(text):
-        return text
-    doubled = text.replace('"', '""')
-    return f'"{doubled}"'
 
 
 def _write(path: Path, documents: list[dict[str, Any]], file_format: FileFormat) -> Path:

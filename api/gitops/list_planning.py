@@ -18,7 +18,7 @@ from cep.definition.given_lists import UnreadableList
 from cep.definition.list_documents import ListDocument, is_list
 from cep.definition.rule_files import FileDocument, FileProblem
 from cep.expression.lists import DATA_TYPES, ValueList
-from cep.list_content import list_values
+from cep.list_content import list_values, value_in_cell
 
 _SHOWN: Final = 5
 _LONGEST_SHOWN: Final = 100
@@ -138,7 +138,7 @@ def values_there(client: Client, current: ValueListLine) -> set[str]:
     """
     version = in_effect(current).version
     with client.lists(current.stream).csv(current.name, version=version) as pieces:
-        return {row[0] for row in csv.reader(lines_of(pieces)) if row}
+        return {value_in_cell(row[0]) for row in csv.reader(lines_of(pieces)) if row}
 
 
 def lines_of(pieces: Iterable[bytes]) -> Iterator[str]:

@@ -95,7 +95,7 @@ class Reporter:
         elif proposal is None:
             self.out.print(Text(f"left out: {name}: {outcome.told}", style="yellow"))
         else:
-            count = f"{proposal.approval_count} of {proposal.required_approvals} approvals"
+            count = proposal.approvals_in_words
             told = f"{outcome.told}: {name}: proposal {proposal.id}, {count}"
             if outcome.left:
                 told += f"; {outcome.left} more to propose once it is published"

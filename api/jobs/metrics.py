@@ -138,7 +138,7 @@ class JobCollector(Collector):
         )
         yield _gauge(
             "shadow_finds",
-            "Finds of versions that are tried that did not count, since the start of the instance.",
+            "Matches of tried versions that did not count, since the start of the instance.",
             jobs,
             lambda job: job.shadow,
         )

@@ -17,9 +17,8 @@ from api.list_store.contents import ContentGone, DecodedContents
 from api.list_store.tables import ListVersion, StoredList
 from api.lists.changes import existing_version, gone
 from api.lists.schemas import SearchedText, ValuesPage
-from api.web.csv_text import csv_text
 from api.web.paging import decoded_cursor, encoded_cursor
-from cep.list_content import ListValue
+from cep.list_content import ListValue, csv_cell
 
 _LINES: Final = 5_000
 
@@ -106,4 +105,4 @@ def csv_lines(values: Sequence[ListValue], wanted: ValuesFilter) -> Iterator[str
     """Yield values as CSV of one column, some thousand lines at a time."""
     texts = (text for value in values if wanted.takes(text := str(value)))
     while some := list(islice(texts, _LINES)):
-        yield csv_text((text,) for text in some)
+        yield "".join(f"{csv_cell(text)}\r\n" for text in some)

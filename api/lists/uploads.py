@@ -23,7 +23,7 @@ from api.lists.changes import Edit
 from api.runtime import Runtime
 from api.web.bodies import read_body
 from api.web.problems import Flaw, Refusal, invalid
-from cep.list_content import LONGEST_VALUE, ListType, ListValue, written_value
+from cep.list_content import LONGEST_VALUE, ListType, ListValue, value_in_cell, written_value
 
 LARGEST_UPLOAD: Final = 32_000_000
 """Size of a body with a whole list, in bytes."""
@@ -186,7 +186,7 @@ def _lines(text: str) -> Iterator[Placed | Flaw]:
             yield Flaw(pointer="", detail=detail, remedy="Double quotes within quotes.", line=line)
             return
         if len(row) == 1:
-            yield "", line, row[0]
+            yield "", line, value_in_cell(row[0])
         elif row:
             detail = f"{len(row)} columns; a list has one."
             remedy = 'Leave the others out, or write values with commas in quotes: "a, b".'

@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 
 from api.audit.tables import Change
 from api.jobs.tables import HeldVersion, Job
+from api.processors.repository import state_at
 from api.processors.schemas import DELETED
 from api.processors.tables import Processor, ProcessorVersion, Publication
 
@@ -23,13 +24,14 @@ def newest_jobs(session: Session, limit: int) -> tuple[Sequence[Job], int]:
     return session.scalars(query).all(), total
 
 
-def count_rules(session: Session) -> dict[str, dict[str, int]]:
+def count_rules(session: Session, now_ms: int) -> dict[str, dict[str, int]]:
     """Return by stream how many processors are in which state, deleted ones left out."""
     counted: dict[str, dict[str, int]] = {}
+    shown = state_at(now_ms).label("state_at")
     query = (
-        select(Processor.stream, Processor.state, func.count())
+        select(Processor.stream, shown, func.count())
         .where(Processor.state != DELETED)
-        .group_by(Processor.stream, Processor.state)
+        .group_by(Processor.stream, shown)
     )
     for stream, state, count in session.execute(query):
         counted.setdefault(stream, {})[state] = count

@@ -30,7 +30,7 @@ def overview(session: Session, now_ms: int, settings: Settings) -> Overview:
     ]
     records, total_jobs = repository.newest_jobs(session, MAXIMUM_JOBS)
     jobs = job_views(session, records, now_ms, settings)
-    rules = repository.count_rules(session)
+    rules = repository.count_rules(session, now_ms)
     held, total_held = repository.quarantined(session, MAXIMUM_ITEMS)
     items, more = _attention(session, shown, jobs, rules, now_ms)
     items = attention.sorted_by_urgency(

@@ -60,7 +60,7 @@ class ProcessorChange:
 
     def shown(self, processor: Processor, withdrawn: Sequence[int] = ()) -> ProcessorView:
         """Return what the processor has become, its ETag set in the answer."""
-        view = shown(self.write.session, processor, self.response)
+        view = shown(self.write.session, processor, self.response, self.write.now_ms)
         return view.model_copy(update={"withdrawn": list(withdrawn)})
 
 

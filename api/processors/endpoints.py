@@ -21,6 +21,7 @@ from api.processors.schemas import (
 )
 from api.processors.tables import Processor
 from api.routing import slice_router
+from api.runtime import CurrentRuntime
 from api.transactions import Read, Write
 from api.web.paging import Cursor, Limit, Page, cursor_behind, decoded_cursor, place_in
 from api.web.preconditions import CREATED, TAGGED, IfNoneMatch, not_modified, tagged
@@ -71,11 +72,12 @@ def create_processor(
     else:
         processor = creation.create(write, checked, paused=begun.paused)
     response.headers["Location"] = f"/v1/processors/{processor.id}"
-    return shown(write.session, processor, response)
+    return shown(write.session, processor, response, write.now_ms)
 
 
 @router.get("/processors")
-def list_processors(
+def list_processors(  # noqa: PLR0913, PLR0917 - what a request may say
+    runtime: CurrentRuntime,
     _principal: Viewer,
     session: Read,
     wanted: Annotated[ProcessorFilter, Depends()],
@@ -84,14 +86,14 @@ def list_processors(
     limit: Limit = 50,
 ) -> Page[ProcessorSummary]:
     """Return processors by filter and order, a page at a time."""
-    after = None
+    after, now_ms = None, runtime.now_ms()
     if cursor is not None:
         value_type = int if sort.field.endswith("_at") else str
         after = repository.After(*decoded_cursor(cursor, value_type, str))
-    found = repository.find_processors(session, wanted, sort, after, limit + 1)
+    found = repository.find_processors(session, wanted, sort, after, limit + 1, now_ms)
     sorted_by = repository.sort_column(sort).key
     next_cursor = cursor_behind(found, limit, lambda last: (getattr(last, sorted_by), last.id))
-    return Page(items=views.summaries(session, found[:limit]), next_cursor=next_cursor)
+    return Page(items=views.summaries(session, found[:limit], now_ms), next_cursor=next_cursor)
 
 
 @router.get(
@@ -101,6 +103,7 @@ def list_processors(
 )
 def read_processor(
     processor_id: IdInPath,
+    runtime: CurrentRuntime,
     _principal: Viewer,
     session: Read,
     response: Response,
@@ -108,8 +111,14 @@ def read_processor(
 ) -> ProcessorView | Response:
     """Return a processor with its newest version."""
     processor = views.existing_processor(session, processor_id)
-    known = not_modified(if_none_match, service.etag(processor))
-    return known or shown(session, processor, response)
+    now_ms = runtime.now_ms()
+    has_begun = processor.updated_at_ms < (processor.begins_ms or 0) <= now_ms
+    if not has_begun and (known := not_modified(if_none_match, service.etag(processor))):
+        return known
+    view = shown(session, processor, response, now_ms)
+    if has_begun:  # time alone has changed the state, and the tag is that of the last change
+        response.headers["Cache-Control"] = "no-store"
+    return view
 
 
 @router.get("/processors/{processor_id}/versions", responses=documented(404))
@@ -151,8 +160,8 @@ def compare_versions(
     return views.comparison(session, processor, old, new)
 
 
-def shown(session: Session, processor: Processor, response: Response) -> ProcessorView:
+def shown(session: Session, processor: Processor, response: Response, now_ms: int) -> ProcessorView:
     """Return the view of a processor, its ETag set in the answer."""
     session.flush()
     tagged(response, service.etag(processor))
-    return views.processor_view(session, processor)
+    return views.processor_view(session, processor, now_ms)

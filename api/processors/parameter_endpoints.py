@@ -99,7 +99,8 @@ def _with_values(
     with runtime.database.reading() as session:
         processor = views.existing_processor(session, processor_id)
         require_match(if_match, service.etag(processor))
-        tag, document = service.etag(processor), views.processor_view(session, processor).document
+        tag = service.etag(processor)
+        document = views.processor_view(session, processor, runtime.now_ms()).document
     try:
         return document | {"pattern": with_values(document["pattern"], values)}, tag
     except ParametersRefused as refused:

@@ -14,7 +14,7 @@ from api.audit.actions import Action
 from api.audit.log import record
 from api.processors import repository
 from api.processors.approvals import require_approval
-from api.processors.schemas import PAUSED, PUBLISHED, SCHEDULED, SHADOW
+from api.processors.schemas import PAUSED, PUBLISHED, SHADOW
 from api.processors.tables import Processor, ProcessorVersion, Publication
 from api.streams.epochs import record_epoch
 from api.transactions import Writing
@@ -188,11 +188,10 @@ def follow_state(writing: Writing, processor: Processor) -> None:
     if not published:
         processor.state = SHADOW
         return
-    versions = (
-        repository.version_of(writing.session, processor.id, each.version) for each in published
-    )
-    is_scheduled = any(version and version.effective_from_ms is not None for version in versions)
-    processor.state = SCHEDULED if is_scheduled else PUBLISHED
+    numbers = [each.version for each in published]
+    versions = repository.versions_of(writing.session, processor.id, numbers)
+    begins = [each.effective_from_ms for each in versions if each.effective_from_ms is not None]
+    processor.state, processor.begins_ms = PUBLISHED, max(begins, default=None)
 
 
 def record_change(  # noqa: PLR0913 - what is logged, by name

@@ -235,18 +235,26 @@ def _compared(checked: CheckedDocument, runtime: Runtime) -> CheckedDocument:
 
 
 def warned_of_same(session: Session, checked: CheckedDocument) -> CheckedDocument:
-    """Return a checked document with a warning for each other rule that says the same."""
-    same = repository.others_with_rule(session, checked.rule_hash, checked.document.id)
-    return checked.with_warnings(
-        [
+    """Return a checked document with a warning for each rule that says the same, or has its id."""
+    own_id = checked.document.id
+    warnings = [
+        Flaw(
+            pointer="/pattern",
+            detail=f"Rule '{other}' has the same pattern and keys.",
+            remedy="Every match will be reported twice; keep one.",
+        )
+        for other in repository.others_with_rule(session, checked.rule_hash, own_id)
+    ]
+    if repository.processor_of(session, own_id) is None:
+        warnings += [
             Flaw(
-                pointer="/pattern",
-                detail=f"Rule '{other}' has the same pattern and keys.",
-                remedy="Every match will be reported twice; keep one.",
+                pointer="/id",
+                detail=f"The id differs from that of rule '{other}' in capital letters alone.",
+                remedy="Choose another: people, and some file systems, take both for one.",
             )
-            for other in same
+            for other in repository.ids_in_other_case(session, own_id)
         ]
-    )
+    return checked.with_warnings(warnings)
 
 
 def _stream_facts(name: Any, runtime: Runtime) -> StreamFacts | None:

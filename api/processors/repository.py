@@ -3,10 +3,10 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Select, delete, exists, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, Select, and_, case, delete, exists, func, or_, select, tuple_
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from api.processors.schemas import DELETED, ProcessorFilter, Sort
+from api.processors.schemas import DELETED, PUBLISHED, SCHEDULED, ProcessorFilter, Sort
 from api.processors.tables import (
     ListUse,
     Processor,
@@ -154,6 +154,13 @@ def others_with_rule(
     return session.scalars(query).all()
 
 
+def ids_in_other_case(session: Session, processor_id: str) -> Sequence[str]:
+    """Return ids of processors, deleted ones aside, that differ from this in capitals alone."""
+    is_alike = func.lower(Processor.id) == processor_id.lower()
+    query = select(Processor.id).where(is_alike, Processor.id != processor_id)
+    return session.scalars(query.where(Processor.state != DELETED).order_by(Processor.id)).all()
+
+
 def uses_of(session: Session, processor_id: str, version: int) -> Sequence[ListUse]:
     """Return which lists a version of a processor names."""
     query = (
@@ -234,13 +241,18 @@ def set_tags(session: Session, processor_id: str, tags: Sequence[str]) -> None:
     session.add_all(ProcessorTag(processor_id=processor_id, tag=tag) for tag in sorted(set(tags)))
 
 
-def find_processors(
-    session: Session, wanted: ProcessorFilter, sort: Sort, after: After | None, limit: int
+def find_processors(  # noqa: PLR0913, PLR0917 - the parts of a list
+    session: Session,
+    wanted: ProcessorFilter,
+    sort: Sort,
+    after: After | None,
+    limit: int,
+    now_ms: int = 0,
 ) -> Sequence[Processor]:
-    """Return processors that meet a filter, in order, starting after `after`."""
+    """Return processors that meet a filter, in order, after `after`; states are those at a time."""
     column = sort_column(sort)
     position = tuple_(column, Processor.id)
-    query = select(Processor).where(*conditions(wanted)).limit(limit)
+    query = select(Processor).where(*conditions(wanted, now_ms)).limit(limit)
     if after is not None:
         behind = tuple_(after.value, after.id)
         query = query.where(position < behind if sort.is_descending else position > behind)
@@ -261,15 +273,21 @@ def sort_column(sort: Sort) -> InstrumentedAttribute[str] | InstrumentedAttribut
             return Processor.id
 
 
-def conditions(wanted: ProcessorFilter) -> list[ColumnElement[bool]]:
-    """Return the conditions of a filter."""
+def state_at(now_ms: int) -> ColumnElement[str]:
+    """Return the column of the state that a processor has at a time, see `views.state_at`."""
+    is_scheduled = and_(Processor.state == PUBLISHED, Processor.begins_ms > now_ms)
+    return case((is_scheduled, SCHEDULED), else_=Processor.state)
+
+
+def conditions(wanted: ProcessorFilter, now_ms: int = 0) -> list[ColumnElement[bool]]:
+    """Return the conditions of a filter; states are those at a time."""
     found: list[ColumnElement[bool]] = []
     if wanted.stream is not None:
         found.append(Processor.stream == wanted.stream)
     if wanted.state is None:
         found.append(Processor.state != DELETED)
     else:
-        found.append(Processor.state == wanted.state)
+        found.append(state_at(now_ms) == wanted.state)
     if wanted.tag is not None:
         found.append(has_tag(wanted.tag))
     if wanted.owner is not None:

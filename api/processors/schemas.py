@@ -57,7 +57,7 @@ class ProcessorSummary(BaseModel):
     id: str
     stream: str
     state: State = Field(
-        description="scheduled = published, with a version that starts at a given event time; "
+        description="scheduled = published, with a version that begins later than now; "
         "shadow = not published yet, only tried."
     )
     version: int = Field(

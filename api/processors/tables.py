@@ -9,10 +9,11 @@ from api.store.database import Name, Record
 class Processor(Record):
     """One processor: its identity, its labels and its state.
 
-    `revision` counts every change and is the ETag. `state`, `latest_version` and `current_version`
-    are derived from the versions and publications below, so that lists need only this row: the
-    newest version of all, and the newest that is or was published, rather than only tried; of a
-    processor that has none, it is the one that is tried.
+    `revision` counts every change and is the ETag. `state`, `begins_ms`, `latest_version` and
+    `current_version` are derived from the versions and publications below, so that lists need only
+    this row: when the last of what is published begins, if that has a schedule; the newest version
+    of all, and the newest that is or was published, rather than only tried; of a processor that has
+    none, it is the one that is tried.
     """
 
     __tablename__ = "processors"
@@ -21,6 +22,7 @@ class Processor(Record):
     id: Mapped[str] = mapped_column(Name, primary_key=True)
     stream: Mapped[str] = mapped_column(Name, ForeignKey("streams.name"))
     state: Mapped[str] = mapped_column(String(16))
+    begins_ms: Mapped[int | None] = mapped_column(BigInteger)
     revision: Mapped[int]
     latest_version: Mapped[int]
     current_version: Mapped[int] = mapped_column(default=0, server_default="0")

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy.orm import Session
 
@@ -11,10 +11,13 @@ from api.processors.checks import normalised
 from api.processors.comparison import differences
 from api.processors.schemas import (
     DELETED,
+    PUBLISHED,
+    SCHEDULED,
     Comparison,
     ProcessorSummary,
     ProcessorView,
     PublishedVersion,
+    State,
     TriedVersion,
     VersionSummary,
     VersionView,
@@ -42,13 +45,24 @@ def existing_processor(
     return processor
 
 
-def summaries(session: Session, processors: Sequence[Processor]) -> list[ProcessorSummary]:
+def state_at(processor: Processor, now_ms: int) -> State:
+    """Return the state of a processor at a time of the service's clock."""
+    is_scheduled = processor.state == PUBLISHED and (processor.begins_ms or 0) > now_ms
+    return SCHEDULED if is_scheduled else cast("State", processor.state)
+
+
+def summaries(
+    session: Session, processors: Sequence[Processor], now_ms: int
+) -> list[ProcessorSummary]:
     """Return the lines of a list."""
     tags = repository.tags_of(session, [processor.id for processor in processors])
-    return [ProcessorSummary(**_summary(processor, tags[processor.id])) for processor in processors]
+    return [
+        ProcessorSummary(**_summary(processor, tags[processor.id], now_ms))
+        for processor in processors
+    ]
 
 
-def processor_view(session: Session, processor: Processor) -> ProcessorView:
+def processor_view(session: Session, processor: Processor, now_ms: int) -> ProcessorView:
     """Return a processor with its newest version."""
     newest = version_in(session, processor, processor.current_version)
     tags = repository.tags_of(session, [processor.id])[processor.id]
@@ -65,7 +79,7 @@ def processor_view(session: Session, processor: Processor) -> ProcessorView:
     labels = {"description": processor.description, "owner": processor.owner, "tags": tags}
     identity = {"id": processor.id, "stream": processor.stream}
     return ProcessorView(
-        **_summary(processor, tags),
+        **_summary(processor, tags, now_ms),
         published=published,
         rollout=tried_version(repository.open_rollout(session, processor.id)),
         warnings=_warnings(newest),
@@ -167,11 +181,11 @@ def _warnings(version: ProcessorVersion) -> list[Flaw]:
     return [Flaw.model_validate(warning) for warning in json.loads(version.warnings)]
 
 
-def _summary(processor: Processor, tags: list[str]) -> dict[str, Any]:
+def _summary(processor: Processor, tags: list[str], now_ms: int) -> dict[str, Any]:
     return {
         "id": processor.id,
         "stream": processor.stream,
-        "state": processor.state,
+        "state": state_at(processor, now_ms),
         "version": processor.current_version,
         "revision": processor.revision,
         "description": processor.description,

@@ -14,9 +14,9 @@ from api.remote.known_rules import rules_named
 from api.remote.printing import AsJson, say, say_json
 from api.remote.readers import until_interrupted
 from api.remote.rule_files import one_rule
-from api.remote.tables import print_table
 from cep.instants import iso_text
 from cep.printable import printable_json
+from cep.terminal_tables import print_table
 from contract.backtest_text import report_lines
 
 backtests_app = typer.Typer(

@@ -107,7 +107,7 @@ def rollback(  # noqa: PLR0913 - the options of one command
             changed = client.roll_back(rule, to, if_match=etag, comment=comment)
         say(f"{rule}: version {changed.version} has the content of version {to}")
         for number in changed.withdrawn:
-            say(f"{rule}: version {number}, which was scheduled, is withdrawn")
+            say(f"{rule}: version {number}, which has a schedule, is withdrawn")
 
 
 def _switch(  # noqa: PLR0913 - two commands in one

@@ -9,9 +9,9 @@ from typing import Final
 from api.client import Client, Diagnosis, DiagnosisLine, Funnel, FunnelStep, NotFound
 from api.remote.known_rules import end_unknown
 from api.remote.printing import say, say_json
-from api.remote.tables import print_table
 from cep.instants import iso_text
 from cep.printable import counted
+from cep.terminal_tables import print_table
 
 _MARKS = {"ok": ("ok", "green"), "attention": ("LOOK", "yellow"), "unknown": ("?", "dim")}
 

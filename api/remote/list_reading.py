@@ -9,9 +9,9 @@ from api.client.lists import ListClient, ListVersionLine
 from api.connected import BAD_INPUT, DEFAULT_URL, PlainHttp, Token, Url, connected, end
 from api.remote.printing import AsJson, say, say_json
 from api.remote.readers import until_interrupted
-from api.remote.tables import print_table
 from cep.instants import iso_text
 from cep.pattern.problems import did_you_mean
+from cep.terminal_tables import print_table
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="That of the list.")]
 StreamOption = Annotated[

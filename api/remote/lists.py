@@ -245,4 +245,4 @@ def _change(name: str, make: Callable[[], ChangedList], *, dry_run: bool) -> Non
     else:
         say(f"{name}: version {done.version}: {counts}")
     for number in done.withdrawn:
-        say(f"{name}: version {number}, which was scheduled, is withdrawn")
+        say(f"{name}: version {number}, which has a schedule, is withdrawn")

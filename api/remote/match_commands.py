@@ -22,11 +22,11 @@ from api.connected import (
 from api.remote.known_rules import deleted_rule, end_unknown
 from api.remote.printing import AsJson
 from api.remote.readers import until_interrupted
-from api.remote.tables import print_table
 from cep.definition.keys import key_text
 from cep.instants import instant_ms, iso_text
 from cep.pattern.durations import duration_ms, duration_text
 from cep.printable import counted, printable, printable_json
+from cep.terminal_tables import print_table
 
 _LISTED: Final = 50
 _LISTED_BEFORE_FOLLOWING: Final = 10

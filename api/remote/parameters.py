@@ -74,7 +74,7 @@ def _set(client: Client, seen: Processor, values: Mapping[str, Any], comment: st
     else:
         say(f"{rule}: version {changed.version}")
     for number in changed.withdrawn:
-        say(f"{rule}: version {number}, which was scheduled, is withdrawn")
+        say(f"{rule}: version {number}, which has a schedule, is withdrawn")
 
 
 def _given(values: list[str]) -> dict[str, str]:

@@ -12,15 +12,6 @@ def state_of(line: ProposalLine) -> str:
     return "stale" if line.is_stale else line.state
 
 
-def approvals_in_words(proposal: Proposal) -> str:
-    """Return how many people have approved a proposal, and who."""
-    who = ", ".join(each.person for each in proposal.approvals)
-    if not proposal.required_approvals and not who:
-        return "needs no approval"
-    count = f"{proposal.approval_count} of {proposal.required_approvals} approvals"
-    return f"{count} ({who})" if who else count
-
-
 def lines_of(proposal: Proposal) -> Iterator[str]:
     """Yield all about a proposal, but its comments."""
     about = f" version {proposal.version}" if proposal.version else ""
@@ -29,7 +20,7 @@ def lines_of(proposal: Proposal) -> Iterator[str]:
     yield f"proposal {proposal.id} by {proposal.author}: {what} ({state_of(proposal)})"
     if proposal.comment:
         yield f"  {proposal.comment}"
-    yield f"  {approvals_in_words(proposal)}"
+    yield f"  {proposal.approvals_in_words}"
     if proposal.reason:
         yield f"  rejected by {proposal.closed_by}: {proposal.reason}"
     if proposal.is_stale:

@@ -14,9 +14,9 @@ from api.client import Client, Outdated, Proposal, ProposalLine
 from api.client.proposals import ProposalFilter, ProposedChange
 from api.connected import DEFAULT_URL, PlainHttp, Token, Url, connected, end
 from api.remote.printing import AsJson, say, say_json
-from api.remote.proposal_texts import approvals_in_words, lines_of, state_of
-from api.remote.tables import print_table
+from api.remote.proposal_texts import lines_of, state_of
 from cep.instants import iso_text
+from cep.terminal_tables import print_table
 
 proposals_app = typer.Typer(
     name="proposals",
@@ -121,7 +121,7 @@ def new(  # noqa: PLR0913 - the options of one command
         if share is not None:
             change["share_percent"] = share
         proposal = client.propose(comment=comment, **change)
-        say(f"proposal {proposal.id}: {approvals_in_words(proposal)}")
+        say(f"proposal {proposal.id}: {proposal.approvals_in_words}")
 
 
 @proposals_app.command("show")
@@ -160,7 +160,7 @@ def approve(
     """
     with connected(url, token, allow_plain_http=allow_plain_http) as client:
         proposal = _changed(client, number, client.approve)
-        say(f"proposal {number}: {approvals_in_words(proposal)}")
+        say(f"proposal {number}: {proposal.approvals_in_words}")
 
 
 @proposals_app.command("reject")
@@ -209,7 +209,7 @@ def renew(
     """
     with connected(url, token, allow_plain_http=allow_plain_http) as client:
         proposal = _changed(client, number, client.renew)
-        say(f"proposal {number}: {approvals_in_words(proposal)}")
+        say(f"proposal {number}: {proposal.approvals_in_words}")
 
 
 @proposals_app.command("comment")
@@ -272,8 +272,13 @@ def _row(line: ProposalLine) -> tuple[str, ...]:
         line.name,
         line.kind,
         state_of(line),
-        f"{line.approval_count} of {line.required_approvals}",
+        _approvals(line),
         line.author,
         iso_text(line.edited_at),
         line.comment,
     )
+
+
+def _approvals(line: ProposalLine) -> str:
+    needed = f"{line.approval_count} of {line.required_approvals}"
+    return needed if line.required_approvals or line.approval_count else "none needed"

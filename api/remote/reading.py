@@ -10,11 +10,11 @@ from api.client import Client, NotFound, Processor, ProcessorLine, VersionLine
 from api.connected import DEFAULT_URL, PlainHttp, Token, Url, connected, end
 from api.remote.known_rules import deleted_rule, end_unknown, rules_named
 from api.remote.printing import AsJson, say_json
-from api.remote.tables import print_table
 from cep.definition.text import in_usual_order
 from cep.instants import iso_text
 from cep.pattern.document.yaml_writing import yaml_text
 from cep.printable import printable, printable_json
+from cep.terminal_tables import print_table
 
 
 class State(StrEnum):

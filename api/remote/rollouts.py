@@ -21,6 +21,7 @@ from api.remote.changing import Comment
 from api.remote.known_rules import as_it_was_read, rules_named
 from api.remote.printing import say, say_json
 from api.remote.rule_files import one_rule
+from cep.printable import counted
 
 rollout_app = typer.Typer(
     name="rollout",
@@ -137,7 +138,7 @@ def promote(
             changed = handle.promote(if_match=current.etag, comment=comment)
         say(f"{rule}: version {changed.version} is published")
         for number in changed.withdrawn:
-            say(f"{rule}: version {number}, which was scheduled, is withdrawn")
+            say(f"{rule}: version {number}, which has a schedule, is withdrawn")
 
 
 @rollout_app.command("end")
@@ -187,8 +188,8 @@ def _lines(rollout: Rollout) -> Iterator[str]:
 
 
 def _job_lines(job: RolloutInJob, *, is_alone: bool) -> Iterator[str]:
-    found = f"found {job.finds:,} in {job.events:,} events, {job.counted:,} count"
-    yield f"  {job.job} ({job.state}): {found}"
+    found = f"{counted(job.finds, 'match', 'matches')} in {counted(job.events, 'event')}"
+    yield f"  {job.job} ({job.state}): {found}, {job.counted:,} count"
     if not is_alone:
         cut = "" if job.is_complete else ", among the first 20,000"
         yield f"    by both {job.both:,}, gained {job.gained:,}, lost {job.lost:,}{cut}"

@@ -9,8 +9,8 @@ from api.connected import BAD_INPUT, DEFAULT_URL, PlainHttp, Token, Url, connect
 from api.remote.changing import Comment
 from api.remote.known_rules import rules_named
 from api.remote.printing import AsJson, say, say_json
-from api.remote.tables import print_table
 from cep.instants import iso_text
+from cep.terminal_tables import print_table
 
 Rule = Annotated[str, typer.Argument(metavar="RULE", help="Its id.")]
 Key = Annotated[str | None, typer.Option(help="Only for this key, as `percept matches` shows it.")]

@@ -8,9 +8,9 @@ from api.client import Client
 from api.client.webhooks import NewSecret, Webhook
 from api.connected import DEFAULT_URL, PlainHttp, Token, Url, connected, end
 from api.remote.printing import say
-from api.remote.tables import print_table
 from cep.instants import iso_text
 from cep.pattern.problems import did_you_mean
+from cep.terminal_tables import print_table
 
 webhooks_app = typer.Typer(
     name="webhooks",

@@ -51,8 +51,8 @@ class RolloutInJob(BaseModel):
         description="What the job has read since the first whole minute of the trial, as far as "
         "its history is kept."
     )
-    finds: int = Field(description="What it has found, whether it counts or not.")
-    counted: int = Field(description="How many of them counted as matches.")
+    finds: int = Field(description="Matches that it has found, whether they count or not.")
+    counted: int = Field(description="How many of them count.")
     partial_matches: int
     errors: int
     error: str

@@ -76,7 +76,7 @@ def lines(
             triage=triage[summary.id],
             snoozed_until=snoozed.get(summary.id),
         )
-        for summary in processor_views.summaries(session, processors)
+        for summary in processor_views.summaries(session, processors, now_ms)
     ]
 
 

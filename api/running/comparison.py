@@ -25,8 +25,9 @@ from api.jobs.schemas import (
 from api.jobs.tables import HeldVersion
 from api.jobs.views import held_version_view, job_summary
 from api.processors.repository import changed_epochs
-from api.processors.schemas import PublishedVersion, State
+from api.processors.schemas import PublishedVersion
 from api.processors.tables import Processor
+from api.processors.views import state_at
 from api.running import repository as running_repository
 from api.settings import Settings
 from contract.reports import RunningState
@@ -64,7 +65,7 @@ def running_summaries(
     return [
         RunningSummary(
             processor_id=processor.id,
-            state=cast("State", processor.state),
+            state=state_at(processor, now_ms),
             published=joined.published[processor.id],
             jobs=[RunningInJob(**_in_job(joined, job, processor.id)) for job in joined.jobs],
         )
@@ -82,7 +83,7 @@ def running_view(
     return RunningView(
         processor_id=processor.id,
         stream=processor.stream,
-        state=cast("State", processor.state),
+        state=state_at(processor, now_ms),
         published=joined.published[processor.id],
         jobs=[
             RunningVersionsInJob(

@@ -68,6 +68,7 @@ class Server(uvicorn.Server):
                 timeout_keep_alive=math.ceil(2 * settings.head_seconds),  # the protocol is sooner
                 timeout_graceful_shutdown=settings.stop_seconds,
                 access_log=False,
+                forwarded_allow_ips=settings.trusted_proxies,  # empty: nobody
                 log_config=None,
                 server_header=False,
                 # The reader of a connection runs on in the context of the request that it resumed:

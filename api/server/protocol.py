@@ -44,6 +44,24 @@ class Patience:
     body_seconds: float
 
 
+class _FramedConnection(h11.Connection):
+    """Refuses a request whose body may end elsewhere for a proxy (RFC 9112, section 6.1).
+
+    h11 takes Transfer-Encoding, passes Content-Length over, and keeps the connection.
+    """
+
+    def next_event(self) -> Any:
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            names = {name for name, _ in event.headers}
+            is_old = event.http_version < b"1.1"
+            if b"transfer-encoding" in names and (is_old or b"content-length" in names):
+                raise h11.RemoteProtocolError(
+                    "Transfer-Encoding with another length, or before 1.1"
+                )
+        return event
+
+
 class BoundedProtocol(H11Protocol):
     """One connection among `connections`, cut off where the client takes too long."""
 
@@ -51,6 +69,7 @@ class BoundedProtocol(H11Protocol):
         self, connections: Connections, patience: Patience, *arguments: Any, **options: Any
     ) -> None:
         super().__init__(*arguments, **options)
+        self.conn = _FramedConnection(h11.SERVER)
         self._open = connections
         self._seconds = {
             _Phase.HEAD: patience.head_seconds,

@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import Annotated, Final, TypeVar
 
 import typer
-from rich.console import Console
-from rich.table import Table
 from sqlalchemy import make_url
 
 from api.access import repository
@@ -32,6 +30,7 @@ from api.tokens.schemas import TokenDocument, TokenView
 from api.transactions import Writing
 from api.web.problems import Refusal
 from cep.instants import instant_ms, iso_text
+from cep.terminal_tables import print_table
 
 token_app = typer.Typer(
     name="token", help="Make, list and revoke access tokens.", no_args_is_help=True
@@ -110,13 +109,15 @@ def list_tokens(
     else:
         with _chosen_store(database_url) as store, store.reading() as session:
             lines = [service.view(each) for each in repository.all_tokens(session)]
-    table = Table("id", "name", "role", "person", "streams", "created", "expires", "revoked")
+    rows = []
     for line in lines:
         times = (line.created_at, line.expires_at, line.revoked_at)
         shown = ("" if time is None else iso_text(instant_ms(time)) for time in times)
         named = "all" if line.streams is None else ", ".join(sorted(line.streams))
-        table.add_row(line.id, line.name, line.role, line.person, named, *shown)
-    Console().print(table)
+        rows.append((line.id, line.name, line.role, line.person, named, *shown))
+    columns = ("ID", "NAME", "ROLE", "PERSON", "STREAMS", "CREATED", "EXPIRES", "REVOKED")
+    if not print_table(columns, rows):
+        typer.echo("no tokens", err=True)
 
 
 @token_app.command("revoke")

@@ -3,6 +3,7 @@
 Source: RFC 9110, sections 8.8.3 and 13.1; RFC 6585 (428).
 """
 
+import re
 from http import HTTPStatus
 from typing import Annotated, Any, Final
 
@@ -26,6 +27,8 @@ IfNew = Annotated[
     ),
 ]
 
+_TAG: Final = re.compile(r'"[^"]*"')
+_TAGS: Final = re.compile(rf"\*|(?:W/)?{_TAG.pattern}(?:\s*,\s*(?:W/)?{_TAG.pattern})*")
 
 TAGGED: Final[dict[str, Any]] = {
     "headers": {"ETag": {"description": "Names this state.", "schema": {"type": "string"}}}
@@ -62,9 +65,13 @@ def quoted(tag: str) -> str:
 
 
 def names_tag(header: str, tag: str) -> bool:
-    """Return whether an If-Match or If-None-Match header names this tag, or any."""
-    candidates = [part.strip().removeprefix("W/") for part in header.split(",")]
-    return "*" in candidates or quoted(tag) in candidates
+    """Return whether an If-Match or If-None-Match header names this tag, or any.
+
+    A malformed one names none; proxies that compress make a tag weak, which still names its state.
+    """
+    if _TAGS.fullmatch(header.strip()) is None:
+        return False
+    return header.strip() == "*" or quoted(tag) in _TAG.findall(header)
 
 
 def is_creation(if_match: str | None, if_new: str | None) -> bool:
@@ -101,7 +108,7 @@ def require_match(if_match: str | None, tag: str) -> None:
     """Accept a change only if its author has seen the current state.
 
     Raises:
-        Refusal: no If-Match (428), or one that names another state (412).
+        Refusal: no If-Match (428), a malformed one (422), or one that names another state (412).
     """
     if if_match is None:
         raise Refusal(
@@ -109,6 +116,10 @@ def require_match(if_match: str | None, tag: str) -> None:
             "State which revision this changes: send If-Match with the ETag of the last GET, "
             "or '*' to overwrite.",
         )
+    if _TAGS.fullmatch(if_match.strip()) is None:
+        remedy = f"Write {quoted(tag)} with its quotes, as ETag has it; or * alone."
+        detail = f"'{if_match[:100]}' is no list of ETags."
+        raise invalid("request", [Flaw(pointer="header/If-Match", detail=detail, remedy=remedy)])
     if not names_tag(if_match, tag):
         raise Refusal(
             HTTPStatus.PRECONDITION_FAILED,

@@ -23,6 +23,7 @@ from cep.list_content import (
     list_content,
     list_digest,
     list_values,
+    value_in_cell,
     written_value,
 )
 
@@ -152,4 +153,4 @@ def _values(data_type: ListType, row: list[str], left: int) -> list[ListValue]:
         raise ValueError(f"{len(row)} columns; a list has one")
     if row and not left:
         raise ValueError(f"a list holds {MOST_VALUES:,} values")
-    return [written_value(data_type, text) for text in row]
+    return [written_value(data_type, value_in_cell(cell)) for cell in row]

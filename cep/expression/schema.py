@@ -85,7 +85,8 @@ class Schema:
             fields = self._fields_below(path[:known])
             if path[known] not in dict(fields):
                 names = [name for name, _ in fields]
-                return near_name(path[known], names) or f"there are: {', '.join(names) or 'none'}"
+                there = f"there are: {', '.join(names)}" if names else "it has no fields"
+                return near_name(path[known], names) or there
         return ""
 
     def _fields_below(self, path: tuple[str, ...]) -> tuple[tuple[str, DataType], ...]:

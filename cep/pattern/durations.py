@@ -12,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 LONGEST_MS: Final = 2**63 - 1  # timestamps are 64-bit, here as in Flink
 
 _UNITS_MS: Final = {
+    "week": 604_800_000,
     "day": 86_400_000,
     "hour": 3_600_000,
     "minute": 60_000,
@@ -21,14 +22,16 @@ _UNITS_MS: Final = {
 _UNIT_OF: Final = {
     alias: unit
     for unit, aliases in {
+        "week": ("w", "week", "weeks"),
         "day": ("d", "day", "days"),
-        "hour": ("h", "hr", "hour", "hours"),
-        "minute": ("m", "min", "minute", "minutes"),
-        "second": ("s", "sec", "second", "seconds"),
+        "hour": ("h", "hr", "hrs", "hour", "hours"),
+        "minute": ("m", "min", "mins", "minute", "minutes"),
+        "second": ("s", "sec", "secs", "second", "seconds"),
         "millisecond": ("ms", "millisecond", "milliseconds"),
     }.items()
     for alias in aliases
 }
+_UNITS_OF_TEXT: Final = tuple(unit for unit in _UNITS_MS if unit != "week")  # "10 days" reads best
 _PART: Final = re.compile(r"([0-9]{1,19})\s*([a-z]+)\s*")
 _CALENDAR_PART: Final = re.compile(r"P[^T]*[YM]")
 _ISO_8601: Final = TypeAdapter(timedelta)
@@ -68,8 +71,8 @@ def duration_text(milliseconds: int) -> str:
     """Return a duration as text that `duration_ms` reads back, such as "1 hour 30 minutes"."""
     parts = []
     rest = milliseconds
-    for unit, length_ms in _UNITS_MS.items():
-        count, rest = divmod(rest, length_ms)
+    for unit in _UNITS_OF_TEXT:
+        count, rest = divmod(rest, _UNITS_MS[unit])
         if count:
             parts.append(f"{count} {unit}{'' if count == 1 else 's'}")
     return " ".join(parts) or "0 milliseconds"
@@ -88,6 +91,8 @@ def _text_ms(text: str) -> int:
     position = total_ms = 0
     while part := _PART.match(text.lower(), position):
         unit = _UNIT_OF.get(part[2])
+        if part[2] in {"month", "months", "year", "years"}:
+            raise ValueError(f"'{text}': years and months have no fixed length. Write it in days.")
         if unit is None:
             raise ValueError(f"'{part[2]}' in '{text}' is not a unit of time. {_HOW}")
         total_ms += int(part[1]) * _UNITS_MS[unit]

@@ -108,7 +108,7 @@ def shape_problem(details: ErrorDetails, path: str, known_keys: Iterable[str] = 
         case "extra_forbidden":
             return Problem(path, "unknown key.", did_you_mean(str(details["loc"][-1]), known_keys))
         case "value_error":
-            return Problem(path, f"{details['ctx']['error']}".rstrip(".") + ".", "")
+            return Problem(path, type_remedy(details), "")
         case "enum" | "literal_error" if given:
             known = re.findall(r"'(\w+)'", details["ctx"]["expected"])
             return Problem(
@@ -130,5 +130,7 @@ def type_remedy(details: ErrorDetails) -> str:
     Args:
         details: what pydantic found wrong; for all but types the remedy is what it says itself.
     """
+    if details["type"] == "value_error":  # pydantic puts "Value error, " in front
+        return f"{details['ctx']['error']}".rstrip(".") + "."
     wanted = _WANTED.get(details["type"])
     return f"{details['msg']}." if wanted is None else f"Write {wanted}."

@@ -19,6 +19,7 @@ from cep.events.values import typed
 from cep.expression import EvaluationError, Expression, columns_of, resolve
 from cep.instants import instant_ms, iso_text
 from cep.matching.find_matches import to_time_ms
+from cep.pattern.problems import type_remedy
 from cep.pattern.tree import SkipKind
 from cep.trials.events import TimedEvent, key_values
 from cep.trials.rule import Rule
@@ -253,9 +254,8 @@ def _key_test(
     try:
         wanted = _KEY.validate_json(written)
     except ValidationError as error:
-        raise BadQuestion(
-            f"the key begins like a JSON array and is none: {error.errors()[0]['msg']}"
-        ) from None
+        reason = type_remedy(error.errors()[0]).rstrip(".")
+        raise BadQuestion(f"the key begins like a JSON array and is none: {reason}") from None
     if len(wanted) != len(key_by):
         columns = ", ".join(key_by) or "empty"
         raise BadQuestion(f"the key of the rule is {columns}; these are {len(wanted)} values")

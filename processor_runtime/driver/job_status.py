@@ -20,7 +20,7 @@ class Totals:
 
     `left_out` are matches and timeouts that were found and not output because of a limit, `dropped`
     the open partial matches given up where a version ended, `released` the complete matches that
-    waited behind these and came out, `shadow` finds that do not count, as those of a version in
+    waited behind these and came out, `shadow` matches that do not count, as those of a version in
     shadow, `suppressed` matches that did not go out, `unsuppressed` those that did only because
     more different ones came than are kept, `grouped` those that one which went out stands for.
     """

@@ -45,7 +45,7 @@ class StoppedRule:
 class RuleCounts:
     """Counts of one rule in one batch. `last_match_ms` is the event time of its newest match.
 
-    `shadow` are finds that do not count, of a version that is tried or whose share of the keys
+    `shadow` are matches that do not count, of a version that is tried or whose share of the keys
     another has, `suppressed` are matches that do not go out, and `grouped` those that one which
     goes out stands for; they are in no other number.
     `unsuppressed` are matches that went out because their key has as many different ones as are

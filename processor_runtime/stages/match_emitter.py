@@ -189,7 +189,7 @@ class MatchEmitter:
         counts = self.status.rule(found.rule)
         kinds = {row.kind for row in rows}
         if is_shadow:
-            counts.shadow += 1
+            counts.shadow += not found.is_timeout
         elif is_snoozed or ("suppressed" in kinds and "match" not in kinds):
             counts.suppressed += 1
         elif found.is_timeout:

@@ -98,7 +98,7 @@ _DEFINED: Final = (
     ),
     _Defined(
         "shadow_finds",
-        f"Finds of versions that are tried that did not count, {_SINCE_START}",
+        f"Matches of versions that are tried that did not count, {_SINCE_START}",
         "gauge",
         lambda job: job.totals.shadow,
     ),

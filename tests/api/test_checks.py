@@ -96,6 +96,8 @@ def test_the_same_rule_under_another_id_is_warned_of(publish: Publish) -> None:
     (warning,) = publish(id="second", pattern=PATTERN | {"within": "600 seconds"})["warnings"]
     assert "'first'" in warning["detail"]
     assert publish(id="third", key_by=["action"])["warnings"] == []
+    (warning,) = publish(id="Third", key_by=[])["warnings"]
+    assert (warning["pointer"], "'third'" in warning["detail"]) == ("/id", True)
 
 
 def test_examples_that_hold_are_kept_with_the_version(publish: Publish) -> None:

@@ -55,8 +55,8 @@ def test_a_folder_is_applied_and_the_second_time_nothing_is_left_to_do(
     (tmp_path / "rules" / "c.json").write_text(json.dumps(documents))
     (tmp_path / "notes.txt").write_text("not a rule")
 
-    first = run("apply", "-f", tmp_path)
-    second = run("apply", "-f", tmp_path)
+    first = run("apply", tmp_path)
+    second = run("apply", tmp_path)
 
     assert first.exit_code == 0, first.output
     assert plan_of(first)[:6] == [
@@ -76,10 +76,10 @@ def test_a_folder_is_applied_and_the_second_time_nothing_is_left_to_do(
 def test_documents_come_through_a_pipe_too(run: Run, client: Client, form: str) -> None:
     documents = [PAYMENTS, processor_document(id="a", stream="payments")]
     text = json.dumps(documents) if form == "json" else yaml.safe_dump_all(documents)
-    result = run("apply", "-f", "-", given=text)
+    result = run("apply", "-", given=text)
     assert result.exit_code == 0, result.output
     assert [each.id for each in client.processors()] == ["a"]
-    wrong = run("apply", "-f", "-", given="id: b\nstream: payments\nkey_by: 1\n")
+    wrong = run("apply", "-", given="id: b\nstream: payments\nkey_by: 1\n")
     assert wrong.exit_code == 2
     assert "standard input:" in wrong.stderr
 
@@ -88,14 +88,14 @@ def test_another_spelling_is_no_change(run: Run, client: Client, tmp_path: Path)
     client.publish("logins", ID, pattern=PATTERN, tags=["b", "a"], key_by=["user"])
     spelled = {"steps": PATTERN["steps"], "within_ms": 600_000}
     file = write(tmp_path / "a.yaml", processor_document(pattern=spelled, tags=["a", "b", "a"]))
-    assert plan_of(run("apply", "-f", file)) == ["Plan: 1 unchanged"]
+    assert plan_of(run("apply", file)) == ["Plan: 1 unchanged"]
 
 
 def test_a_new_version_is_shown_with_its_diff(run: Run, client: Client, tmp_path: Path) -> None:
     client.publish("logins", ID, pattern=PATTERN, key_by=["user"])
     file = write(tmp_path / "a.yaml", processor_document(pattern=OTHER_PATTERN, severity="high"))
 
-    result = run("apply", "-f", file, "--comment", "commit 1a2b")
+    result = run("apply", file, "--comment", "commit 1a2b")
 
     assert f"new version: processor {ID}" in result.output
     for line in ("+severity: high", "-  within: 10 minutes", "+  within: 5 minutes"):
@@ -128,7 +128,7 @@ def test_a_change_of_one_line_is_a_diff_of_one_line(
     changed = {key: wide[key] for key in ("select", "examples", "pattern", *wide)}
     file = write(tmp_path / "a.yaml", changed | {"pattern": OTHER_PATTERN})
 
-    result = run("apply", "-f", file, "--dry-run")
+    result = run("apply", file, "--dry-run")
 
     diff = [line.strip() for line in result.output.splitlines() if line.startswith("    ")]
     assert [line for line in diff if line.startswith(("+", "-"))] == [
@@ -146,7 +146,7 @@ def test_a_renamed_output_column_is_a_diff_of_two_lines(
         tmp_path / "a.yaml",
         processor_document(select={"z": "login.user", "b": "COUNT(fail.*)"}),
     )
-    lines = run("apply", "-f", file, "--dry-run").output.splitlines()
+    lines = run("apply", file, "--dry-run").output.splitlines()
     changed = [line for line in lines if line.startswith(("    +", "    -"))]
     assert changed == ["    -  a: COUNT(fail.*)", "    +  b: COUNT(fail.*)"]
 
@@ -155,7 +155,7 @@ def test_labels_alone_make_no_version(run: Run, client: Client, tmp_path: Path) 
     client.publish("logins", ID, pattern=PATTERN, key_by=["user"], owner="x", tags=["t"])
     file = write(tmp_path / "a.yaml", processor_document(description="d"))
 
-    result = run("apply", "-f", file)
+    result = run("apply", file)
 
     assert plan_of(result)[0] == f"labels only: processor {ID}"
     changed = client.get(ID)
@@ -177,7 +177,7 @@ def test_a_file_pauses_and_resumes_only_if_it_says_so(
 ) -> None:
     before, said, planned, after = PAUSES[case]
     client.publish("logins", ID, pattern=PATTERN, key_by=["user"], paused=before)
-    result = run("apply", "-f", write(tmp_path / "a.yaml", processor_document() | said))
+    result = run("apply", write(tmp_path / "a.yaml", processor_document() | said))
     assert (plan_of(result)[0], client.get(ID).is_paused) == (planned, after)
 
 
@@ -187,7 +187,7 @@ def test_pausing_comes_before_a_new_version_and_resuming_after_it(
     client.publish("logins", ID, pattern=PATTERN, key_by=["user"])
     for paused, pattern in ((True, OTHER_PATTERN), (False, PATTERN)):
         document = processor_document(pattern=pattern, paused=paused)
-        assert run("apply", "-f", write(tmp_path / "a.yaml", document)).exit_code == 0
+        assert run("apply", write(tmp_path / "a.yaml", document)).exit_code == 0
     log = listening.service.client.get("/v1/changes", params={"processor": ID}).json()["items"]
     actions = [change["action"].removeprefix("processor.") for change in reversed(log)]
     assert actions == ["create", "pause", "publish", "publish", "resume"]
@@ -195,7 +195,7 @@ def test_pausing_comes_before_a_new_version_and_resuming_after_it(
 
 def test_a_stream_is_redefined(run: Run, client: Client, tmp_path: Path) -> None:
     file = write(tmp_path / "a.yaml", STREAM | {"allowed_delay_ms": 9})
-    assert "redefine stream: stream logins" in run("apply", "-f", file).output
+    assert "redefine stream: stream logins" in run("apply", file).output
     assert client.stream("logins").allowed_delay_ms == 9
 
 
@@ -207,7 +207,7 @@ def test_a_cancelled_version_is_not_published_again(
     cancel = f"/v1/processors/{ID}/versions/2/cancel"
     listening.service.client.post(cancel, headers=ANY_STATE).raise_for_status()
     file = write(tmp_path / "a.yaml", processor_document())
-    assert plan_of(run("apply", "-f", file)) == ["Plan: 1 unchanged"]
+    assert plan_of(run("apply", file)) == ["Plan: 1 unchanged"]
 
 
 def test_times_without_quotes_are_times(run: Run, client: Client, tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ def test_times_without_quotes_are_times(run: Run, client: Client, tmp_path: Path
     text = yaml.safe_dump(processor_document(examples=[example])).replace("'2026", "2026")
     text = text.replace("00Z'", "00Z")
     file.write_text(f"{text}\neffective_from: 2030-01-01T00:00:00Z\n")
-    assert run("apply", "-f", file).exit_code == 0
+    assert run("apply", file).exit_code == 0
     assert client.get(ID).published[0].effective_from == 1_893_456_000_000
 
 
@@ -225,14 +225,14 @@ def test_times_without_quotes_are_times(run: Run, client: Client, tmp_path: Path
 LATER = {"pattern": OTHER_PATTERN, "effective_from": "2030-01-01T00:00:00.000Z"}
 LAST = {"pattern": PATTERN | {"within": "1 minute"}, "effective_from": "2031-01-01T00:00:00.000Z"}
 NOW: dict[str, Any] = {}
-MOVED = "new version + cancel scheduled version"
+MOVED = "new version + cancel version"
 SCHEDULES: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]], str, list[int]]] = {
     "one more": ([NOW], [NOW, LATER], "new version", [1, 2]),
     "two more, in any order": ([NOW], [LAST, LATER, NOW], "new version", [1, 2, 3]),
     "all new": ([], [NOW, LATER], "create + new version", [1, 2]),
     "the same": ([NOW, LATER], [LATER, NOW], "", [1, 2]),
-    "one less": ([NOW, LATER], [NOW], "cancel scheduled version", [1]),
-    "the first less": ([NOW, LATER, LAST], [NOW, LAST], "cancel scheduled version", [1, 3]),
+    "one less": ([NOW, LATER], [NOW], "cancel version", [1]),
+    "the first less": ([NOW, LATER, LAST], [NOW, LAST], "cancel version", [1, 3]),
     "one before another": ([NOW, LAST], [NOW, LATER, LAST], MOVED, [1, 3, 4]),
     "another for now": ([NOW, LATER], [{"severity": "low"}, LATER], "new version", [3, 4]),
     "only later, beside what runs": ([NOW], [LATER], "new version", [1, 2]),
@@ -252,7 +252,7 @@ def test_documents_of_one_id_are_its_versions_by_time(
         client.publish(document.pop("stream"), document.pop("id"), **document)
     file = write(tmp_path / "a.yaml", *(processor_document(**version) for version in after))
 
-    first, second = run("apply", "-f", file), run("apply", "-f", file)
+    first, second = run("apply", file), run("apply", file)
 
     assert first.exit_code == 0, first.output
     assert plan_of(first)[0] == (f"{planned}: processor {ID}" if planned else "Plan: 1 unchanged")
@@ -265,9 +265,9 @@ def test_labels_in_one_document_are_those_of_all_versions(
 ) -> None:
     documents = [processor_document(owner="fraud"), processor_document(**LATER, tags=["t"])]
     file = write(tmp_path / "a.yaml", *documents)
-    assert run("apply", "-f", file).exit_code == 0
+    assert run("apply", file).exit_code == 0
     assert (client.get(ID).owner, client.get(ID).tags) == ("fraud", ["t"])
-    assert plan_of(run("apply", "-f", file)) == ["Plan: 1 unchanged"]
+    assert plan_of(run("apply", file)) == ["Plan: 1 unchanged"]
 
 
 # --- pruning
@@ -281,9 +281,9 @@ def test_only_prune_deletes_and_only_in_streams_the_files_name(
     client.publish("payments", "other", pattern=PATTERN)
     file = write(tmp_path / "a.yaml", processor_document())
 
-    assert run("apply", "-f", file).exit_code == 0
+    assert run("apply", file).exit_code == 0
     assert "stray" in [each.id for each in client.processors()]
-    pruned = run("apply", "-f", file, "--prune")
+    pruned = run("apply", file, "--prune")
 
     assert plan_of(pruned)[0] == "delete: processor stray"
     assert [each.id for each in client.processors()] == [ID, "other"]
@@ -293,7 +293,7 @@ def test_one_stream_alone_may_be_applied(run: Run, client: Client, tmp_path: Pat
     client.publish("logins", "stray", pattern=PATTERN)
     write(tmp_path / "a.yaml", PAYMENTS, processor_document(id="a", stream="payments"))
     write(tmp_path / "b.yaml", processor_document(id="b"))
-    run("apply", "-f", tmp_path, "--stream", "payments", "--prune")
+    run("apply", tmp_path, "--stream", "payments", "--prune")
     assert [each.id for each in client.processors()] == ["a", "stray"]
 
 
@@ -304,7 +304,7 @@ def test_an_empty_folder_never_deletes_everything(
     client.publish("logins", "stray", pattern=PATTERN)
     if options:
         write(tmp_path / "a.yaml", PAYMENTS)
-    result = run("apply", "-f", tmp_path, "--prune", *options)
+    result = run("apply", tmp_path, "--prune", *options)
     assert result.exit_code == 2
     assert "there is no document" in result.output
     assert [each.id for each in client.processors()] == ["stray"]
@@ -318,12 +318,12 @@ def test_a_dry_run_shows_the_plan_and_changes_nothing(
     options: list[str], code: int, run: Run, client: Client, tmp_path: Path
 ) -> None:
     file = write(tmp_path / "a.yaml", processor_document())
-    result = run("apply", "-f", file, "--dry-run", *options)
+    result = run("apply", file, "--dry-run", *options)
     assert (result.exit_code, plan_of(result)[0]) == (code, f"create: processor {ID}")
     assert list(client.processors()) == []
 
     client.publish("logins", ID, pattern=PATTERN, key_by=["user"])
-    assert run("apply", "-f", file, "--dry-run", *options).exit_code == 0
+    assert run("apply", file, "--dry-run", *options).exit_code == 0
 
 
 ANSWERS: dict[str, tuple[list[str], bool]] = {
@@ -337,7 +337,7 @@ ANSWERS: dict[str, tuple[list[str], bool]] = {
 def test_on_a_terminal_it_asks(answer: str, asking: Run, client: Client, tmp_path: Path) -> None:
     options, made = ANSWERS[answer]
     file = write(tmp_path / "a.yaml", processor_document())
-    result = asking("apply", "-f", file, *options, given=answer)
+    result = asking("apply", file, *options, given=answer)
     assert ("Make these changes?" in result.output) is bool(answer)
     assert (result.exit_code == 0, len(list(client.processors())) == 1) == (made, made)
 
@@ -364,7 +364,7 @@ def test_every_problem_of_every_file_is_told_with_its_place(
     (tmp_path / "e.yaml").write_text("name: s\nschema: a STRNG\nevent_time_column: ts\n")
     (tmp_path / "f.yaml").write_text("- just text\n---\nfoo: 1\n")
 
-    result = run("apply", "-f", tmp_path)
+    result = run("apply", tmp_path)
 
     told = result.output.replace(f"{tmp_path}/", "")
     assert result.exit_code == 2
@@ -414,7 +414,7 @@ def test_what_a_publish_refuses_is_refused_before_a_stream_is_changed(
         client.register_stream(PAYMENTS)
     write(tmp_path / "a.yaml", TAGGED, processor_document(stream="payments", **changes))
 
-    result = run("apply", "-f", tmp_path)
+    result = run("apply", tmp_path)
 
     assert (result.exit_code, told in result.output) == (2, True), result.output
     assert "1 problem; nothing was changed." in result.output
@@ -443,7 +443,7 @@ def test_mistakes_of_every_kind_are_told_in_one_go(
     client.register_stream(PAYMENTS)
     write(rules / "f.yaml", STREAM | {"schema": "name STRING, action STRING, ts TIMESTAMP"})
 
-    result = run("apply", "-f", rules)
+    result = run("apply", rules)
 
     told = result.output.replace(f"{rules}/", "")
     assert result.exit_code == 2
@@ -468,7 +468,7 @@ def test_a_service_that_refuses_the_token_hides_no_mistake_in_files(
 ) -> None:
     monkeypatch.setenv("PERCEPT_TOKEN", "percept_wrong")
     for mistake, told in (({}, ""), ({"sevrity": "low"}, "sevrity: unknown key")):
-        result = run("apply", "-f", write(tmp_path / "a.yaml", processor_document(**mistake)))
+        result = run("apply", write(tmp_path / "a.yaml", processor_document(**mistake)))
         assert (result.exit_code, told in result.output) == (1, True)
         assert "401 The token is not valid" in result.output
         assert "percept_wrong" not in result.output
@@ -483,7 +483,7 @@ def test_warnings_are_shown_with_the_plan_whether_the_stream_is_new_or_not(
             tmp_path / f"{stream}.yaml", processor_document(stream=stream, pattern=endless)
         )
         files = [file, write(tmp_path / "stream.yaml", PAYMENTS)]
-        result = run("apply", "--dry-run", *(part for each in files for part in ("-f", each)))
+        result = run("apply", "--dry-run", *files)
         assert result.exit_code == 0
         for told in (
             f"    warning: {file}:7:5: pattern.steps[0].times: a loop without until",
@@ -497,20 +497,20 @@ def test_a_processor_does_not_move_to_another_stream(
 ) -> None:
     client.register_stream(PAYMENTS)
     client.publish("logins", ID, pattern=PATTERN)
-    result = run("apply", "-f", write(tmp_path / "a.yaml", processor_document(stream="payments")))
+    result = run("apply", write(tmp_path / "a.yaml", processor_document(stream="payments")))
     assert result.exit_code == 2
     assert "stream: 'failed-logins' stays on stream 'logins'" in result.output
 
 
 def test_a_file_that_is_not_there_is_bad_input(run: Run, tmp_path: Path) -> None:
-    assert run("apply", "-f", tmp_path / "none.yaml").exit_code == 2
+    assert run("apply", tmp_path / "none.yaml").exit_code == 2
 
 
 def test_a_url_over_which_the_token_would_leak_is_bad_input(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PERCEPT_URL", "http://rules.example.com")
-    result = run("apply", "-f", write(tmp_path / "a.yaml", processor_document()))
+    result = run("apply", write(tmp_path / "a.yaml", processor_document()))
     assert result.exit_code == 2
 
 
@@ -532,7 +532,7 @@ def test_rules_of_a_stream_are_one_epoch(
         processor_document(id="quiet", paused=True),
         processor_document(id="other", stream="payments"),
     )
-    result = run("apply", "-f", tmp_path, "--prune", "--comment", "commit 1a2b")
+    result = run("apply", tmp_path, "--prune", "--comment", "commit 1a2b")
 
     assert result.exit_code == 0
     assert plan_of(result)[-7:] == [
@@ -547,7 +547,7 @@ def test_rules_of_a_stream_are_one_epoch(
     told = listening.service.client.get("/v1/changes?stream=logins&epoch=4").json()["items"]
     assert {change["comment"] for change in told} == {"commit 1a2b"}
     assert {change["processor_id"] for change in told} == {"old", "new", "quiet", "gone"}
-    assert "4 unchanged" in run("apply", "-f", tmp_path, "--prune").output
+    assert "4 unchanged" in run("apply", tmp_path, "--prune").output
 
 
 def test_a_change_made_meanwhile_is_told_and_not_lost_and_no_other_is_made(
@@ -566,7 +566,7 @@ def test_a_change_made_meanwhile_is_told_and_not_lost_and_no_other_is_made(
         monkeypatch,
         lambda: theirs.append(client.publish("logins", "a", pattern=OTHER_PATTERN)),
     )
-    result = run("apply", "-f", tmp_path)
+    result = run("apply", tmp_path)
 
     assert result.exit_code == 1
     lines = result.output.splitlines()
@@ -591,7 +591,7 @@ def test_what_waits_for_a_stream_is_not_tried_if_its_change_fails(
     write(tmp_path / "a.yaml", PAYMENTS, processor_document(id="a", stream="payments"))
     write(tmp_path / "b.yaml", processor_document(id="b"))
     meanwhile(monkeypatch, lambda: client.register_stream(TAGGED))
-    result = run("apply", "-f", tmp_path)
+    result = run("apply", tmp_path)
 
     assert result.exit_code == 1
     lines = result.output.splitlines()
@@ -610,7 +610,7 @@ def test_a_flaw_that_only_the_change_itself_shows_is_told_of_its_rule(
 ) -> None:
     write(tmp_path / "a.yaml", *(processor_document(id=name) for name in ("a", "b")))
     meanwhile(monkeypatch, lambda: client.redefine_stream(WITHOUT_ACTION, if_match="*"))
-    result = run("apply", "-f", tmp_path)
+    result = run("apply", tmp_path)
     lines = result.output.splitlines()
     at = lines.index("2 of 2 changes failed.")
     assert lines[at - 7].startswith("failed: create b: 422 The document is wrong.")
@@ -635,7 +635,7 @@ def test_after_a_service_has_gone_nothing_more_is_tried_and_what_is_unknown_is_s
         raise Unreachable("the connection was reset")
 
     monkeypatch.setattr(Client, "change_rules", without_answer)
-    result = run("apply", "-f", tmp_path)
+    result = run("apply", tmp_path)
 
     assert result.exit_code == 1
     assert result.output.splitlines()[-4:] == [
@@ -660,7 +660,7 @@ def test_more_than_a_set_takes_is_several_and_none_after_one_that_fails(
     monkeypatch.setattr(rule_sets, bound, size)
     file = write(tmp_path / "a.yaml", *(processor_document(id=name) for name in "abcdef"))
     meanwhile(monkeypatch, lambda: client.create(processor_document(id="d")))
-    result = run("apply", "-f", file)
+    result = run("apply", file)
 
     assert result.exit_code == 1
     assert "Stream logins: epoch 3; more than fits into a set, so others follow" in result.output
@@ -722,8 +722,8 @@ def test_apply_finds_unchanged_what_was_exported(
     client.publish("payments", "twice", pattern=PATTERN)
     client.publish("payments", "twice", pattern=OTHER_PATTERN, effective_from=4_000_000_000_000)
 
-    exported = run("export", "-o", tmp_path, "--format", file_format)
-    applied = run("apply", "-f", tmp_path, "--prune")
+    exported = run("export", tmp_path, "--format", file_format)
+    applied = run("apply", tmp_path, "--prune")
 
     assert exported.exit_code == 0, exported.output
     assert applied.output == "Plan: 7 unchanged\n"
@@ -734,7 +734,7 @@ def test_apply_finds_unchanged_what_was_exported(
 
 def test_an_exported_rule_reads_well(run: Run, client: Client, tmp_path: Path) -> None:
     client.publish("logins", ID, pattern=PATTERN, key_by=["user"], owner="fraud")
-    run("export", "-o", tmp_path, "--stream", "logins")
+    run("export", tmp_path, "--stream", "logins")
     text = (tmp_path / "processors" / "logins" / f"{ID}.yaml").read_text()
     assert text.splitlines() == [
         f"id: {ID}",
@@ -772,12 +772,12 @@ pattern:
 
 def test_a_clause_is_kept_as_it_was_written(run: Run, tmp_path: Path) -> None:
     (tmp_path / "rule.yaml").write_text(CLAUSE_FILE)
-    assert plan_of(run("apply", "-f", tmp_path))[0] == "create: processor guessed"
-    assert plan_of(run("apply", "-f", tmp_path)) == ["Plan: 1 unchanged"]
+    assert plan_of(run("apply", tmp_path))[0] == "create: processor guessed"
+    assert plan_of(run("apply", tmp_path)) == ["Plan: 1 unchanged"]
     for file_format in ("yaml", "json"):
         folder = tmp_path / file_format
-        run("export", "-o", folder, "--format", file_format)
-        assert plan_of(run("apply", "-f", folder, "--prune")) == ["Plan: 2 unchanged"]
+        run("export", folder, "--format", file_format)
+        assert plan_of(run("apply", folder, "--prune")) == ["Plan: 2 unchanged"]
     exported = (tmp_path / "yaml/processors/logins/guessed.yaml").read_text()
     assert exported == CLAUSE_FILE
 
@@ -787,9 +787,9 @@ def test_a_change_of_a_clause_is_a_diff_of_its_lines(
 ) -> None:
     file = tmp_path / "rule.yaml"
     file.write_text(CLAUSE_FILE)
-    run("apply", "-f", file)
+    run("apply", file)
     file.write_text(CLAUSE_FILE.replace("FAIL{3,}", "FAIL{5,}"))
-    result = run("apply", "-f", file)
+    result = run("apply", file)
     changed = [line.strip() for line in result.output.splitlines() if line.startswith("    ")]
     assert [line for line in changed if line.startswith(("+", "-"))] == [
         "-      PATTERN (FAIL{3,} LOGIN) WITHIN INTERVAL '10' MINUTE",
@@ -801,23 +801,34 @@ def test_a_change_of_a_clause_is_a_diff_of_its_lines(
 def test_a_mistake_in_a_clause_is_told_with_the_line_of_its_file(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "rule.yaml"
     file.write_text(CLAUSE_FILE.replace("LOGIN AS action", "LOGIN AS acton"))
-    result = run("apply", "-f", file)
+    result = run("apply", file)
     assert result.exit_code == 2
     assert "rule.yaml:11:48: pattern.match_recognize: there is no column acton" in result.output
 
 
 def test_files_of_what_is_gone_are_left_and_named(run: Run, client: Client, tmp_path: Path) -> None:
     client.publish("logins", "gone", pattern=PATTERN)
-    run("export", "-o", tmp_path)
+    run("export", tmp_path)
     client.delete("gone")
-    result = run("export", "-o", tmp_path)
+    result = run("export", tmp_path)
     assert f"{tmp_path}/processors/logins/gone.yaml" in result.output
     assert (tmp_path / "processors" / "logins" / "gone.yaml").exists()
 
 
+def test_files_that_only_capital_letters_tell_apart_are_named(
+    run: Run, client: Client, tmp_path: Path
+) -> None:
+    for name in ("a", "B", "A"):
+        client.publish("logins", name, pattern=PATTERN)
+    result = run("export", tmp_path)
+    folder = tmp_path / "processors" / "logins"
+    assert f"    {folder}/A.yaml, {folder}/a.yaml\n" in result.output
+    assert "B.yaml" not in result.output
+
+
 def test_a_folder_that_cannot_be_written_is_a_failure(run: Run, tmp_path: Path) -> None:
     (tmp_path / "streams").write_text("a file")
-    assert run("export", "-o", tmp_path).exit_code == 1
+    assert run("export", tmp_path).exit_code == 1
 
 
 # --- other parts
@@ -843,7 +854,7 @@ def test_an_export_to_standard_output_is_refused(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    result = run("export", "-o", "-")
+    result = run("export", "-")
     assert result.exit_code == 2
     assert "name a folder" in result.output
     assert list(tmp_path.iterdir()) == []

@@ -122,6 +122,7 @@ def test_a_change_names_the_state_it_was_made_from(lists: Lists) -> None:
     [
         ("STRING", 'ana\r\n"b, ""c"""\r\n\n eve \n', [" eve ", "ana", 'b, "c"']),
         ("STRING", '\ufeffané\n"two\nlines"', ["ané", "two\nlines"]),
+        ("STRING", "=1+1\n'-1+1\n''@a\n-1\n", ["'@a", "-1", "-1+1", "=1+1"]),
         ("BIGINT", f"10\n9\n -3\n{2**63 - 1}\n", ["-3", "9", "10", f"{2**63 - 1}"]),
         ("DATE", "2024-02-29\n2023-01-01\n", ["2023-01-01", "2024-02-29"]),
     ],
@@ -134,6 +135,7 @@ def test_csv_goes_in_and_comes_out(
     assert lists.values() == found
     whole = lists.client.get(f"{VIP}/values", headers={"Accept": "text/csv"})
     assert whole.headers["Content-Disposition"] == 'attachment; filename="vip-2.csv"'
+    assert not any(line.startswith(("=", "@")) for line in whole.text.splitlines())
     assert lists.put([]).json()["removed"] == len(found)
     assert lists.put_csv(whole.content).json()["count"] == len(found)
     assert lists.values() == found

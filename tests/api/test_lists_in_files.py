@@ -46,7 +46,7 @@ def test_a_list_is_there_before_the_rule_that_names_it(
 ) -> None:
     write(tmp_path / "rule.yaml", processor_document(id="a", pattern=NAMING, examples=[EXAMPLE]))
     vip(tmp_path, "eve", "bob", description="Who is called first.")
-    dry = run("apply", "-f", tmp_path, "--dry-run")
+    dry = run("apply", tmp_path, "--dry-run")
     assert plan_of(dry) == [
         "create + new values: list logins/vip",
         "create: processor a",
@@ -55,22 +55,22 @@ def test_a_list_is_there_before_the_rule_that_names_it(
     assert "    + 2 values\n" in dry.output
     assert not list(client.lists("logins").all())
 
-    assert run("apply", "-f", tmp_path, "--comment", "commit 1").exit_code == 0
+    assert run("apply", tmp_path, "--comment", "commit 1").exit_code == 0
     assert list(client.lists("logins").values("vip")) == ["bob", "eve"]
     assert [each.comment for each in versions(client)] == ["commit 1", "commit 1"]
     assert client.lists("logins").read("vip").description == "Who is called first."
     assert client.get("a").version == 1
-    again = run("apply", "-f", tmp_path)
+    again = run("apply", tmp_path)
     assert (again.exit_code, again.output) == (0, "Plan: 2 unchanged\n")
 
 
 def test_only_other_values_make_a_version(run: Run, client: Client, tmp_path: Path) -> None:
     vip(tmp_path, "eve", "bob")
-    run("apply", "-f", tmp_path)
+    run("apply", tmp_path)
     vip(tmp_path, "bob", "", '"eve"', "bob")
-    assert plan_of(run("apply", "-f", tmp_path)) == ["Plan: 1 unchanged"]
+    assert plan_of(run("apply", tmp_path)) == ["Plan: 1 unchanged"]
     vip(tmp_path, "ana", "bob", description="new")
-    result = run("apply", "-f", tmp_path)
+    result = run("apply", tmp_path)
     assert "    + 1 value: 'ana'\n    - 1 value: 'eve'\n    + description: new\n" in result.output
     assert list(client.lists("logins").values("vip")) == ["ana", "bob"]
     assert (versions(client)[0].added, versions(client)[0].removed) == (1, 1)
@@ -81,15 +81,15 @@ def test_a_document_without_values_leaves_them_to_the_service(
     run: Run, client: Client, tmp_path: Path
 ) -> None:
     write(tmp_path / "vip.yaml", {"list": "vip", "stream": "logins"})
-    assert run("apply", "-f", tmp_path).exit_code == 0
+    assert run("apply", tmp_path).exit_code == 0
     client.lists("logins").put("vip", ["ana"])
-    assert plan_of(run("apply", "-f", tmp_path)) == ["Plan: 1 unchanged"]
+    assert plan_of(run("apply", tmp_path)) == ["Plan: 1 unchanged"]
 
 
 def test_values_may_stand_in_the_document(run: Run, client: Client, tmp_path: Path) -> None:
     file = tmp_path / "days.yaml"
     file.write_text("list: days\nstream: logins\ntype: DATE\nvalues: [2026-12-24, '2026-12-25']\n")
-    assert run("apply", "-f", tmp_path).exit_code == 0
+    assert run("apply", tmp_path).exit_code == 0
     assert list(client.lists("logins").values("days")) == ["2026-12-24", "2026-12-25"]
 
 
@@ -101,9 +101,9 @@ def test_a_change_takes_back_what_is_scheduled_and_says_so(
     lists.put("vip", ["eve"])
     lists.put("vip", ["bob"], effective_from="2099-01-01T00:00:00Z")
     vip(tmp_path, "eve")
-    assert plan_of(run("apply", "-f", tmp_path)) == ["Plan: 1 unchanged"]
+    assert plan_of(run("apply", tmp_path)) == ["Plan: 1 unchanged"]
     vip(tmp_path, "ana")
-    assert "    - version 3, which is scheduled\n" in run("apply", "-f", tmp_path).output
+    assert "    - version 3, which is scheduled\n" in run("apply", tmp_path).output
     assert [each.version for each in lists.read("vip").published] == [4]
 
 
@@ -129,7 +129,7 @@ def test_what_is_wrong_is_told_with_its_place_and_nothing_is_changed(  # noqa: P
     file = vip(tmp_path, **document)
     (file.parent / "vip.csv").write_text(text)
     write(tmp_path / "rule.yaml", processor_document())
-    result = run("apply", "-f", tmp_path)
+    result = run("apply", tmp_path)
     assert result.exit_code == 2
     assert told in result.output
     assert not list(client.processors())
@@ -147,7 +147,7 @@ def test_rules_and_lists_must_fit_each_other(run: Run, client: Client, tmp_path:
         processor_document(id="b", pattern=of_none),
         processor_document(id="c", pattern=NAMING, examples=[wrong]),
     )
-    result = run("apply", "-f", tmp_path)
+    result = run("apply", tmp_path)
     assert result.exit_code == 2
     for told in (
         "the list 'ids' is of BIGINT",
@@ -157,16 +157,16 @@ def test_rules_and_lists_must_fit_each_other(run: Run, client: Client, tmp_path:
         assert told in result.output
     write(tmp_path / "rules.yaml", processor_document(id="a", pattern=NAMING))
     vip(tmp_path, "1", type="BIGINT", list="ids")
-    assert "there is no list 'vip'" in run("apply", "-f", tmp_path).output
+    assert "there is no list 'vip'" in run("apply", tmp_path).output
     vip(tmp_path, "x", list="ids")
-    assert "the list is of type BIGINT, which stays" in run("apply", "-f", tmp_path).output
+    assert "the list is of type BIGINT, which stays" in run("apply", tmp_path).output
 
 
 def test_examples_see_the_values_that_are_to_be(run: Run, client: Client, tmp_path: Path) -> None:
     client.lists("logins").create("vip")
     vip(tmp_path, "eve")
     write(tmp_path / "rule.yaml", processor_document(id="a", pattern=NAMING, examples=[EXAMPLE]))
-    assert run("apply", "-f", tmp_path).exit_code == 0
+    assert run("apply", tmp_path).exit_code == 0
     assert client.get("a").version == 1
 
 
@@ -181,9 +181,9 @@ def test_prune_deletes_lists_only_where_files_have_some(
     )
     write(tmp_path / "stream.yaml", STREAM)
     write(tmp_path / "rule.yaml", processor_document(id="b"))
-    assert run("apply", "-f", tmp_path, "--prune", "--dry-run").output.count("list") == 0
+    assert run("apply", tmp_path, "--prune", "--dry-run").output.count("list") == 0
     vip(tmp_path, "eve")
-    result = run("apply", "-f", tmp_path, "--prune")
+    result = run("apply", tmp_path, "--prune")
     assert result.exit_code == 0, result.output
     done = [line for line in result.output.splitlines() if line.startswith("done")]
     assert done == [
@@ -211,7 +211,7 @@ def test_no_rule_of_a_stream_is_published_over_a_list_that_failed(
         return carried_out(*arguments)
 
     monkeypatch.setattr(execution, "_taken", overtaken)
-    result = run("apply", "-f", tmp_path)
+    result = run("apply", tmp_path)
     assert result.exit_code == 1
     assert "failed: new values logins/vip: was changed by somebody else" in result.output
     assert "not made: create a: list logins/vip is not as planned" in result.output
@@ -231,7 +231,7 @@ def test_a_file_that_changes_after_the_plan_is_not_applied(
         return carried_out(*arguments)
 
     monkeypatch.setattr(execution, "_taken", changed)
-    result = run("apply", "-f", tmp_path)
+    result = run("apply", tmp_path)
     assert result.exit_code == 1
     assert "it has just changed" in result.output
     assert not list(client.lists("logins").values("vip"))
@@ -240,12 +240,12 @@ def test_a_file_that_changes_after_the_plan_is_not_applied(
 def test_lists_need_approvals_where_rules_do(run: Run, client: Client, tmp_path: Path) -> None:
     client.require_approvals("logins", 1)
     vip(tmp_path, "eve")
-    result = run("apply", "-f", tmp_path)
+    result = run("apply", tmp_path)
     assert result.exit_code == 1
     assert "must be approved" in result.output
     assert not list(client.lists("logins").all())
     write(tmp_path / "lists" / "vip.yaml", {"list": "vip", "stream": "logins"})
-    assert run("apply", "-f", tmp_path).exit_code == 0
+    assert run("apply", tmp_path).exit_code == 0
 
 
 def test_authors_may_see_the_plan(
@@ -254,7 +254,7 @@ def test_authors_may_see_the_plan(
     client.lists("logins").create("vip")
     vip(tmp_path, "eve")
     token = listening.service.token_of[Role.AUTHOR]
-    result = run("apply", "-f", tmp_path, "--dry-run", "--token", token)
+    result = run("apply", tmp_path, "--dry-run", "--token", token)
     assert result.exit_code == 0
     assert "+ 1 value: 'eve'" in result.output
 
@@ -278,16 +278,16 @@ def test_what_is_exported_is_found_unchanged(
     )
     # What is to be known of a list stands in the listing: none is asked for by itself.
     monkeypatch.delattr(ListClient, "read")
-    assert run("export", "-o", tmp_path).exit_code == 0
+    assert run("export", tmp_path).exit_code == 0
     folder = tmp_path / "lists" / "logins"
     assert sorted(each.name for each in folder.iterdir()) == [
         "empty.csv", "empty.yaml", "ids.csv", "ids.yaml", "odd.csv", "odd.yaml",
     ]  # fmt: skip
     assert b"\r\n" not in (folder / "odd.csv").read_bytes()
     assert yaml.safe_load((folder / "odd.yaml").read_text())["description"] == "of all kinds"
-    assert plan_of(run("apply", "-f", tmp_path, "--prune")) == ["Plan: 5 unchanged"]
+    assert plan_of(run("apply", tmp_path, "--prune")) == ["Plan: 5 unchanged"]
     lists.delete("empty")
-    assert "lists/logins/empty.csv" in run("export", "-o", tmp_path).output.replace("\n", "")
+    assert "lists/logins/empty.csv" in run("export", tmp_path).output.replace("\n", "")
 
 
 def test_lines_do_not_depend_on_the_pieces_they_come_in() -> None:
@@ -338,5 +338,5 @@ def test_a_list_without_values_has_a_type_and_is_missing_to_examples(tmp_path: P
 
 def test_digests_are_those_of_the_service(run: Run, client: Client, tmp_path: Path) -> None:
     vip(tmp_path, "ü", "a,b".join('""'))
-    run("apply", "-f", tmp_path)
+    run("apply", tmp_path)
     assert versions(client)[0].digest == list_digest(list_content(["ü", "a,b"]))

@@ -12,6 +12,7 @@ from tests.api.running import Publish, ServiceUnderTest
 
 ID = "failed-logins"
 LATER = "2030-01-01T00:00:00Z"
+STATES = ("published", "scheduled", "shadow", "paused", "deleted")
 OTHER_PATTERN = PATTERN | {"within": "5 minutes"}
 
 
@@ -108,6 +109,8 @@ def test_every_change_names_the_state_it_was_made_from(
 
     assert make() == 428
     assert make(**{"If-Match": stale}) == 412
+    for malformed in (f"*,{stale}", seen.strip('"'), ""):
+        assert make(**{"If-Match": malformed}) == 422
     assert with_rule.client.get("/v1/streams/logins").json()["epoch"] == epoch
     assert make(**{"If-Match": seen}) in {200, 204}
 
@@ -120,7 +123,8 @@ def test_what_is_known_already_is_not_sent_again(with_rule: ServiceUnderTest) ->
             answer = client.get(path, headers={"If-None-Match": known})
             assert (answer.status_code, answer.content) == (304, b"")
             assert answer.headers["ETag"] == etag
-        assert client.get(path, headers={"If-None-Match": '"other"'}).status_code == 200
+        for unknown in ('"other"', '*, "other"', etag.strip('"')):
+            assert client.get(path, headers={"If-None-Match": unknown}).status_code == 200
 
     seen = {"If-None-Match": client.get(f"/v1/processors/{ID}").headers["ETag"]}
     changes: list[Callable[[], Response]] = [
@@ -165,6 +169,20 @@ def test_a_scheduled_version_waits_until_it_is_cancelled_or_replaced_by_one_at_o
     assert published_versions(with_rule) == [1, 2]
     versions = snapshot(with_rule)["processors"][0]["versions"]
     assert [version["effective_from_ms"] for version in versions] == [None, 1_893_456_000_000]
+    path, client = f"/v1/processors/{ID}", with_rule.client
+    seen = {"If-None-Match": client.get(path).headers["ETag"]}
+    for time_ms, state, is_known in (
+        (1_893_455_999_999, "scheduled", True),
+        (1_893_456_000_000, "published", False),
+    ):
+        with_rule.clock.time_ms = time_ms
+        assert client.get(path).json()["state"] == state
+        assert (client.get(path, headers=seen).status_code == 304) == is_known
+        listed = {each: with_rule.get("/v1/processors", state=each)["items"] for each in STATES}
+        assert [each for each, items in listed.items() if items] == [state]
+        (running,) = with_rule.get("/v1/streams/logins/running")["items"]
+        (stream,) = with_rule.get("/v1/overview")["streams"]
+        assert (running["state"], stream["rules"]) == (state, {state: 1})
     cancelled = act(with_rule, "versions/2/cancel").json()
 
     assert cancelled["state"] == "published"

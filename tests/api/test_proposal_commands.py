@@ -44,12 +44,12 @@ def test_a_change_in_a_repository_is_proposed_approved_and_published(
     gated: Client, run: Run, ana: Person, bob: Person, tmp_path: Path
 ) -> None:
     file = write(tmp_path / "rule.yaml", WIDER)
-    refused = run(ana, "apply", "-f", file)
+    refused = run(ana, "apply", file)
     assert refused.exit_code == 1
     assert "changes on stream logins must be approved by 1 person" in refused.output
     assert gated.get(ID).version == 1
 
-    proposed = run(ana, "apply", "-f", file, "--propose", "--comment", "commit 1a2b")
+    proposed = run(ana, "apply", file, "--propose", "--comment", "commit 1a2b")
     assert proposed.exit_code == 0, proposed.output
     last = proposed.output.splitlines()[-1]
     assert last == f"proposed: {ID}: proposal 1, 0 of 1 approvals"
@@ -69,7 +69,7 @@ def test_a_change_in_a_repository_is_proposed_approved_and_published(
     assert published.output == f"{ID}: version 2 is published by proposal 1\n"
     assert gated.get(ID).version == 2
     assert next(gated.versions(ID)).comment == "commit 1a2b"
-    assert run(ana, "apply", "-f", file).output == "Plan: 1 unchanged\n"
+    assert run(ana, "apply", file).output == "Plan: 1 unchanged\n"
     assert run(ana, "proposals", "list").output == "no proposals\n"
 
 
@@ -77,16 +77,20 @@ def test_to_propose_again_brings_the_same_proposal_up_to_date(
     gated: Client, run: Run, ana: Person, bob: Person, tmp_path: Path
 ) -> None:
     file = write(tmp_path / "rule.yaml", WIDER)
-    run(ana, "apply", "-f", file, "--propose")
+    run(ana, "apply", file, "--propose")
     run(bob, "proposals", "approve", 1)
-    again = run(ana, "apply", "-f", file, "--propose").output.splitlines()[-1]
-    assert again == f"proposed already: {ID}: proposal 1, 1 of 1 approvals"
+    again = run(ana, "apply", file, "--propose").output.splitlines()[-1]
+    assert again == f"proposed already: {ID}: proposal 1, 1 of 1 approvals (bob)"
     write(file, processor_document(pattern=PATTERN | {"within": "2 hours"}))
-    edited = run(ana, "apply", "-f", file, "--propose").output.splitlines()[-1]
+    edited = run(ana, "apply", file, "--propose").output.splitlines()[-1]
     assert edited == f"edited: {ID}: proposal 1, 0 of 1 approvals"
-    others = run(bob, "apply", "-f", file, "--propose").output.splitlines()[-1]
+    others = run(bob, "apply", file, "--propose").output.splitlines()[-1]
     assert others == f"proposed: {ID}: proposal 2, 0 of 1 approvals"
     assert [each.id for each in gated.proposals(state="open")] == [2, 1]
+    gated.require_approvals("logins", 0)
+    again = run(bob, "apply", file, "--propose").output.splitlines()[-1]
+    assert again == f"proposed already: {ID}: proposal 2, needs no approval"
+    assert "none needed" in run(bob, "proposals", "list").output
 
 
 def test_lists_in_a_repository_are_proposed(
@@ -97,7 +101,7 @@ def test_lists_in_a_repository_are_proposed(
     of_stream = {"stream": "logins"}
     vip = {"list": "vip", "values": ["eve", "a\n+ b"], **of_stream}
     file = write(tmp_path / "lists.yaml", vip, {"list": "empty", **of_stream})
-    proposed = run(ana, "apply", "-f", file, "--propose", "--prune")
+    proposed = run(ana, "apply", file, "--propose", "--prune")
     told = proposed.output.splitlines()[-4:]
     assert told[0] == "proposed: logins/vip: proposal 1, 0 of 1 approvals"
     assert told[1] == "left out: logins/empty: it needs no approval; apply it without --propose"
@@ -113,7 +117,7 @@ def test_lists_in_a_repository_are_proposed(
     published = run(ana, "proposals", "publish", 1)
     assert published.output == "vip: version 2 is published by proposal 1\n"
     write(file, vip | {"values": ["eve"]})
-    again = [run(ana, "apply", "-f", file, "--propose").output.splitlines()[-1] for _ in "ab"]
+    again = [run(ana, "apply", file, "--propose").output.splitlines()[-1] for _ in "ab"]
     assert again == [
         "proposed: logins/vip: proposal 4, 0 of 1 approvals",
         "proposed already: logins/vip: proposal 4, 0 of 1 approvals",
@@ -142,13 +146,13 @@ def test_more_values_than_a_proposal_has_are_proposed_one_part_after_the_other( 
     def propose_until_done(*values: str) -> list[str]:
         file = write(tmp_path / "lists.yaml", vip | {"values": list(values)})
         told = []
-        while "proposal" in (line := run(ana, "apply", "-f", file, "--propose").output):
+        while "proposal" in (line := run(ana, "apply", file, "--propose").output):
             told.append(line.splitlines()[-1])
             number = gated.proposals(state="open")
             newest = next(iter(number)).id
-            assert run(ana, "apply", "-f", file, "--propose").output.splitlines()[-1] == told[
-                -1
-            ].replace("proposed", "proposed already", 1)
+            assert run(ana, "apply", file, "--propose").output.splitlines()[-1] == told[-1].replace(
+                "proposed", "proposed already", 1
+            )
             run(bob, "proposals", "approve", newest)
             assert run(ana, "proposals", "publish", newest).exit_code == 0
         return told
@@ -178,7 +182,7 @@ def test_each_step_that_needs_approvals_is_proposed_and_no_other_is_made(
         processor_document(id="new-and-paused") | {"paused": True},
         processor_document(id="paused-rule", severity="low") | {"paused": False},
     )
-    result = run(ana, "apply", "-f", file, "--propose", "--prune")
+    result = run(ana, "apply", file, "--propose", "--prune")
     assert result.exit_code == 0, result.output
     told = result.output.splitlines()[-4:]
     assert told == [
@@ -200,7 +204,7 @@ def test_what_needs_no_approval_is_applied_as_ever(
         processor_document(owner="fraud", pattern=PATTERN | {"within": "1 hour"})
         | {"paused": True},
     )
-    result = run(ana, "apply", "-f", file)
+    result = run(ana, "apply", file)
     assert result.exit_code == 0, result.output
     assert (gated.get(ID).version, gated.get(ID).is_paused) == (2, True)
 

@@ -48,24 +48,19 @@ def test_rules_are_listed_and_filtered(run: Run, client: Client) -> None:
     assert "no rules" in run("list", "--state", "deleted").stderr
 
 
-@pytest.mark.parametrize(("width", "lines"), [(80, 20), (40, 60)])
-def test_a_table_fits_its_terminal_and_is_whole_in_a_pipe(
-    run: Run, client: Client, monkeypatch: pytest.MonkeyPatch, width: int, lines: int
+def test_a_table_is_folded_between_words_and_whole_in_a_pipe(
+    run: Run, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    name = "long-" * 30
-    publish(client, name, owner="o" * 150)
+    name, owner = "long-" * 10, "the team that looks into frauds in the north"
+    publish(client, name, owner=owner)
     piped = run("list").stdout.splitlines()
     assert len(piped) == 2
-    assert name in piped[1]
-    assert "o" * 150 in piped[1]
-    monkeypatch.setenv("COLUMNS", str(width))
+    assert {name, owner} <= set(re.split("  +", piped[1]))
+    monkeypatch.setenv("COLUMNS", "60")
     monkeypatch.setenv("FORCE_COLOR", "1")
-    seen = re.sub("\x1b\\[[0-9;]*m", "", run("list").stdout).splitlines()
-    assert max(map(len, seen)) <= width
-    assert len(seen) < lines
-    names = "".join(line.split(" ")[0] for line in seen)
-    assert names.endswith(name) or width < 80
-    assert sum(line.count("o") for line in seen) >= 150
+    seen = re.sub("\x1b\\[[0-9;]*m", "", run("list").stdout)
+    assert {name, "logins", "published", *owner.split()} <= set(seen.split())
+    assert len(seen.splitlines()) > 5
 
 
 def test_text_of_others_does_not_steer_the_terminal(run: Run, client: Client) -> None:
@@ -100,7 +95,7 @@ def test_what_is_shown_is_what_apply_takes(
     client.pause(ID)
     file = tmp_path / f"rule.{form}"
     file.write_text(run("show", ID, "--format", form).stdout, encoding="utf-8")
-    assert run("apply", "-f", file).output == "Plan: 1 unchanged\n"
+    assert run("apply", file).output == "Plan: 1 unchanged\n"
     assert client.get(ID).is_paused
 
 
@@ -193,7 +188,7 @@ def test_a_rule_gets_the_content_of_an_old_version(run: Run, client: Client) -> 
     result = run("rollback", ID, "--to", 1, "--comment", "back")
     assert result.exit_code == 0, result.output
     assert f"{ID}: version 4 has the content of version 1\n" in result.stdout
-    assert f"{ID}: version 3, which was scheduled, is withdrawn" in result.stdout
+    assert f"{ID}: version 3, which has a schedule, is withdrawn" in result.stdout
     assert client.get(ID).document["pattern"]["within"] == "10 minutes"
     assert client.version(ID, 4).comment == "back"
 

@@ -5,6 +5,7 @@ any other token ──next request on it──► the answer it has on a connect
 """
 
 import json
+import re
 import socket
 from collections.abc import Callable
 from contextlib import closing
@@ -13,9 +14,11 @@ from http.client import HTTPConnection, HTTPResponse
 from typing import Any
 
 import pytest
+from typer import BadParameter
 
+from api.store_option import settings_of
 from tests.api.documents import processor_document
-from tests.api.listening import ListeningService
+from tests.api.listening import ListeningService, listening_service
 from tests.patience import PATIENCE_SECONDS
 
 LONG = 200 * 1_024
@@ -129,3 +132,46 @@ def test_no_context_variable_of_a_request_is_seen_by_the_next_one(
             assert answers(sent, 1) != [401]
     assert len(seen) == 3
     assert seen == [set()] * 3
+
+
+@pytest.mark.parametrize(
+    ("version", "framing"),
+    [
+        ("1.1", "Content-Length: 4\r\nTransfer-Encoding: chunked"),
+        ("1.1", "Transfer-Encoding: chunked\r\nContent-Length: 0"),
+        ("1.1", "Transfer-Encoding: chunked, identity"),
+        ("1.1", "Content-Length: 4\r\nContent-Length: 5"),
+        ("1.0", "Transfer-Encoding: chunked"),
+    ],
+)
+def test_after_a_body_whose_end_is_not_sure_the_connection_is_closed(
+    listening: ListeningService, version: str, framing: str
+) -> None:
+    first = f"POST /v1/validate HTTP/{version}\r\nHost: percept\r\n{framing}\r\n\r\n0\r\n\r\n"
+    with socket.create_connection(listening.address, PATIENCE_SECONDS) as sent:
+        sent.sendall(first.encode() + head("GET", "/v1/streams", admin(listening)))
+        reader = sent.makefile("rb")
+        assert reader.readline().startswith(b"HTTP/1.1 400 ")
+        assert b"HTTP/1.1" not in reader.read()
+
+
+def test_only_a_proxy_that_is_named_says_who_asks(
+    migrated_store: Callable[[str], str],
+) -> None:
+    for proxies, statuses in (("", [401, 429]), ("10.0.0.0/8, 127.0.0.1", [401, 401])):
+        settings = {"requests_per_second": 0.001, "trusted_proxies": proxies}
+        with listening_service(migrated_store("sqlite"), **settings) as listening:
+            connection = HTTPConnection(*listening.address, timeout=PATIENCE_SECONDS)
+            found = []
+            with closing(connection):
+                for client in ("192.0.2.1", "192.0.2.2"):
+                    headers = {"X-Forwarded-For": client, "Authorization": "Bearer wrong"}
+                    connection.request("GET", "/v1/streams", headers=headers)
+                    answer = connection.getresponse()
+                    answer.read()
+                    found.append(answer.status)
+        assert found == statuses, proxies
+    for wrong in ("*", "10.0.0.1/8", "proxy"):
+        told = re.escape(f"trusted_proxies: '{wrong}' is no address. Write")
+        with pytest.raises(BadParameter, match=f"^{told}"):
+            settings_of(trusted_proxies=wrong)

@@ -59,7 +59,7 @@ def test_apply_finds_what_is_exported_unchanged(client: Client, run: Run, tmp_pa
     fill(client)
     file = tmp_path / "rules.json"
     file.write_text(json_text(list(client.export_rules("logins"))), encoding="utf-8")
-    assert run("apply", "-f", file, "--dry-run").output == "Plan: 4 unchanged\n"
+    assert run("apply", file, "--dry-run").output == "Plan: 4 unchanged\n"
 
 
 def test_what_is_exported_is_imported_by_a_change_set(

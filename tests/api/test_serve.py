@@ -135,7 +135,7 @@ def test_tokens_are_made_listed_and_revoked_on_the_command_line(
     run("revoke", token_id[0])
     (line,) = (line for line in run("list").splitlines() if "payments job" in line)
     assert line.count("Z") == 3  # created, expires, revoked
-    assert re.search(r"│ all +│", line)
+    assert " all " in line
 
     run("create", "Jürgen Müller", "--role", "admin", "--stream", "payments", "--stream", "logins")
     assert re.search(r"Jürgen Müller .* logins, payments", run("list"))

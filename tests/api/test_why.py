@@ -242,7 +242,7 @@ def test_as_many_matches_as_percept_match_finds(name: str) -> None:
     rule = ROOT / f"tests/data/ssh_auth/rules/{name}.yaml"
     events = ROOT / "examples/ssh_auth/events.jsonl.gz"
     told = json.loads(why(rule, events, "--json").stdout)
-    found = CliRunner().invoke(app, ["match", str(rule), str(events), "-f", "json"])
+    found = CliRunner().invoke(app, ["match", str(rule), str(events), "-f", "jsonl"])
     assert told["match_count"] == len(found.stdout.splitlines())
     assert told["event_count"] == 17_687
 

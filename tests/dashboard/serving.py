@@ -88,7 +88,7 @@ def served_dashboard(database_url: str, **settings: Any) -> Iterator[ServedDashb
     # On a busy machine minutes may pass between two steps of a test; jobs go stale by the clock.
     patient = {"max_wait_seconds": 5, "stale_after_heartbeats": 60}
     chosen: dict[str, Any] = {"requests_per_second": 1e6, **patient, **settings}
-    wanted = Settings(database_url=database_url, port=0, **chosen)
+    wanted = Settings(database_url=database_url, port=0, trusted_proxies="127.0.0.1", **chosen)
     app = made_app(wanted, clock)
     server = Server(app, wanted, app.state.runtime.bell.close)
     thread = threading.Thread(target=server.run)

@@ -116,6 +116,15 @@ def test_service_and_job_have_the_same_key_for_code() -> None:
     assert f"PERCEPT_SIGNING_KEYS=$(cat {job['signing_keys_file']})" in used
 
 
+def test_only_who_makes_or_uses_the_token_of_an_admin_can_read_it() -> None:
+    scripts = [(FOLDER / name).read_text("utf-8") for name in ("make-tokens.sh", "apply-rules.sh")]
+    readers = {name for name, service in SERVICES.items() if "admin" in named_volumes(service)}
+
+    assert all("/var/lib/percept/admin/token" in script for script in scripts)
+    assert readers == {"prepare-tokens", "prepare-rules"}
+    assert "admin" not in (FOLDER / "job.yaml").read_text("utf-8")
+
+
 def test_only_the_dashboard_is_open_and_only_to_this_machine() -> None:
     ports = [port for service in SERVICES.values() for port in service.get("ports", [])]
 

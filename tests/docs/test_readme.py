@@ -80,7 +80,7 @@ def test_the_make_targets_of_the_readme_exist() -> None:
 def test_the_json_of_a_match_holds_the_events(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     (words,) = (
-        words[1:] for words, _ in commands("examples/ssh_auth/README.md") if "json" in words
+        words[1:] for words, _ in commands("examples/ssh_auth/README.md") if "jsonl" in words
     )
     lines = CliRunner().invoke(app, words).stdout.splitlines()
     first = json.loads(lines[0])

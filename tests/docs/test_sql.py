@@ -42,5 +42,5 @@ def test_a_query_that_is_shown_is_the_file_that_is_run() -> None:
 
     assert len(pairs) == 1
     for query, command in pairs:
-        (path,) = re.findall(r"--file (\S+)", command.text)
+        (path,) = re.findall(r"percept sql (\S+)", command.text)
         assert query.text == (ROOT / path).read_text(encoding="utf-8")

@@ -300,7 +300,7 @@ def test_a_value_of_another_type_is_refused_with_what_to_write() -> None:
         "steps[3].times.from": "'2' does not fit. Write a whole number.",
         "steps[4].group.steps": "{} does not fit. Write a list.",
         "after_match_skip": "'no_skip' does not fit. "
-        "Write a mapping of strategy, step, throw_on_miss.",
+        "Write {strategy: skip_past_last_event}, or another strategy.",
         "within_ms": "'long' does not fit. Write a whole number.",
     }
 

@@ -25,6 +25,7 @@ from cep.pattern.durations import LONGEST_MS, duration_ms, duration_text
         ("P1DT2H", 93_600_000),
         ("PT0.001S", 1),
         ("P2W", 1_209_600_000),
+        ("1 week 1d", 691_200_000),
         (timedelta(seconds=1.5), 1500),
     ],
 )

@@ -14,7 +14,7 @@ RULE = "steps: [{name: a, where: \"user = 'ü'\"}]"
 COMMANDS = {
     "explain": ("explain", CLAUSE),
     "match": ("match", "rule.yaml", "events.jsonl"),
-    "sql": ("sql", QUERY, "--events", "events.jsonl"),
+    "sql": ("sql", QUERY, "events.jsonl"),
     "signing-key": ("signing-key", "key-1"),
     "help": ("--help",),
 }
@@ -73,11 +73,11 @@ def test_numbers_that_json_lacks_are_texts_as_in_outputs_of_jobs(
     folder: Path, value: str, name: str
 ) -> None:
     (folder / "one.jsonl").write_text(f'{{"ts": 1, "user": "ü", "x": {value}}}', encoding="utf-8")
-    code, output, _ = printed(folder, "match", "rule.yaml", "one.jsonl", "--format", "json")
+    code, output, _ = printed(folder, "match", "rule.yaml", "one.jsonl", "--format", "jsonl")
     assert code == 0
     row = json.loads(output, parse_constant=pytest.fail)
     assert row["steps"]["a"][0]["x"] == name
-    words = ("sql", QUERY.replace("A.user", "A.x"), "--events", "one.jsonl", "--format", "jsonl")
+    words = ("sql", QUERY.replace("A.user", "A.x"), "one.jsonl", "--format", "jsonl")
     code, output, error = printed(folder, *words)
     assert (code, json.loads(output, parse_constant=pytest.fail)) == (0, {"u": name}), error
 
@@ -86,7 +86,7 @@ def test_numbers_that_json_lacks_are_texts_as_in_outputs_of_jobs(
 @pytest.mark.parametrize("value", ["9" * 5_000, "[" * 100_000])
 def test_events_that_cannot_be_read_are_told_with_their_line(folder: Path, value: str) -> None:
     (folder / "one.jsonl").write_text(f'\n{{"ts": 1, "x": {value}}}', encoding="utf-8")
-    for words in (("match", "rule.yaml", "one.jsonl"), ("sql", QUERY, "--events", "one.jsonl")):
+    for words in (("match", "rule.yaml", "one.jsonl"), ("sql", QUERY, "one.jsonl")):
         code, _, error = printed(folder, *words)
         assert code in {1, 2}
         assert "Traceback" not in error
@@ -97,9 +97,9 @@ def test_events_that_cannot_be_read_are_told_with_their_line(folder: Path, value
 def test_half_of_a_surrogate_pair_is_told_or_escaped(folder: Path) -> None:
     line = '{"ts": 1, "user": "ü", "x": "\\ud800"}'
     (folder / "one.jsonl").write_text(line, encoding="utf-8")
-    code, output, error = printed(folder, "match", "rule.yaml", "one.jsonl", "--format", "json")
+    code, output, error = printed(folder, "match", "rule.yaml", "one.jsonl", "--format", "jsonl")
     assert (code, error) == (0, "")
     assert "ud800" in output
-    code, _, error = printed(folder, "sql", QUERY, "--events", "one.jsonl")
+    code, _, error = printed(folder, "sql", QUERY, "one.jsonl")
     assert code in {1, 2}
     assert "half of a surrogate pair" in error

@@ -18,6 +18,7 @@ from cep.expression.errors import near_name
 from cep.expression.functions.casting import SOURCES
 from cep.expression.functions.table import FUNCTIONS
 from cep.expression.functions.typing_rules import TypeMismatch, common, comparable
+from cep.expression.parsing.foreign import column_hint
 from cep.expression.schema import Schema
 from cep.expression.temporal import parse_timestamp
 from cep.expression.tree import AggregateFunction, Constant, Node
@@ -99,9 +100,11 @@ class Inference:
             return UNKNOWN
         found = self.schema.type_of(node.path)
         if found is None:
-            self.report(
-                node, f"there is no column {'.'.join(node.path)}", self.schema.near(node.path)
-            )
+            columns = tuple(name for name, _ in self.schema.columns)
+            hint = column_hint(node.path, columns) or self.schema.near(node.path)
+            if len(node.path) == 1 and hint.startswith("there are"):
+                hint = f"a text stands in quotes: '{node.path[0]}'; {hint}"
+            self.report(node, f"there is no column {'.'.join(node.path)}", hint)
             return UNKNOWN
         return found.computed
 
@@ -133,7 +136,10 @@ class Inference:
         for operand in operands:
             found = self.type_of(operand)
             if found != BOOLEAN and not found.is_open:
+                is_text = isinstance(operand, tree.Literal) and found == STRING
                 hint = "compare it with something"
+                if is_text:  # behind AND or OR
+                    hint = "repeat the comparison, x = 'a' OR x = 'b', or write x IN ('a', 'b')"
                 self.report(operand, f"a condition is needed, this is a {found}", hint)
 
     def _listed(self, node: tree.InList, found: DataType) -> None:
@@ -267,15 +273,30 @@ _GROUPS = {
 
 
 def _comparison_hint(one: tuple[Node, DataType], other: tuple[Node, DataType]) -> str:
-    for (text, text_type), (value, value_type) in ((one, other), (other, one)):
-        if text_type != STRING:
-            continue
-        if value_type.is_numeric and isinstance(text, tree.Literal):
-            return f"write the number without quotes: {text.value}"
-        if value_type.is_numeric and isinstance(value, tree.Literal):
-            return f"write the text in quotes: '{value.value}', or cast: CAST(... AS DOUBLE)"
-        if value_type.is_numeric:
-            return "cast the text: CAST(... AS DOUBLE)"
-        if value_type.is_temporal:
-            return f"cast the text: CAST(... AS {value_type})"
-    return ""
+    pairs = ((one, other), (other, one))
+    return next(filter(None, (_hint_beside(*pair) for pair in pairs)), "")
+
+
+def _hint_beside(one: tuple[Node, DataType], other: tuple[Node, DataType]) -> str:
+    """Return what to write in place of one side of a comparison, as the other one is."""
+    (node, found), (value, other_type) = one, other
+    match found.kind:
+        case Kind.BOOLEAN if isinstance(node, tree.Comparison):
+            hint = "join two comparisons: 1 < x AND x < 5"
+        case Kind.BOOLEAN:
+            hint = "compare it with TRUE or FALSE"
+        case Kind.INTERVAL:
+            hint = "write INTERVAL '10' SECOND"
+        case _ if found.is_temporal and other_type.is_numeric:
+            hint = f"write {found} '2024-01-31'"
+        case Kind.STRING if other_type.is_numeric and isinstance(node, tree.Literal):
+            hint = f"write the number without quotes: {node.value}"
+        case Kind.STRING if other_type.is_numeric and isinstance(value, tree.Literal):
+            hint = f"write the text in quotes: '{value.value}', or cast: CAST(... AS DOUBLE)"
+        case Kind.STRING if other_type.is_numeric:
+            hint = "cast the text: CAST(... AS DOUBLE)"
+        case Kind.STRING if other_type.is_temporal:
+            hint = f"cast the text: CAST(... AS {other_type})"
+        case _:
+            hint = ""
+    return hint

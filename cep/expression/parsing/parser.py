@@ -18,10 +18,10 @@ from cep.expression import tree
 from cep.expression.errors import ExpressionError, UnknownParameter, near_name, problem_at
 from cep.expression.functions.table import ALIASES, DATE_PARTS, FUNCTIONS, OPERATORS, UNWRITTEN
 from cep.expression.functions.text_pattern import TextPatternError, like_pattern, regex
+from cep.expression.parsing.foreign import FUNCTIONS as FOREIGN_FUNCTIONS
 from cep.expression.parsing.syntax import (
     MAX_BRACKET_DEPTH,
-    NO_CLOCK,
-    foreign_operator,
+    foreign_refusal,
     read_sql,
     refusal,
     too_large,
@@ -218,8 +218,9 @@ class _Translation:
                 operands = self._operands(parsed, "expressions", ignored=("coalesce", "safe"))
                 return tree.Call("CONCAT", operands, _cover(*operands))
             case _:
-                refused = self._refused(parsed, f"{_spelling(parsed)} is not part of the language")
-                raise foreign_operator(self.text) or refused
+                hint = _INSTEAD.get(type(parsed))
+                told = f"{_spelling(parsed)} is not part of the language"
+                raise foreign_refusal(self.text) or self._refused(parsed, told, hint)
 
     def _operands(
         self, parsed: exp.Expr, *names: str, ignored: tuple[str, ...] = ()
@@ -397,7 +398,7 @@ class _Translation:
                 return tree.IsTruth(operand, value, span)
             case _:
                 message = "IS needs NULL, TRUE, FALSE or [NOT] DISTINCT FROM"
-                raise self._refused(parsed, message, "")
+                raise self._refused(parsed, message, "write = to compare, IS NOT NULL for a value")
 
     def _text_pattern(self, parsed: exp.Expr) -> Node:
         escape = ""
@@ -452,7 +453,7 @@ class _Translation:
         return tree.Case(tuple(branches), otherwise, span)
 
     def _cast(self, parsed: exp.Expr) -> Node:
-        (operand,) = self._operands(parsed, "this", ignored=("to",))
+        (operand,) = self._operands(parsed, "this", ignored=("to", "safe"))
         data_type = from_sqlglot(parsed.args["to"])
         if data_type.kind not in _CAST_TARGETS:
             targets = ", ".join(kind for kind in Kind if kind in _CAST_TARGETS)
@@ -511,15 +512,14 @@ class _Translation:
         if name not in known or name in UNWRITTEN:
             names = [*_FUNCTION_NAMES, *ALIASES, *AggregateFunction]
             hint = near_name(written, names) or None
-            hint = _UNKNOWN_FUNCTIONS.get(written, hint)
+            hint = FOREIGN_FUNCTIONS.get(written, hint)
             raise self._refused(parsed, f"there is no function {written}", hint)
         function = FUNCTIONS[name]
         if not function.minimum <= len(arguments) <= function.maximum:
-            bounds = f"{function.minimum} to {function.maximum}"
-            takes = bounds if function.minimum < function.maximum else str(function.minimum)
-            raise self._refused(
-                parsed, f"{written} takes {takes} arguments, not {len(arguments)}", ""
-            )
+            takes = f"{function.maximum} argument{'' if function.maximum == 1 else 's'}"
+            if function.minimum < function.maximum:
+                takes = f"{function.minimum} to {takes}"
+            raise self._refused(parsed, f"{written} takes {takes}, not {len(arguments)}", "")
         return tree.Call(name, arguments, span)
 
     def _aggregate(self, parsed: exp.Expr, function: AggregateFunction) -> tree.Aggregate:
@@ -564,26 +564,12 @@ def _cover(*nodes: Node) -> Span:
     return min(start for start, _ in spans), max(end for _, end in spans)
 
 
-_UNKNOWN_FUNCTIONS: Final = {
-    **dict.fromkeys(
-        ("NOW", "GETDATE", "SYSDATE", "TODAY", "UNIX_TIMESTAMP", "LOCALTIMESTAMP", "PROCTIME"),
-        NO_CLOCK,
-    ),
-    **dict.fromkeys(
-        ("RAND", "RANDOM", "UUID", "GEN_RANDOM_UUID"),
-        "a rule must find the same in a replay, so nothing is random",
-    ),
-    "LIST": "a list of the stream stands behind IN: user IN LIST('name')",
-    "TO_TIMESTAMP": "write CAST(... AS TIMESTAMP)",
-    "TO_NUMBER": "write CAST(... AS DOUBLE)",
-    "ISNULL": "write user IS NULL",
-    "ISNOTNULL": "write user IS NOT NULL",
-    "STR": "write CAST(... AS STRING)",
-    "IIF": "write IF(condition, value, other)",
-    "REGEXP_LIKE": "write user RLIKE '^a'",
-    "REGEXP_MATCHES": "write user RLIKE '^a'",
+_INSTEAD: Final[dict[type[exp.Expr], str]] = {
+    exp.Bracket: "write struct.field, or ARRAY_CONTAINS(array, value)",
+    exp.Window: "an aggregate is over the events of a step: SUM(step.field)",
+    exp.HexString: "write a number in decimal digits",
 }
-"""What to write for functions of other languages, by their names."""
+"""What to write in place of what sqlglot reads and this language lacks."""
 _SPELLINGS: dict[type[exp.Expr], str] = {
     exp.RegexpLike: "RLIKE",
     exp.Bracket: "indexing with [ ]",

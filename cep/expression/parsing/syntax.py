@@ -8,7 +8,6 @@ move them.
 
 import re
 from itertools import pairwise
-from typing import Final
 
 from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
@@ -16,9 +15,9 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from cep.expression.errors import ExpressionError, ExpressionTooLarge, problem_at
 from cep.expression.parsing.dialect import ExpressionDialect
+from cep.expression.parsing.foreign import NO_CLOCK, UNEXPECTED, foreign_operator
 from cep.expression.tree import Span
 
-NO_CLOCK: Final = "a rule must find the same in a replay; compare event times instead"
 MAX_TEXT_LENGTH = 10_000
 MAX_BRACKET_DEPTH = 24  # sqlglot needs some twenty Python frames for each
 
@@ -71,46 +70,15 @@ def _unclosed(text: str) -> Span:
     return position, position + 1
 
 
-_FOREIGN_OPERATORS: Final = {
-    "&&": "write AND",
-    "===": "write =",
-    "!==": "write <>",
-    "=~": "write RLIKE: user RLIKE '^a'",
-    "~": "write RLIKE: user RLIKE '^a'",
-    "!~": "write NOT RLIKE: user NOT RLIKE '^a'",
-    "??": "write COALESCE(a, b)",
-    "?": "write CASE WHEN ... THEN ... ELSE ... END",
-    "eq": "write =",
-    "ne": "write <>",
-    "gt": "write >",
-    "ge": "write >=",
-    "lt": "write <",
-    "le": "write <=",
-    "matches": "write RLIKE: user RLIKE '^a'",
-    "regexp": "write RLIKE: user RLIKE '^a'",
-    "contains": "write CONTAINS(user, 'a')",
-    "startswith": "write STARTSWITH(user, 'a')",
-    "endswith": "write ENDSWITH(user, 'a')",
-    "xor": "write a <> b",
-}
-"""What other languages write between two operands, and what to write here."""
-_FOREIGN: Final = re.compile(
-    r"'(?:''|[^'])*'|`[^`]*`|(?P<symbol>&&|===|!==|=~|!~|~|\?\?|\?)"
-    r"|(?<=[\w)'\"] )(?P<word>"
-    + "|".join(name for name in _FOREIGN_OPERATORS if name.isalpha())
-    + r")(?=\s)",
-    re.IGNORECASE,
-)
-
-
-def foreign_operator(text: str) -> ExpressionError | None:
-    """Return the error for the first operator of another language, outside texts and names."""
-    for found in _FOREIGN.finditer(text):
-        written = found["symbol"] or found["word"]
-        if written:
-            hint = _FOREIGN_OPERATORS[written.lower()]
-            return refusal(text, found.span(), f"{written} is no operator of SQL", hint)
-    return None
+def foreign_refusal(text: str) -> ExpressionError | None:
+    """Return the error for the first operator of another language, if there is one."""
+    found = foreign_operator(text)
+    if found is None:
+        return None
+    span, written, hint = found
+    is_opening = span[0] == len(text) - len(text.lstrip()) and written.isalpha()
+    told = "does not begin a condition" if is_opening else "is no operator of SQL"
+    return refusal(text, span, f"{written} {told}", hint)
 
 
 _WORDS = {"GT": ">", "GTE": ">=", "LT": "<", "LTE": "<=", "EQ": "=", "NEQ": "<>"}
@@ -118,7 +86,7 @@ _WORDS = {"GT": ">", "GTE": ">=", "LT": "<", "LTE": "<=", "EQ": "=", "NEQ": "<>"
 
 def _syntax_error(text: str, error: ParseError) -> ExpressionError:
     """Translate an error of sqlglot about its classes into a plain one with a place in the text."""
-    if foreign := foreign_operator(text):
+    if foreign := foreign_refusal(text):
         return foreign
     (first, *_) = error.errors
     highlight = str(first.get("highlight") or "")
@@ -133,7 +101,8 @@ def _syntax_error(text: str, error: ParseError) -> ExpressionError:
         what = _WORDS.get(missing[1], missing[1].upper())
         return refusal(text, span, f"something is missing beside {what}")
     if description.startswith("Invalid expression"):
-        return refusal(text, span, f"unexpected {highlight}", "is an operator missing before it?")
+        hint = UNEXPECTED.get(highlight, "is an operator missing before it?")
+        return refusal(text, span, f"unexpected {highlight}", hint)
     return refusal(text, span, description[:1].lower() + description[1:])
 
 

@@ -56,8 +56,8 @@ def _condition_form(condition: Any) -> str:
         case PythonDocument():
             return "<python>"
         case Mapping():
-            joined = next((key for key in ("all_of", "any_of") if key in condition), "python")
-            return f"<{joined}>"
+            forms = (key for key in ("all_of", "any_of", "python") if key in condition)
+            return f"<{next(forms, 'sql')}>"
         case _:
             return "<sql>"
 

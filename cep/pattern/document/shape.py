@@ -61,16 +61,31 @@ def pattern_shape_problem(details: ErrorDetails) -> Problem:
         case "too_short":
             remedy = "Add a step." if location[-1] == "steps" else "Add one."
             return Problem(problem.path, "empty.", remedy)
-        case "int_parsing" | "int_type" | "int_from_float" if location[-1] == "times":
-            remedy = "Write a whole number, or {from: 5, to: null} for 5 or more."
-            return Problem(problem.path, problem.message, remedy)
-        case "model_type" if details["ctx"]["class_name"] in _KEYS:
-            keys = ", ".join(_KEYS[details["ctx"]["class_name"]])
-            return Problem(problem.path, problem.message, f"Write a mapping of {keys}.")
         case kind if kind in _TOO_DEEP:
             return Problem("", "nested too deeply.", "Use fewer groups in groups.")
         case _:
-            return problem
+            remedy = _remedy(details, location) or problem.remedy
+            return Problem(problem.path, problem.message, remedy)
+
+
+def _remedy(details: ErrorDetails, location: Location) -> str:
+    """Return what to write at a place where people write something else; "" for all others."""
+    match details["type"]:
+        case "int_parsing" | "int_type" | "int_from_float" if location[-1] == "times":
+            remedy = "Write a whole number, or {from: 5, to: null} for 5 or more."
+        case "string_type" if location[-1] == "where":
+            remedy = "Write one text: x = 1 AND y = 2."
+        case "enum" if contiguity := _CONTIGUITIES.get(str(details["input"]).lower()):
+            remedy = f"Write {contiguity}."
+        case "model_type" if location == ("after_match_skip",):
+            remedy = "Write {strategy: skip_past_last_event}, or another strategy."
+        case "list_type" | "model_type" if location in {(), ("steps",)}:
+            remedy = "Write `steps:` and below it a list, an item `- name: a` for each step."
+        case "model_type" if details["ctx"]["class_name"] in _KEYS:
+            remedy = f"Write a mapping of {', '.join(_KEYS[details['ctx']['class_name']])}."
+        case _:
+            remedy = ""
+    return remedy
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +201,16 @@ def _model_at(location: Location) -> type[BaseModel]:
     return next(models, PatternDocument)
 
 
+_CONTIGUITIES: Final = {
+    **dict.fromkeys(("strict", "consecutive", "immediately", "followed_immediately"), "next"),
+    **dict.fromkeys(("relaxed", "skip_till_next", "skip_till_next_match"), "followed_by"),
+    **dict.fromkeys(
+        ("any", "skip_till_any", "skip_till_any_match", "non_deterministic", "nondeterministic"),
+        "followed_by_any",
+    ),
+    **dict.fromkeys(("not", "never", "not_followed"), "not_followed_by or not_next"),
+}
+"""What other languages call contiguity, in small letters."""
 _OTHER_KEYS: Final = {
     **dict.fromkeys(("min", "minimum", "at_least"), "Write {from: 5, to: null} for 5 or more."),
     **dict.fromkeys(("max", "maximum", "at_most"), "Write {from: 0, to: 5} for 5 or fewer."),
@@ -193,19 +218,31 @@ _OTHER_KEYS: Final = {
         ("not", "negated", "absent", "never"), "Write `contiguity: not_followed_by`, or `not_next`."
     ),
     **dict.fromkeys(
-        ("follows", "next", "followed_by", "followedby", "relation"),
+        ("follows", "next", "followed_by", "followedby", "relation", "after", "type", "strategy"),
         "Write `contiguity: next`, `followed_by` or `followed_by_any`.",
     ),
     **dict.fromkeys(("condition", "conditions", "filter", "when", "if"), "Write `where`."),
-    **dict.fromkeys(("window", "timeout", "maxspan", "timeframe"), "Write `within: 10 minutes`."),
+    **dict.fromkeys(
+        ("window", "timeout", "maxspan", "timeframe", "timespan", "time_window", "duration"),
+        "Write `within: 10 minutes`.",
+    ),
     **dict.fromkeys(("count", "repeat", "quantifier", "occurrences"), "Write `times`."),
     **dict.fromkeys(
         ("one_or_more", "oneormore", "plus"), "Write `times: {from: 1, to: null}` for one or more."
     ),
     **dict.fromkeys(
-        ("id", "key", "key_by", "keyby", "group_by", "groupby", "partition_by", "by"),
+        (
+            *("id", "key", "key_by", "keyby", "group_by", "groupby", "partition_by", "by"),
+            *("stream", "select", "severity", "tags", "examples"),
+        ),
         "A rule has this beside its pattern, not in it.",
     ),
+    **dict.fromkeys(("order_by", "event_time_column", "schema"), "A stream has this."),
+    **dict.fromkeys(
+        ("sql", "query", "match_recognise"), "Write `match_recognize`, with the clause as text."
+    ),
+    **dict.fromkeys(("sequence", "events", "states", "stages"), "Write `steps`."),
+    "pattern": "A rule has this, with id and stream; a pattern begins with `steps`.",
     **dict.fromkeys(("skip", "skip_strategy"), "Write `after_match_skip` on the pattern."),
     "or": "Write OR in `where`.",
     "and": "Write AND in `where`.",
@@ -216,6 +253,10 @@ _OTHER_KEYS: Final = {
 def _unknown_key(path: str, key: str, model: type[BaseModel]) -> Problem:
     if model is GroupDocument and key in {"name", "where", "subtype"}:
         return Problem(path, f"a group has no {key}.", "Put it on a step in the group.")
+    if model is StepDocument and key in {"id", "step", "label"}:
+        return Problem(path, "unknown key.", "Write `name`.")
+    if model is StepDocument and key in {"steps", "sequence"}:
+        return Problem(path, "unknown key.", "Steps in a step are `group: {steps: [...]}`.")
     if remedy := _OTHER_KEYS.get(key.replace("-", "_").lower()):
         return Problem(path, "unknown key.", remedy)
     known = [field.alias or name for name, field in model.model_fields.items()]

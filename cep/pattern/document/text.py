@@ -248,6 +248,21 @@ def _alias_refused(text: str) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=first.start_mark)  # type: ignore[arg-type] # PyYAML stubs
 
 
+_YAML_REMEDIES: Final = {
+    "block sequence entries are not allowed": "Begin a list on a line of its own.",
+    "mapping values are not allowed": "Put a text with ': ' in quotes, and a key on its own line.",
+    "did not find expected key": "Indent keys alike, and put a text with quotes in quotes, whole.",
+    "expected '-' indicator": "Indent the keys of an item as its first key.",
+    "unexpected end of stream": "Close the quote.",
+    "expected ',' or": "Put a comma between two, and close the bracket.",
+    "cannot start any token": "Put the text in quotes.",
+    "undefined alias": "Put the text in quotes.",
+    "constructor for the tag": "Put the text in quotes.",
+    "another document": "Leave one of them, behind one `---`.",
+}
+"""By the words of libyaml."""
+
+
 def _yaml_problem(error: yaml.MarkedYAMLError, text: str) -> Problem:
     mark = error.problem_mark or error.context_mark
     reasons = ", ".join(filter(None, (error.context, error.problem)))
@@ -257,4 +272,7 @@ def _yaml_problem(error: yaml.MarkedYAMLError, text: str) -> Problem:
     lines = text.split("\n")
     if line > len(lines):  # libyaml ends every text with a line break
         line, column = len(lines), len(lines[-1]) + 1
-    return Problem("", f"{reasons}.", "", line, column)
+    remedy = next((told for words, told in _YAML_REMEDIES.items() if words in reasons), "")
+    if "\t" in lines[line - 1][: column + 1]:
+        remedy = "Indent with spaces, not with tabs."
+    return Problem("", f"{reasons}.", remedy, line, column)

@@ -27,6 +27,9 @@ from cep.row_pattern.parsing.expressions import read_scalar
 from cep.row_pattern.parsing.patterns import read_pattern
 from cep.row_pattern.parsing.words import Kind, WordReader
 
+_BEGIN: Final = re.compile(
+    r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:SELECT|MATCH_RECOGNIZE)\b(?!\s*:)", re.IGNORECASE | re.DOTALL
+)
 _ORDER: Final = (
     "PARTITION BY, ORDER BY, MEASURES, ONE ROW or ALL ROWS PER MATCH, AFTER MATCH SKIP, "
     "PATTERN, WITHIN, SUBSET, DEFINE"
@@ -48,6 +51,11 @@ _AFTER_ALIAS: Final = frozenset(
 )
 _AMOUNT: Final = re.compile(r"[0-9]{1,20}(\.[0-9]{1,9})?")
 _MAX_WITHIN_MS: Final = 2**53
+
+
+def begins_query(text: str) -> bool:
+    """Return whether a text begins as a query or its clause does, and no document or path."""
+    return _BEGIN.match(text) is not None
 
 
 def read_query(text: str, constants: Constants = NO_CONSTANTS) -> Query:

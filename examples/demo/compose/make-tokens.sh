@@ -2,13 +2,14 @@
 # Makes the tokens of the compose file, once: one to sign in with, one for the job; and the key that code is signed with.
 set -eu
 umask 077
-for role in admin job; do
-  file="/var/lib/percept/tokens/$role"
-  if [ ! -s "$file" ]; then
-    percept token create "compose $role" --role "$role" > "$file.new"
-    mv "$file.new" "$file"
+make_token() {
+  if [ ! -s "$2" ]; then
+    percept token create "compose $1" --role "$1" > "$2.new"
+    mv "$2.new" "$2"
   fi
-done
+}
+make_token admin /var/lib/percept/admin/token
+make_token job /var/lib/percept/tokens/job
 keys="/var/lib/percept/tokens/signing-keys"
 if [ ! -s "$keys" ]; then
   percept signing-key compose > "$keys.new"

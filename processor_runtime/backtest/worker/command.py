@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.logging import RichHandler
 
+from cep.pattern.problems import type_remedy
 from cep.signing.keys import SigningKeys
 from contract.problem_text import problem_text
 from processor_runtime.backtest.worker.archives import BadArchive, read_archives
@@ -112,7 +113,7 @@ def work(  # noqa: PLR0913 - the options of one command
     try:
         worker.run(until_idle=once)
     except ValidationError as error:
-        _fail(f"--name or --archive: {error.errors()[0]['msg']}", _BAD_OPTIONS)
+        _fail(f"--name or --archive: {type_remedy(error.errors()[0])}", _BAD_OPTIONS)
     except (ServiceRefused, OSError) as error:
         _fail(f"{error}", _REFUSED)
     finally:

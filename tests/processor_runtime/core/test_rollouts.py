@@ -108,6 +108,7 @@ class TestShadow:
         job.batch(letters("a", 1_000))
         job.advance(2_000)
         assert [(row.kind, row.tag) for row in job.rows] == [("shadow", "timeout")]
+        assert job.job_status.totals.shadow == 0  # as those that are compared, it counts matches
 
     def test_no_output_that_does_not_ask_for_shadows_gets_any(self) -> None:
         job = Pipeline(stream(), Options())

@@ -104,7 +104,7 @@ function Nothing({ stream, newRule }) {
   return html`<${Empty} title=${`No rules on ${stream} yet`}>
     <p>
       A rule defines which events, in which order, make a match. Write one here, or keep rules as files in a repository and
-      publish them: <code>percept apply -f rules/</code>
+      publish them: <code>percept apply rules/</code>
     </p>
     ${newRule}
   <//>`;
