@@ -118,7 +118,9 @@ class RunningInJob(BaseModel):
     next_version: int | None = Field(description="The next version to become active.")
     next_from: Instant | None = Field(description="The event time from which it will be active.")
     matches_last_hour: int
-    last_match: Instant | None
+    last_match: Instant | None = Field(
+        description="Event time of its newest match, through all restarts of the job."
+    )
     partial_matches: int
     state_bytes: int
     errors: int

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from api.audit.actions import Action
 from api.audit.log import record
 from api.jobs import asked_keys, history, history_repository, quarantines, repository
-from api.jobs.tables import HeldVersion, Job, JobInstance
+from api.jobs.tables import HeldVersion, Job, JobInstance, LastMatch
 from api.settings import Settings
 from api.streams.service import existing_stream, locked_stream
 from api.transactions import Writing
@@ -255,6 +255,21 @@ def _take_versions(writing: Writing, job: Job, versions: Iterable[RunningVersion
         before = grown.get(key[0], {})
         grown[key[0]] = {name: before.get(name, 0) + more for name, more in growth.items()}
     history.add_processor_growth(writing.session, job.id, grown, writing.now_ms)
+    _take_last_matches(writing, job, reported.values())
+
+
+def _take_last_matches(writing: Writing, job: Job, versions: Iterable[RunningVersion]) -> None:
+    newest: dict[str, int] = {}
+    for each in versions:
+        if each.last_match_ms is not None:
+            before_ms = newest.get(each.processor_id, each.last_match_ms)
+            newest[each.processor_id] = max(before_ms, each.last_match_ms)
+    for known in repository.last_matches(writing.session, [job.id], newest):
+        known.end_ms = max(known.end_ms, newest.pop(known.processor_id))
+    writing.session.add_all(
+        LastMatch(job_id=job.id, processor_id=processor_id, end_ms=end_ms)
+        for processor_id, end_ms in newest.items()
+    )
 
 
 def _take_version(held: HeldVersion, reported: RunningVersion, now_ms: int) -> dict[str, int]:

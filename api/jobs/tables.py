@@ -102,6 +102,18 @@ class HeldVersion(Counted, Record):
     steps: Mapped[str] = mapped_column(Text, default="[]", server_default="[]")
 
 
+class LastMatch(Record):
+    """The event time of the newest match of a processor in a job, through all its restarts."""
+
+    __tablename__ = "last_matches"
+
+    job_id: Mapped[str] = mapped_column(
+        String(16), ForeignKey(_JOB, ondelete="CASCADE"), primary_key=True
+    )
+    processor_id: Mapped[str] = mapped_column(Name, primary_key=True)
+    end_ms: Mapped[int] = mapped_column(BigInteger)
+
+
 class JobBucket(Counted, Record):
     """What a job counted from `start_ms` on, for one minute; gauges are the newest in it."""
 
