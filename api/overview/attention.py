@@ -10,6 +10,8 @@ from api.jobs.schemas import JobView
 from api.jobs.tables import HeldVersion, Job
 from api.overview.repository import Switch
 from api.overview.schemas import AttentionItem, Concern, Urgency
+from api.webhooks.tables import FAILED, Webhook, WebhookDelivery
+from cep.printable import counted
 
 SOON_MS: Final = 3_600_000
 
@@ -28,7 +30,12 @@ def sorted_by_urgency(items: Iterable[AttentionItem]) -> list[AttentionItem]:
     def place(item: AttentionItem) -> tuple[int, int, str, str]:
         at = item.at or 0
         time = at if item.urgency == "info" else -at
-        return _ORDER.index(item.urgency), time, item.stream, item.processor_id or item.job or ""
+        return (
+            _ORDER.index(item.urgency),
+            time,
+            item.stream or "",
+            item.processor_id or item.job or "",
+        )
 
     return sorted(items, key=place)
 
@@ -166,6 +173,25 @@ def of_quarantined(held: HeldVersion, job: Job) -> AttentionItem:
         version=held.version,
         at=held.since_ms,
         detail=held.error or "It raised an error.",
+    )
+
+
+def of_webhook(webhook: Webhook, delivery: WebhookDelivery) -> AttentionItem:
+    """Return the item for a webhook whose newest message does not arrive."""
+    if not webhook.enabled:
+        what = "Its receiver is gone (410), so it was disabled"
+    elif delivery.state == FAILED:
+        what = f"Its newest message was given up after {counted(delivery.attempts, 'attempt')}"
+    else:
+        what = f"Its newest message has failed {counted(delivery.attempts, 'time')} and is retried"
+    return AttentionItem(
+        concern="webhook_failing",
+        urgency="warn",
+        stream=webhook.stream,
+        webhook_id=webhook.id,
+        webhook=webhook.name,
+        at=delivery.created_at_ms,
+        detail=f"{what}: {delivery.error}" if delivery.error else f"{what}.",
     )
 
 

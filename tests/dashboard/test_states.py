@@ -95,6 +95,11 @@ def test_nothing_of_a_silent_job_is_shown_as_if_it_were_so_now(
     admin_page.goto(f"{RULES}/failed-logins")
     found = admin_page.get_by_role("figure", name="Matches per five minutes")
     expect(found.locator("strong")).to_have_text("\N{EN DASH}")
+    admin_page.goto("/streams/logins/matches")
+    tail = admin_page.locator(".tail-status")
+    expect(tail).to_have_text("job silent")
+    reporting_job.stop("deployed")
+    expect(tail).to_have_text("no job running")
 
 
 def test_the_figure_of_quarantined_versions_counts_all_of_them(
@@ -125,7 +130,7 @@ _SHOWN_ONLY = {
     "list": {"scheduled", "current"},
     "webhook": {"enabled", "disabled"},
     "draft": {"valid"},
-    "tail": {"live", "reading", "lost", "held", "ended"},
+    "tail": {"live", "reading", "lost", "silent", "jobless", "held", "ended"},
 }
 _OF_THE_SERVICE = {
     "running": states_of(RunningState, Standing),
