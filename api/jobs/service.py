@@ -227,6 +227,7 @@ def _take_fields(job: Job, heartbeat: Heartbeat) -> dict[str, int]:
 def _take_job(writing: Writing, job: Job, heartbeat: Heartbeat, settings: Settings) -> None:
     growth = _take_fields(job, heartbeat)
     job.heartbeat_at_ms = writing.now_ms
+    job.failing_outputs = canonical_json([each.model_dump() for each in heartbeat.failing_outputs])
     if history.add_job_growth(writing.session, job, growth, writing.now_ms):
         kept_from_ms = writing.now_ms - settings.history_hours * _HOUR_MS
         history_repository.forget_before(writing.session, job.id, kept_from_ms)

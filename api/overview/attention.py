@@ -60,6 +60,8 @@ def of_job(
             at=job.heartbeat_at or job.registered_at,
             detail="The job does not report. It may have failed, or cannot reach this service.",
         )
+    if job.state != "stopped":
+        yield from _of_outputs(job)
     if job.state != "running":
         return
     # What was made long after now was made before the clock was set back.
@@ -99,6 +101,19 @@ def of_job(
 def _hanging_ms(job: JobView) -> int:
     """Return how long a batch may run before somebody should look."""
     return max(_HANGING_MS, _HANGING_TIMES * (job.batch_duration_ms or 0))
+
+
+def _of_outputs(job: JobView) -> Iterator[AttentionItem]:
+    for output in job.failing_outputs:
+        lost = f" and has lost {counted(output.lost_rows, 'row')}" if output.lost_rows else ""
+        yield AttentionItem(
+            concern="output_failing",
+            urgency="bad",
+            stream=job.stream,
+            job=job.name,
+            at=job.heartbeat_at,
+            detail=f"The output '{output.name}' cannot be written{lost}: {output.error}",
+        )
 
 
 def _of_discovery(job: JobView) -> Iterator[AttentionItem]:

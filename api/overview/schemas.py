@@ -20,6 +20,7 @@ Concern = Literal[
     "batch_hangs",
     "discovery_failing",
     "rules_unreadable",
+    "output_failing",
     "webhook_failing",
     "starts_soon",
     "ends_soon",

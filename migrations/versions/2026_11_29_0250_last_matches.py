@@ -1,4 +1,4 @@
-"""When processors last matched in a job, which outlasts the restarts of the job."""
+"""What outlasts restarts of a job: when processors last matched in it, which outputs failed."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -23,7 +23,11 @@ def upgrade() -> None:
         "INSERT INTO last_matches SELECT job_id, processor_id, max(last_match_ms) "
         "FROM held_versions WHERE last_match_ms IS NOT NULL GROUP BY job_id, processor_id"
     )
+    op.add_column(
+        "jobs", sa.Column("failing_outputs", sa.Text(), nullable=False, server_default="[]")
+    )
 
 
 def downgrade() -> None:
+    op.drop_column("jobs", "failing_outputs")
     op.drop_table("last_matches")

@@ -16,6 +16,7 @@ const WORDS = {
   batch_hangs: "Batch is stuck",
   discovery_failing: "Rules cannot be read",
   rules_unreadable: "Rules rejected",
+  output_failing: "Output fails",
   webhook_failing: "Webhook fails",
   starts_soon: "Starts soon",
   ends_soon: "Ends soon",
