@@ -57,7 +57,7 @@ def test_matches_of_each_key_are_printed_as_json(pattern: Path, events: Path) ->
     (found,) = map(json.loads, result.stdout.splitlines())
     assert found == {
         "kind": "match",
-        "key": "u",
+        "key": ["u"],
         "time_ms": 2000,
         "at": 2,
         "steps": {"a": [EVENTS[0]], "b": [EVENTS[2]]},
