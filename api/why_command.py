@@ -24,7 +24,7 @@ from api.connected import DEFAULT_URL, PlainHttp, Token, Url, connected
 from api.offline.near_miss_report import ShownEvents, print_why
 from api.offline.span_printing import print_span
 from api.offline.spans import AskedSpan, OfTheRule, why_in_span
-from api.offline.trying import NotTried, rule_to_try, stream_of, why
+from api.offline.trying import NotTried, key_expressions, rule_to_try, stream_of, why
 from api.remote.diagnosis import tell_why
 from api.remote.explanations import tell_explanation
 from api.remote.partial_matches import tell_partial_matches
@@ -178,7 +178,7 @@ def why_no_match(  # noqa: PLR0913 - the options of one command
             source=Path(rule),
             stream=stream,
             seen=seen,
-            key=key,
+            key=key_expressions(key or (), {name for event in taken for name in event}),
             time=time,
             lists=given,
         )
@@ -264,7 +264,7 @@ def _time_ms(option: str, text: str) -> int:
 def _warnings_of_events(
     rule: FileRule, key: Sequence[str] | None, time: str, events: list[dict[str, Any]]
 ) -> Iterator[str]:
-    keys = [each for each in key or rule.key_by if each.isidentifier()]
+    keys = [each for each in key or rule.key_by if "`" not in each and (key or each.isidentifier())]
     check = EventCheck(rule.pattern, keys, time)
     for event in events:
         check.see(event)

@@ -10,7 +10,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from api.offline.trying import NotTried, rule_to_try, stream_of, tried_in_process
+from api.offline.trying import (
+    NotTried,
+    key_expressions,
+    rule_to_try,
+    stream_of,
+    tried_in_process,
+)
 from cep.definition.given_lists import GivenList
 from cep.definition.one_rule import FileRule
 from cep.events.files import event_files
@@ -66,12 +72,13 @@ def why_in_span(asked: AskedSpan, of: OfTheRule, place: str) -> SpanReport:
     stream = stream_of(of.rule, of.source, of.streams)
     files = _events(place, None if stream is None else stream.schema)
     first = next(files)
+    shown = () if first.schema is None else first.schema.columns
     tried = rule_to_try(
         of.rule,
         source=of.source,
         stream=stream,
         seen=first.schema,
-        key=of.key,
+        key=key_expressions(of.key or (), dict(shown)),
         time=of.time,
         lists=of.lists,
     )

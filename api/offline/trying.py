@@ -3,7 +3,7 @@
 What that takes cannot be told before: the worker ends at its limits of time and memory.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -79,7 +79,7 @@ def rule_to_try(  # noqa: PLR0913 - what decides how a rule is tried
     """
     ddl = _ddl(seen) if stream is None else stream.place.data["schema"]
     definition: dict[str, Any] = {"pattern": rule.pattern.to_document()}
-    if keys := _expressions(key or (), seen) or list(rule.key_by):
+    if keys := list(key or rule.key_by):
         definition["key_by"] = keys
     if rule.pattern.query is not None and not key:
         definition.pop("key_by", None)  # the clause says it
@@ -103,9 +103,13 @@ def rule_to_try(  # noqa: PLR0913 - what decides how a rule is tried
     return TriedRule(written, name)
 
 
-def _expressions(keys: Iterable[str], schema: Schema | None) -> list[str]:
-    """Return keys as a rule has them: what is the name of a column is quoted if need be."""
-    names = {} if schema is None else dict(schema.columns)
+def key_expressions(keys: Iterable[str], names: Container[str]) -> list[str]:
+    """Return keys of the command line as a rule has them: names of columns are quoted if need be.
+
+    Args:
+        keys: the keys.
+        names: the columns of the events, as far as they are known.
+    """
     return [quoted_name(key) if key in names else key for key in keys]
 
 
