@@ -394,7 +394,7 @@ DOTTED = [
 def test_a_field_with_a_dot_in_its_name_is_a_key(pattern: Path, tmp_path: Path, key: str) -> None:
     events = tmp_path / "dotted.jsonl"
     events.write_text("\n".join(map(json.dumps, DOTTED)))
-    result = run(pattern, events, "--key", key, "-f", "json")
+    result = run(pattern, events, "--key", key, "-f", "jsonl")
     (found,) = map(json.loads, result.stdout.splitlines())
     assert (found["key"], found["at"], result.stderr) == (["u"], 2, "")
     why = CliRunner().invoke(app, ["why", str(pattern), str(events), "--key", key, "--json"])
@@ -419,7 +419,7 @@ def test_a_clause_has_the_key_and_the_measures_of_a_job(tmp_path: Path) -> None:
     lines = (json.dumps({"at": at, "user": user, "name": act}) for at, user, act in rows)
     events.write_text("\n".join(lines))
     (found,) = map(
-        json.loads, run(tmp_path / "rule.yaml", events, "-f", "json").stdout.splitlines()
+        json.loads, run(tmp_path / "rule.yaml", events, "-f", "jsonl").stdout.splitlines()
     )
     assert (found["key"], found["output"]) == (["u"], {"user": "u", "n": 3, "last": 3})
     assert "user = u, n = 3, last = 3" in run(tmp_path / "rule.yaml", events).stdout
